@@ -1,0 +1,51 @@
+"""Dynamics of serial robot arms whose links bend, twist and stretch.
+
+The public names below are imported when first used, so that `import flexarm` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flexarm.arm import Arm
+    from flexarm.errors import FlexarmError, ModelError, ShapeError
+    from flexarm.io.model_file import load, save
+    from flexarm.io.sample import sample
+    from flexarm.samples import sample_names
+
+    __version__: str
+
+__all__ = [
+    "Arm",
+    "FlexarmError",
+    "ModelError",
+    "ShapeError",
+    "load",
+    "sample",
+    "sample_names",
+    "save",
+]
+
+_HOMES = {
+    "Arm": "flexarm.arm",
+    "FlexarmError": "flexarm.errors",
+    "ModelError": "flexarm.errors",
+    "ShapeError": "flexarm.errors",
+    "load": "flexarm.io.model_file",
+    "sample": "flexarm.io.sample",
+    "sample_names": "flexarm.samples",
+    "save": "flexarm.io.model_file",
+}
+
+if not TYPE_CHECKING:  # a checker that saw it would let any name pass
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            return import_module("importlib.metadata").version("flexarm")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'flexarm' has no attribute '{name}'")
+        return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,0 +1,273 @@
+"""Joints: what they let move, what drives, springs, brakes and loads them."""
+
+from typing import Annotated, Generic, Literal, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from flexarm.arm.part import Body, Flag, Frame, Part, fault
+from flexarm.arm.profile import AngleProfile, ForceProfile, LengthProfile, TorqueProfile
+from flexarm.units import (
+    Angle,
+    AngularSpeed,
+    Force,
+    ForceDamping,
+    ForceStiffness,
+    Inertia,
+    Length,
+    Speed,
+    Torque,
+    TorqueDamping,
+    TorqueStiffness,
+)
+
+Q = TypeVar("Q")  # position
+S = TypeVar("S")  # speed
+E = TypeVar("E")  # effort
+K = TypeVar("K")  # stiffness
+D = TypeVar("D")  # damping
+PQ = TypeVar("PQ")  # position as a function of time
+PE = TypeVar("PE")  # effort as a function of time
+PositiveLength = Annotated[Length, Field(gt=0)]
+
+
+class DH(Part):
+    """Denavit-Hartenberg constants of a joint; the joint's own variable comes on top.
+
+    ``standard``: Rz(theta + q) Tz(d), then the link along x over its length, then Rx(alpha).
+    ``modified``: Rx(alpha), then Rz(theta + q) Tz(d), after the previous link's length along x.
+    ``a`` may repeat that length (this link's, or the previous one's) and is then checked.
+    """
+
+    convention: Literal["standard", "modified"] = "standard"
+    theta: Angle = 0.0
+    d: Length = 0.0
+    a: Length | None = None
+    alpha: Angle = 0.0
+
+
+class SpringTable(Part, Generic[Q, E]):
+    """A spring's effort at given deflections; beyond the ends the last slope goes on."""
+
+    deflection: Annotated[tuple[Q, ...], Field(min_length=2, max_length=1000)]
+    effort: Annotated[tuple[E, ...], Field(min_length=2, max_length=1000)]
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        x = self.deflection
+        for i in range(1, len(x)):
+            if x[i] <= x[i - 1]:  # type: ignore[operator]
+                raise fault("must be larger than the deflection before it", "deflection", i)
+        if len(x) != len(self.effort):
+            raise fault(
+                "has {efforts} efforts for {count} deflections: give one each",
+                "effort",
+                efforts=len(self.effort),
+                count=len(x),
+            )
+        return self
+
+
+class Limits(Part, Generic[Q, S, E]):
+    """Range of the coordinate and the largest speed and effort."""
+
+    lower: Q | None = None
+    upper: Q | None = None
+    speed: S | None = None
+    effort: E | None = None
+
+    @model_validator(mode="after")
+    def _lower_below_upper(self) -> Self:
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:  # type: ignore[operator]
+            raise fault("must be larger than lower", "upper")
+        for name in ("speed", "effort"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise fault("must be > 0", name)
+        return self
+
+
+class Drive(Part, Generic[Q, E, K, D]):
+    """Motor and transmission of a joint.
+
+    Without ``stiffness`` the transmission is rigid and the rotor adds ``gear_ratio^2
+    rotor_inertia`` to the joint.  With it, motor and link are two coordinates joined by a spring.
+    ``rotor: simple`` counts the rotor's spin energy alone (Chen, Zhang & Liu 2012), ``full`` lets
+    its spin momentum act on the link that carries it.  ``motor_torque: true`` means that inputs
+    are given on the motor's side of the gear.
+    """
+
+    rotor_inertia: Annotated[Inertia, Field(ge=0)] = 0.0
+    gear_ratio: float = 1.0
+    rotor: Literal["simple", "full"] = "simple"
+    stiffness: K | SpringTable[Q, E] | None = None
+    damping: D | None = None
+    motor_torque: Flag = False
+
+    @model_validator(mode="after")
+    def _elastic_needs_rotor(self) -> Self:
+        if self.gear_ratio == 0:
+            raise fault("must not be 0", "gear_ratio")
+        if self.stiffness is not None and self.rotor_inertia == 0:
+            raise fault(
+                "an elastic joint needs a rotor inertia > 0, else its motor side has no mass; "
+                "for a passive spring without motor use the joint's 'spring' instead",
+                "rotor_inertia" if "rotor_inertia" in self.model_fields_set else "stiffness",
+            )
+        if self.stiffness is None and self.damping is not None:
+            raise fault("acts across the transmission spring: give stiffness too", "damping")
+        _require_positive(self.stiffness, self.damping)
+        return self
+
+
+class Spring(Part, Generic[Q, E, K, D]):
+    """A passive spring across the joint, relaxed at ``rest``."""
+
+    stiffness: K | SpringTable[Q, E]
+    damping: D | None = None
+    rest: Q | None = None
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        _require_positive(self.stiffness, self.damping)
+        return self
+
+
+class Friction(Part, Generic[S, E, D]):
+    """Viscous and Coulomb friction; Coulomb's is ``coulomb tanh(speed/smoothing)``."""
+
+    viscous: D | None = None
+    coulomb: E | None = None
+    smoothing: S | None = None
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        for name in ("viscous", "coulomb"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise fault("must be >= 0", name)
+        if self.smoothing is not None and self.smoothing <= 0:  # type: ignore[operator]
+            raise fault("must be > 0", "smoothing")
+        return self
+
+
+class Hub(Part):
+    """Bodies at the joint, in the joint frame: on the side of the previous link or of this one."""
+
+    inboard: Body | None = None
+    outboard: Body | None = None
+
+
+class Start(Part, Generic[Q, S]):
+    """Initial position and speed; the motor starts with the spring relaxed unless told."""
+
+    position: Q | None = None
+    speed: S | None = None
+    motor_position: Q | None = None
+    motor_speed: S | None = None
+
+
+class Placed(Part):
+    """Where a joint sits: plain frames before and after it, or DH constants."""
+
+    name: Annotated[str, Field(min_length=1, max_length=60)] | None = None
+    before: Frame | None = None
+    after: Frame | None = None
+    dh: DH | None = None
+    hub: Hub = Hub()
+
+    @model_validator(mode="after")
+    def _frames_or_dh(self) -> Self:
+        if self.dh is not None and (self.before is not None or self.after is not None):
+            raise fault("give dh, or before and after, not both", "dh")
+        return self
+
+
+class Moving(Placed, Generic[Q, S, E, K, D, PQ, PE]):
+    """What a joint that moves has: drive, limits, springs, friction, input or given motion."""
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    actuation: Literal["torque", "free", "prescribed"] = "torque"
+    motion: PQ | None = None
+    input: PE | None = None
+    limits: Limits[Q, S, E] | None = None
+    drive: Drive[Q, E, K, D] | None = None
+    spring: Spring[Q, E, K, D] | None = None
+    friction: Friction[S, E, D] | None = None
+    start: Start[Q, S] = Start[Q, S]()
+
+    @model_validator(mode="after")
+    def _rules_of_motion(self) -> Self:
+        if not any(self.axis):
+            raise fault("must not be the zero vector", "axis")
+        prescribed = self.actuation == "prescribed"
+        if prescribed and self.motion is None:
+            raise fault("a prescribed joint needs its motion as a function of time", "actuation")
+        if self.motion is not None and not prescribed:
+            raise fault("is used only with 'actuation: prescribed'", "motion")
+        if self.input is not None and self.actuation != "torque":
+            raise fault("is used only with 'actuation: torque'", "input")
+        if prescribed and self.start.model_fields_set & {"position", "speed"}:
+            raise fault("follows from the prescribed motion: leave it out", "start")
+        if self.start.model_fields_set & {"motor_position", "motor_speed"} and not self.elastic:
+            raise fault("there is no motor coordinate without drive.stiffness", "start")
+        if self.elastic and self.actuation == "free":
+            raise fault("a free joint has no drive: leave drive or say 'torque'", "actuation")
+        return self
+
+    @property
+    def elastic(self) -> bool:
+        """Whether motor and link are two coordinates."""
+        return self.drive is not None and self.drive.stiffness is not None
+
+
+class Revolute(
+    Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping, AngleProfile, TorqueProfile]
+):
+    """A turn about ``axis``."""
+
+    kind: Literal["revolute"]
+
+
+class Prismatic(
+    Moving[Length, Speed, Force, ForceStiffness, ForceDamping, LengthProfile, ForceProfile]
+):
+    """A slide along ``axis`` that carries the whole link."""
+
+    kind: Literal["prismatic"]
+
+
+class Sliding(
+    Moving[Length, Speed, Force, ForceStiffness, ForceDamping, LengthProfile, ForceProfile]
+):
+    """The link grows out of its hub along its own x axis; the coordinate is the exposed length."""
+
+    kind: Literal["sliding"]
+
+    @model_validator(mode="after")
+    def _along_the_beam(self) -> Self:
+        for name in ("after", "axis", "dh"):
+            if name in self.model_fields_set:
+                raise fault("a sliding link slides along its own x axis: use 'before'", name)
+        if self.hub.outboard is not None:
+            raise fault(
+                "the sliding link's side has no place for a hub body: use 'inboard'",
+                "hub",
+                "outboard",
+            )
+        return self
+
+
+class Fixed(Placed):
+    """A rigid attachment."""
+
+    kind: Literal["fixed"]
+
+
+Joint = Annotated[Revolute | Prismatic | Sliding | Fixed, Field(discriminator="kind")]
+
+
+def _require_positive(stiffness: object, damping: object) -> None:
+    if isinstance(stiffness, float) and stiffness <= 0:
+        raise fault("must be > 0", "stiffness")
+    if isinstance(damping, float) and damping < 0:
+        raise fault("must be >= 0", "damping")

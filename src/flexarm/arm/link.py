@@ -1,0 +1,328 @@
+"""Links and the arm they make."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from flexarm.arm.joint import Joint, Moving, Sliding
+from flexarm.arm.part import Body, Flag, Frame, Name, Part, fault
+from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
+from flexarm.arm.section import Section
+from flexarm.arm.shapes import ClampedMass, Loaded, ShapeChoice, Tabulated
+from flexarm.units import (
+    Acceleration,
+    AngularSpeed,
+    Force,
+    Length,
+    Ratio,
+    Speed,
+    Torque,
+)
+
+
+class Wrench(Part):
+    """A force [N] and torque [N m] at a point of a link, times a factor that may vary in time.
+
+    ``at`` is the distance from the link's root along its undeformed axis, or ``tip``.
+    """
+
+    at: Annotated[Length, Field(ge=0)] | Literal["tip"] = "tip"
+    frame: Literal["world", "link"] = "world"
+    force: tuple[Force, Force, Force] = (0.0, 0.0, 0.0)
+    torque: tuple[Torque, Torque, Torque] = (0.0, 0.0, 0.0)
+    factor: RatioProfile | None = None
+
+
+class RigidPiece(Part):
+    """A rigid end of a link: its length along x, and its body in the frame at its root side."""
+
+    length: Annotated[Length, Field(gt=0)]
+    body: Body = Body()
+
+
+class EnergyTerm(Part):
+    """``coefficient`` times a product of powers of amplitudes, added to the elastic energy [J]."""
+
+    coefficient: float
+    powers: Annotated[dict[str, Annotated[int, Field(ge=1, le=8)]], Field(min_length=1)]
+
+
+class ForceTable(Part):
+    """An elastic force given as a table of one amplitude, added to the linear one."""
+
+    coordinate: str
+    amplitude: Annotated[tuple[float, ...], Field(min_length=2, max_length=1000)]
+    force: Annotated[tuple[float, ...], Field(min_length=2, max_length=1000)]
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        if len(self.amplitude) != len(self.force):
+            raise fault("give one force per amplitude", "force")
+        for i in range(1, len(self.amplitude)):
+            if self.amplitude[i] <= self.amplitude[i - 1]:
+                raise fault("must be larger than the amplitude before it", "amplitude", i)
+        return self
+
+
+class QuadraticShape(Part):
+    """A displacement quadratic in two amplitudes, beside the axial shortening.
+
+    ``values`` are the displacement [m] along ``direction`` at ``stations`` per product of the two
+    amplitudes; a cubic spline runs through them.
+    """
+
+    direction: Literal["x", "y", "z"]
+    amplitudes: tuple[str, str]
+    stations: Annotated[tuple[Length, ...], Field(min_length=3, max_length=2000)]
+    values: Annotated[tuple[float, ...], Field(min_length=3, max_length=2000)]
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        if len(self.stations) != len(self.values):
+            raise fault("give one value per station", "values")
+        for i in range(1, len(self.stations)):
+            if self.stations[i] <= self.stations[i - 1]:
+                raise fault("must be larger than the station before it", "stations", i)
+        if self.values[0] != 0.0:
+            raise fault("must be 0 at the root, which the joint holds", "values", 0)
+        return self
+
+
+class Link(Part):
+    """One link with the joint that carries it; its axis runs along x of its root frame.
+
+    ``length`` is the whole length along x, rigid ends included; for a sliding link the total
+    length of the beam.  A link is flexible when its section has a stiffness, unless ``rigid``.
+    """
+
+    name: Name | None = None
+    joint: Joint
+    length: Annotated[Length, Field(ge=0)] = 0.0
+    section: Section | None = None
+    body: Body | None = None
+    rigid: Flag = False
+    root_piece: RigidPiece | None = None
+    tip_piece: RigidPiece | None = None
+    shapes: ShapeChoice = Loaded()
+    damping: (
+        Annotated[Ratio, Field(ge=0, lt=1)]
+        | Annotated[tuple[Annotated[Ratio, Field(ge=0, lt=1)], ...], Field(max_length=400)]
+    ) = 0.0
+    elastic_energy: tuple[EnergyTerm, ...] = ()
+    elastic_force: tuple[ForceTable, ...] = ()
+    quadratic_shapes: tuple[QuadraticShape, ...] = ()
+    wrenches: tuple[Wrench, ...] = ()
+    start: dict[str, float] = {}
+    start_speed: dict[str, float] = {}
+
+    @property
+    def flexible(self) -> bool:
+        """Whether the link has elastic coordinates."""
+        return not self.rigid and self.section is not None
+
+    @property
+    def span(self) -> float:
+        """Length of the flexible span [m]: the length without its rigid ends."""
+        ends = sum(p.length for p in (self.root_piece, self.tip_piece) if p is not None)
+        return self.length - ends
+
+    @model_validator(mode="after")
+    def _rules_of_a_link(self) -> Self:
+        if self.section is not None and self.length == 0:
+            raise fault("must be > 0 for a link with a section", "length")
+        if self.section is not None and self.span <= 0:
+            raise fault("the rigid ends leave no span between them", "length")
+        if self.section is not None and self.body is not None:
+            raise fault("a link with a section has its mass there: put a body in joint.hub", "body")
+        if self.section is None and "shapes" in self.model_fields_set:
+            raise fault("a link without a section cannot bend: give its section", "shapes")
+        if self.rigid and "shapes" in self.model_fields_set:
+            raise fault("a rigid link has no shapes: leave one of the two out", "shapes")
+        if self.section is None and self.length < 0:
+            raise fault("must be >= 0", "length")
+        self._check_stiffness()
+        self._check_stations()
+        self._check_sliding()
+        self._check_flexible_only()
+        for i, wrench in enumerate(self.wrenches):
+            if wrench.at != "tip" and wrench.at > self.length:
+                raise fault("is beyond the link's length", "wrenches", i, "at")
+        return self
+
+    def _check_stiffness(self) -> None:
+        section = self.section
+        if section is None or self.rigid or section.shape is not None:
+            return
+        source = section if section.stations is None else section.stations[0]
+        if not any((source.EIy, source.EIz, source.GJ, source.EA)):
+            raise fault(
+                "has no stiffness: give EIz, EIy, GJ or EA, or say 'rigid: true'", "section"
+            )
+
+    def _check_stations(self) -> None:
+        stations = self.section.stations if self.section is not None else None
+        if stations is not None and abs(stations[-1].at - self.span) > 1e-9 * self.span:
+            raise fault(
+                "the last station must be at the end of the flexible span, {span} m",
+                "section",
+                "stations",
+                len(stations) - 1,
+                "at",
+                span=self.span,
+            )
+
+    def _check_sliding(self) -> None:
+        if not isinstance(self.joint, Sliding):
+            if isinstance(self.shapes, ClampedMass) and self.shapes.follow:
+                raise fault("only a sliding link changes its length", "shapes", "follow")
+            return
+        if self.section is None:
+            raise fault("a sliding link needs a section: its beam grows out of the hub")
+        if self.section.stations is not None:
+            raise fault("a sliding link needs a uniform section", "section", "stations")
+        if self.root_piece is not None:
+            raise fault("a sliding link has no rigid root piece", "root_piece")
+        if isinstance(self.shapes, Tabulated):
+            raise fault("tabulated shapes have one length: they cannot slide", "shapes")
+        start = self.joint.start.position
+        if self.joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
+            raise fault(
+                "the exposed length must start above 0 and at most at {span} m",
+                "joint",
+                "start",
+                span=self.span,
+            )
+
+    def _check_flexible_only(self) -> None:
+        if self.flexible:
+            return
+        for name in (
+            "damping",
+            "elastic_energy",
+            "elastic_force",
+            "quadratic_shapes",
+            "start",
+            "start_speed",
+        ):
+            if name in self.model_fields_set:
+                raise fault("is for flexible links only", name)
+
+
+class FixedBase(Frame):
+    """A base at rest."""
+
+    kind: Literal["fixed"] = "fixed"
+
+
+class BaseMotion(Part):
+    """How a base moves: profiles of its three coordinates [m] and angles [rad] (0 if left out).
+
+    The base frame is at ``position + (x, y, z)``, turned from ``rotation`` by
+    ``Rx(rx) Ry(ry) Rz(rz)``.
+    """
+
+    x: LengthProfile | None = None
+    y: LengthProfile | None = None
+    z: LengthProfile | None = None
+    rx: AngleProfile | None = None
+    ry: AngleProfile | None = None
+    rz: AngleProfile | None = None
+
+
+class MovedBase(Frame):
+    """A base that moves as a given function of time."""
+
+    kind: Literal["moved"]
+    motion: BaseMotion
+
+
+class FreeBase(Frame):
+    """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame."""
+
+    kind: Literal["free"]
+    body: Body
+    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
+    spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
+    wrenches: tuple[Wrench, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_mass(self) -> Self:
+        if self.body.mass == 0:
+            raise fault("a free base needs a mass", "body", "mass")
+        return self
+
+
+Base = Annotated[FixedBase | MovedBase | FreeBase, Field(discriminator="kind")]
+
+
+class Payload(Body):
+    """A rigid body held at the arm's tip, in the last link's tip frame."""
+
+
+class Arm(Part):
+    """A serial arm: base, links from base to tip, payload."""
+
+    flexarm: Literal[1]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    notes: Annotated[str, Field(max_length=20_000)] = ""
+    gravity: tuple[Acceleration, Acceleration, Acceleration] = (0.0, 0.0, -9.81)
+    stiffening: Flag = True
+    base: Base = FixedBase()
+    links: Annotated[tuple[Link, ...], Field(min_length=1, max_length=1000)]
+    payload: Payload | None = None
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links, ``link1`` and so on where the file gives none."""
+        return tuple(link.name or f"link{i}" for i, link in enumerate(self.links, 1))
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, ``joint1`` and so on where the file gives none."""
+        return tuple(link.joint.name or f"joint{i}" for i, link in enumerate(self.links, 1))
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        seen: dict[str, int] = {}
+        for i, pair in enumerate(zip(self.link_names, self.joint_names, strict=True)):
+            for name in pair:
+                if name == "base" or name in seen:
+                    raise fault(
+                        "the name '{name}' is taken: names must differ", "links", i, name=name
+                    )
+                seen[name] = i
+        return self
+
+    @model_validator(mode="after")
+    def _dh_lengths_agree(self) -> Self:
+        for i, link in enumerate(self.links):
+            dh = link.joint.dh
+            if dh is None or dh.a is None:
+                continue
+            previous = self.links[i - 1].length if i else 0.0
+            length = link.length if dh.convention == "standard" else previous
+            if abs(dh.a - length) > 1e-12 * max(1.0, abs(length)):
+                whose = "this link's" if dh.convention == "standard" else "the previous link's"
+                raise fault(
+                    "must be {whose} length, {length} m ({convention} DH); leave it out",
+                    "links", i, "joint", "dh", "a",
+                    whose=whose, length=length, convention=dh.convention,
+                )  # fmt: skip
+        return self
+
+    @model_validator(mode="after")
+    def _configurations_name_joints(self) -> Self:
+        moving = [
+            name
+            for name, link in zip(self.joint_names, self.links, strict=True)
+            if isinstance(link.joint, Moving)
+        ]
+        for i, link in enumerate(self.links):
+            if isinstance(link.shapes, ClampedMass):
+                for name in link.shapes.configuration:
+                    if name not in moving[0:] or self.joint_names.index(name) <= i:
+                        raise fault(
+                            "'{name}' is no moving joint outboard of this link",
+                            "links", i, "shapes", "configuration", name, name=name,
+                        )  # fmt: skip
+        return self

@@ -1,0 +1,66 @@
+"""What every piece of an arm's description shares."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic_core import PydanticCustomError
+
+from flexarm.units import Angle, Inertia, Length, Mass
+
+Name = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\s.\[\]=,:]+$")]
+Flag = StrictBool
+Count = Annotated[StrictInt, Field(ge=0, le=200)]
+Vector = tuple[Length, Length, Length]
+Angles = tuple[Angle, Angle, Angle]
+
+
+def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
+    """Make the error of a rule between fields, at the given path below the model that raises it."""
+    return PydanticCustomError("rule", message, {"path": path, **values})
+
+
+class Part(BaseModel):
+    """A frozen piece of an arm; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Frame(Part):
+    """A frame B placed in a frame A.
+
+    ``rotation`` holds the angles [rad] about A's fixed x, then y, then z axis:
+    ``R_AB = Rz(c) Ry(b) Rx(a)``.
+    """
+
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Angles = (0.0, 0.0, 0.0)
+
+
+class Body(Part):
+    """A rigid body: mass [kg], centre of mass [m], inertia about it [kg m^2].
+
+    ``inertia`` is ``[xx, yy, zz]`` or ``[xx, yy, zz, xy, xz, yz]``, the last three being the
+    off-diagonal entries of the inertia matrix itself.
+    """
+
+    mass: Annotated[Mass, Field(ge=0)] = 0.0
+    com: Vector = (0.0, 0.0, 0.0)
+    inertia: (
+        tuple[Inertia, Inertia, Inertia]
+        | tuple[Inertia, Inertia, Inertia, Inertia, Inertia, Inertia]
+    ) = (0.0, 0.0, 0.0)
+
+    @model_validator(mode="after")
+    def _inertia_is_physical(self) -> Self:
+        xx, yy, zz, xy, xz, yz = (*self.inertia, 0.0, 0.0, 0.0)[:6]
+        minors = (
+            xx * yy - xy * xy,
+            xx * zz - xz * xz,
+            yy * zz - yz * yz,
+            xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz),
+        )
+        size = max(xx, yy, zz, 0.0)
+        slack = -1e-12 * max(size**2, size**3, 1e-300)
+        if min(xx, yy, zz) < 0 or min(minors) < slack:
+            raise fault("must be the inertia matrix of a body (no negative eigenvalue)", "inertia")
+        return self

@@ -1,0 +1,192 @@
+"""Functions of time that a model file can name: torques, motions, load factors."""
+
+from pathlib import Path
+from typing import Annotated, Generic, Literal, Self, TypeVar
+
+from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+
+from flexarm.arm.part import Part, fault
+from flexarm.units import Angle, Force, Frequency, Length, Ratio, Time, Torque
+
+V = TypeVar("V")
+Interpolation = Literal["linear", "cubic", "hold"]
+
+
+class Constant(Part, Generic[V]):
+    """The same value at all times."""
+
+    kind: Literal["constant"]
+    value: V
+
+
+class Step(Part, Generic[V]):
+    """``before`` until ``time``, ``value`` from then on."""
+
+    kind: Literal["step"]
+    value: V
+    time: Time = 0.0
+    before: V | None = None
+
+
+class BangBang(Part, Generic[V]):
+    """``amplitude``, its sign changed at each switch; 0 outside the first and last time."""
+
+    kind: Literal["bang-bang"]
+    amplitude: V
+    times: Annotated[tuple[Time, ...], Field(min_length=2, max_length=10_000)]
+
+    @model_validator(mode="after")
+    def _times_increase(self) -> Self:
+        _require_increasing(self.times)
+        return self
+
+
+class Sine(Part, Generic[V]):
+    """``offset + amplitude sin(2 pi frequency t + phase)``."""
+
+    kind: Literal["sine"]
+    amplitude: V
+    frequency: Annotated[Frequency, Field(gt=0)]
+    phase: Angle = 0.0
+    offset: V | None = None
+
+
+class Cycloid(Part, Generic[V]):
+    """Rest to rest with a sinusoidal acceleration, ``start`` to ``end`` in ``duration``."""
+
+    kind: Literal["cycloid"]
+    start: V
+    end: V
+    duration: Annotated[Time, Field(gt=0)]
+    begin: Time = 0.0
+
+
+class SpinUp(Part, Generic[V]):
+    """Rate rising smoothly from 0 to ``rate`` (per second) in ``duration``, then constant.
+
+    ``rate(t) = rate (t/T - sin(2 pi t/T)/(2 pi))``, the profile of Kane, Ryan & Banerjee.
+    """
+
+    kind: Literal["spin-up"]
+    rate: V
+    duration: Annotated[Time, Field(gt=0)]
+
+
+class Table(Part, Generic[V]):
+    """Values at given times; the end values hold outside."""
+
+    kind: Literal["table"]
+    times: Annotated[tuple[Time, ...], Field(min_length=1, max_length=1_000_000)]
+    values: Annotated[tuple[V, ...], Field(min_length=1, max_length=1_000_000)]
+    interpolation: Interpolation = "linear"
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        _require_increasing(self.times)
+        if len(self.times) != len(self.values):
+            raise fault(
+                "has {values} values for {times} times: give one value per time",
+                "values",
+                values=len(self.values),
+                times=len(self.times),
+            )
+        return self
+
+
+class Csv(Part, Generic[V]):
+    """Two columns of a CSV file with a header line, in SI units."""
+
+    kind: Literal["csv"]
+    file: str
+    time: str = "time"
+    value: str = "value"
+    interpolation: Interpolation = "linear"
+
+    _folder: Path = PrivateAttr(default=Path())
+
+    @property
+    def path(self) -> Path:
+        """Where the file is: beside the model file that names it."""
+        return self._folder / self.file
+
+    @model_validator(mode="after")
+    def _file_exists(self, info: ValidationInfo) -> Self:
+        self._folder = require_file(self.file, info)
+        return self
+
+
+AngleProfile = Annotated[
+    Constant[Angle]
+    | Step[Angle]
+    | BangBang[Angle]
+    | Sine[Angle]
+    | Cycloid[Angle]
+    | SpinUp[Angle]
+    | Table[Angle]
+    | Csv[Angle],
+    Field(discriminator="kind"),
+]
+LengthProfile = Annotated[
+    Constant[Length]
+    | Step[Length]
+    | BangBang[Length]
+    | Sine[Length]
+    | Cycloid[Length]
+    | SpinUp[Length]
+    | Table[Length]
+    | Csv[Length],
+    Field(discriminator="kind"),
+]
+TorqueProfile = Annotated[
+    Constant[Torque]
+    | Step[Torque]
+    | BangBang[Torque]
+    | Sine[Torque]
+    | Cycloid[Torque]
+    | SpinUp[Torque]
+    | Table[Torque]
+    | Csv[Torque],
+    Field(discriminator="kind"),
+]
+ForceProfile = Annotated[
+    Constant[Force]
+    | Step[Force]
+    | BangBang[Force]
+    | Sine[Force]
+    | Cycloid[Force]
+    | SpinUp[Force]
+    | Table[Force]
+    | Csv[Force],
+    Field(discriminator="kind"),
+]
+RatioProfile = Annotated[
+    Constant[Ratio]
+    | Step[Ratio]
+    | BangBang[Ratio]
+    | Sine[Ratio]
+    | Cycloid[Ratio]
+    | SpinUp[Ratio]
+    | Table[Ratio]
+    | Csv[Ratio],
+    Field(discriminator="kind"),
+]
+
+
+def require_file(name: str, info: ValidationInfo) -> Path:
+    """Refuse a file that is not beside the model file it is named in; return that folder."""
+    folder = Path(info.context.get("folder", "")) if isinstance(info.context, dict) else Path()
+    try:
+        found = (folder / name).is_file()
+    except (OSError, ValueError):
+        found = False
+    if not found:
+        raise fault(
+            "no such file: {name} (looked in {folder})", "file", name=name, folder=str(folder)
+        )
+    return folder
+
+
+def _require_increasing(times: tuple[float, ...]) -> None:
+    for i in range(1, len(times)):
+        if times[i] <= times[i - 1]:
+            raise fault("must be later than the time before it", "times", i)

@@ -1,0 +1,140 @@
+"""Which shape functions a flexible link gets: the choice, not the mathematics."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+
+from flexarm.arm.part import Count, Flag, Part, fault
+from flexarm.arm.profile import require_file
+from flexarm.units import Angle, Inertia, Length, Mass
+
+Automatic = Literal["auto"]
+Normalise = Literal["tip", "mass", "none"]
+
+
+class Counted(Part):
+    """How many shapes each direction gets; ``auto`` follows the rule that `check` prints."""
+
+    bending_y: Count | Automatic = "auto"
+    bending_z: Count | Automatic = "auto"
+    torsion: Count | Automatic = "auto"
+    stretch: Count | Automatic = "auto"
+    normalise: Normalise = "tip"
+
+
+class Loaded(Counted):
+    """Modes of the link with what hangs on its root and tip (the default).
+
+    ``root`` says what the joint lets through: ``free`` (hub inertia alone), ``geared`` (hub and
+    reflected rotor), ``held`` (position-controlled or locked); ``auto`` reads it off the joint.
+    """
+
+    kind: Literal["loaded"] = "loaded"
+    root: Literal["auto", "free", "geared", "held"] = "auto"
+
+
+class ClampedFree(Counted):
+    """Clamped-free modes of the bare link."""
+
+    kind: Literal["clamped-free"]
+
+
+class TipLoad(Part):
+    """Body at a link's tip as its modes see it: mass, inertia about the tip, offset outward."""
+
+    mass: Annotated[Mass, Field(ge=0)] = 0.0
+    inertia: Annotated[Inertia, Field(ge=0)] = 0.0
+    offset: Length = 0.0
+
+    @model_validator(mode="after")
+    def _inertia_covers_offset(self) -> Self:
+        if self.mass * self.offset**2 > self.inertia * (1 + 1e-12):
+            raise fault(
+                "is less than mass x offset^2: it is taken about the tip, not the centre",
+                "inertia",
+            )
+        return self
+
+
+class ClampedMass(Counted):
+    """Clamped modes with a tip body; ``auto`` takes everything outboard at ``configuration``.
+
+    ``configuration`` gives outboard joint angles by joint name (0 where not given).
+    ``follow: true`` lets the shapes of a sliding link follow its length.
+    """
+
+    kind: Literal["clamped-mass"]
+    tip: TipLoad | Automatic = "auto"
+    configuration: dict[str, Angle] = {}
+    follow: Flag = False
+
+
+class PinnedFree(Counted):
+    """Pinned-free modes: they have a root slope, so the joint's encoder sees them."""
+
+    kind: Literal["pinned-free"]
+
+
+class PinnedPinned(Counted):
+    """Pinned-pinned modes: the x axis is the chord from joint to tip."""
+
+    kind: Literal["pinned-pinned"]
+
+
+class FreeFree(Counted):
+    """Free-free modes, rigid-body part taken out so that the root stays in its joint."""
+
+    kind: Literal["free-free"]
+
+
+class Elements(Counted):
+    """Finite elements: the counts are numbers of elements; ``reduce`` keeps that many modes."""
+
+    kind: Literal["elements"]
+    reduce: Annotated[Count, Field(ge=1)] | None = None
+
+
+class CraigBampton(Counted):
+    """Tip constraint shapes and, counted here, fixed-interface modes beside them."""
+
+    kind: Literal["craig-bampton"]
+
+
+class Lumped(Counted):
+    """Rigid pieces with springs: the counts are numbers of springs."""
+
+    kind: Literal["lumped"]
+
+
+class Tabulated(Part):
+    """Shapes, mass and stiffness from measurement or another program."""
+
+    kind: Literal["table"]
+    file: str
+    _folder: Path = PrivateAttr(default=Path())
+
+    @property
+    def path(self) -> Path:
+        """Where the file is: beside the model file that names it."""
+        return self._folder / self.file
+
+    @model_validator(mode="after")
+    def _file_exists(self, info: ValidationInfo) -> Self:
+        self._folder = require_file(self.file, info)
+        return self
+
+
+ShapeChoice = Annotated[
+    Loaded
+    | ClampedFree
+    | ClampedMass
+    | PinnedFree
+    | PinnedPinned
+    | FreeFree
+    | Elements
+    | CraigBampton
+    | Lumped
+    | Tabulated,
+    Field(discriminator="kind"),
+]

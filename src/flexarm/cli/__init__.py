@@ -1,0 +1,91 @@
+"""The command line, `flexarm`: one module per command."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+from flexarm.cli import samples
+from flexarm.errors import FlexarmError, ModelError, ShapeError
+
+EXIT_OTHER = 1
+EXIT_INVALID_MODEL = 3
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    argv
+        Arguments after the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        0 when all went well, 2 on wrong usage, 3 on an invalid model, 130 when interrupted,
+        141 when the reader of the output went away, 1 on any other error of flexarm's own.
+    """
+    try:
+        status = _run(argv)
+        sys.stdout.flush()
+    except FlexarmError as error:
+        print(f"flexarm: error: {error}", file=sys.stderr)
+        return EXIT_INVALID_MODEL if isinstance(error, ModelError | ShapeError) else EXIT_OTHER
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes once more as it ends: give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
+    return status
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else EXIT_OTHER
+    return COMMANDS[args.command].run(args)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="flexarm",
+        description="Dynamics of serial robot arms whose links bend, twist and stretch.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        command.add_arguments(
+            subparsers.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
+        )
+    return parser
+
+
+class _Version(argparse.Action):
+    """Print the version; looked up only when asked for, since that takes 20 ms."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from flexarm import __version__
+
+        print(f"flexarm {__version__}")
+        parser.exit()
+
+
+class Command(Protocol):
+    """A module that is one command: what it does, its arguments, and how it runs."""
+
+    SUMMARY: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's arguments."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run the command and return the exit status."""
+
+
+COMMANDS: dict[str, Command] = {"samples": samples}

@@ -1,0 +1,37 @@
+"""`flexarm samples`: list the arms that come with flexarm, or print one."""
+
+import argparse
+import json
+
+SUMMARY = "list the arms that come with flexarm, or print one as a model file"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `flexarm samples`."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print this sample's model file")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the list of samples, or the model file of one."""
+    from flexarm.samples import sample_names, sample_text
+
+    if args.name is not None:
+        text = sample_text(args.name)
+        print(json.dumps({"name": args.name, "text": text}) if args.json else text.rstrip("\n"))
+        return 0
+    first_lines = {name: _first_line_of_notes(sample_text(name)) for name in sample_names()}
+    if args.json:
+        print(json.dumps([{"name": name, "notes": line} for name, line in first_lines.items()]))
+        return 0
+    width = max(map(len, first_lines), default=0)
+    for name, line in first_lines.items():
+        print(f"{name:<{width}}  {line}".rstrip())
+    return 0
+
+
+def _first_line_of_notes(text: str) -> str:
+    from ruamel.yaml import YAML
+
+    notes = YAML(typ="safe", pure=True).load(text).get("notes") or ""
+    return str(notes).strip().partition("\n")[0]

@@ -1,0 +1,1 @@
+"""Trace equations once, compile them with LLVM, keep the machine code, call it from anywhere."""

@@ -1,0 +1,191 @@
+"""From LLVM code to machine code in this process, and calling it."""
+
+import ctypes
+import functools
+import math
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Literal
+
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexarm.engine.emit_llvm import Code
+from flexarm.engine.stream import FUNCTIONS, Port
+from flexarm.errors import FlexarmError
+
+Level = Literal["quick", "fast"]
+# Of LLVM's code generator. The passes over its intermediate code gain nothing on straight lines.
+EFFORT: dict[Level, int] = {"quick": 0, "fast": 2}
+ALIGNMENT = 64  # [bytes] of the buffers: the widest register and a cache line
+
+
+@functools.cache
+def host() -> "Target":
+    """Return the machine that this process runs on."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    return Target(llvm.get_default_triple(), llvm.get_host_cpu_name(), features.flatten())
+
+
+def native_width() -> int:
+    """Return the number of doubles in a vector register of this machine."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 8
+    if features.get("avx2"):
+        return 4
+    return 2
+
+
+def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
+    """Compile LLVM code to an object file in memory."""
+    if level not in EFFORT:
+        raise FlexarmError(f"level: must be one of {', '.join(EFFORT)}, got '{level}'")
+    if target != host():
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    with llvm.parse_assembly(code.text) as module:
+        machine = _machine(target, EFFORT[level])
+        return bytes(machine.emit_object(module))
+
+
+def _machine(target: "Target", effort: int) -> llvm.TargetMachine:
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=effort, codemodel="jitdefault"
+    )
+
+
+@functools.cache
+def _provide_library() -> None:
+    """Make sure that machine code finds the functions of the C library by their names.
+
+    LLVM ends the process when it loads code that calls a function it cannot find.
+    """
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    for name in FUNCTIONS | {"floor", "ceil", "fmin", "fmax"}:
+        if llvm.address_of_symbol(name) is None:
+            if not hasattr(library, name):
+                raise FlexarmError(f"the C library of this machine has no function '{name}'")
+            address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+            llvm.add_symbol(name, address)
+
+
+def _buffer(size: int) -> NDArray[np.float64]:
+    """Return an aligned array of zeros."""
+    raw = np.zeros(8 * size + ALIGNMENT, dtype=np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + 8 * size].view(np.float64)
+
+
+def _array(port: Port, lanes: tuple[int, ...]) -> NDArray[np.float64]:
+    shape = port.shape + lanes
+    return _buffer(math.prod(shape)).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine to compile for, in LLVM's words."""
+
+    triple: str
+    cpu: str
+    features: str
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a caller has to know of a compiled function."""
+
+    entry: str
+    table_entry: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    width: int
+    work_size: int
+
+
+class Compiled:
+    """Machine code in this process; it stays for as long as this object does.
+
+    Attributes
+    ----------
+    address : int
+        Of a C function that takes a pointer to each input, to each output and to a work array of
+        `work_size` doubles, none of which may overlap; it returns nothing. Matrices are stored
+        row by row. With several lanes, each element is `width` doubles side by side.
+    """
+
+    def __init__(self, signature: Signature, code: bytes) -> None:
+        _provide_library()
+        # The engine wants a module of its own, though all the code comes from the object file.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(host(), 0))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        self.address: int = self._engine.get_function_address(signature.entry)
+        self.inputs = signature.inputs
+        self.outputs = signature.outputs
+        self.width = signature.width
+        self.work_size = signature.work_size * signature.width
+        by_table = self._engine.get_function_address(signature.table_entry)
+        # One argument: through ctypes, each costs more than most functions of a small arm.
+        self._by_table = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(by_table)
+        self._mine = threading.local()
+
+    def call(self, *arrays: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+        """Evaluate the function.
+
+        Parameters
+        ----------
+        *arrays
+            The inputs, each of the shape of its port; with several lanes, one more axis of
+            `width` at the end.
+
+        Returns
+        -------
+        tuple of ndarray
+            The outputs, shaped likewise, new arrays. Threads may call at the same time.
+        """
+        try:
+            desk: _Desk = self._mine.desk
+        except AttributeError:
+            desk = self._mine.desk = _Desk(self)
+        desk.take(arrays)
+        self._by_table(desk.table)
+        return tuple([output.copy() for output in desk.outputs])
+
+
+class _Desk:
+    """Buffers for the calls of one thread."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        lanes = () if compiled.width == 1 else (compiled.width,)
+        self._names = [port.name for port in compiled.inputs]
+        self._inputs = [_array(port, lanes) for port in compiled.inputs]
+        self._shapes = [array.shape for array in self._inputs]
+        self.outputs = [_array(port, lanes) for port in compiled.outputs]
+        work = _buffer(compiled.work_size)
+        self._kept = [*self._inputs, *self.outputs, work]
+        self._pointers = np.array([array.ctypes.data for array in self._kept], dtype=np.uintp)
+        self.table = ctypes.c_void_p(self._pointers.ctypes.data)
+
+    def take(self, arrays: tuple[ArrayLike, ...]) -> None:
+        """Copy the inputs of a call."""
+        if len(arrays) != len(self._inputs):
+            names = ", ".join(self._names)
+            raise FlexarmError(f"inputs: must be {len(self._names)} ({names}), got {len(arrays)}")
+        for k, array in enumerate(arrays):
+            if getattr(array, "shape", None) != self._shapes[k]:
+                array = self._checked(k, array)
+            self._inputs[k][...] = array
+
+    def _checked(self, k: int, array: ArrayLike) -> NDArray[np.float64]:
+        numbers = np.asarray(array, dtype=np.float64)
+        if numbers.shape != self._shapes[k]:
+            raise FlexarmError(
+                f"input '{self._names[k]}': must have the shape {self._shapes[k]}, "
+                f"got {numbers.shape}"
+            )
+        return numbers

@@ -1,0 +1,216 @@
+"""Trace a Python function, differentiate it, compile it, and find it compiled the next time."""
+
+import functools
+import hashlib
+import json
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+
+import casadi
+import llvmlite.binding as llvm
+
+from flexarm.engine.cache import Cache, cache_folder
+from flexarm.engine.compile import Compiled, Level, Signature, host, object_code
+from flexarm.engine.emit_llvm import EMITTER_VERSION, emit_llvm
+from flexarm.engine.lower import lower
+from flexarm.engine.stream import Port, Stream
+from flexarm.errors import FlexarmError
+
+
+def trace(
+    name: str,
+    function: Callable[..., casadi.SX | Sequence[casadi.SX]],
+    inputs: Mapping[str, int | tuple[int, int]],
+    *,
+    outputs: Sequence[str],
+) -> casadi.Function:
+    """Run a Python function on symbols and keep what it did.
+
+    Parameters
+    ----------
+    name
+        Of the result: letters, digits and single underscores.
+    function
+        Takes one `SX` per input and returns one, or a sequence of them.
+    inputs
+        Name and size of each input, in order: a length, or rows and columns. A parameter that is
+        to be kept symbolic is one more input.
+    outputs
+        Name of each output, in order.
+
+    Returns
+    -------
+    casadi.Function
+        The operations from the inputs to the outputs.
+    """
+    symbols = [
+        casadi.SX.sym(symbol, *(size if isinstance(size, tuple) else (size,)))
+        for symbol, size in inputs.items()
+    ]
+    results = function(*symbols)
+    results = [results] if isinstance(results, casadi.SX) else list(results)
+    if len(results) != len(outputs):
+        raise FlexarmError(
+            f"function '{name}': must return {len(outputs)} outputs ({', '.join(outputs)}), "
+            f"got {len(results)}"
+        )
+    return casadi.Function(name, symbols, results, list(inputs), list(outputs))
+
+
+def jacobian(function: casadi.Function, *, of: str, by: Sequence[str]) -> casadi.Function:
+    """Differentiate an output of a traced function exactly.
+
+    Parameters
+    ----------
+    function
+        The traced function.
+    of
+        Name of the output.
+    by
+        Names of the inputs.
+
+    Returns
+    -------
+    casadi.Function
+        With the same inputs. Its outputs are the output itself, with which the derivatives have
+        most of their operations in common, then one matrix for each name in `by`, called
+        `d_OF_d_BY`: rows are the elements of the output, columns those of the input.
+    """
+    for kind, given, known in (
+        ("output", [of], function.name_out()),
+        ("input", by, function.name_in()),
+    ):
+        for name in given:
+            if name not in known:
+                raise FlexarmError(
+                    f"function '{function.name()}': has no {kind} '{name}', only {', '.join(known)}"
+                )
+    symbols = function.sx_in()
+    value = function.call(symbols, True, False)[function.index_out(of)]
+    results = [value, *(casadi.jacobian(value, symbols[function.index_in(name)]) for name in by)]
+    names = [of, *(f"d_{of}_d_{name}" for name in by)]
+    return casadi.Function(
+        f"{function.name()}_jacobian", symbols, results, function.name_in(), names
+    )
+
+
+def compile_function(
+    function: casadi.Function, *, level: Level = "fast", width: int = 1, cache: Cache | None = None
+) -> Compiled:
+    """Compile a traced function, or take it from the cache.
+
+    Parameters
+    ----------
+    function
+        The traced function.
+    level
+        `quick` compiles about eight times faster, `fast` runs about 1.5 times faster.
+    width
+        Number of arms evaluated at once, each in its lane of a vector register;
+        `flexarm.engine.compile.native_width` says how many the machine has.
+    cache
+        That of the user by default.
+
+    Returns
+    -------
+    Compiled
+        The machine code in this process.
+    """
+    return _compile_stream(lower(function), level, width, cache or Cache(cache_folder()))[1]
+
+
+def compile_recipe(
+    recipe: str,
+    make: Callable[[], casadi.Function],
+    *,
+    level: Level = "fast",
+    width: int = 1,
+    cache: Cache | None = None,
+) -> Compiled:
+    """Compile a function that is traced only if the cache does not know its recipe.
+
+    Parameters
+    ----------
+    recipe
+        A text that determines the function: two calls with the same recipe, in the same version
+        of flexarm's source, must be about the same function.
+    make
+        Traces the function.
+    level, width, cache
+        As for `compile_function`.
+
+    Returns
+    -------
+    Compiled
+        The machine code in this process.
+    """
+    cache = cache or Cache(cache_folder())
+    recipe_key = _key(recipe.encode(), _source_version(), _settings(level, width))
+    known = cache.get(recipe_key)
+    entry = None if known is None else cache.get(known.decode())
+    if entry is not None:
+        return _unpack(entry)
+    key, compiled = _compile_stream(lower(make()), level, width, cache)
+    cache.put(recipe_key, key.encode())
+    return compiled
+
+
+def _compile_stream(stream: Stream, level: Level, width: int, cache: Cache) -> tuple[str, Compiled]:
+    key = _key(_contents(stream), _settings(level, width))
+    entry = cache.get(key)
+    if entry is None:
+        code = emit_llvm(stream, width=width)
+        signature = Signature(
+            code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size
+        )
+        head = json.dumps(asdict(signature)).encode()
+        entry = head + b"\n" + object_code(code, level=level, target=host())
+        cache.put(key, entry)
+    return key, _unpack(entry)
+
+
+def _unpack(entry: bytes) -> Compiled:
+    head, _, code = entry.partition(b"\n")
+    fields = json.loads(head)
+    for side in ("inputs", "outputs"):
+        fields[side] = tuple(Port(*port) for port in fields[side])
+    return Compiled(Signature(**fields), code)
+
+
+def _key(*parts: bytes) -> str:
+    sha = hashlib.sha256()
+    for part in parts:
+        sha.update(b"%d:" % len(part) + part)
+    return sha.hexdigest()
+
+
+def _settings(level: Level, width: int) -> bytes:
+    """Say on what the machine code of a stream depends besides the stream."""
+    versions = [EMITTER_VERSION, *llvm.llvm_version_info]
+    return json.dumps([asdict(host()), versions, level, width]).encode()
+
+
+def _contents(stream: Stream) -> bytes:
+    names = [stream.name, stream.inputs, stream.outputs, [op for op, _, _ in stream.operations]]
+    tables = (
+        array("d", stream.constants),
+        array("q", chain.from_iterable(stream.loads)),
+        array("q", chain.from_iterable((a, b) for _, a, b in stream.operations)),
+        array("q", chain.from_iterable(stream.stores)),
+    )
+    parts = [json.dumps(names).encode(), *(table.tobytes() for table in tables)]
+    return b"".join(b"%d:" % len(part) + part for part in parts)
+
+
+@functools.cache
+def _source_version() -> bytes:
+    """Describe flexarm's source as it is now, and the version of CasADi."""
+    folder = Path(__file__).parents[1]
+    files = []
+    for path in sorted(folder.rglob("*.py")):
+        status = path.stat()
+        files.append((str(path.relative_to(folder)), status.st_size, status.st_mtime_ns))
+    return json.dumps([casadi.CasadiMeta.version(), files]).encode()

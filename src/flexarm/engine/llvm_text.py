@@ -1,0 +1,35 @@
+"""Small pieces of LLVM code that are the same for one number and for several lanes."""
+
+import struct
+
+
+def number(value: float, width: int) -> str:
+    """Write a number as an LLVM constant, the same in every lane."""
+    bits = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    return bits if width == 1 else f"<{', '.join([f'double {bits}'] * width)}>"
+
+
+def vector(element: str, width: int) -> str:
+    """Name the LLVM type of one element or of several lanes."""
+    return element if width == 1 else f"<{width} x {element}>"
+
+
+def per_lane(result: str, function: str, arguments: list[str], width: int) -> list[str]:
+    """Write the call of a function of the C library, lane by lane."""
+    if width == 1:
+        plain = ", ".join(f"double {argument}" for argument in arguments)
+        return [f"{result} = call double @{function}({plain})"]
+    real = vector("double", width)
+    lines: list[str] = []
+    before = "undef"
+    for lane in range(width):
+        listed = []
+        for k, argument in enumerate(arguments):
+            piece = f"{result}.{lane}.{k}"
+            lines.append(f"{piece} = extractelement {real} {argument}, i32 {lane}")
+            listed.append(f"double {piece}")
+        lines.append(f"{result}.{lane} = call double @{function}({', '.join(listed)})")
+        after = result if lane == width - 1 else f"{result}.{lane}.v"
+        lines.append(f"{after} = insertelement {real} {before}, double {result}.{lane}, i32 {lane}")
+        before = after
+    return lines

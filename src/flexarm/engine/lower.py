@@ -1,0 +1,321 @@
+"""From a CasADi function to a stream: shared values found, signs folded, dead values dropped."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import casadi
+
+from flexarm.engine.stream import BINARY, FUNCTIONS, Load, Operation, Port, Store, Stream
+from flexarm.errors import FlexarmError
+
+ODD = frozenset({"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "sign"})
+EVEN = frozenset({"cos", "cosh", "fabs"})
+COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
+# Between them a reciprocal neither overflows nor loses digits.
+SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
+NAMES: dict[int, str] = {
+    getattr(casadi, f"OP_{name.upper()}"): name
+    for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}
+} | {casadi.OP_CONSTPOW: "pow"}
+
+
+def lower(function: casadi.Function) -> Stream:
+    """Turn a CasADi function into a stream.
+
+    Parameters
+    ----------
+    function
+        A function of `SX` symbols without free ones; every operation a scalar one.
+
+    Returns
+    -------
+    Stream
+        Equal subexpressions computed once, negations folded into sums and products, one
+        reciprocal for all divisions by the same value, nothing that no output needs.
+
+    Raises
+    ------
+    FlexarmError
+        If the function is not of `SX`, has free symbols, or has an operation that is not known.
+    """
+    _check(function)
+    inputs = tuple(
+        _port(name, function.sparsity_in(k)) for k, name in enumerate(function.name_in())
+    )
+    outputs = tuple(
+        _port(name, function.sparsity_out(k)) for k, name in enumerate(function.name_out())
+    )
+    values, results = _read(function)
+    needed = _needed(values, results)
+    divisions = Counter(
+        b for k, (op, _, b) in enumerate(values.defined) if op == "div" and needed[k]
+    )
+    values, results = _share_reciprocals(values, results, needed, divisions)
+    return _finish(function.name(), inputs, outputs, values, results)
+
+
+def _unsigned(reference: int) -> int:
+    """Return the number of the value that a reference means, whatever its sign."""
+    return reference if reference >= 0 else ~reference
+
+
+def _check(function: casadi.Function) -> None:
+    if not function.is_a("SXFunction"):
+        raise FlexarmError(
+            f"function '{function.name()}': must be made of SX symbols, got "
+            f"'{function.class_name()}': call its expand() first"
+        )
+    if function.has_free():
+        free = ", ".join(str(symbol) for symbol in function.free_sx())
+        raise FlexarmError(
+            f"function '{function.name()}': the symbols {free} are free: make them inputs"
+        )
+
+
+def _port(name: str, sparsity: casadi.Sparsity) -> Port:
+    return Port(name, sparsity.size1(), sparsity.size2())
+
+
+def _elements(sparsity: casadi.Sparsity) -> list[int]:
+    """List, for each nonzero, its place among the elements counted row by row."""
+    rows, columns = sparsity.get_triplet()
+    return [i * sparsity.size2() + j for i, j in zip(rows, columns, strict=True)]
+
+
+def _read(function: casadi.Function) -> tuple["_Values", dict[tuple[int, int], int]]:
+    values = _Values()
+    places_in = [_elements(function.sparsity_in(k)) for k in range(function.n_in())]
+    places_out = [_elements(function.sparsity_out(k)) for k in range(function.n_out())]
+    zero = values.constant(0.0)
+    results = {
+        (port, element): zero
+        for port in range(function.n_out())
+        for element in range(function.numel_out(port))
+    }
+    work: dict[int, int] = {}
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        source = function.instruction_input(k)
+        target = function.instruction_output(k)
+        if op == casadi.OP_OUTPUT:
+            port, nonzero = target
+            results[port, places_out[port][nonzero]] = work[source[0]]
+        elif op == casadi.OP_INPUT:
+            port, nonzero = source
+            work[target[0]] = values.define("load", port, places_in[port][nonzero])
+        elif op == casadi.OP_CONST:
+            work[target[0]] = values.constant(function.instruction_constant(k))
+        else:
+            work[target[0]] = values.apply(op, [work[place] for place in source])
+    return values, results
+
+
+def _needed(values: "_Values", results: dict[tuple[int, int], int]) -> list[bool]:
+    needed = [False] * len(values.defined)
+    for reference in results.values():
+        needed[_unsigned(reference)] = True
+    for k in range(len(needed) - 1, -1, -1):
+        op, a, b = values.defined[k]
+        if needed[k] and op not in ("constant", "load"):
+            needed[a] = True
+            if op in BINARY:
+                needed[b] = True
+    return needed
+
+
+def _share_reciprocals(
+    values: "_Values",
+    results: dict[tuple[int, int], int],
+    needed: list[bool],
+    divisions: Counter[int],
+) -> tuple["_Values", dict[tuple[int, int], int]]:
+    """Build the needed values again, with x/d as x*(1/d) where several are divided by d.
+
+    Notes
+    -----
+    CasADi turns (1/d)*x into x/d whatever the author wrote. A division takes as long as several
+    multiplications; a single one is left alone, being one operation and rounded once.
+    """
+    again = _Values()
+    new: list[int] = []
+    for k, (op, a, b) in enumerate(values.defined):
+        if not needed[k]:
+            new.append(-1)
+        elif op == "constant":
+            new.append(again.constant(values.constants[a]))
+        elif op == "load":
+            new.append(again.define("load", a, b))
+        elif op == "div" and divisions[b] > 1:
+            reciprocal = again.divide(again.constant(1.0), new[b])
+            new.append(again.multiply(new[a], reciprocal))
+        else:
+            new.append(again.combine(op, [new[a], new[b]] if op in BINARY else [new[a]]))
+    return again, {
+        place: new[reference] if reference >= 0 else ~new[~reference]
+        for place, reference in results.items()
+    }
+
+
+def _finish(
+    name: str,
+    inputs: tuple[Port, ...],
+    outputs: tuple[Port, ...],
+    values: "_Values",
+    results: dict[tuple[int, int], int],
+) -> Stream:
+    """Put constants first, then loads, then operations, and leave out what is not needed."""
+    results = {place: values.positive(reference) for place, reference in results.items()}
+    needed = _needed(values, results)
+    kept = [k for k in range(len(values.defined)) if needed[k]]
+    kinds = {"constant": 0, "load": 1}
+    kept.sort(key=lambda k: kinds.get(values.defined[k][0], 2))
+    number = {old: new for new, old in enumerate(kept)}
+    constants, loads, operations = [], [], []
+    for k in kept:
+        op, a, b = values.defined[k]
+        if op == "constant":
+            constants.append(values.constants[a])
+        elif op == "load":
+            loads.append(Load(a, b))
+        else:
+            operations.append(Operation(op, number[a], number[b] if op in BINARY else -1))
+    stores = tuple(Store(*place, number[reference]) for place, reference in results.items())
+    return Stream(name, inputs, outputs, tuple(constants), tuple(loads), tuple(operations), stores)
+
+
+class _Values:
+    """Values under construction, each defined once, by values that carry no sign.
+
+    What comes out of a method, and goes into one, is a reference: k means value k, ~k minus it.
+    """
+
+    def __init__(self) -> None:
+        self.defined: list[tuple[str, int, int]] = []
+        self.constants: list[float] = []
+        self._known: dict[tuple[str, int, int], int] = {}
+        self._constant: dict[str, int] = {}
+
+    def define(self, op: str, a: int, b: int = -1) -> int:
+        """Return the value of an operation, a new one unless it has been defined before."""
+        key = (op, a, b)
+        known = self._known.get(key)
+        if known is None:
+            known = len(self.defined)
+            self._known[key] = known
+            self.defined.append(key)
+        return known
+
+    def constant(self, number: float) -> int:
+        """Return a constant; a negative one is minus a positive one."""
+        if math.copysign(1.0, number) < 0.0:
+            return ~self._plain_constant(-number)
+        return self._plain_constant(number)
+
+    def _plain_constant(self, number: float) -> int:
+        key = number.hex()
+        if key not in self._constant:
+            self._constant[key] = self.define("constant", len(self.constants))
+            self.constants.append(number)
+        return self._constant[key]
+
+    def number(self, reference: int) -> float | None:
+        """Return the number that a reference means, None if it is not a constant."""
+        op, a, _ = self.defined[_unsigned(reference)]
+        if op != "constant":
+            return None
+        return self.constants[a] if reference >= 0 else -self.constants[a]
+
+    def positive(self, reference: int) -> int:
+        """Return a value that carries its sign in itself."""
+        if reference >= 0:
+            return reference
+        number = self.number(reference)
+        return self.define("neg", ~reference) if number is None else self._plain_constant(number)
+
+    def apply(self, op: int, arguments: list[int]) -> int:
+        """Return the value of a CasADi operation."""
+        if op == casadi.OP_SQ:
+            return self.multiply(arguments[0], arguments[0])
+        if op == casadi.OP_TWICE:
+            return self.add(arguments[0], arguments[0])
+        if op == casadi.OP_INV:
+            return self.divide(self.constant(1.0), arguments[0])
+        if op in (casadi.OP_ASSIGN, casadi.OP_LIFT):
+            return arguments[0]
+        if op not in NAMES:
+            names = [name for name in dir(casadi) if name.startswith("OP_")]
+            (unknown,) = [name for name in names if getattr(casadi, name) == op]
+            raise FlexarmError(
+                f"operation {unknown[3:]} of CasADi: cannot be compiled; write the expression "
+                f"with other operations"
+            )
+        return self.combine(NAMES[op], arguments)
+
+    def combine(self, op: str, arguments: list[int]) -> int:
+        """Return the value of an operation of the stream on signed references."""
+        simplify: dict[str, Callable[..., int]] = {
+            "add": self.add,
+            "sub": lambda a, b: self.add(a, ~b),
+            "mul": self.multiply,
+            "div": self.divide,
+            "neg": lambda a: ~a,
+        }
+        if op in simplify:
+            return simplify[op](*arguments)
+        if op in ODD and arguments[0] < 0:
+            return ~self.define(op, ~arguments[0])
+        if op in EVEN:
+            arguments = [_unsigned(arguments[0])]
+        if op == "if_else_zero" and arguments[1] < 0:
+            return ~self.define(op, self.positive(arguments[0]), ~arguments[1])
+        arguments = [self.positive(reference) for reference in arguments]
+        if op in COMMUTATIVE:
+            arguments.sort()
+        return self.define(op, *arguments)
+
+    def add(self, a: int, b: int) -> int:
+        """Return a + b: the sum of two values or the difference of two, perhaps with a minus."""
+        x, y = self.number(a), self.number(b)
+        if x is not None and y is not None:
+            return self.constant(x + y)
+        if x == 0.0:
+            return b
+        if y == 0.0:
+            return a
+        if (a < 0) == (b < 0):
+            a, b, negative = (a, b, False) if a >= 0 else (~a, ~b, True)
+            total = self.define("add", *sorted((a, b)))
+            return ~total if negative else total
+        plus, minus = (a, ~b) if a >= 0 else (b, ~a)
+        if plus == minus:
+            return self.constant(0.0)
+        if ("sub", minus, plus) in self._known:
+            return ~self._known["sub", minus, plus]
+        return self.define("sub", plus, minus)
+
+    def multiply(self, a: int, b: int) -> int:
+        """Return a * b: the product of two values, perhaps with a minus."""
+        x, y = self.number(a), self.number(b)
+        if x is not None and y is not None:
+            return self.constant(x * y)
+        if y is not None:
+            a, b, x, y = b, a, y, x
+        negative = (a < 0) != (b < 0)
+        a, b = _unsigned(a), _unsigned(b)
+        if x is not None and abs(x) == 1.0:
+            product = b
+        elif x == 0.0:
+            product = a
+        else:
+            product = self.define("mul", *sorted((a, b)))
+        return ~product if negative else product
+
+    def divide(self, a: int, b: int) -> int:
+        """Return a / b, as a product where b is a constant."""
+        divisor = self.number(b)
+        if divisor is not None and SMALLEST_DIVISOR < abs(divisor) < LARGEST_DIVISOR:
+            return self.multiply(a, self.constant(1.0 / divisor))
+        negative = (a < 0) != (b < 0)
+        quotient = self.define("div", _unsigned(a), _unsigned(b))
+        return ~quotient if negative else quotient

@@ -1,0 +1,13 @@
+"""The few errors that flexarm raises on purpose."""
+
+
+class FlexarmError(Exception):
+    """Base of every error that flexarm raises on purpose."""
+
+
+class ModelError(FlexarmError):
+    """An arm or model file that cannot be used, with what to change."""
+
+
+class ShapeError(FlexarmError):
+    """Shape functions that cannot be built or do not describe the link they are for."""

@@ -1,0 +1,213 @@
+"""Composite bodies for the mass matrix, recursive Newton-Euler for the forces."""
+
+from typing import ClassVar
+
+import casadi as ca
+
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.recursion import (
+    BaseState,
+    LinkState,
+    base_state,
+    body_bias,
+    body_matrix,
+    link_states,
+    rotate,
+    rotate_inertia,
+    shift_force,
+    shift_inertia,
+    shift_motion,
+    spatial_inertia,
+    symmetric,
+    tip_bias,
+    tip_columns,
+)
+from flexarm.kinematics import own_columns
+from flexarm.model import Model, Rotor
+from flexarm.spatial import Expr, constant
+
+
+class Composite(Formulation):
+    """Mass matrix by composite bodies, forces by the recursive Newton-Euler algorithm."""
+
+    name: ClassVar[str] = "composite"
+    citation: ClassVar[str] = "Featherstone 2008, chapters 5 and 6, with columns for amplitudes"
+    assumptions: ClassVar[str] = "none beyond the model's own"
+
+    def mass_expression(self, q: Expr) -> Expr:
+        """Mass matrix M(q), (n, n)."""
+        still = type(q).zeros(self.model.size, 1)
+        base = base_state(self.model, q, still)
+        states = link_states(self.model, q, still, base)
+        return _mass_matrix(self.model, base, states)
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        """Generalised force that inertia and gravity need at accelerations a (0 if None), (n,)."""
+        base = base_state(self.model, q, v)
+        states = link_states(self.model, q, v, base)
+        return _newton_euler(self.model, base, states, v, a, gravity)
+
+
+def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr:
+    matrix = ca.SX(model.size, model.size)
+    carried = body_matrix(states[-1].part.tip_body)
+    pending: list[tuple[int, Expr]] = []  # force columns of outboard coordinates, at the tip
+    for index in range(len(states) - 1, -1, -1):
+        state = states[index]
+        t, columns = state.terms, tip_columns(state)
+        p, turned = state.tip.local.position, state.tip.local.rotation
+        if index < len(states) - 1:
+            carried = carried + body_matrix(state.part.tip_body)
+        outboard = rotate_inertia(turned, carried)
+        whole = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(outboard, p)
+        pending = [(k, rotate(turned, column)) for k, column in pending]
+        own = own_columns(state.part)
+        push = outboard @ columns
+        block = symmetric(t.modal + columns.T @ push)
+        for i, row in enumerate(own):
+            for k, column in pending:
+                _set(matrix, row, k, ca.dot(columns[:, i], column))
+            for j, other in enumerate(own):
+                matrix[row, other] = block[i, j]
+        # over to the root, where the joint acts
+        pending = [(k, shift_force(column, p)) for k, column in pending]
+        momentum = ca.vertcat(t.angular, t.linear) + shift_force(push, p)
+        pending += [(row, momentum[:, i]) for i, row in enumerate(own)]
+        if state.axis is not None and state.part.joint is not None:
+            joint = state.part.joint
+            for k, column in pending:
+                _set(matrix, joint, k, ca.dot(state.axis, column))
+            column = whole @ state.axis
+            matrix[joint, joint] = ca.dot(state.axis, column)
+            pending.append((joint, column))
+        carried = whole
+        if state.offset is not None:
+            carried = shift_inertia(carried, state.offset)
+            pending = [(k, shift_force(column, state.offset)) for k, column in pending]
+        carried = rotate_inertia(state.rotation, carried)
+        pending = [(k, rotate(state.rotation, column)) for k, column in pending]
+        if state.part.rotor is not None:
+            carried, pending = _add_rotor(matrix, state.part.rotor, carried, pending)
+    if base.angular is not None:
+        _base_block(matrix, base, carried + body_matrix(model.base_body), pending)
+    return matrix
+
+
+def _add_rotor(
+    matrix: Expr, rotor: Rotor, carried: Expr, pending: list[tuple[int, Expr]]
+) -> tuple[Expr, list[tuple[int, Expr]]]:
+    """Add a rotor's spin and, where it is full, what its momentum does to its carrier."""
+    k = rotor.coordinate
+    matrix[k, k] += rotor.ratio**2 * rotor.inertia
+    if rotor.axis is None:
+        return carried, pending
+    axis = ca.vertcat(constant(rotor.axis), ca.SX(3, 1))
+    pull = rotor.ratio * rotor.inertia * axis
+    columns = dict(pending)
+    columns[k] = columns[k] + pull if k in columns else pull
+    return carried + rotor.inertia * axis @ axis.T, list(columns.items())
+
+
+def _rotor_force(rotor: Rotor, tip: Expr, spin: Expr, v: Expr, a: Expr | None) -> tuple[Expr, Expr]:
+    """Effort of a rotor's coordinate and its force on the carrier, (6,)."""
+    change = rotor.ratio * a[rotor.coordinate] if a is not None else ca.SX(0)
+    if rotor.axis is None:
+        return rotor.ratio * rotor.inertia * change, ca.SX(6, 1)
+    axis = constant(rotor.axis)
+    rate = rotor.inertia * (change + ca.dot(axis, tip[:3]))
+    momentum = rotor.inertia * (rotor.ratio * v[rotor.coordinate] + ca.dot(axis, spin))
+    torque = rate * axis + ca.cross(spin, ca.SX(axis)) * momentum
+    return rotor.ratio * rate, ca.vertcat(torque, ca.SX(3, 1))
+
+
+def _base_block(
+    matrix: Expr, base: BaseState, inertia: Expr, pending: list[tuple[int, Expr]]
+) -> None:
+    angular: Expr = base.angular
+    columns = ca.vertcat(ca.horzcat(ca.SX(3, 3), angular), ca.horzcat(base.rotation.T, ca.SX(3, 3)))
+    matrix[:6, :6] = symmetric(columns.T @ inertia @ columns)
+    for k, column in pending:
+        force = columns.T @ column
+        for i in range(6):
+            _set(matrix, i, k, force[i])
+
+
+def _newton_euler(
+    model: Model,
+    base: BaseState,
+    states: list[LinkState],
+    v: Expr,
+    a: Expr | None,
+    gravity: bool,
+) -> Expr:
+    accelerations, tips, start = _accelerate(model, base, states, a, gravity)
+    result = ca.SX(model.size, 1)
+    force = ca.SX(6, 1)
+    for index in range(len(states) - 1, -1, -1):
+        state = states[index]
+        t, part = state.terms, state.part
+        turned, p = state.tip.local.rotation, state.tip.local.position
+        spin = turned.T @ (state.omega + state.tip.spin)
+        force = force + body_matrix(part.tip_body) @ tips[index] + body_bias(part.tip_body, spin)
+        force = rotate(turned, force)
+        own = own_columns(part)
+        acceleration = accelerations[index]
+        own_a = ca.vertcat(*[a[i] for i in own]) if a is not None and own else None
+        momentum = ca.vertcat(t.angular, t.linear)
+        rows = momentum.T @ acceleration + t.effort + tip_columns(state).T @ force
+        total = spatial_inertia(t.mass, t.first, t.second) @ acceleration
+        total = total + ca.vertcat(t.torque, t.force) + shift_force(force, p)
+        if own_a is not None:
+            rows = rows + t.modal @ own_a
+            total = total + momentum @ own_a
+        for i, row in enumerate(own):
+            result[row] = rows[i]
+        if state.axis is not None and part.joint is not None:
+            result[part.joint] = ca.dot(state.axis, total)
+        if state.offset is not None:
+            total = shift_force(total, state.offset)
+        force = rotate(state.rotation, total)
+        if part.rotor is not None:
+            tip = tips[index - 1] if index else start
+            spin = state.rotation @ state.carrier
+            effort, pull = _rotor_force(part.rotor, tip, spin, v, a)
+            result[part.rotor.coordinate] += effort
+            force = force + pull
+    if base.angular is not None:
+        force = force + body_matrix(model.base_body) @ start
+        force = force + body_bias(model.base_body, base.omega)
+        result[0:3] = base.rotation @ force[3:]
+        result[3:6] = base.angular.T @ force[:3]
+    return result
+
+
+def _accelerate(
+    model: Model, base: BaseState, states: list[LinkState], a: Expr | None, gravity: bool
+) -> tuple[list[Expr], list[Expr], Expr]:
+    """Accelerations of link roots and, in their own axes, of tips; gravity lifts the base."""
+    pull = ca.SX(ca.DM(model.gravity)) if gravity else ca.SX(3, 1)
+    lift, spin = -pull, base.omega_bias
+    if a is not None and base.angular is not None:
+        lift, spin = lift + a[0:3], spin + base.angular @ a[3:6]
+    start = ca.vertcat(spin, base.rotation.T @ lift)
+    roots, tips, current = [], [], start
+    for state in states:
+        current = rotate(state.rotation.T, current)
+        if state.offset is not None:
+            current = shift_motion(current, state.offset)
+        current = current + state.bias
+        if a is not None and state.axis is not None and state.part.joint is not None:
+            current = current + state.axis * a[state.part.joint]
+        roots.append(current)
+        current = shift_motion(current, state.tip.local.position) + tip_bias(state)
+        own = own_columns(state.part)
+        if a is not None and own:
+            current = current + tip_columns(state) @ ca.vertcat(*[a[i] for i in own])
+        current = rotate(state.tip.local.rotation.T, current)
+        tips.append(current)
+    return roots, tips, start
+
+
+def _set(matrix: Expr, i: int, j: int, value: Expr) -> None:
+    matrix[i, j] = value
+    matrix[j, i] = value

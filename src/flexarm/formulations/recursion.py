@@ -1,0 +1,239 @@
+"""The outward pass that the recursive formulations share: how each link is carried and moves.
+
+Spatial vectors stack angular over linear parts, in a link's own root axes at its root L.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.body import link_terms, tip_motion
+from flexarm.formulations.terms import Motion, Terms
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Array, Expr, Inertia, base_rotation, constant, turn_z
+
+
+@dataclass(frozen=True)
+class BaseState:
+    """The base in its own axes.
+
+    Attributes
+    ----------
+    rotation
+        World from base axes, (3, 3).
+    angular, angular_inverse
+        Angular velocity per angle rate, (3, 3), and its inverse; None for a base at rest.
+    omega, omega_bias
+        Angular velocity and its change at zero acceleration of the angles, (3,).
+    """
+
+    rotation: Expr
+    angular: Expr | None
+    angular_inverse: Expr | None
+    omega: Expr
+    omega_bias: Expr
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """How a link is carried by what comes before it, and what it weighs.
+
+    Attributes
+    ----------
+    rotation
+        Axes of the previous tip frame from axes of L, (3, 3).
+    offset
+        From the previous tip to L's origin, in L, (3,), or None where they coincide.
+    axis
+        Joint column: angular and linear velocity of L per joint rate, in L, (6,), or None.
+    carrier
+        Angular velocity of the previous tip, in L.
+    omega
+        Angular velocity of L, in L.
+    bias
+        Acceleration that L gains over the previous tip from velocities alone, (6,).
+    terms, tip
+        The link's inertia and the motion of its tip.
+    """
+
+    part: LinkModel
+    rotation: Expr
+    offset: Expr | None
+    axis: Expr | None
+    carrier: Expr
+    omega: Expr
+    bias: Expr
+    terms: Terms
+    tip: Motion
+
+
+def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
+    """Frame and angular velocity of the base."""
+    reference = constant(model.base_pose.rotation)
+    none = type(q).zeros(3, 1)
+    if not model.base_moves:
+        return BaseState(type(q)(reference), None, None, none, none)
+    rotation = reference @ base_rotation(q[3:6])
+    cy, sy = ca.cos(q[4]), ca.sin(q[4])
+    cz, sz = ca.cos(q[5]), ca.sin(q[5])
+    angular = ca.vertcat(
+        ca.horzcat(cy * cz, sz, 0), ca.horzcat(-cy * sz, cz, 0), ca.horzcat(sy, 0, 1)
+    )
+    inverse = ca.vertcat(
+        ca.horzcat(cz / cy, -sz / cy, 0),
+        ca.horzcat(sz, cz, 0),
+        ca.horzcat(-cz * sy / cy, sz * sy / cy, 1),
+    )
+    rates = v[3:6]
+    x, y, z = rates[0], rates[1], rates[2]
+    bias = ca.vertcat(
+        -sy * cz * x * y - cy * sz * x * z + cz * y * z,
+        sy * sz * x * y - cy * cz * x * z - sz * y * z,
+        cy * x * y,
+    )
+    return BaseState(rotation, angular, inverse, angular @ rates, bias)
+
+
+def link_states(model: Model, q: Expr, v: Expr, base: BaseState) -> list[LinkState]:
+    """Carry velocities outward and weigh every link on the way."""
+    omega = base.omega
+    states = []
+    for part in model.links:
+        state = _link_state(model, part, q, v, omega)
+        states.append(state)
+        # the next link's axes are relative to this one's tip
+        omega = state.tip.local.rotation.T @ (state.omega + state.tip.spin)
+    return states
+
+
+def _link_state(model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr) -> LinkState:
+    to_joint, to_root = part.pose_FJ, part.pose_JL
+    turned = constant(to_joint.rotation)
+    if part.kind == "revolute":
+        turned = turned @ turn_z(q[part.joint])
+    rotation = type(q)(turned) @ constant(to_root.rotation)
+    carrier = rotation.T @ omega_tip
+    back = to_root.rotation.T
+    direction = back @ np.array([0.0, 0.0, 1.0])
+    lever = back @ to_root.position
+    omega, axis = carrier, None
+    spin_bias = speed_bias = type(q).zeros(3, 1)
+    place = _offset(part, q, rotation, lever)
+    if part.kind == "revolute":
+        rate = v[part.joint]
+        turning = constant(direction) * rate
+        omega = carrier + turning
+        spin_bias = ca.cross(carrier, turning)
+        axis = constant(np.concatenate([direction, np.cross(direction, lever)]))
+        if np.any(np.cross(direction, lever)):
+            sweep = constant(np.cross(direction, lever)) * rate
+            speed_bias = 2 * ca.cross(carrier, sweep) + ca.cross(turning, sweep)
+    elif part.kind == "prismatic":
+        axis = constant(np.concatenate([np.zeros(3), direction]))
+        speed_bias = 2 * ca.cross(carrier, constant(direction) * v[part.joint])
+    if place is not None:
+        speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, place))
+    return LinkState(
+        part=part,
+        rotation=rotation,
+        offset=place,
+        axis=axis,
+        carrier=carrier,
+        omega=omega,
+        bias=ca.vertcat(spin_bias, speed_bias),
+        terms=link_terms(model, part, q, v, omega),
+        tip=tip_motion(model, part, q, v),
+    )
+
+
+def _offset(part: LinkModel, q: Expr, rotation: Expr, lever: Array) -> Expr | None:
+    """From the previous tip to L's origin, in L, or None where it is zero."""
+    start = part.pose_FJ.position
+    if part.kind != "prismatic" and not np.any(start) and not np.any(lever):
+        return None
+    place = type(q)(constant(lever))
+    if part.kind == "prismatic":
+        place += constant(part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])) * q[part.joint]
+    if np.any(start):
+        place += rotation.T @ constant(start)
+    return place
+
+
+def spatial_inertia(mass: Expr, first: Expr, second: Expr) -> Expr:
+    """Matrix (6, 6) of a body about a point from mass, first moment and inertia."""
+    cross = ca.skew(first)
+    return ca.vertcat(ca.horzcat(second, cross), ca.horzcat(cross.T, mass * ca.SX.eye(3)))
+
+
+def body_matrix(body: Inertia) -> Expr:
+    """Matrix (6, 6) of a constant rigid body."""
+    return spatial_inertia(
+        ca.SX(body.mass), ca.SX(constant(body.first)), ca.SX(constant(body.second))
+    )
+
+
+def shift_inertia(inertia: Expr, p: Expr) -> Expr:
+    """Take a (6, 6) inertia about a point at p over to the origin."""
+    a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
+    lever = ca.skew(p)
+    moved = b + lever @ c
+    corner = a + lever @ b.T - moved @ lever
+    return blocks(symmetric(corner), moved, c)
+
+
+def rotate_inertia(rotation: Expr, inertia: Expr) -> Expr:
+    """Turn a (6, 6) inertia into the axes that the rotation leads to."""
+    a, b, c = inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]
+    return blocks(
+        symmetric(rotation @ a @ rotation.T),
+        rotation @ b @ rotation.T,
+        symmetric(rotation @ c @ rotation.T),
+    )
+
+
+def shift_force(force: Expr, p: Expr) -> Expr:
+    """Take spatial forces, (6, k), that act at a point p over to the origin."""
+    return ca.vertcat(force[:3, :] + ca.skew(p) @ force[3:, :], force[3:, :])
+
+
+def rotate(rotation: Expr, vector: Expr) -> Expr:
+    """Turn spatial vectors, (6, k)."""
+    return ca.vertcat(rotation @ vector[:3, :], rotation @ vector[3:, :])
+
+
+def shift_motion(motion: Expr, p: Expr) -> Expr:
+    """Take spatial motions, (6, k), of the origin over to a point p."""
+    return ca.vertcat(motion[:3, :], motion[3:, :] - ca.skew(p) @ motion[:3, :])
+
+
+def tip_columns(state: LinkState) -> Expr:
+    """Motion of the tip per rate of the link's own coordinates, (6, k)."""
+    return ca.vertcat(state.tip.local.angular, state.tip.local.linear)
+
+
+def tip_bias(state: LinkState) -> Expr:
+    """Acceleration that the tip gains over L from velocities alone, (6,)."""
+    omega, tip = state.omega, state.tip
+    p = tip.local.position
+    spin = ca.cross(omega, tip.spin) + tip.spin_bias
+    speed = ca.cross(omega, ca.cross(omega, p)) + 2 * ca.cross(omega, tip.speed) + tip.speed_bias
+    return ca.vertcat(spin, speed)
+
+
+def body_bias(body: Inertia, omega: Expr) -> Expr:
+    """Force that a rigid body needs from its angular velocity alone, (6,)."""
+    first, second = constant(body.first), constant(body.second)
+    return ca.vertcat(
+        ca.cross(omega, second @ omega), ca.cross(omega, ca.cross(omega, ca.SX(first)))
+    )
+
+
+def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
+    """Symmetric (6, 6) matrix from its three blocks."""
+    return ca.vertcat(ca.horzcat(a, b), ca.horzcat(b.T, c))
+
+
+def symmetric(matrix: Expr) -> Expr:
+    """Mirror the upper triangle: the lower one is never computed."""
+    return ca.triu2symm(ca.triu(matrix))

@@ -1,0 +1,1 @@
+"""Files: arms, modal data, runs."""

@@ -1,0 +1,318 @@
+"""Turn pydantic's errors into one plain sentence per mistake, at the place of the mistake."""
+
+import difflib
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from flexarm.io.source import Path, Problem, Source, shorten
+
+Node = Mapping[str, Any]  # a node of pydantic's core schema
+
+_SENTENCES = {
+    "greater_than": "must be > {gt:g}",
+    "greater_than_equal": "must be >= {ge:g}",
+    "less_than": "must be < {lt:g}",
+    "less_than_equal": "must be <= {le:g}",
+    "finite_number": "must be a finite number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a smaller number",
+    "int_from_float": "must be a whole number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_type": "must be text",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "mapping_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "too_short": "must have at least {min_length} items",
+    "too_long": "must have at most {max_length} items",
+}
+_KINDS = {
+    "float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
+    "list": "a list", "tuple": "a list", "dict": "a mapping", "model": "a mapping",
+    "tagged-union": "a mapping",
+}  # fmt: skip
+_CONTAINERS = {"model", "tagged-union", "tuple", "list", "dict"}
+_REFUSALS = {"quantity_type"} | {kind for kind in _SENTENCES if kind.endswith("_type")}
+_LENGTHS = {"missing", "too_short", "too_long"}
+
+
+def explain(error: ValidationError, model: type[BaseModel], source: Source) -> list[Problem]:
+    """Explain why data do not fit a model.
+
+    Parameters
+    ----------
+    error
+        What pydantic raised.
+    model
+        The class that the data were validated against.
+    source
+        The data and where they stand.
+
+    Returns
+    -------
+    list of Problem
+        One per mistake; none about values that `source` has already complained of.
+    """
+    schema: Node = TypeAdapter(model).core_schema
+    definitions = {node["ref"]: node for node in schema.get("definitions", ())}
+    faults = [
+        _Fault(fault["loc"], fault["type"], fault["msg"], fault.get("ctx", {}))
+        for fault in error.errors(include_url=False, include_input=False)
+    ]
+    known = [problem.path for problem in source.problems if problem.path]
+    return [
+        problem
+        for problem in _Explainer(source, definitions).explain(schema, (), faults)
+        if not any(problem.path[: len(path)] == path for path in known)
+    ]
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    return shorten(repr(value))
+
+
+def _one_of(value: object, expected: Sequence[object]) -> str:
+    """Say which words are expected, and which one was probably meant."""
+    if len(expected) == 1:
+        text = f"must be {expected[0]!r}, got {_shown(value)}"
+    else:
+        text = f"must be one of {', '.join(map(str, expected))}; got {_shown(value)}"
+    return text + _hint(value, expected)
+
+
+def _hint(value: object, expected: Sequence[object]) -> str:
+    close = difflib.get_close_matches(str(value), [str(word) for word in expected], n=1)
+    return f". Did you mean '{close[0]}'?" if close and isinstance(value, str) else ""
+
+
+def _sentence(fault: "_Fault", value: object) -> str:
+    template = _SENTENCES.get(fault.kind)
+    if template is None:
+        text = str(fault.context.get("error", fault.message))
+        scalar = value is not None and not isinstance(value, dict | list)
+        wants_value = text.startswith("must be ") and scalar and not {";", "("} & set(text)
+        return f"{text}, got {_shown(value)}" if wants_value else text
+    text = template.format(**fault.context)
+    if text.endswith((" 1 items", " 1 characters")):
+        text = text[:-1]
+    if fault.kind in _LENGTHS and isinstance(value, list | dict):
+        return f"{text}, got {len(value)}"
+    unquoted = fault.kind == "string_type" and isinstance(value, int | float)
+    return f"{text}, got {_shown(value)}{'; put it in quotes' if unquoted else ''}"
+
+
+def _distance(faults: Sequence["_Fault"]) -> tuple[int, int]:
+    """Measure how far data are from a branch: unknown keys count most."""
+    return sum(fault.kind == "extra_forbidden" for fault in faults), len(faults)
+
+
+def _length(node: Node) -> int | None:
+    """Return the number of items of a fixed tuple, None for anything else."""
+    fixed = node["type"] == "tuple" and node.get("variadic_item_index") is None
+    return len(node["items_schema"]) if fixed else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """One of pydantic's errors; `steps` is the part of its location not yet followed."""
+
+    steps: Path
+    kind: str
+    message: str
+    context: Mapping[str, Any]
+
+    def inner(self) -> "_Fault":
+        return _Fault(self.steps[1:], self.kind, self.message, self.context)
+
+
+@dataclass(frozen=True, slots=True)
+class _Explainer:
+    """Walks the errors down the schema, so that it knows what was allowed at each place."""
+
+    source: Source
+    definitions: Mapping[str, Node]
+
+    def explain(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Problem]:
+        """Yield the problems at and below `path`."""
+        node = self._bare(node)
+        if node["type"] == "union":
+            yield from self._union(node, path, faults)
+            return
+        if node["type"] == "model":
+            faults = yield from self._keys(node, path, faults)
+        below: dict[str | int, list[_Fault]] = {}
+        here = []
+        for fault in faults:
+            if self._is_here(node, fault):
+                here.append(fault)
+            else:
+                below.setdefault(fault.steps[0], []).append(fault.inner())
+        for fault in here:
+            # A list whose items are all wrong is "too short" for pydantic, not for its reader.
+            if not (fault.kind == "too_short" and below):
+                yield self._leaf(node, path, fault)
+        for step, inner in below.items():
+            tag = node["type"] == "tagged-union"
+            yield from self.explain(self._child(node, step), path if tag else (*path, step), inner)
+
+    def _bare(self, node: Node | tuple[Node, str]) -> Node:
+        """Strip defaults, validators and the like down to what a value must be."""
+        bare: Node = node[0] if isinstance(node, tuple) else node  # a union may label its branches
+        while True:
+            if bare["type"] == "definition-ref":
+                bare = self.definitions[bare["schema_ref"]]
+            elif "schema" in bare and bare["type"] != "model":
+                bare = bare["schema"]
+            else:
+                return bare
+
+    def _fields(self, node: Node) -> Mapping[str, Node]:
+        inner = self._bare(node["schema"]) if node["type"] == "model" else node
+        fields: Mapping[str, Node] = inner.get("fields", {})
+        return fields
+
+    def _child(self, node: Node, step: str | int) -> Node:
+        anything: Node = {"type": "any"}
+        if node["type"] == "model":
+            child: Node = self._fields(node).get(str(step), anything)
+        elif node["type"] == "tagged-union":
+            child = node["choices"].get(step, anything)
+        elif node["type"] == "tuple" and isinstance(step, int):
+            items, variadic = node["items_schema"], node.get("variadic_item_index")
+            child = items[variadic if variadic is not None else min(step, len(items) - 1)]
+        else:
+            child = node.get("items_schema") or node.get("values_schema") or anything
+        return child
+
+    def _is_here(self, node: Node, fault: _Fault) -> bool:
+        if not fault.steps or node["type"] not in _CONTAINERS:
+            return True
+        # An item missing from a fixed tuple is a fault of the tuple.
+        return node["type"] == "tuple" and fault.kind == "missing" and len(fault.steps) == 1
+
+    def _keys(
+        self, node: Node, path: Path, faults: Sequence[_Fault]
+    ) -> Generator[Problem, None, list[_Fault]]:
+        """Yield the unknown and missing keys of a mapping; return the other faults."""
+        fields = self._fields(node)
+        given = self.source.at(path)
+        absent = [name for name in fields if not isinstance(given, dict) or name not in given]
+        meant = set()
+        for fault in faults:
+            if fault.kind == "extra_forbidden" and len(fault.steps) == 1:
+                key = fault.steps[0]
+                message, guess = self._unknown(str(key), fields, absent)
+                meant.add(guess)
+                where = (*path, key)
+                position = self.source.keys.get(where, self.source.locate(path))
+                yield Problem(position, where, message)
+        rest = []
+        for fault in faults:
+            if fault.kind == "missing" and len(fault.steps) == 1:
+                where = (*path, fault.steps[0])
+                if fault.steps[0] not in meant:
+                    yield Problem(self.source.locate(where), where, "is required")
+            elif fault.kind != "extra_forbidden" or len(fault.steps) != 1:
+                rest.append(fault)
+        return rest
+
+    def _unknown(
+        self, key: str, fields: Mapping[str, Node], absent: Sequence[str]
+    ) -> tuple[str, str]:
+        close = difflib.get_close_matches(key, absent, n=1)
+        if close:
+            return f"unknown key; did you mean '{close[0]}'?", close[0]
+        for name, field in fields.items():
+            inner = self._bare(field)
+            choices = inner["choices"] if inner["type"] == "union" else [inner]
+            if any(key in self._fields(self._bare(choice)) for choice in choices):
+                return f"unknown key; it belongs in '{name}'", ""
+        return f"unknown key; the keys here are {shorten(', '.join(fields), 200)}", ""
+
+    def _leaf(self, node: Node, path: Path, fault: _Fault) -> Problem:
+        value = self.source.at(path)
+        if fault.kind.startswith("union_tag"):
+            return self._tag(node, path, fault)
+        if fault.steps == ("[key]",):  # pydantic's mark for a mapping's key
+            message = f"the key {_sentence(fault, path[-1])}"
+            return Problem(self.source.keys.get(path, self.source.locate(path)), path, message)
+        if fault.kind == "model_attributes_type" and node["type"] == "tagged-union":
+            key, tags = node["discriminator"], ", ".join(map(str, node["choices"]))
+            message = f"must be a mapping with '{key}', one of {tags}; got {_shown(value)}"
+        elif fault.kind == "literal_error" and node["type"] == "literal":
+            message = _one_of(value, node["expected"])
+        elif fault.kind in _LENGTHS and _length(node) is not None and isinstance(value, list):
+            message = f"must have {_length(node)} items, got {len(value)}"
+        else:
+            path = (*path, *fault.context.get("path", ()))
+            message = _sentence(fault, self.source.at(path))
+        return Problem(self.source.locate(path), path, message)
+
+    def _tag(self, node: Node, path: Path, fault: _Fault) -> Problem:
+        key = str(fault.context["discriminator"]).strip("'")
+        where = (*path, key)
+        value, tags = self.source.at(path), list(node["choices"])
+        if fault.kind == "union_tag_invalid":
+            message = _one_of(self.source.at(where), tags)
+        else:
+            close = difflib.get_close_matches(key, value if isinstance(value, dict) else (), n=1)
+            hint = f"; is '{close[0]}' meant to be '{key}'?" if close else ""
+            message = f"is required: one of {', '.join(map(str, tags))}{hint}"
+        return Problem(self.source.locate(where), where, message)
+
+    def _union(self, node: Node, path: Path, faults: Sequence[_Fault]) -> Iterator[Problem]:
+        """Explain by the one branch that the data look like, or by naming all branches."""
+        choices = node["choices"]
+        groups: dict[str | int, list[_Fault]] = {}
+        for fault in faults:
+            if fault.steps:
+                groups.setdefault(fault.steps[0], []).append(fault.inner())
+            else:
+                yield self._leaf(node, path, fault)
+        # pydantic lists the faults of the branches in the order of the branches.
+        branches = list(zip(choices, groups.values(), strict=False))
+        fitting = [branch for branch in branches if self._fits(*branch, self.source.at(path))]
+        if fitting:
+            choice, own = min(fitting, key=lambda branch: _distance(branch[1]))
+            yield from self.explain(choice, path, own)
+        elif branches:
+            yield Problem(self.source.locate(path), path, self._all_branches(choices, path))
+
+    def _fits(self, choice: Node, faults: Sequence[_Fault], value: object) -> bool:
+        """Say whether the data look like a branch that they do not satisfy."""
+        kind = self._bare(choice)["type"]
+        if kind == "literal" or any(f.kind in _REFUSALS and not f.steps for f in faults):
+            return False
+        if kind == "tuple":
+            return not any(f.kind in _LENGTHS and len(f.steps) <= 1 for f in faults)
+        is_word = isinstance(value, str) and value.strip()[:1] not in set("+-.0123456789")
+        return not (kind == "float" and is_word)
+
+    def _all_branches(self, choices: Sequence[Node], path: Path) -> str:
+        value = self.source.at(path)
+        nodes = [self._bare(choice) for choice in choices]
+        lengths = [_length(node) for node in nodes if node["type"] in ("list", "tuple")]
+        if isinstance(value, list) and lengths and None not in lengths:
+            return f"must have {' or '.join(map(str, lengths))} items, got {len(value)}"
+        words = [word for node in nodes for word in node.get("expected", ())]
+        kinds = [_KINDS[node["type"]] for node in nodes if node["type"] in _KINDS]
+        expected = " or ".join(dict.fromkeys([*kinds, *map(repr, words)]))
+        return f"must be {expected}, got {_shown(value)}{_hint(value, words)}"

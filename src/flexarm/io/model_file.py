@@ -1,0 +1,188 @@
+"""Model files: load an arm with all its mistakes at once, save it so that it loads again."""
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from flexarm.arm import Arm
+from flexarm.errors import ModelError
+from flexarm.io.emit import emit
+from flexarm.io.explain import explain
+from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def load(path: str | Path) -> Arm:
+    """Load an arm from a model file.
+
+    Parameters
+    ----------
+    path
+        A YAML or JSON file; files that it names are looked for beside it.
+
+    Returns
+    -------
+    Arm
+        The arm, checked.
+
+    Raises
+    ------
+    ModelError
+        With one line ``file:line:column: what: why`` per mistake in the file.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{path}: the file cannot be read: {reason}") from None
+    return parse(Arm, content, name=str(path), folder=path.parent)
+
+
+def loads(text: str | bytes, source: str = "<text>", *, folder: str | Path = ".") -> Arm:
+    """Load an arm from the text of a model file.
+
+    Parameters
+    ----------
+    text
+        YAML or JSON.
+    source
+        What to call the text in messages.
+    folder
+        Where to look for files that the text names.
+
+    Returns
+    -------
+    Arm
+        The arm, checked.
+
+    Raises
+    ------
+    ModelError
+        With one line ``source:line:column: what: why`` per mistake in the text.
+    """
+    return parse(Arm, text, name=source, folder=Path(folder))
+
+
+def parse(model: type[M], content: str | bytes, *, name: str, folder: Path) -> M:
+    """Read YAML text as an instance of any pydantic model, with `load`'s messages.
+
+    Parameters
+    ----------
+    model
+        The class to make.
+    content
+        YAML or JSON.
+    name
+        What to call the text in messages.
+    folder
+        Given to the model's validators as ``info.context["folder"]``.
+    """
+    source = read(content, name)
+    problems = list(source.problems)
+    try:
+        result = model.model_validate(source.data, context={"folder": folder})
+    except ValidationError as error:
+        problems += explain(error, model, source)
+    if problems:
+        raise ModelError(report(name, problems))
+    return result
+
+
+def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
+    """Write an arm to a model file, whole or not at all.
+
+    Parameters
+    ----------
+    arm
+        The arm; `load` gives an equal one back.
+    path
+        The file to write.  Files that the arm names are not copied: they must lie beside it.
+    force
+        Whether to overwrite a file that is there.
+
+    Raises
+    ------
+    ModelError
+        If the file is there and `force` is false, or it cannot be written.
+    """
+    path = Path(path)
+    text = dumps(arm)
+    try:
+        if path.exists() and not force:
+            raise ModelError(f"{path}: the file is there already; overwrite it with force=True")
+        _replace(path, text)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{path}: the file cannot be written: {reason}") from None
+
+
+def dumps(arm: BaseModel) -> str:
+    """Write an arm as the text of a model file, leaving out what was left out when it was made.
+
+    Parameters
+    ----------
+    arm
+        The arm, or any part of one.
+
+    Returns
+    -------
+    str
+        YAML, in SI units.
+
+    Raises
+    ------
+    ModelError
+        If a text in it has a character that a model file cannot hold.
+    """
+    plain: dict[str, Any] = _plain(arm)
+    return emit(plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields
+        names = sorted(fields, key=lambda name: not _is_tag(fields[name]))  # its kind comes first
+        return {
+            name: _plain(getattr(value, name))
+            for name in names
+            if name in value.model_fields_set or _is_tag(fields[name])
+        }
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        bad = find_unprintable(value)
+        if bad:
+            raise ModelError(f"{shorten(repr(value))}: a model file cannot hold {bad}; remove it")
+    return value
+
+
+def _is_tag(field: FieldInfo) -> bool:
+    """Say whether a field tells the kinds of a union apart: a file must have it."""
+    return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+
+
+def _replace(path: Path, text: str) -> None:
+    path = path.resolve()  # a link stays a link
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,391 @@
+"""Read YAML (or JSON) text into plain data that remembers where everything stands."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+)
+
+from flexarm.errors import ModelError
+
+Path = tuple[str | int, ...]
+Position = tuple[int, int]
+
+MAX_BYTES = 500_000
+MAX_DEPTH = 40
+MAX_REPORTED = 50
+
+# Line breaks that editors do not count as such are refused with the control characters.
+_UNPRINTABLE = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+# What the parser says, and what the reader of a message can do about it; the first that fits.
+_SYNTAX = {
+    "'\\t'": "a tab is not allowed here; indent with spaces",
+    "mapping values are not allowed": "unexpected ':'; check the indentation and that each ':' "
+    "above has a space after it, or put text with ': ' in quotes",
+    "sequence entries are not allowed": "unexpected '- '; start the list on a line of its own",
+    "mapping keys are not allowed": "unexpected '?'; put text with '? ' in quotes",
+    "could not find expected ':'": "a ': ' is missing after this key (colon and space)",
+    "end of stream": "the quote that starts here is never closed",
+    "escape": "no such escape after '\\'; write \\\\ for a backslash, or use single quotes",
+    "expected the node content": "a value is missing before '{sign}'",
+    "flow sequence": "the list that '[' opens on line {line} misses a ',' or its ']'",
+    "flow mapping": "the mapping that '{{' opens on line {line} misses a ',' or its '}}'",
+    "<block end>": "this line is not indented like those above it, or a ':' is missing",
+    "scanning an alias": "text cannot start with '*'; put it in quotes",
+    "scanning an anchor": "text cannot start with '&'; put it in quotes",
+    "scanning a block scalar": "text cannot start with '|' or '>'; put it in quotes",
+    "cannot start any token": "text cannot start with '{sign}'; put it in quotes",
+    "tag": "tags (!) are not allowed; put text that starts with '!' in quotes",
+    "directive": "a line cannot start with '%'; put the text in quotes",
+    "document": "a second document or stray '---'; a model file holds one arm",
+}
+_LONGEST_NUMBER = 400  # digits; a double has at most 309 before its point
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A mistake in a model file: where it stands, what it is about, what to change."""
+
+    position: Position
+    path: Path
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The data of a file, and where each key and value of it stands (line and column from 1)."""
+
+    data: dict[str, Any]
+    keys: dict[Path, Position]
+    values: dict[Path, Position]
+    problems: tuple[Problem, ...]
+
+    def locate(self, path: Path) -> Position:
+        """Find where the value at `path` stands, or the nearest thing around it that is there.
+
+        What spans several lines is found at its key.
+        """
+        while path not in self.values:
+            path = path[:-1]
+        nested = isinstance(self.at(path), dict | list)
+        return self.keys.get(path, self.values[path]) if nested else self.values[path]
+
+    def at(self, path: Path) -> Any:
+        """Return the value at `path`, None if there is none."""
+        value: Any = self.data
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
+
+def read(content: str | bytes, name: str) -> Source:
+    """Read the text of a model file.
+
+    Parameters
+    ----------
+    content
+        YAML 1.2 or JSON; bytes are UTF-8.
+    name
+        What to call the file in messages.
+
+    Returns
+    -------
+    Source
+        Data, positions, and the problems that did not keep the rest from being read.
+
+    Raises
+    ------
+    ModelError
+        If the text is too large, not UTF-8, not YAML, or not one mapping.
+    """
+    reader = _Reader()
+    try:
+        text = _decode(content)
+        for event in _events(text):
+            reader.take(event)
+        reader.require_mapping()
+    except _Fatal as fatal:
+        raise ModelError(report(name, [*reader.problems, fatal.problem])) from None
+    return Source(reader.root, reader.keys, reader.values, tuple(reader.problems))
+
+
+def report(name: str, problems: Iterable[Problem]) -> str:
+    """Write problems as lines ``file:line:column: path: message``, sorted by position."""
+    ordered = sorted(problems, key=lambda problem: problem.position)
+    lines = list(dict.fromkeys(_line(name, problem) for problem in ordered))
+    more = len(lines) - MAX_REPORTED
+    return "\n".join(lines[:MAX_REPORTED] + ([f"{name}: and {more} more"] if more > 0 else []))
+
+
+def show_path(path: Path) -> str:
+    """Write a path as ``links[1].joint``, counting from 1."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step + 1}]"
+        else:
+            plain = step.isprintable() and step and not set(step) & set(".[]: ")
+            text += ("." if text else "") + shorten(step if plain else repr(step))
+    return text
+
+
+def find_unprintable(text: str) -> str:
+    """Name the first character that a model file cannot hold; empty if there is none."""
+    match = _UNPRINTABLE.search(text)
+    return f"the character U+{ord(match[0]):04X}" if match else ""
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """Cut text to `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _line(name: str, problem: Problem) -> str:
+    line, column = problem.position
+    where = f"{show_path(problem.path)}: " if problem.path else ""
+    return f"{name}:{line}:{column}: {where}{problem.message}"
+
+
+def _decode(content: str | bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise _Fatal(
+            (1, 1),
+            f"the file is larger than {MAX_BYTES:,} bytes; put long tables into CSV files",
+        )
+    text = (content if isinstance(content, str) else _utf8(content)).removeprefix("\ufeff")
+    match = _UNPRINTABLE.search(text)
+    if match:
+        message = f"{find_unprintable(text)} is not allowed; remove it"
+        raise _Fatal(_position(text[: match.start()]), message)
+    return text
+
+
+def _utf8(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"byte 0x{content[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
+        raise _Fatal(_position(content[: error.start].decode("utf-8")), message) from None
+
+
+def _position(before: str) -> Position:
+    lines = _LINE_BREAK.split(before)
+    return len(lines), len(lines[-1]) + 1
+
+
+def _events(text: str) -> Iterator[Event]:
+    event: Event | None = None
+    try:
+        for event in YAML(typ="safe", pure=True).parse(text):
+            yield event
+    except MarkedYAMLError as error:
+        raise _Fatal(_place_of(error), _sentence(error)) from None
+    except (YAMLError, ValueError, OverflowError):
+        # ValueError, OverflowError: escapes such as "\UFFFFFFFF" that are no character.
+        position = _mark(event.end_mark if event else None)
+        raise _Fatal(position, "not valid YAML after here: check quotes and '\\'") from None
+
+
+def _mark(mark: Any) -> Position:
+    return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+
+
+def _place_of(error: MarkedYAMLError) -> Position:
+    # What is never closed is noticed at the end of the text, but its start is what to look at.
+    unclosed = any(clue in str(error.problem) for clue in ("expected ':'", "end of stream"))
+    return _mark(error.context_mark if unclosed else error.problem_mark)
+
+
+def _sentence(error: MarkedYAMLError) -> str:
+    said = f"{error.context}: {error.problem}"
+    line = _mark(error.context_mark)[0]
+    sign = said.rpartition("'")[0].rpartition("'")[2]
+    for clue, sentence in _SYNTAX.items():
+        if clue in said:
+            return sentence.format(line=line, sign=sign)
+    return f"not valid YAML: {error.problem}"
+
+
+def _value(event: ScalarEvent) -> tuple[Any, str]:
+    """Read a scalar by the core schema of YAML 1.2; the second item is what is wrong with it."""
+    text: str = event.value
+    if event.style:  # quoted or block text
+        bad = find_unprintable(text)
+        return text, f"{bad} is not allowed; remove it" if bad else ""
+    if text in _WORDS:
+        return _WORDS[text], ""
+    if _NOT_FINITE.fullmatch(text):
+        return None, f"must be a finite number, got {text}"
+    if not _FLOAT.fullmatch(text):
+        return text, ""
+    if len(text) > _LONGEST_NUMBER:
+        return None, f"a number of {len(text)} characters is too long"
+    number = int(text) if _INTEGER.fullmatch(text) else float(text)
+    if number in (float("inf"), float("-inf")):
+        return None, f"is too large for a number, got {shorten(text)}"
+    return number, ""
+
+
+class _Fatal(Exception):
+    """A problem after which the rest of the text cannot be read."""
+
+    def __init__(self, position: Position, message: str, path: Path = ()) -> None:
+        super().__init__(message)
+        self.problem = Problem(position, path, message)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or list that is being read; `key` is the key whose value comes next."""
+
+    path: Path
+    data: dict[str, Any] | list[Any]
+    key: str | None = None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Builds data from YAML events, one at a time, without recursion."""
+
+    root: Any = None
+    keys: dict[Path, Position] = field(default_factory=dict)
+    values: dict[Path, Position] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    open: list[_Open] = field(default_factory=list)
+    documents: int = 0
+
+    def take(self, event: Event) -> None:
+        """Add one event."""
+        if isinstance(event, ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, CollectionStartEvent):
+            self._start(event)
+        elif isinstance(event, MappingEndEvent | SequenceEndEvent):
+            self.open.pop()
+        elif isinstance(event, AliasEvent):
+            self._alias(event)
+        elif isinstance(event, DocumentStartEvent):
+            self._document(event)
+
+    def require_mapping(self) -> None:
+        """Refuse a file that is empty or whose top level is no mapping."""
+        if not isinstance(self.root, dict):
+            position = self.values.get((), (1, 1))
+            got = {list: "a list", type(None): "nothing"}.get(type(self.root), "a single value")
+            raise _Fatal(position, f"a model file is a mapping of keys to values, got {got}")
+
+    def _document(self, event: DocumentStartEvent) -> None:
+        self.documents += 1
+        position = _mark(event.start_mark)
+        if self.documents > 1:
+            raise _Fatal(position, "a second document; a model file holds one arm")
+        if event.tags or event.version not in (None, (1, 2)):
+            raise _Fatal(position, "leave the '%' lines out; model files are YAML 1.2, no tags")
+
+    def _alias(self, event: AliasEvent) -> None:
+        position = _mark(event.start_mark)
+        if self._wants_key():
+            raise _Fatal(position, "an alias (*) is not allowed as a key; write it out")
+        path = self._place(None, position)
+        self._complain(position, path, "aliases (*) are not allowed; write the values out")
+
+    def _start(self, event: CollectionStartEvent) -> None:
+        position = _mark(event.start_mark)
+        if self._wants_key():
+            raise _Fatal(position, "a key must be a word, got a list or mapping")
+        if len(self.open) == MAX_DEPTH:
+            path = self.open[-1].path
+            raise _Fatal(position, f"nested deeper than {MAX_DEPTH} levels", path[:3])
+        data: dict[str, Any] | list[Any] = {} if isinstance(event, MappingStartEvent) else []
+        path = self._place(data, position)
+        self._check_plain(event, position, path)
+        self.open.append(_Open(path, data))
+
+    def _scalar(self, event: ScalarEvent) -> None:
+        position = _mark(event.start_mark)
+        value, complaint = _value(event)
+        if self._wants_key():
+            self._key(event, value, position)
+            return
+        if not event.value and not event.style and self.open and self.open[-1].key is not None:
+            # The parser finds an empty value where the next thing starts.
+            position = self.keys[(*self.open[-1].path, self.open[-1].key)]
+        path = self._place(value, position)
+        self._check_plain(event, position, path)
+        if complaint:
+            self._complain(position, path, complaint)
+
+    def _key(self, event: ScalarEvent, value: object, position: Position) -> None:
+        top = self.open[-1]
+        key = event.value
+        path = (*top.path, key)
+        self._check_plain(event, position, path)
+        if not isinstance(value, str) or find_unprintable(key):
+            self._complain(position, path, "a key must be a word; put it in quotes if it is one")
+        elif path in self.keys:
+            line = self.keys[path][0]
+            self._complain(position, path, f"is given twice, first on line {line}; keep one")
+        self.keys.setdefault(path, position)
+        top.key = key
+
+    def _wants_key(self) -> bool:
+        return (
+            bool(self.open) and isinstance(self.open[-1].data, dict) and self.open[-1].key is None
+        )
+
+    def _place(self, value: Any, position: Position) -> Path:
+        if not self.open:
+            self.root = value
+            self.values[()] = position
+            return ()
+        top = self.open[-1]
+        if isinstance(top.data, list):
+            path = (*top.path, len(top.data))
+            top.data.append(value)
+        else:
+            assert top.key is not None
+            path = (*top.path, top.key)
+            top.data[top.key] = value
+            top.key = None
+        self.values[path] = position
+        return path
+
+    def _check_plain(
+        self, event: ScalarEvent | CollectionStartEvent, position: Position, path: Path
+    ) -> None:
+        if event.anchor is not None:
+            self._complain(position, path, "anchors (&) are not allowed; write the values out")
+        if event.tag is not None:
+            tag = shorten(event.tag.replace("tag:yaml.org,2002:", "!!"))
+            self._complain(position, path, f"tags are not allowed; remove {tag!r}")
+
+    def _complain(self, position: Position, path: Path, message: str) -> None:
+        self.problems.append(Problem(position, path, message))
+        if len(self.problems) > 2 * MAX_REPORTED:
+            raise _Fatal(position, "too many mistakes so far; the rest is not read")

@@ -1,0 +1,286 @@
+"""What the discretisations share: directions, scaling, joining, and diagonal bases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+
+from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
+from flexarm.errors import ShapeError
+from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Curve, Direction, Shape, Shapes
+from flexarm.links.curves import Piecewise, combine
+from flexarm.links.span import Span
+
+SMALL_TIP = 1e-3
+DEPENDENT = 1e-12
+
+
+def wanted(span: Span, counts: Counts) -> list[tuple["Motion", int]]:
+    """List the directions that get shapes, with their counts, in the order of the coordinates.
+
+    Raises
+    ------
+    ShapeError
+        If the section lacks the stiffness of one of them.
+    """
+    chosen = []
+    for direction in DIRECTIONS:
+        motion, count = MOTIONS[direction], counts.of(direction)
+        if count == 0:
+            continue
+        if not span.has(motion.stiffness):
+            raise ShapeError(
+                f"{motion.key}: {count} needs {motion.stiffness} in the section: "
+                f"give it, or set {motion.key}: 0"
+            )
+        chosen.append((motion, count))
+    return chosen
+
+
+def normalisation(choice: ShapeChoice) -> Normalise:
+    """Say how a choice wants its modes scaled."""
+    return choice.normalise if isinstance(choice, Counted) else "none"
+
+
+def family(
+    direction: Direction,
+    curves: Sequence[Curve],
+    stiffness: Array,
+    edges: Array,
+    *,
+    first: int = 1,
+) -> Shapes:
+    """Name the curves of one direction ``y1``, ``y2``, ...
+
+    Parameters
+    ----------
+    direction
+        What the curves measure.
+    curves
+        One per coordinate.
+    stiffness
+        Their stiffness matrix (m, m), or its diagonal (m,).
+    edges
+        Panel edges [m] between which the curves are smooth.
+    first
+        Number of the first one.
+    """
+    matrix = np.diag(stiffness) if stiffness.ndim == 1 else stiffness
+    shapes = tuple(
+        Shape(f"{LABELS[direction]}{first + i}", {direction: curve})
+        for i, curve in enumerate(curves)
+    )
+    return Shapes(shapes, edges, matrix)
+
+
+def join(parts: Sequence[Shapes], span: Span) -> Shapes:
+    """Put families that do not share strain energy side by side."""
+    edges = np.array([0.0, span.length])
+    for part in parts:
+        edges = np.union1d(edges, part.edges)
+    return Shapes(
+        tuple(shape for part in parts for shape in part.shapes),
+        edges,
+        scipy.linalg.block_diag(*[p.stiffness for p in parts]) if parts else np.zeros((0, 0)),
+    )
+
+
+def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
+    """Scale shapes.
+
+    ``tip``: unit tip displacement [m] (twist [rad]), positive; where the tip moves less than 1e-3
+    of the largest displacement, that one is 1.  ``mass``: unit mass integral of the span alone,
+    translation and rotary inertia, with the sign of ``tip``.  ``none``: as they are.
+    """
+    if how == "none" or not shapes.shapes:
+        return shapes
+    scale = np.array([1 / _largest(shape, span.length) for shape in shapes.shapes])
+    if how == "mass":
+        mass = np.diag(own_mass(shapes, span))
+        for shape, value in zip(shapes.shapes, mass, strict=True):
+            if value == 0:
+                raise ShapeError(
+                    f"normalise: mass, but shape {shape.name} moves no mass of the link: "
+                    "use normalise: tip, or give Jx in the section"
+                )
+        scale = np.sign(scale) / np.sqrt(mass)
+    return transform(shapes, np.diag(scale))
+
+
+def transform(shapes: Shapes, columns: Array) -> Shapes:
+    """Replace shapes by their linear combinations, one per column (m, m); names stay in order."""
+    new = []
+    for name, weights in zip(shapes.names, columns.T, strict=True):
+        curves: dict[Direction, Curve] = {}
+        for direction in DIRECTIONS:
+            terms = [
+                (shape.curves[direction], weight)
+                for shape, weight in zip(shapes.shapes, weights, strict=True)
+                if weight != 0 and direction in shape.curves
+            ]
+            if terms:
+                curves[direction] = combine([c for c, _ in terms], np.array([w for _, w in terms]))
+        new.append(Shape(name, curves))
+    matrices = [
+        None if matrix is None else columns.T @ matrix @ columns
+        for matrix in (shapes.mass, shapes.damping)
+    ]
+    stiffness = columns.T @ shapes.stiffness @ columns
+    return Shapes(tuple(new), shapes.edges, stiffness, matrices[0], matrices[1])
+
+
+def strain_matrix(curves: Sequence[Curve], span: Span, motion: "Motion", edges: Array) -> Array:
+    """Integrate the stiffness matrix (m, m) of curves of low degree between edges [m]."""
+    x, weight = span.quadrature(4, edges)
+    strain = np.stack([curve(x, motion.order) for curve in curves], axis=1)
+    return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
+
+
+def own_mass(shapes: Shapes, span: Span) -> Array:
+    """Integrate the mass matrix (m, m) of the span alone: translation and rotary inertia."""
+    # Exact for series; of other curves, products of m modes have 2 m half waves at most.
+    edges, points = shapes.edges, 4
+    for shape in shapes.shapes:
+        for curve in shape.curves.values():
+            if isinstance(curve, Piecewise):
+                points = max(points, curve.degree + 2)
+                if not np.array_equal(curve.edges, shapes.edges):
+                    edges = np.union1d(edges, curve.edges)
+            else:
+                points = max(points, 16 + 2 * len(shapes.shapes))
+    x, weight = span.quadrature(points, edges)
+    moved = shapes.displacement(x)
+    mass = np.einsum("g,gai,gaj->ij", weight * span.at("mass_per_length", x), moved, moved)
+    turned = shapes.rotation(x)
+    for axis, name in enumerate(("Jx", "Jy", "Jz")):
+        if span.has(name):
+            angle = turned[:, axis]
+            mass += np.einsum("g,gi,gj->ij", weight * span.at(name, x), angle, angle)
+    return np.asarray(mass)
+
+
+def diagonalise(shapes: Shapes, span: Span) -> Shapes:
+    """Change any basis into one with diagonal stiffness and mass that spans the same.
+
+    Orthonormalised by the stiffness, then turned to diagonal mass; in order of frequency, scaled
+    to tip metres (radians where a shape only twists).  Shapes that share no direction are not
+    mixed, and names stay: ``y1`` is then the slowest shape along y.
+
+    Raises
+    ------
+    ShapeError
+        If shapes depend on each other.
+    """
+    mass = own_mass(shapes, span) if shapes.mass is None else shapes.mass
+    columns = np.zeros_like(shapes.stiffness)
+    for group in _groups(shapes):
+        block = np.ix_(group, group)
+        names = [shapes.names[i] for i in group]
+        columns[block] = modal_columns(shapes.stiffness[block], mass[block], names)
+    scaled = normalise(transform(shapes, columns), "tip", span)
+    return replace(
+        scaled,
+        stiffness=np.diag(np.diag(scaled.stiffness)),
+        mass=None if scaled.mass is None else np.diag(np.diag(scaled.mass)),
+    )
+
+
+def modal_columns(stiffness: Array, mass: Array, names: Sequence[str]) -> Array:
+    """Solve for modes of unit stiffness, slowest first, one per column (m, m).
+
+    Raises
+    ------
+    ShapeError
+        If the stiffness matrix is singular to working precision; it names the shapes.
+    """
+    size = np.sqrt(np.maximum(np.diag(stiffness), 0.0))
+    least = 0.0
+    if np.all(size > 0):
+        scaled = stiffness / np.outer(size, size)
+        least = float(np.linalg.eigvalsh(scaled)[0])
+    if not least > DEPENDENT:
+        raise ShapeError(
+            f"shapes {', '.join(names)} depend on each other or have no stiffness (least "
+            f"eigenvalue of the scaled stiffness matrix {least:.1e}): leave some out"
+        )
+    lower = np.linalg.cholesky(scaled)
+    weights = scipy.linalg.solve_triangular(lower, np.diag(1 / size), lower=True).T
+    # The slowest mode has the largest mass per stiffness.
+    _, turn = np.linalg.eigh(weights.T @ mass @ weights)
+    return np.asarray(weights @ turn[:, ::-1])
+
+
+def _groups(shapes: Shapes) -> list[list[int]]:
+    """Split shapes into groups that share no direction and no stiffness."""
+    linked = shapes.stiffness != 0
+    for i, a in enumerate(shapes.shapes):
+        for j, b in enumerate(shapes.shapes):
+            linked[i, j] |= bool(a.curves.keys() & b.curves.keys())
+    groups: list[list[int]] = []
+    left = set(range(len(shapes.shapes)))
+    while left:
+        group = {min(left)}
+        while grown := {j for i in group for j in left if linked[i, j]} - group:
+            group |= grown
+        groups.append(sorted(group))
+        left -= group
+    return groups
+
+
+def _largest(shape: Shape, length: float) -> float:
+    """Signed value that `tip` scaling makes 1."""
+    directions: list[Direction] = [d for d in shape.curves if d != "twist"]
+    directions = directions or ["twist"]
+    tips = {d: float(shape.curves[d](np.array([length]))[0]) for d in directions}
+    peaks = {d: _peak(shape.curves[d], length) for d in directions}
+    tip = max(tips.values(), key=abs)
+    peak = max(peaks.values(), key=abs)
+    return tip if abs(tip) >= SMALL_TIP * abs(peak) else peak
+
+
+def _peak(curve: Curve, length: float) -> float:
+    """Signed largest value of a curve."""
+    x = np.linspace(0, length, 1001)
+    i = int(np.argmax(np.abs(curve(x))))
+    at = x[i : i + 1]
+    if 0 < i < len(x) - 1 and (bend := float(curve(at, 2)[0])) != 0:
+        # One Newton step from the nearest of 1001 places to where the slope is zero.
+        at = at - np.clip(curve(at, 1) / bend, -x[1], x[1])
+    return float(curve(at)[0])
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How a span deforms in one direction.
+
+    Attributes
+    ----------
+    direction
+        What the curves measure.
+    key
+        The choice's name for its number of shapes.
+    stiffness, inertia, rotary
+        Names of the section's properties: stiffness, inertia of the displacement (of the twist),
+        inertia of the slope.
+    order
+        Which derivative is the strain: 2 for a beam, 1 for a rod.
+    axis
+        Index of the axis (x, y, z) that its ends turn about; None for stretch.
+    """
+
+    direction: Direction
+    key: str
+    stiffness: str
+    inertia: str
+    rotary: str | None
+    order: int
+    axis: int | None
+
+
+MOTIONS: dict[Direction, Motion] = {
+    "y": Motion("y", "bending_y", "EIz", "mass_per_length", "Jz", 2, 2),
+    "z": Motion("z", "bending_z", "EIy", "mass_per_length", "Jy", 2, 1),
+    "twist": Motion("twist", "torsion", "GJ", "Jx", None, 1, 0),
+    "x": Motion("x", "stretch", "EA", "mass_per_length", None, 1, None),
+}

@@ -1,0 +1,310 @@
+"""What hangs on a link's ends: the rule that the default modes and their number follow.
+
+The rule, per link and per axis of rotation of its ends.  *Root*: an axis that the joint turns about
+is free against the hub's inertia (free joint), against hub and reflected rotor (geared), or held
+(prescribed, position-controlled, torque-driven without a rotor, or elastic with a spring stiffer
+than EI/L); every other axis is held.  *Tip*: everything outboard as a point mass, and its inertia
+``J_d`` taken about the tip with the arm's bends averaged out; along the next joint's axis only what
+its rotor can hold gets through, ``I_r J_d/(I_r + J_d)``, nothing through a free joint.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from flexarm.arm import Arm, Body, Link, Moving, Prismatic, Revolute, Sliding
+from flexarm.arm.joint import SpringTable
+from flexarm.arm.shapes import ClampedMass, Counted, Loaded
+from flexarm.links.base import Array, Counts, Ends
+from flexarm.links.span import Span
+from flexarm.spatial import (
+    NO_INERTIA,
+    Inertia,
+    Pose,
+    rotation_from_angles,
+    rotation_z_to,
+    skew_matrix,
+    turn,
+)
+
+Hold = Literal["free", "geared", "held"]
+_ALONG = math.cos(math.radians(45))
+
+
+def body_inertia(body: Body | None) -> Inertia:
+    """Weigh a body about the frame that it is given in."""
+    if body is None:
+        return NO_INERTIA
+    xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
+    about_centre = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    com = np.array(body.com)
+    cross = skew_matrix(com)
+    return Inertia(body.mass, body.mass * com, about_centre - body.mass * cross @ cross)
+
+
+def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
+    """Fold a link's constant frames: joint in previous tip, root in turned joint, end in tip.
+
+    In the joint's frame z is the axis.
+    """
+    joint = link.joint
+    before, after, end = (Pose(np.eye(3), np.zeros(3)) for _ in range(3))
+    if joint.dh is not None:
+        slide = Pose(turn(2, joint.dh.theta), np.array([0.0, 0.0, joint.dh.d]))
+        twist = Pose(turn(0, joint.dh.alpha), np.zeros(3))
+        if joint.dh.convention == "standard":
+            after, end = slide, twist
+        else:
+            before, after = twist, slide
+    if joint.before is not None:
+        before = Pose(rotation_from_angles(joint.before.rotation), np.array(joint.before.position))
+    if joint.after is not None:
+        after = Pose(rotation_from_angles(joint.after.rotation), np.array(joint.after.position))
+    if isinstance(joint, Moving) and not isinstance(joint, Sliding):
+        to_axis = Pose(rotation_z_to(joint.axis), np.zeros(3))
+        before = before @ to_axis
+        after = Pose(to_axis.rotation.T, np.zeros(3)) @ after
+    return before, after, end
+
+
+def joint_frame(link: Link) -> Pose:
+    """Place the joint frame, with the axes that the user gave it, in the previous end frame."""
+    before, _, _ = joint_poses(link)
+    if isinstance(link.joint, Moving) and not isinstance(link.joint, Sliding):
+        return before @ Pose(rotation_z_to(link.joint.axis).T, np.zeros(3))
+    return before
+
+
+def hold(arm: Arm, index: int) -> Hold:
+    """Tell what a joint lets through, by its actuation, drive and the link's wish."""
+    link = arm.links[index]
+    joint = link.joint
+    if isinstance(link.shapes, Loaded) and link.shapes.root != "auto":
+        return link.shapes.root
+    if not isinstance(joint, Moving) or joint.actuation == "prescribed":
+        return "held"
+    if joint.actuation == "free":
+        return "free"
+    if joint.drive is None or joint.drive.rotor_inertia == 0:
+        return "held"
+    if joint.elastic and _spring_ratio(link) < 1:
+        return "free"
+    return "held" if joint.elastic else "geared"
+
+
+def _spring_ratio(link: Link) -> float:
+    """Stiffness of an elastic joint over EI/L of its link."""
+    joint = link.joint
+    if not isinstance(joint, Moving) or joint.drive is None or link.section is None:
+        return math.inf
+    stiffness = joint.drive.stiffness
+    if isinstance(stiffness, SpringTable):
+        middle = len(stiffness.deflection) // 2
+        stiffness = (stiffness.effort[middle] - stiffness.effort[middle - 1]) / (
+            stiffness.deflection[middle] - stiffness.deflection[middle - 1]
+        )
+    span = Span.of(link.section, link.span)
+    bending = [float(span.table[n][0]) for n in ("EIy", "EIz") if span.has(n)]
+    if not bending or stiffness is None:
+        return math.inf
+    return float(stiffness) * link.span / min(bending)
+
+
+def reflected_rotor(link: Link) -> float:
+    """Reflect the rotor's inertia to the joint [kg m^2]."""
+    joint = link.joint
+    if not isinstance(joint, Moving) or joint.drive is None:
+        return 0.0
+    return joint.drive.gear_ratio**2 * joint.drive.rotor_inertia
+
+
+def own_inertia(link: Link) -> Inertia:
+    """Weigh what a link carries between joint and flexible tip, undeformed, about its root.
+
+    A sliding link counts as fully extended.
+    """
+    _, after, _ = joint_poses(link)
+    total = body_inertia(link.joint.hub.outboard).moved(
+        Pose(after.rotation.T, -after.rotation.T @ after.position)
+    )
+    total = total + body_inertia(link.body)
+    if link.root_piece is not None:
+        total = total + body_inertia(link.root_piece.body)
+    if link.section is not None:
+        root = link.root_piece.length if link.root_piece is not None else 0.0
+        total = total + _span_inertia(Span.of(link.section, link.span)).moved(_shift(root))
+    return total
+
+
+def end_pose(link: Link) -> Pose:
+    """Place a link's end, where the next joint's frames begin, in its flexible tip's frame."""
+    piece = link.tip_piece.length if link.tip_piece is not None else 0.0
+    _, _, end = joint_poses(link)
+    return _shift(piece) @ end
+
+
+def tip_inertia(arm: Arm, index: int) -> Inertia:
+    """Weigh what a flexible tip carries rigidly: tip piece, next hub's inboard side, payload."""
+    link = arm.links[index]
+    total = body_inertia(link.tip_piece.body) if link.tip_piece is not None else NO_INERTIA
+    if index + 1 < len(arm.links):
+        following = arm.links[index + 1]
+        inboard = body_inertia(following.joint.hub.inboard)
+        return total + inboard.moved(end_pose(link) @ joint_frame(following))
+    if arm.payload is not None:
+        total = total + body_inertia(arm.payload).moved(end_pose(link))
+    return total
+
+
+def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
+    """Weigh all that is outboard of a flexible tip as one rigid body, at given joint values.
+
+    Sliding links count as fully extended, joints not named stand at 0.
+    """
+    total = tip_inertia(arm, index)
+    if index + 1 >= len(arm.links):
+        return total
+    following = arm.links[index + 1]
+    before, after, _ = joint_poses(following)
+    value = configuration.get(arm.joint_names[index + 1], 0.0)
+    pose = end_pose(arm.links[index]) @ before
+    if isinstance(following.joint, Revolute):
+        pose = pose @ Pose(turn(2, value), np.zeros(3))
+    elif isinstance(following.joint, Prismatic):
+        pose = pose @ Pose(np.eye(3), np.array([0.0, 0.0, value]))
+    root = pose @ after
+    tip = root @ _shift(_flexible_end(following))
+    beyond = outboard_inertia(arm, index + 1, configuration)
+    return total + own_inertia(following).moved(root) + beyond.moved(tip)
+
+
+def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
+    """Give clamped-mass modes their ends: the tip body given, or all that is outboard."""
+    held = (math.inf, math.inf, math.inf)
+    if not isinstance(choice.tip, str):
+        inertia = choice.tip.inertia
+        return Ends(held, choice.tip.mass, (inertia, inertia, inertia), choice.tip.offset)
+    body = outboard_inertia(arm, index, choice.configuration)
+    xx, yy, zz = (float(v) for v in np.diag(body.second))
+    offset = float(body.first[0]) / body.mass if body.mass > 0 else 0.0
+    return Ends(held, body.mass, (xx, yy, zz), offset)
+
+
+def loaded_ends(arm: Arm, index: int) -> Ends:
+    """Give a link's loaded modes their ends, by the rule of this module."""
+    link = arm.links[index]
+    tip = tip_inertia(arm, index)
+    mass, inertia = _distal(arm, index)
+    piece = link.tip_piece.length if link.tip_piece is not None else 0.0
+    through = [_let_through(arm, index + 1, axis, inertia) for axis in range(3)]
+    lever = np.array([0.0, 1.0, 1.0]) * mass * piece**2
+    total = tip.mass + mass
+    offset = (float(tip.first[0]) + mass * piece) / total if total > 0 else 0.0
+    own = np.diag(tip.second)
+    return Ends(
+        root_inertia=_root_inertia(arm, index),
+        tip_mass=total,
+        tip_inertia=tuple(float(v) for v in own + through + lever),  # type: ignore[arg-type]
+        tip_offset=offset,
+    )
+
+
+def counts(arm: Arm, index: int, choice: Counted) -> Counts:
+    """Choose how many shapes each direction gets.
+
+    ``auto`` for a bending plane whose stiffness is given: 3 where the joint is free (4 from three
+    flexible links on), 3 where it is known to be held, 4 where it is geared or torque-driven.
+    ``auto`` for torsion is 1 where GJ is given and something turns, for stretch 0.
+    """
+    link = arm.links[index]
+    assert link.section is not None
+    span = Span.of(link.section, link.span)
+    joint = link.joint
+    flexible = sum(other.flexible for other in arm.links)
+    state = hold(arm, index)
+    known = not isinstance(joint, Moving) or joint.actuation == "prescribed"
+    bending = 4
+    if state == "free" and flexible < 3:
+        bending = 3
+    if state == "held" and known:
+        bending = 3
+    ends = loaded_ends(arm, index)
+    turns = float(span.table["Jx"].max()) > 0 or ends.tip_inertia[0] > 0
+    automatic = {
+        "bending_y": bending if span.has("EIz") else 0,
+        "bending_z": bending if span.has("EIy") else 0,
+        "torsion": 1 if span.has("GJ") and turns else 0,
+        "stretch": 0,
+    }
+    chosen = {
+        name: automatic[name] if getattr(choice, name) == "auto" else int(getattr(choice, name))
+        for name in automatic
+    }
+    return Counts(chosen["bending_y"], chosen["bending_z"], chosen["torsion"], chosen["stretch"])
+
+
+def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
+    link = arm.links[index]
+    state = hold(arm, index)
+    result = [math.inf] * 3
+    if state != "held" and isinstance(link.joint, Revolute):
+        _, after, _ = joint_poses(link)
+        hub = body_inertia(link.joint.hub.outboard).moved(
+            Pose(after.rotation.T, -after.rotation.T @ after.position)
+        )
+        if link.root_piece is not None:
+            hub = hub + body_inertia(link.root_piece.body)
+        rotor = reflected_rotor(link) if state == "geared" else 0.0
+        direction = after.rotation.T @ np.array([0.0, 0.0, 1.0])
+        for axis in range(3):
+            if abs(direction[axis]) > _ALONG:
+                result[axis] = float(hub.second[axis, axis]) + rotor
+    return result[0], result[1], result[2]
+
+
+def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
+    """Part of the outboard inertia that a link's tip feels about one of its axes."""
+    if following >= len(arm.links):
+        return 0.0
+    link = arm.links[following]
+    if not isinstance(link.joint, Revolute):
+        return inertia
+    _, _, end = joint_poses(arm.links[following - 1])
+    before, _, _ = joint_poses(link)
+    direction = end.rotation @ before.rotation @ np.array([0.0, 0.0, 1.0])
+    state = hold(arm, following)
+    if abs(direction[axis]) <= _ALONG or state == "held":
+        return inertia
+    rotor = reflected_rotor(link) if state == "geared" else 0.0
+    return rotor * inertia / (rotor + inertia) if rotor + inertia > 0 else 0.0
+
+
+def _distal(arm: Arm, index: int) -> tuple[float, float]:
+    """Mass [kg] and bend-averaged inertia about the tip [kg m^2] of all links outboard of one."""
+    if index + 1 >= len(arm.links):
+        return 0.0, 0.0
+    link = arm.links[index + 1]
+    mass, inertia = _distal(arm, index + 1)
+    tip = tip_inertia(arm, index + 1)
+    own = own_inertia(link)
+    carried = mass + tip.mass
+    transverse = float(own.second[1, 1] + own.second[2, 2]) / 2
+    tip_part = float(np.trace(tip.second)) / 3 + inertia
+    return own.mass + carried, transverse + tip_part + carried * link.length**2
+
+
+def _flexible_end(link: Link) -> float:
+    return link.length - (link.tip_piece.length if link.tip_piece is not None else 0.0)
+
+
+def _shift(along: float) -> Pose:
+    return Pose(np.eye(3), np.array([along, 0.0, 0.0]))
+
+
+def _span_inertia(span: Span) -> Inertia:
+    x, weight = span.quadrature(4)
+    mu = weight * span.at("mass_per_length", x)
+    first = np.array([float(mu @ x), 0.0, 0.0])
+    rotary: Array = np.diag([float(weight @ span.at(n, x)) for n in ("Jx", "Jy", "Jz")])
+    return Inertia(float(mu.sum()), first, rotary + float(mu @ x**2) * np.diag([0.0, 1.0, 1.0]))

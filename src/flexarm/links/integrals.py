@@ -1,0 +1,285 @@
+"""Integrals of a link's shape functions over its span, computed once by Gauss quadrature.
+
+A point of the span is ``r(x) = x e_x + Phi(x) d + 1/2 d^T X(x) d``: displacements linear in the
+amplitudes d, and quadratic ones, of which the axial shortening is one.  What is of low degree in d
+is kept as constant integrals; what is not (products of quadratic displacements, the fourth order of
+the bending energy) is kept as values at quadrature points.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from flexarm.arm.link import QuadraticShape
+from flexarm.errors import ShapeError
+from flexarm.links.base import Array, Shapes
+from flexarm.links.span import Span
+
+_TOLERANCE = 1e-13
+_ORDERS = (8, 12, 18, 27, 40, 60)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Values at quadrature points, g of them, for m amplitudes.
+
+    Attributes
+    ----------
+    x
+        Distance from the span's root [m], (g,).
+    mass
+        Mass that a point stands for [kg], (g,).
+    shape
+        Displacement columns Phi, (g, 3, m).
+    quadratic
+        Quadratic displacements X: ``1/2 d^T X[g, k] d`` along axis k, (g, 3, m, m).
+    bending
+        Bending stiffness that a point stands for [N m^3], along y and z, (2, g).
+    slope, curvature
+        First and second derivatives of the displacement along y and z, (2, g, m).
+    """
+
+    x: Array
+    mass: Array
+    shape: Array
+    quadratic: Array
+    bending: Array
+    slope: Array
+    curvature: Array
+
+
+@dataclass(frozen=True)
+class Integrals:
+    """Constant integrals of a span about its root, m amplitudes; mu is the mass per length.
+
+    Attributes
+    ----------
+    mass, first, second
+        int mu [kg], int mu r0 [kg m] (3,), int mu r0 r0^T [kg m^2] (3, 3), with r0 = x e_x.
+    shape
+        int mu Phi, (3, m).
+    position_shape
+        int mu r0 phi_j^T, (m, 3, 3).
+    shape_shape
+        int mu phi_i phi_j^T, (m, m, 3, 3); its trace is the modal mass of the translations.
+    rotary, rotary_shape, rotary_modal
+        int J (3, 3), int J theta (3, m), int theta^T J theta (m, m) of the sections' rotary inertia
+        J = diag(Jx, Jy, Jz) and first-order angles theta.
+    quadratic
+        int mu X, (3, m, m): first moment of the quadratic displacements.
+    position_quadratic
+        int mu x X, (3, m, m).
+    shape_quadratic
+        int mu phi_i[a] X[b, j, k], (m, 3, 3, m, m) ordered (i, a, b, j, k).
+    modal_mass
+        int mu Phi^T Phi + theta^T J theta, or what was measured, (m, m).
+    stiffness
+        Linear stiffness, (m, m).
+    """
+
+    mass: float
+    first: Array
+    second: Array
+    shape: Array
+    position_shape: Array
+    shape_shape: Array
+    rotary: Array
+    rotary_shape: Array
+    rotary_modal: Array
+    quadratic: Array
+    position_quadratic: Array
+    shape_quadratic: Array
+    modal_mass: Array
+    stiffness: Array
+
+
+def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:
+    """Quadratic form of the axial shortening, ``int_0^x (y' y'^T + z' z'^T)``, (len(x), m, m).
+
+    Parameters
+    ----------
+    shapes
+        Shape functions, m of them.
+    x
+        Where to evaluate [m].
+    edges
+        Panel edges [m] between which the slopes are smooth.
+
+    Notes
+    -----
+    Chen, Zhang & Liu 2012, eqs 5-6: half of it is how far a bent, unstretched axis draws in.
+    """
+    node, weight = np.polynomial.legendre.leggauss(40)
+    panel = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(edges) - 2)
+
+    def integral(start: Array, end: Array) -> Array:
+        half = (end - start) / 2
+        where = (start + half)[:, None] + half[:, None] * node
+        total = np.zeros((len(start), len(shapes.shapes), len(shapes.shapes)))
+        for direction in ("y", "z"):
+            slope = shapes.values(direction, where.ravel(), 1).reshape(*where.shape, -1)
+            total += np.einsum("pg,pgi,pgj->pij", half[:, None] * weight, slope, slope)
+        return total
+
+    whole = integral(edges[:-1], edges[1:])
+    before = np.concatenate((np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)))
+    return before[panel] + integral(edges[panel], x)
+
+
+def quadratic_displacement(
+    shapes: Shapes,
+    x: Array,
+    edges: Array,
+    *,
+    stiffening: bool,
+    extra: Sequence[QuadraticShape] = (),
+    derivative: int = 0,
+) -> Array:
+    """Quadratic displacements X at stations, (len(x), 3, m, m), or the x-derivative of given ones.
+
+    Parameters
+    ----------
+    shapes, x, edges
+        As in `shortening`.
+    stiffening
+        Whether the axis keeps its length, so that bending draws it in.
+    extra
+        Quadratic displacements given by the user (Graves 1989, eqs 1 and 10).
+    derivative
+        0, or 1 for the slopes of the given ones alone, which turn the sections.
+    """
+    m = len(shapes.shapes)
+    result = np.zeros((len(x), 3, m, m))
+    if stiffening and m and derivative == 0:
+        result[:, 0] -= shortening(shapes, x, edges)
+    for shape in extra:
+        curve = CubicSpline(shape.stations, shape.values)
+        a, b = (_index(shapes, name) for name in shape.amplitudes)
+        axis = "xyz".index(shape.direction)
+        values = curve(x, derivative)
+        result[:, axis, a, b] += values
+        result[:, axis, b, a] += values
+    return result
+
+
+def integrate(
+    span: Span,
+    shapes: Shapes,
+    *,
+    stiffening: bool,
+    extra: Sequence[QuadraticShape] = (),
+) -> tuple[Integrals, Points]:
+    """Integrate the shapes of a span, with as many quadrature points as that takes.
+
+    Returns
+    -------
+    integrals, points
+        The points are those at which all integrals, those of products of quadratic displacements
+        included, are right to 1e-13.
+    """
+    edges = np.union1d(span.edges, shapes.edges)
+    for shape in extra:
+        edges = np.union1d(edges, np.clip(shape.stations, 0.0, span.length))
+    edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
+    coarse = _at_order(span, shapes, edges, _ORDERS[0], stiffening, extra)
+    for order in _ORDERS[1:]:
+        fine = _at_order(span, shapes, edges, order, stiffening, extra)
+        if _agree(coarse, fine):
+            return _clean(coarse[0]), coarse[1]
+        coarse = fine
+    return _clean(coarse[0]), coarse[1]
+
+
+def _at_order(
+    span: Span,
+    shapes: Shapes,
+    edges: Array,
+    order: int,
+    stiffening: bool,
+    extra: Sequence[QuadraticShape],
+) -> tuple[Integrals, Points]:
+    x, weight = span.quadrature(order, edges)
+    points = Points(
+        x=x,
+        mass=weight * span.at("mass_per_length", x),
+        shape=shapes.displacement(x),
+        quadratic=quadratic_displacement(shapes, x, edges, stiffening=stiffening, extra=extra),
+        bending=np.stack(
+            [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("EIz", "EIy")]
+        ),
+        slope=np.stack([shapes.values(d, x, 1) for d in ("y", "z")]),
+        curvature=np.stack([shapes.values(d, x, 2) for d in ("y", "z")]),
+    )
+    inertia = np.stack([weight * span.at(n, x) for n in ("Jx", "Jy", "Jz")], axis=1)
+    return _sums(points, inertia, shapes.rotation(x), shapes), points
+
+
+def _sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integrals:
+    mu, x, phi, quad = points.mass, points.x, points.shape, points.quadratic
+    shape_shape = np.einsum("g,gai,gbj->ijab", mu, phi, phi)
+    rotary_modal = np.einsum("ga,gai,gaj->ij", inertia, angle, angle)
+    position_shape = np.zeros((phi.shape[2], 3, 3))
+    position_shape[:, 0, :] = np.einsum("g,gai->ia", mu * x, phi)
+    integrated = np.einsum("ijaa->ij", shape_shape) + rotary_modal
+    return Integrals(
+        mass=float(mu.sum()),
+        first=np.array([float(mu @ x), 0.0, 0.0]),
+        second=np.diag([float(mu @ x**2), 0.0, 0.0]),
+        shape=np.einsum("g,gai->ai", mu, phi),
+        position_shape=position_shape,
+        shape_shape=shape_shape,
+        rotary=np.diag(inertia.sum(axis=0)),
+        rotary_shape=np.einsum("ga,gai->ai", inertia, angle),
+        rotary_modal=rotary_modal,
+        quadratic=np.einsum("g,gaij->aij", mu, quad),
+        position_quadratic=np.einsum("g,gaij->aij", mu * x, quad),
+        shape_quadratic=np.einsum("g,gai,gbjk->iabjk", mu, phi, quad),
+        modal_mass=integrated if shapes.mass is None else shapes.mass,
+        stiffness=shapes.stiffness,
+    )
+
+
+def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> bool:
+    for field in fields(Integrals):
+        a, b = (np.asarray(getattr(pair[0], field.name)) for pair in (coarse, fine))
+        if np.abs(a - b).max(initial=0.0) > _TOLERANCE * np.abs(b).max(initial=0.0):
+            return False
+    a, b = (_fourth_order(points) for _, points in (coarse, fine))
+    return bool(np.abs(a - b).max(initial=0.0) <= _TOLERANCE * np.abs(b).max(initial=0.0))
+
+
+def _fourth_order(points: Points) -> Array:
+    """Integrals of the highest degree: products of quadratic displacements, quartic bending."""
+    m = points.shape.shape[2]
+    flat = points.quadratic.reshape(len(points.x), 3, m * m)
+    inertial = np.einsum("g,gai,gaj->ij", points.mass, flat, flat)
+    bent = np.einsum("dgi,dgj->dgij", points.slope, points.curvature).reshape(2, -1, m * m)
+    elastic = np.einsum("dg,dgi,egj->deij", points.bending, bent, bent)
+    return np.concatenate([inertial.ravel(), elastic.ravel()])
+
+
+def _clean(integrals: Integrals) -> Integrals:
+    """Set quadrature dust to zero, so that traced equations skip it."""
+    cleaned = {}
+    size = np.sqrt(np.diag(integrals.modal_mass))
+    for field in fields(Integrals):
+        value = getattr(integrals, field.name)
+        if isinstance(value, np.ndarray):
+            scale: Array | float = np.abs(value).max(initial=0.0)
+            if field.name in ("modal_mass", "stiffness", "rotary_modal"):
+                scale = np.outer(size, size)
+                if field.name == "stiffness":
+                    root = np.sqrt(np.abs(np.diag(value)))
+                    scale = np.outer(root, root)
+            value = np.where(np.abs(value) <= 1e-14 * scale, 0.0, value)
+            value.flags.writeable = False
+        cleaned[field.name] = value
+    return Integrals(**cleaned)
+
+
+def _index(shapes: Shapes, name: str) -> int:
+    if name not in shapes.names:
+        raise ShapeError(f"no amplitude '{name}': the link has {', '.join(shapes.names)}")
+    return shapes.names.index(name)

@@ -1,0 +1,60 @@
+"""Lumped flexibility: rigid pieces with springs between them."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from flexarm.arm.shapes import ShapeChoice
+from flexarm.links.base import Array, Counts, Discretisation, Ends, Shapes
+from flexarm.links.basis import Motion, family, join, wanted
+from flexarm.links.curves import Piecewise
+from flexarm.links.span import Span
+
+
+def _springs(span: Span, motion: Motion, count: int) -> Shapes:
+    """Build the shapes of one direction."""
+    segments = np.linspace(0.0, span.length, count + 1)
+    centres = (segments[:-1] + segments[1:]) / 2
+    edges = np.concatenate(([0.0], centres, [span.length]))
+    half = np.diff(edges) / 2
+    middle = edges[:-1] + half
+    curves = []
+    for i, centre in enumerate(centres):
+        beyond = np.arange(count + 1) > i
+        line = np.stack([middle - centre, half], axis=1)
+        jump = np.ones((count + 1, 1))
+        values = beyond[:, None] * (line if motion.order == 2 else jump)
+        curves.append(Piecewise.from_values(edges, values))
+    return family(motion.direction, curves, 1 / _compliance(span, motion, segments), edges)
+
+
+def _compliance(span: Span, motion: Motion, segments: Array) -> Array:
+    """Integrate dx/E over each segment, E linear between stations."""
+    edges = np.union1d(segments, span.edges)
+    width = np.diff(edges)
+    left = span.at(motion.stiffness, edges[:-1])
+    growth = 2 * (span.at(motion.stiffness, edges[:-1] + width / 2) / left - 1)
+    # ln(1 + g)/g, whose limit 1 is the uniform panel's.
+    flat = np.abs(growth) < 1e-12
+    factor = np.where(flat, 1.0, np.log1p(growth) / np.where(flat, 1.0, growth))
+    starts = np.searchsorted(edges, segments[:-1])
+    return np.asarray(np.add.reduceat(width / left * factor, starts))
+
+
+class Lumped(Discretisation):
+    """Springs at the centres of equal segments, rigid straight pieces between them.
+
+    Coordinates are what each spring gives way by: in bending the angle between its two pieces
+    [rad] (a jump of the slope dy/dx, dz/dx), in torsion the jump of the twist [rad], in stretch the
+    jump of the displacement [m].  A spring is as compliant as its segment: ``1/k = int dx/EI``.
+    Curvature is nothing but the springs', so the curves' second derivatives are zero.
+    """
+
+    name: ClassVar[str] = "lumped"
+    summary: ClassVar[str] = "rigid pieces with springs between them"
+    citation: ClassVar[str] = "Yoshikawa & Hosoda 1996"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the shape functions of a span."""
+        parts = [_springs(span, motion, count) for motion, count in wanted(span, counts)]
+        return join(parts, span)

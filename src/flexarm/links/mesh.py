@@ -1,0 +1,208 @@
+"""Panels of high-order elements over a span, and how strains on them move its points.
+
+The unknowns are the strains (curvature of a beam, first derivative of a rod): on each panel a
+Legendre series, free to jump between panels.  Displacements are their integrals from the root, so
+every field is as continuous as it must be, and stiffness couples nothing but the strains of one
+panel.  Scaled to unit stiffness, the strains are coordinates z in which the strain energy is
+``1/2 z^T z``: no stiffness matrix is left to lose digits in.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial import legendre
+from scipy.special import roots_legendre
+
+from flexarm.links.base import Array
+from flexarm.links.basis import Motion
+from flexarm.links.curves import Piecewise, integrate_strain
+from flexarm.links.span import Span
+
+SERIES_TOLERANCE = 1e-13
+LARGEST_RATIO = 3.0
+FEW_PANELS = 8
+
+
+def mesh_for(span: Span, motion: Motion, waves: int, *, refine: float = 1.0) -> "Mesh":
+    """Choose panels and degrees on which the first modes converge to rounding.
+
+    Parameters
+    ----------
+    span, motion
+        The span and how it deforms.
+    waves
+        Number of half waves to resolve, 0 for static shapes.
+    refine
+        Factor on the number of Legendre polynomials per panel.
+
+    Notes
+    -----
+    A panel lies between two stations and its stiffness changes at most threefold, so that the
+    strain, singular where the linear stiffness would reach zero, has a fast Legendre series.
+    Oscillations cos(a t) on -1 <= t <= 1 have Legendre coefficients below ``a^k / (2k + 1)!!``.
+    """
+    edges = panel_edges(span, motion)
+    left, half = edges[:-1], np.diff(edges) / 2
+    middle = left + half
+    stiffness, start = span.at(motion.stiffness, middle), span.at(motion.stiffness, left)
+    inertia = np.maximum(span.at(motion.inertia, middle), span.at(motion.inertia, left))
+    rate = (inertia / np.minimum(start, 2 * stiffness - start)) ** (0.5 / motion.order)
+    phase = float(np.sum(2 * half * rate))
+    oscillation = waves * math.pi / phase * float(np.max(half * rate)) if phase > 0 else 0.0
+    size, term = 1, 1.0
+    while term > SERIES_TOLERANCE:
+        term *= oscillation / (2 * size + 1)
+        size += 1
+    spread = float(np.max(np.abs(1 - start / stiffness)))
+    if spread > 0:
+        # Bernstein: a pole at 1/spread makes coefficients fall by this factor per degree.
+        fall = 1 / spread + math.sqrt(1 / spread**2 - 1)
+        size = max(size, 1 + math.ceil(-math.log(SERIES_TOLERANCE) / math.log(fall)))
+    size = max(size + 1, math.ceil(2 * waves / len(half)), 3)
+    return Mesh(span, motion, edges, math.ceil(refine * size))
+
+
+def panel_edges(span: Span, motion: Motion) -> Array:
+    """Cut a span at its stations, where its stiffness has tripled, and where panels are long."""
+    stations = span.edges
+    stations = stations[np.concatenate(([True], np.diff(stations) > 1e-12 * span.length))]
+    stations[-1] = span.length
+    panels = len(stations) - 1
+    longest = span.length if panels <= FEW_PANELS else span.length * FEW_PANELS / panels
+    edges = [0.0]
+    for left, right in itertools.pairwise(stations):
+        start, middle = span.at(motion.stiffness, np.array([left, (left + right) / 2]))
+        ratio = 2 * middle / start - 1
+        pieces = max(1, math.ceil(abs(math.log(ratio)) / math.log(LARGEST_RATIO)))
+        inner = np.arange(1, pieces + 1) / pieces
+        if pieces > 1:
+            inner = (ratio**inner - 1) / (ratio - 1)
+        for at in left + (right - left) * inner:
+            parts = math.ceil((at - edges[-1]) / longest * (1 - 1e-9))
+            edges.extend(np.linspace(edges[-1], at, parts + 1)[1:])
+        edges[-1] = float(right)
+    return np.array(edges)
+
+
+def _before(values: Array) -> Array:
+    """Sum over all panels before each."""
+    return np.asarray(np.cumsum(values, axis=0) - values)
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Strains of unit stiffness on p panels, q Legendre polynomials each.
+
+    Fields along the span are arrays (p, g, k) of k columns at g quadrature points per panel;
+    coordinates z are (p q, k).
+    """
+
+    span: Span
+    motion: Motion
+    edges: Array
+    size: int
+
+    @cached_property
+    def half(self) -> Array:
+        """Half the length of each panel [m], (p, 1)."""
+        return np.diff(self.edges)[:, None] / 2
+
+    @cached_property
+    def middle(self) -> Array:
+        """Middle of each panel [m], (p, 1)."""
+        return self.edges[:-1, None] + self.half
+
+    @cached_property
+    def nodes(self) -> tuple[Array, Array]:
+        """Gauss points and weights that integrate all products exactly, (g,) each."""
+        nodes, weights = roots_legendre(self.size + self.motion.order + 1)
+        return nodes, weights
+
+    @cached_property
+    def x(self) -> Array:
+        """Places of the quadrature points [m], (p, g)."""
+        return np.asarray(self.middle + self.half * self.nodes[0])
+
+    @cached_property
+    def weights(self) -> Array:
+        """Length that each quadrature point stands for [m], (p, g)."""
+        return np.asarray(self.half * self.nodes[1])
+
+    @cached_property
+    def tables(self) -> list[Array]:
+        """Legendre polynomials integrated 0 to ``order`` times from -1, (g, q) each."""
+        order, size = self.motion.order, self.size
+        table = np.asarray(legendre.legvander(self.nodes[0], size + order - 1), float)
+        tables = [table[:, :size]]
+        for _ in range(order):
+            odd = np.arange(3.0, 2 * table.shape[1] - 2, 2)
+            inner = (table[:, 2:] - table[:, :-2]) / odd
+            table = np.concatenate((table[:, :1] + table[:, 1:2], inner), axis=1)
+            tables.append(table[:, :size])
+        return tables
+
+    @cached_property
+    def unit(self) -> Array:
+        """Legendre coefficients of the strains of unit stiffness, (p, q, q) by z."""
+        stiffness = self.weights * self.span.at(self.motion.stiffness, self.x)
+        strain = self.tables[0]
+        matrix = strain.T @ (stiffness[..., None] * strain)
+        inverse = np.linalg.inv(np.linalg.cholesky(matrix))
+        return np.ascontiguousarray(np.swapaxes(inverse, 1, 2))
+
+    @cached_property
+    def tip(self) -> Array:
+        """Displacement and, of a beam, slope of the tip per coordinate z, (order, p q)."""
+        rows = np.zeros((self.motion.order, len(self.half), self.size))
+        rows[-1, :, :1] = 2 * self.half
+        if self.motion.order == 2:
+            rows[0, :, :1] = 2 * self.half * (self.span.length - self.middle)
+            rows[0, :, 1:2] = -(2 / 3) * self.half**2
+        return np.asarray(np.einsum("apq,pqz->apz", rows, self.unit).reshape(len(rows), -1))
+
+    def strains(self, z: Array) -> Array:
+        """Find the Legendre coefficients of strains, (p, q, k)."""
+        return np.asarray(self.unit @ z.reshape(len(self.half), self.size, -1))
+
+    def fields(self, z: Array) -> list[Array]:
+        """Evaluate displacement and, of a beam, slope at the quadrature points, (p, g, k) each."""
+        c = self.strains(z)
+        half, middle = self.half, self.middle
+        turned = 2 * half * c[:, 0]
+        before = _before(turned)[:, None]
+        first = before + half[:, :, None] * (self.tables[1] @ c)
+        if self.motion.order == 1:
+            return [first]
+        # A panel with strain c0 + c1 t turns all beyond it by 2 half c0 about its middle, and
+        # lowers it by 2/3 half^2 c1.
+        offset = _before(turned * middle + (2 / 3) * half**2 * c[:, 1])[:, None]
+        second = before * self.x[..., None] - offset
+        return [second + half[:, :, None] ** 2 * (self.tables[2] @ c), first]
+
+    def adjoint(self, loads: list[Array]) -> Array:
+        """Multiply the transpose of `fields` by loads on them, (p q, k).
+
+        The loads on the slope of a beam may be left out.
+        """
+        half, middle, beam = self.half, self.middle, self.motion.order == 2
+        c = np.zeros((len(half), self.size, loads[0].shape[2]))
+        turning = np.zeros((len(half), loads[0].shape[2]))
+        if beam:
+            second, loads = loads[0], loads[1:]
+            c += half[:, :, None] ** 2 * (self.tables[2].T @ second)
+            turning += np.einsum("pg,pgk->pk", self.x, second)
+            beyond = -_before(second.sum(axis=1)[::-1])[::-1]
+            c[:, 0] += 2 * half * middle * beyond
+            c[:, 1] += (2 / 3) * half**2 * beyond
+        for first in loads:
+            c += half[:, :, None] * (self.tables[1].T @ first)
+            turning += first.sum(axis=1)
+        c[:, 0] += 2 * half * _before(turning[::-1])[::-1]
+        return np.asarray((np.swapaxes(self.unit, 1, 2) @ c).reshape(-1, c.shape[2]))
+
+    def curves(self, z: Array, root: Array) -> tuple[Piecewise, ...]:
+        """Make curves of strains z (p q, k) with given root values and slopes (order, k)."""
+        return tuple(integrate_strain(self.edges, self.strains(z), root))

@@ -1,0 +1,194 @@
+"""Shape functions of a link that slides out of its hub: functions of place and exposed length.
+
+A shape is ``phi_j(x; l) = sum_k chi_k(x/l) a_kj(l)``: a few parent curves chi, found by a singular
+value decomposition, and factors a that are Chebyshev series of the exposed length l.  Shapes
+that do not follow the length are their own parents.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.polynomial import chebyshev, legendre
+
+from flexarm.errors import ShapeError
+from flexarm.links.base import DIRECTIONS, Array, Curve, Direction, Shape, Shapes
+from flexarm.links.span import Span
+
+_DEGREE = 40
+_NODES = 48
+
+
+@dataclass(frozen=True)
+class SlidingShapes:
+    """Shapes of a sliding link with m amplitudes.
+
+    Attributes
+    ----------
+    names
+        Names of the amplitudes.
+    span
+        The whole beam; its section is uniform.
+    range
+        Least and largest exposed length [m].
+    edges
+        Panel edges in xi = x/l, from 0 to 1.
+    parents
+        Per direction the Legendre coefficients of the parent curves on each panel of xi,
+        (K, panels, degree + 1).
+    factors
+        Per direction the Chebyshev coefficients of the factors a(l), (R, K, m).
+    """
+
+    names: tuple[str, ...]
+    span: Span
+    range: tuple[float, float]
+    edges: Array
+    parents: dict[Direction, Array]
+    factors: dict[Direction, Array]
+
+    def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
+        """Evaluate the parent curves, or their nu-th derivative by xi, (K, len(xi))."""
+        return _panel_values(self.parents[direction], self.edges, xi, nu)
+
+    def at(self, length: float) -> Shapes:
+        """Build the shapes of one exposed length [m], as those of a link of that length."""
+        low, high = self.range
+        if not low <= length <= high * (1 + 1e-12):
+            raise ShapeError(f"exposed length {length:g} m is outside {low:g} to {high:g} m")
+        t = np.array([(2 * length - low - high) / (high - low)])
+        shapes = []
+        for j, name in enumerate(self.names):
+            curves: dict[Direction, Curve] = {}
+            for direction in DIRECTIONS:
+                factors = self.factors[direction][:, :, j]
+                if np.any(factors):
+                    weights = chebyshev.chebvander(t, len(factors) - 1)[0] @ factors
+                    mixed = np.tensordot(weights, self.parents[direction], axes=1)
+                    curves[direction] = _Scaled(mixed, self.edges, length)
+            shapes.append(Shape(name, curves))
+        return Shapes(tuple(shapes), self.edges * length, self._stiffness(shapes, length))
+
+    def _stiffness(self, shapes: list[Shape], length: float) -> Array:
+        uniform = {n: float(v[0]) for n, v in self.span.table.items()}
+        span = Span(length, np.array([0.0, length]), {n: np.full(2, v) for n, v in uniform.items()})
+        x, weight = span.quadrature(_DEGREE, self.edges * length)
+        set_ = Shapes(tuple(shapes), self.edges * length, np.zeros((len(shapes), len(shapes))))
+        total = np.zeros((len(shapes), len(shapes)))
+        for direction, name, order in (
+            ("y", "EIz", 2), ("z", "EIy", 2), ("twist", "GJ", 1), ("x", "EA", 1)
+        ):  # fmt: skip
+            if span.has(name):
+                strain = set_.values(direction, x, order)  # type: ignore[arg-type]
+                total += np.einsum("g,gi,gj->ij", weight * uniform[name], strain, strain)
+        return total
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """A curve of a link of given length from panelwise Legendre coefficients in xi = x/length."""
+
+    coefficients: Array
+    edges: Array
+    length: float
+
+    def __call__(self, x: Array, nu: int = 0) -> Array:
+        values = _panel_values(self.coefficients[None], self.edges, x / self.length, nu)
+        return np.asarray(values[0] / self.length**nu)
+
+
+def follow_length(
+    build: Callable[[float], Shapes], span: Span, range_: tuple[float, float]
+) -> SlidingShapes:
+    """Fit shapes that change with the exposed length, to 1e-13 of their size.
+
+    Parameters
+    ----------
+    build
+        Shapes of a link of given length [m]; they must depend on it smoothly.
+    span
+        The whole beam.
+    range_
+        Least and largest exposed length [m].
+    """
+    node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+    low, high = range_
+    built = [build((low + high) / 2 + (high - low) / 2 * t) for t in node]
+    samples = [_fit_places(shapes, low, high, t) for shapes, t in zip(built, node, strict=True)]
+    parents, factors = {}, {}
+    for direction in DIRECTIONS:
+        values = np.stack([sample[1][direction] for sample in samples])
+        parents[direction], by_node = _parents(values)
+        fit = chebyshev.chebfit(node, by_node.reshape(_NODES, -1), _NODES - 1)
+        fit = np.asarray(fit, dtype=np.float64).reshape(by_node.shape)
+        factors[direction] = _trimmed(fit, range_)
+    return SlidingShapes(built[0].names, span, range_, samples[0][0], parents, factors)
+
+
+def fixed_shapes(
+    shapes: Shapes, length: float, span: Span, range_: tuple[float, float]
+) -> SlidingShapes:
+    """Stretch the shapes of one exposed length [m] to every other, in proportion."""
+    edges, places = _fit_places(shapes, 0.0, 2 * length, 0.0)
+    parents, factors = {}, {}
+    for direction in DIRECTIONS:
+        parents[direction], by_node = _parents(places[direction][None])
+        factors[direction] = by_node
+    return SlidingShapes(shapes.names, span, range_, edges, parents, factors)
+
+
+def _parents(values: Array) -> tuple[Array, Array]:
+    """Split (nodes, panels, degree + 1, m) into parents and factors, (nodes, K, m)."""
+    nodes, panels, degree, m = values.shape
+    flat = values.transpose(1, 2, 0, 3).reshape(panels * degree, nodes * m)
+    left, size, right = np.linalg.svd(flat, full_matrices=False)
+    kept = int(np.sum(size > 1e-15 * max(float(size[0]), 1e-300))) if np.any(flat) else 0
+    parents = left[:, :kept].T.reshape(kept, panels, degree)
+    factors = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
+    return np.ascontiguousarray(parents), np.ascontiguousarray(factors)
+
+
+def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
+    """Cut a Chebyshev series where it has converged."""
+    size = np.abs(fit).max(initial=0.0)
+    tail = [float(np.abs(term).max(initial=0.0)) for term in fit]
+    needed = 1 + max((r for r in range(len(tail)) if tail[r] > 1e-14 * size), default=0)
+    if needed > _NODES - 4:
+        raise ShapeError(
+            f"the shapes change too fast over exposed lengths {range_[0]:g} to {range_[1]:g} m: "
+            "raise limits.lower of the joint"
+        )
+    return np.ascontiguousarray(fit[:needed])
+
+
+def _fit_places(
+    shapes: Shapes, low: float, high: float, node: float
+) -> tuple[Array, dict[Direction, Array]]:
+    """Panelwise Legendre coefficients in xi of shapes built at one length."""
+    length = (low + high) / 2 + (high - low) / 2 * node
+    edges = shapes.edges / shapes.edges[-1]
+    assert abs(shapes.edges[-1] - length) <= 1e-9 * length
+    t, _ = legendre.leggauss(_DEGREE + 1)
+    terms: dict[Direction, Array] = {}
+    for direction in DIRECTIONS:
+        panels = []
+        for left, right in pairwise(edges):
+            xi = (left + right) / 2 + (right - left) / 2 * t
+            values = shapes.values(direction, xi * length)
+            panels.append(legendre.legfit(t, values, _DEGREE))
+        terms[direction] = np.stack(panels).astype(np.float64)
+    size = max(float(np.abs(t).max(initial=0.0)) for t in terms.values())
+    dust = {d: np.where(np.abs(t) < 1e-15 * size, 0.0, t) for d, t in terms.items()}
+    return edges, dust
+
+
+def _panel_values(terms: Array, edges: Array, xi: Array, nu: int) -> Array:
+    """Evaluate Legendre coefficients (K, panels, degree + 1) at xi, (K, len(xi))."""
+    panel = np.clip(np.searchsorted(edges, xi, side="right") - 1, 0, len(edges) - 2)
+    half = np.diff(edges)[panel] / 2
+    t = (xi - edges[panel]) / half - 1
+    derived = legendre.legder(terms, nu, axis=2) if nu else terms
+    vander = legendre.legvander(t, derived.shape[2] - 1)
+    values = np.einsum("gk,rgk->rg", vander, derived[:, panel])
+    return np.asarray(values / half[None, :] ** nu)

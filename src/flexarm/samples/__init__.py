@@ -1,0 +1,54 @@
+"""The arms that come with flexarm, as model files."""
+
+import difflib
+from importlib import resources
+from pathlib import Path
+
+from flexarm.errors import ModelError
+
+
+def sample_names() -> tuple[str, ...]:
+    """List the names of the samples in alphabetical order."""
+    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+
+
+def sample_path(name: str) -> Path:
+    """Find the model file of a sample.
+
+    Parameters
+    ----------
+    name
+        One of `sample_names()`.
+
+    Raises
+    ------
+    ModelError
+        If there is no sample of that name.
+    """
+    names = sample_names()
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        raise ModelError(f"no sample is named '{name}': {hint}the samples are {', '.join(names)}")
+    return _folder() / f"{name}.yaml"
+
+
+def sample_text(name: str) -> str:
+    """Read the model file of a sample.
+
+    Parameters
+    ----------
+    name
+        One of `sample_names()`.
+
+    Raises
+    ------
+    ModelError
+        If there is no sample of that name.
+    """
+    return sample_path(name).read_text(encoding="utf-8")
+
+
+def _folder() -> Path:
+    # A real folder, not any Traversable: model files may name other files beside them.
+    return Path(str(resources.files(__name__)))

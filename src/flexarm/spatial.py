@@ -1,0 +1,147 @@
+"""Rotations, frames and rigid-body inertia: pure functions.
+
+The functions over ``Array`` fold constants when a model is built; those over ``Expr`` are CasADi's
+vocabulary and serve tracing (``SX``) and computing (``DM``) alike.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Expr: TypeAlias = Any  # casadi.SX | casadi.MX | casadi.DM: CasADi ships no types
+
+
+def turn(axis: int, angle: float) -> Array:
+    """Rotation matrix about axis 0, 1, 2 (x, y, z) by an angle [rad].
+
+    Right angles give exact zeros, which a traced equation then skips.
+    """
+    c, s = float(np.cos(angle)), float(np.sin(angle))
+    c, s = (0.0 if abs(c) < 1e-15 else c), (0.0 if abs(s) < 1e-15 else s)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    matrix = np.eye(3)
+    matrix[i, i] = matrix[j, j] = c
+    matrix[i, j], matrix[j, i] = -s, s
+    return matrix
+
+
+def rotation_from_angles(angles: tuple[float, float, float]) -> Array:
+    """Rotation by angles [rad] about the fixed x, then y, then z axis."""
+    return turn(2, angles[2]) @ turn(1, angles[1]) @ turn(0, angles[0])
+
+
+def rotation_z_to(axis: tuple[float, float, float]) -> Array:
+    """Rotation whose third column is the given axis (any length), a permutation if it can be."""
+    z = np.array(axis) / np.linalg.norm(axis)
+    helper = np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3]
+    x = helper - z * (z @ helper)
+    x /= np.linalg.norm(x)
+    matrix = np.stack([x, np.cross(z, x), z], axis=1)
+    matrix[np.abs(matrix) < 1e-15] = 0.0
+    return np.asarray(matrix)
+
+
+def skew_matrix(a: Array) -> Array:
+    """Matrix a~ with a~ b = a x b."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A frame B placed in A: ``R_AB`` turns B-components into A, ``p_AB_A`` is B's origin [m]."""
+
+    rotation: Array
+    position: Array
+
+    def __matmul__(self, other: "Pose") -> "Pose":
+        """Chain A-B and B-C into A-C."""
+        return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
+
+
+IDENTITY = Pose(np.eye(3), np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """A rigid body about a frame's origin, in its axes.
+
+    Attributes
+    ----------
+    mass
+        [kg].
+    first
+        First moment, mass times centre [kg m], (3,).
+    second
+        Inertia matrix about the origin [kg m^2], (3, 3).
+    """
+
+    mass: float
+    first: Array
+    second: Array
+
+    def __add__(self, other: "Inertia") -> "Inertia":
+        """Join two bodies that are given in the same frame."""
+        return Inertia(self.mass + other.mass, self.first + other.first, self.second + other.second)
+
+    def moved(self, pose: Pose) -> "Inertia":
+        """Express the body, given in frame B, in the frame A that ``pose`` places B in."""
+        rotation, p = pose.rotation, pose.position
+        turned = rotation @ self.first
+        cross = skew_matrix(p) @ skew_matrix(turned)
+        second = (
+            rotation @ self.second @ rotation.T
+            - cross
+            - cross.T
+            - self.mass * skew_matrix(p) @ skew_matrix(p)
+        )
+        return Inertia(self.mass, turned + self.mass * p, second)
+
+
+NO_INERTIA = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def constant(array: Array) -> Expr:
+    """CasADi matrix of numbers whose zeros are structural."""
+    return ca.sparsify(ca.DM(array))
+
+
+def turn_z(angle: Expr) -> Expr:
+    """Rotation about z by an angle [rad]."""
+    c: Expr = ca.cos(angle)
+    s: Expr = ca.sin(angle)
+    matrix = type(c).eye(3)
+    matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1] = c, -s, s, c
+    return matrix
+
+
+def base_rotation(angles: Expr) -> Expr:
+    """Rotation ``Rx(rx) Ry(ry) Rz(rz)`` of a moving base."""
+    matrices = []
+    for axis in range(3):
+        c, s = ca.cos(angles[axis]), ca.sin(angles[axis])
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        matrix = type(c).eye(3)
+        matrix[i, i], matrix[j, j], matrix[i, j], matrix[j, i] = c, c, -s, s
+        matrices.append(matrix)
+    return matrices[0] @ matrices[1] @ matrices[2]
+
+
+def cayley(c: Expr) -> tuple[Expr, Expr]:
+    """Rotation of a Cayley vector, and the matrix that gives its angular velocity.
+
+    Returns
+    -------
+    E
+        ``(1 - c~/2)^-1 (1 + c~/2)``, an exact rotation, rational in c.
+    H
+        The relative angular velocity is ``H c'``, in the axes that E turns into (those of L).
+    """
+    scale = 1 / (1 + ca.dot(c, c) / 4)
+    matrix = ca.skew(c)
+    identity = type(scale).eye(3)
+    square = c @ c.T - ca.dot(c, c) * identity
+    return identity + scale * (matrix + square / 2), scale * (identity + matrix / 2)

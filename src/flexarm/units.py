@@ -1,0 +1,342 @@
+"""Numbers with units: read text such as "250 mm" as SI, and refuse the wrong quantity."""
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Real
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
+
+from flexarm.errors import ModelError
+
+
+class Dimension(NamedTuple):
+    """Exponents of kg, m, s and rad."""
+
+    kg: int = 0
+    m: int = 0
+    s: int = 0
+    rad: int = 0
+
+
+class Scale(NamedTuple):
+    """A unit as a multiple of SI; a fraction, so that "3 mm" and "12 in" round only once."""
+
+    factor: Fraction
+    dimension: Dimension
+
+
+_ONE, _MILLI, _DEGREE = Fraction(1), Fraction(1, 1000), Fraction(math.pi) / 180
+_FORCE = Dimension(kg=1, m=1, s=-2)
+_STRESS = Dimension(kg=1, m=-1, s=-2)
+_PREFIXES = {"n": -9, "u": -6, "µ": -6, "m": -3, "c": -2, "d": -1, "k": 3, "M": 6, "G": 9, "T": 12}
+
+_PREFIXED = {  # units that take an SI prefix
+    "m": Scale(_ONE, Dimension(m=1)),
+    "g": Scale(_MILLI, Dimension(kg=1)),
+    "s": Scale(_ONE, Dimension(s=1)),
+    "N": Scale(_ONE, _FORCE),
+    "Nm": Scale(_ONE, Dimension(kg=1, m=2, s=-2)),
+    "J": Scale(_ONE, Dimension(kg=1, m=2, s=-2)),
+    "W": Scale(_ONE, Dimension(kg=1, m=2, s=-3)),
+    "Pa": Scale(_ONE, _STRESS),
+    "Hz": Scale(_ONE, Dimension(s=-1)),
+    "rad": Scale(_ONE, Dimension(rad=1)),
+}
+
+_UNITS = {
+    **_PREFIXED,
+    **{
+        prefix + name: Scale(Fraction(10) ** tens * scale.factor, scale.dimension)
+        for name, scale in _PREFIXED.items()
+        for prefix, tens in _PREFIXES.items()
+    },
+    "1": Scale(_ONE, Dimension()),
+    "%": Scale(Fraction(1, 100), Dimension()),
+    "deg": Scale(_DEGREE, Dimension(rad=1)),
+    "°": Scale(_DEGREE, Dimension(rad=1)),
+    "rev": Scale(360 * _DEGREE, Dimension(rad=1)),
+    "rpm": Scale(6 * _DEGREE, Dimension(rad=1, s=-1)),
+    "min": Scale(Fraction(60), Dimension(s=1)),
+    "h": Scale(Fraction(3600), Dimension(s=1)),
+    "t": Scale(Fraction(1000), Dimension(kg=1)),
+    "bar": Scale(Fraction(100_000), _STRESS),
+    "in": Scale(Fraction("0.0254"), Dimension(m=1)),
+    "ft": Scale(Fraction("0.3048"), Dimension(m=1)),
+    "lb": Scale(Fraction("0.45359237"), Dimension(kg=1)),
+    "lbf": Scale(Fraction("4.4482216152605"), _FORCE),
+    "psi": Scale(Fraction("4.4482216152605") / Fraction("0.0254") ** 2, _STRESS),
+}
+
+_WORDS = {  # what people write out, and the symbol to write instead
+    "meter": "m", "metre": "m", "millimeter": "mm", "millimetre": "mm", "inch": "in", "feet": "ft",
+    "foot": "ft", "gram": "g", "kilogram": "kg", "kilo": "kg", "pound": "lb", "tonne": "t",
+    "ton": "t", "sec": "s", "second": "s", "minute": "min", "hour": "h", "hr": "h", "newton": "N",
+    "pascal": "Pa", "joule": "J", "watt": "W", "hertz": "Hz", "degree": "deg", "radian": "rad",
+    "turn": "rev", "revolution": "rev", "percent": "%",
+}  # fmt: skip
+
+_QUANTITIES = {  # SI unit: its quantity, and how one may write it
+    "1": ("ratio", ("0.02", "2 %")),
+    "m": ("length", ("0.5 m", "500 mm")),
+    "kg": ("mass", ("1.5 kg", "1500 g")),
+    "s": ("time", ("0.5 s", "500 ms")),
+    "rad": ("angle", ("1.2 rad", "90 deg")),
+    "m/s": ("speed", ("0.5 m/s", "500 mm/s")),
+    "rad/s": ("angular speed", ("1.2 rad/s", "30 rpm")),
+    "m/s^2": ("acceleration", ("-9.81 m/s^2",)),
+    "Hz": ("frequency", ("2.5 Hz", "2.5 1/s")),
+    "N": ("force", ("20 N", "0.02 kN")),
+    "N m": ("torque", ("5 N m", "5000 N mm")),
+    "N m/rad": ("stiffness of a turning joint", ("1e4 N m/rad", "200 N m/deg")),
+    "N m s/rad": ("damping of a turning joint", ("0.3 N m s/rad",)),
+    "N/m": ("stiffness of a sliding joint", ("1e5 N/m", "100 N/mm")),
+    "N s/m": ("damping of a sliding joint", ("20 N s/m",)),
+    "Pa": ("stress", ("7e10 Pa", "70 GPa")),
+    "kg/m^3": ("density", ("2700 kg/m^3", "2.7 g/cm^3")),
+    "kg/m": ("mass per length", ("0.3 kg/m", "300 g/m")),
+    "kg m^2": ("inertia", ("0.02 kg m^2", "200 kg cm^2")),
+    "kg m": ("rotary inertia per length", ("1e-4 kg m",)),
+    "N m^2": ("bending stiffness", ("120 N m^2",)),
+    "m^2": ("area", ("1e-4 m^2", "100 mm^2")),
+    "m^4": ("second moment of area", ("1e-8 m^4", "10000 mm^4")),
+}
+
+_BOUNDS = {
+    "gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"
+}  # fmt: skip
+_LONGEST = 100  # characters of a quantity written as text
+_NUMBER = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?")
+_FACTOR = re.compile(r" ?([*/]?) ?([A-Za-zµ°%]+|1(?![0-9]))(?: ?\^ ?([-+]?[0-9])|([-+]?[0-9]))?")
+_SPELLINGS = str.maketrans(
+    {"·": "*", "⋅": "*", "μ": "µ", "−": "-", "²": "^2", "³": "^3", "⁴": "^4"}
+)
+
+
+def quantity(value: object, unit: str, *, name: str = "") -> float:
+    """Read a number, or text with a number and a unit, as an SI number.
+
+    Parameters
+    ----------
+    value
+        A number in SI units, or text such as ``"250 mm"`` or ``"1e3 N*m/rad"``.
+    unit
+        The SI unit that is expected, such as ``"m"`` or ``"N m/rad"``.
+    name
+        What the quantity is called in messages, where the unit does not say it.
+
+    Returns
+    -------
+    float
+        The value in `unit`.
+
+    Raises
+    ------
+    ModelError
+        If it is no number, not finite, or has a unit of another dimension.
+
+    Notes
+    -----
+    An angle may go unsaid in a longer unit ("N m" for "N m/rad"), but not the other way round,
+    and never in angles and rates themselves: "5 Hz" is not taken for 5 rad/s.
+    """
+    if isinstance(value, str):
+        return _read(value, unit, name)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ModelError(f"{_kind(value)} is not a number; {_expected(unit, name)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ModelError(f"a finite number is needed; {_expected(unit, name)}")
+    return number
+
+
+def _read(text: str, unit: str, name: str) -> float:
+    if len(text) > _LONGEST:
+        raise ModelError(f"text of {len(text)} characters is no number; {_expected(unit, name)}")
+    shown = _quoted(text)
+    tidy = " ".join(text.translate(_SPELLINGS).split())
+    match = _NUMBER.match(tidy)
+    if match is None:
+        raise ModelError(f"{shown} is not a number with a unit; {_expected(unit, name)}")
+    rest = tidy[match.end() :].strip()
+    if rest.startswith((",", "_", "'")):
+        raise ModelError(f"{shown}: write the number with a point and no separators, like 1250.5")
+    factor = _factor(shown, rest, unit, name) if rest else _ONE
+    # Nothing of at most 100 characters is finite and not zero beyond these exponents.
+    exponent = max(-1000, min(int(match[2] or 0), 1000))
+    try:
+        return float(Fraction(match[1]) * Fraction(10) ** exponent * factor)
+    except OverflowError:
+        raise ModelError(f"{shown} is too large; {_expected(unit, name)}") from None
+
+
+def _factor(shown: str, written: str, unit: str, name: str) -> Fraction:
+    wanted = _scale(unit).dimension
+    try:
+        factor, given = _scale(written)
+    except ValueError as error:
+        hint = _suggestion(error.args[1], wanted) if len(error.args) > 1 else ""
+        raise ModelError(f"{shown}: {error.args[0]}{hint}; {_expected(unit, name)}") from None
+    # Only next to a mass or a length is a radian a mere reminder that may go unsaid.
+    unsaid = given.rad == 0 and (wanted.kg, wanted.m) != (0, 0)
+    if given[:3] == wanted[:3] and (given.rad == wanted.rad or unsaid):
+        return factor
+    what = next((_named(u) for u in _QUANTITIES if _scale(u).dimension == given), None)
+    is_what = f"is {what}" if what else f"has the unit [{written}]"
+    raise ModelError(f"{shown} {is_what}; {_expected(unit, name)}")
+
+
+@lru_cache(maxsize=256)
+def _scale(expression: str) -> Scale:
+    text = expression.replace("**", "^")
+    factor, dimension, position, divided = _ONE, Dimension(), 0, False
+    while position < len(text):
+        match = _FACTOR.match(text, position)
+        if match is None or (match[1] == "*" and position == 0):
+            raise ValueError(_misread(text[position:]))
+        if divided and match[1] != "/":
+            raise ValueError(
+                "a product after a '/' can be read in two ways; "
+                "put the product first (N m s/rad), or every divisor after its own '/' (N/m/s)"
+            )
+        divided = match[1] == "/"
+        if match[2] not in _UNITS:
+            raise ValueError(f"no unit is called '{match[2]}'", match[2])
+        unit = _UNITS[match[2]]
+        power = int(match[3] or match[4] or 1) * (-1 if divided else 1)
+        factor *= unit.factor**power
+        old, new = dimension, unit.dimension
+        dimension = Dimension(*(a + power * b for a, b in zip(old, new, strict=True)))
+        position = match.end()
+    return Scale(factor, dimension)
+
+
+def _misread(rest: str) -> str:
+    if rest.lstrip(" */").startswith(("(", ")")):
+        return "parentheses are not understood; write every divisor after its own '/', like kg/m/s"
+    return f"the unit cannot be read from {_quoted(rest.strip())} on; write it like N m/rad"
+
+
+def _suggestion(name: str, wanted: Dimension) -> str:
+    """Guess the unit that a misspelt one was meant to be, a fitting one if possible."""
+    fitting = [known for known, scale in _UNITS.items() if scale.dimension == wanted]
+    guesses = [
+        [word for word in (_WORDS.get(name.lower().removesuffix("s")),) if word],
+        [known for known in fitting if known.lower() == name.lower()],
+        _pieces(name)[:1],
+        difflib.get_close_matches(name, fitting, n=1),
+        difflib.get_close_matches(name, _UNITS, n=1),
+    ]
+    best = next((guess for guess in guesses if guess), [])
+    return " (did you mean " + " or ".join(f"'{unit}'" for unit in best[:2]) + "?)" if best else ""
+
+
+def _pieces(name: str) -> list[str]:
+    """Split a name into two units of different kinds that were written without a space."""
+    return [
+        f"{name[:i]} {name[i:]}"
+        for i in range(1, len(name))
+        if name[:i] in _UNITS
+        and name[i:] in _UNITS
+        and _UNITS[name[:i]].dimension != _UNITS[name[i:]].dimension
+    ]
+
+
+def _expected(unit: str, name: str) -> str:
+    known, examples = _QUANTITIES.get(unit, ("", (f"1 {unit}",)))
+    shown = " or ".join(f'"{example}"' for example in examples)
+    return f"{_named(unit, name or known)} is expected, e.g. {shown}"
+
+
+def _named(unit: str, name: str = "") -> str:
+    name = name or _QUANTITIES[unit][0]
+    article = "an" if name[:1] in set("aeiou") else "a"
+    return f"{article} {name} [{unit}]"
+
+
+def _quoted(text: str) -> str:
+    short = text if len(text) <= 60 else text[:57] + "..."
+    return f'"{short}"' if short.isprintable() else repr(short)
+
+
+def _kind(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "an empty value", True: "true", False: "false"}[value]
+    kinds = ((dict, "a mapping"), (list | tuple, "a list"))
+    return next((kind for types, kind in kinds if isinstance(value, types)), type(value).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Mark a pydantic float as a quantity: ``Annotated[float, Unit("m")]``.
+
+    Parameters
+    ----------
+    symbol
+        SI unit of the number, such as ``"m"`` or ``"N m/rad"``.
+    name
+        What the quantity is called in messages, where the unit does not say it.
+    """
+
+    symbol: str
+    name: str = ""
+
+    def _validate(self, value: object) -> float:
+        try:
+            return quantity(value, self.symbol, name=self.name)
+        except ModelError as error:
+            kind = "quantity" if isinstance(value, str) else "quantity_type"
+            raise PydanticCustomError(kind, "{reason}", {"reason": str(error)}) from None
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Read the quantity before pydantic checks the float."""
+        return core_schema.no_info_before_validator_function(self._validate, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Say number or text, with the unit."""
+        known, examples = _QUANTITIES.get(self.symbol, ("", (f"1 {self.symbol}",)))
+        name = self.name or known
+        # Bounds written after the unit in an Annotated arrive under pydantic's names.
+        number = {_BOUNDS.get(key, key): value for key, value in handler(schema).items()}
+        return {
+            "anyOf": [number, {"type": "string", "maxLength": _LONGEST}],
+            "description": f"{name} [{self.symbol}]: a number, or text like '{examples[-1]}'",
+            "x-unit": self.symbol,
+        }
+
+
+Ratio = Annotated[float, Unit("1")]
+Length = Annotated[float, Unit("m")]
+Mass = Annotated[float, Unit("kg")]
+Time = Annotated[float, Unit("s")]
+Angle = Annotated[float, Unit("rad")]
+Speed = Annotated[float, Unit("m/s")]
+AngularSpeed = Annotated[float, Unit("rad/s")]
+Acceleration = Annotated[float, Unit("m/s^2")]
+Frequency = Annotated[float, Unit("Hz")]
+Force = Annotated[float, Unit("N")]
+Torque = Annotated[float, Unit("N m")]
+ForceStiffness = Annotated[float, Unit("N/m")]
+TorqueStiffness = Annotated[float, Unit("N m/rad")]
+ForceDamping = Annotated[float, Unit("N s/m")]
+TorqueDamping = Annotated[float, Unit("N m s/rad")]
+Stress = Annotated[float, Unit("Pa")]
+Density = Annotated[float, Unit("kg/m^3")]
+MassPerLength = Annotated[float, Unit("kg/m")]
+Inertia = Annotated[float, Unit("kg m^2")]
+RotaryPerLength = Annotated[float, Unit("kg m")]
+BendingStiffness = Annotated[float, Unit("N m^2")]
+AxialStiffness = Annotated[float, Unit("N", "axial stiffness")]

@@ -1,0 +1,107 @@
+"""The command line: exit statuses, and where messages go."""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from flexarm import cli
+from flexarm.errors import FlexarmError, ModelError, ShapeError
+
+
+class Raising:
+    """A command that raises what it is given."""
+
+    SUMMARY = "raise an error"
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Take no arguments."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Raise the error."""
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (ModelError("arm.yaml:12:7: links[1].length: must be > 0, got -1"), 3),
+        (ShapeError("link 2: 3 shapes but 2 masses"), 3),
+        (FlexarmError("out of luck"), 1),
+    ],
+)
+def test_an_error_of_flexarm_is_one_line_on_stderr(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: FlexarmError,
+    status: int,
+) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "fail", Raising(error))
+    assert cli.main(["fail"]) == status
+    assert capsys.readouterr() == ("", f"flexarm: error: {error}\n")
+
+
+def test_an_interrupt_exits_130_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "fail", Raising(KeyboardInterrupt()))
+    assert cli.main(["fail"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "fail", Raising(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["fail"])
+
+
+@pytest.mark.parametrize("argv", [[], ["samlpes"], ["samples", "--jsno"], ["samples", "a", "b"]])
+def test_wrong_usage_exits_2_and_says_so_on_stderr(
+    capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    assert cli.main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: flexarm ")
+
+
+def test_version_is_that_of_the_installed_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"flexarm {version('flexarm')}\n"
+
+
+def test_help_names_every_command_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    for name, command in cli.COMMANDS.items():
+        assert f"{name} {command.SUMMARY}" in words
+
+
+@pytest.mark.parametrize("name", sorted(cli.COMMANDS))
+def test_every_command_has_help_of_its_own(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert cli.main([name, "--help"]) == 0
+    assert re.match(rf"usage: flexarm {name} ", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_ends_the_command_quietly(unbuffered: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    code = "import sys; from flexarm.cli import main; sys.exit(main(['--version']))"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (141, "")

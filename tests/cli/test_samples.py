@@ -1,0 +1,69 @@
+"""`flexarm samples`: the list, one model file, and a name that is not there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flexarm import samples
+from flexarm.cli import main
+
+
+@pytest.fixture
+def two_samples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Put two small files in the place of the samples."""
+    (tmp_path / "two-link.yaml").write_text("notes: |\n  Two links.\n  More.\nlinks: []\n")
+    (tmp_path / "beam.yaml").write_text("# no notes\nlinks: []\n")
+    (tmp_path / "beam.csv").write_text("0, 1\n")
+    monkeypatch.setattr(samples, "_folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("two_samples")
+def test_the_list_gives_each_name_with_the_first_line_of_its_notes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["samples"]) == 0
+    assert capsys.readouterr() == ("beam\ntwo-link  Two links.\n", "")
+
+
+@pytest.mark.usefixtures("two_samples")
+def test_the_list_as_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["samples", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"name": "beam", "notes": ""},
+        {"name": "two-link", "notes": "Two links."},
+    ]
+
+
+def test_one_sample_is_printed_as_its_file_reads(
+    two_samples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["samples", "two-link"]) == 0
+    text = (two_samples / "two-link.yaml").read_text()
+    assert capsys.readouterr() == (text, "")
+    assert main(["samples", "two-link", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"name": "two-link", "text": text}
+
+
+@pytest.mark.usefixtures("two_samples")
+def test_an_unknown_sample_is_an_invalid_model_and_the_message_names_the_near_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["samples", "two-links"]) == 3
+    assert capsys.readouterr() == (
+        "",
+        "flexarm: error: no sample is named 'two-links': did you mean 'two-link'? "
+        "the samples are beam, two-link\n",
+    )
+
+
+def test_every_sample_that_is_shipped_is_listed_with_notes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["samples", "--json"]) == 0
+    listed = {entry["name"]: entry["notes"] for entry in json.loads(capsys.readouterr().out)}
+    folder = Path(samples.__file__).parent
+    assert listed
+    assert set(listed) == {path.stem for path in folder.glob("*.yaml")}
+    assert [name for name, notes in listed.items() if not notes] == []
