@@ -21,6 +21,7 @@ ROOMS = (
     "arm",
     "samples",
     "io",
+    "profiles",
     "links",
     "model",
     "kinematics",

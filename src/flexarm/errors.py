@@ -11,3 +11,7 @@ class ModelError(FlexarmError):
 
 class ShapeError(FlexarmError):
     """Shape functions that cannot be built or do not describe the link they are for."""
+
+
+class SimulationError(FlexarmError):
+    """A motion that cannot be continued: when, why and what to try."""

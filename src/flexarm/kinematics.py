@@ -16,6 +16,7 @@ import numpy as np
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.sliding import SlidingShapes
 from flexarm.links.sliding_curves import Factors, length_factors, sliding_curves
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Pose, base_rotation, cayley, constant, turn_z
@@ -82,7 +83,7 @@ def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
 
 def base_frame(model: Model, q: Expr) -> tuple[Expr, Expr]:
     """Place the base in the world: rotation and position."""
-    rotation, position = constant(model.base_pose.rotation), constant(model.base_pose.position)
+    rotation, position = model.base_anchor, constant(model.base_pose.position)
     if model.base_moves:
         rotation, position = rotation @ base_rotation(q[3:6]), position + q[0:3]
     return rotation, position
@@ -98,7 +99,7 @@ def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
     """See the flexible tip of a link from its root."""
     d = q[part.modes.start : part.modes.stop]
     if part.sliding is not None:
-        return sliding_section(model, part, q, 1.0)
+        return _sliding_at(model, part, q, 1.0)
     if part.elastic is None:
         return _rigid_section(q, part.length)
     e = part.elastic
@@ -194,21 +195,25 @@ def end_jacobian(model: Model, q: Expr) -> tuple[Expr, Expr]:
 
 def sliding_section(
     model: Model,
-    part: LinkModel,
-    q: Expr,
+    shapes: SlidingShapes,
+    own: Expr,
+    factors: Factors,
     xi: float,
     *,
-    factors: Factors | None = None,
     shift: Expr | float = 0.0,
 ) -> Local:
     """See the material section of a sliding link that is now at x = xi l from its root.
 
-    Velocities are those of the material; ``factors`` and ``shift`` are as in `sliding_curves`.
+    Parameters
+    ----------
+    model, shapes
+        The arm and the link's shapes.
+    own
+        Exposed length and amplitudes, (1 + m,).
+    factors, xi, shift
+        As in `sliding_curves`.  Velocities are those of the material.
     """
-    shapes = part.sliding
-    assert shapes is not None and part.joint is not None
-    length, d = q[part.joint], q[part.modes.start : part.modes.stop]
-    factors = factors or length_factors(shapes, length)
+    length, d = own[0], own[1:]
     curves = sliding_curves(shapes, length, factors, xi, shift=shift, drawn=model.stiffening)
     position = ca.vertcat((xi + shift) * length, 0, 0) + curves.shape @ d
     out, linear = ca.vertcat(1, 0, 0) + curves.shape_l @ d, curves.shape
@@ -219,6 +224,12 @@ def sliding_section(
     columns = ca.horzcat(out, linear)
     angle_columns = ca.horzcat(curves.angle_l @ d, curves.angle)
     return _turned(model, position, columns, curves.angle @ d, angle_columns)
+
+
+def own_values(part: LinkModel, q: Expr) -> Expr:
+    """Pick a link's own coordinates out of q, (k,)."""
+    columns = own_columns(part)
+    return ca.vertcat(*[q[i] for i in columns]) if columns else type(q).zeros(0, 1)
 
 
 def _material_section(model: Model, part: LinkModel, q: Expr, x: float) -> Local:
@@ -233,7 +244,13 @@ def _material_section(model: Model, part: LinkModel, q: Expr, x: float) -> Local
             f"{part.name}: the section at {x:g} m is inside the hub, "
             f"which has let out {exposed:g} m of {part.length:g} m"
         )
-    return sliding_section(model, part, q, beyond / exposed)
+    return _sliding_at(model, part, q, beyond / exposed)
+
+
+def _sliding_at(model: Model, part: LinkModel, q: Expr, xi: float) -> Local:
+    assert part.sliding is not None
+    own = own_values(part, q)
+    return sliding_section(model, part.sliding, own, length_factors(part.sliding, own[0]), xi)
 
 
 def _rigid_section(q: Expr, x: float) -> Local:
@@ -279,7 +296,7 @@ def base_jacobian(model: Model, q: Expr, point: Expr) -> tuple[Expr, Expr]:
         return linear, angular
     linear[:, 0:3] = type(point).eye(3)
     _, position = base_frame(model, q)
-    reference = constant(model.base_pose.rotation)
+    reference = model.base_anchor
     axes = [
         reference[:, 0],
         (reference @ base_rotation(ca.vertcat(q[3], 0, 0)))[:, 1],

@@ -130,6 +130,18 @@ def base_rotation(angles: Expr) -> Expr:
     return matrices[0] @ matrices[1] @ matrices[2]
 
 
+def base_rotation_matrix(angles: Array) -> Array:
+    """Rotate by ``Rx(rx) Ry(ry) Rz(rz)``."""
+    return turn(0, float(angles[0])) @ turn(1, float(angles[1])) @ turn(2, float(angles[2]))
+
+
+def base_spin(angles: Array, rates: Array) -> Array:
+    """Give the angular velocity in base axes from a moving base's angles and rates."""
+    x_axis = turn(2, float(angles[2])).T @ turn(1, float(angles[1])).T @ np.array([1.0, 0.0, 0.0])
+    y_axis = turn(2, float(angles[2])).T @ np.array([0.0, 1.0, 0.0])
+    return np.asarray(x_axis * rates[0] + y_axis * rates[1] + np.array([0.0, 0.0, rates[2]]))
+
+
 def cayley(c: Expr) -> tuple[Expr, Expr]:
     """Rotation of a Cayley vector, and the matrix that gives its angular velocity.
 

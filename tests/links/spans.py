@@ -1,12 +1,14 @@
 """Spans, ends and independent solutions that the tests of the discretisations share."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
 from flexarm.links.base import Ends, Shapes
+from flexarm.links.finite import Conditions
 from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
@@ -79,3 +81,16 @@ def frequencies(shapes: Shapes, span: Span, ends: Ends = BARE) -> Array:
     own = np.diag(ends.tip_inertia) - ends.tip_mass * ends.tip_offset**2 * np.diag([0, 1, 1])
     mass += turned.T @ own @ turned
     return np.sqrt(scipy.linalg.eigh(shapes.stiffness, mass, eigvals_only=True))
+
+
+def ended(hub: float, mass: float = 0.0, inertia: float = 0.0, offset: float = 0.0) -> Conditions:
+    """Clamp the root if the hub is infinite, else pin it."""
+    if math.isinf(hub):
+        return Conditions("clamped-free", 0.0, mass, inertia, offset)
+    return Conditions("pinned-free", hub, mass, inertia, offset)
+
+
+def sign_changes(function: Callable[[float], float], low: float, high: float, count: int) -> int:
+    """Count the sign changes of a function on a grid."""
+    values = np.array([function(x) for x in np.linspace(low, high, count)])
+    return int(np.sum(values[:-1] * values[1:] < 0))

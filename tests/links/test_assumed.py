@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
-from flexarm.arm import shapes as choices
+from flexarm.arm.shapes import ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Curve, Ends, Shapes
@@ -17,20 +18,14 @@ from tests.links.spans import BARE, HELD, Array, frequencies, stationed, tapered
 FAMILIES = ("clamped-free", "clamped-mass", "pinned-free", "pinned-pinned", "free-free")
 TIP = Ends(HELD, 0.6, (0.05, 0.2, 0.16), 0.3)
 ROOT = np.zeros(1)
-CHOICES = {
-    "clamped-free": choices.ClampedFree,
-    "clamped-mass": choices.ClampedMass,
-    "pinned-free": choices.PinnedFree,
-    "pinned-pinned": choices.PinnedPinned,
-    "free-free": choices.FreeFree,
-}
 
 
 def assumed(
     kind: str, span: Span, counts: Counts, *, ends: Ends = TIP, normalise: str = "tip"
 ) -> Shapes:
     """Build assumed modes."""
-    choice = CHOICES[kind].model_validate({"kind": kind, "normalise": normalise})
+    wish = {"kind": kind, "normalise": normalise}
+    choice: ShapeChoice = TypeAdapter(ShapeChoice).validate_python(wish)
     return discretisation(kind).shapes(choice, span, ends, counts)
 
 

@@ -75,8 +75,8 @@ def test_first_two_amplitudes_are_tip_displacement_and_tip_slope() -> None:
             "stretch1", "stretch2",
         )  # fmt: skip
         for direction in ("y", "z"):
-            values = shapes.values(direction, tip)[0]  # type: ignore[arg-type]
-            slopes = shapes.values(direction, tip, 1)[0]  # type: ignore[arg-type]
+            values = shapes.values(direction, tip)[0]
+            slopes = shapes.values(direction, tip, 1)[0]
             first = shapes.names.index(f"{direction}1")
             assert values == pytest.approx(np.eye(13)[first], abs=1e-11)
             assert slopes == pytest.approx(np.eye(13)[first + 1], abs=1e-10)

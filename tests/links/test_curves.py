@@ -67,5 +67,5 @@ def test_combinations_of_combinations_are_flat() -> None:
     inner = combine([a, b], np.array([2.0, -3.0]))
     both = combine([inner, b], np.array([0.5, 4.0]))
     assert isinstance(both, Combination)
-    assert both.curves == (a, b, b)
-    assert both.weights == (1.0, -1.5, 4.0)
+    assert both.curves == (a, b)
+    assert both.weights == (1.0, 2.5)

@@ -4,7 +4,7 @@ from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from flexarm.arm.part import Body, Flag, Frame, Part, fault
+from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import AngleProfile, ForceProfile, LengthProfile, TorqueProfile
 from flexarm.units import (
     Angle,
@@ -97,7 +97,7 @@ class Drive(Part, Generic[Q, E, K, D]):
     """
 
     rotor_inertia: Annotated[Inertia, Field(ge=0)] = 0.0
-    gear_ratio: float = 1.0
+    gear_ratio: Number = 1.0
     rotor: Literal["simple", "full"] = "simple"
     stiffness: K | SpringTable[Q, E] | None = None
     damping: D | None = None
@@ -169,7 +169,7 @@ class Start(Part, Generic[Q, S]):
 class Placed(Part):
     """Where a joint sits: plain frames before and after it, or DH constants."""
 
-    name: Annotated[str, Field(min_length=1, max_length=60)] | None = None
+    name: Name | None = None
     before: Frame | None = None
     after: Frame | None = None
     dh: DH | None = None
@@ -185,7 +185,7 @@ class Placed(Part):
 class Moving(Placed, Generic[Q, S, E, K, D, PQ, PE]):
     """What a joint that moves has: drive, limits, springs, friction, input or given motion."""
 
-    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
     actuation: Literal["torque", "free", "prescribed"] = "torque"
     motion: PQ | None = None
     input: PE | None = None
@@ -193,7 +193,7 @@ class Moving(Placed, Generic[Q, S, E, K, D, PQ, PE]):
     drive: Drive[Q, E, K, D] | None = None
     spring: Spring[Q, E, K, D] | None = None
     friction: Friction[S, E, D] | None = None
-    start: Start[Q, S] = Start[Q, S]()
+    start: Start[Q, S] = Field(default_factory=dict, validate_default=True)
 
     @model_validator(mode="after")
     def _rules_of_motion(self) -> Self:

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictInt, model_validator
 
 from flexarm.arm.joint import Joint, Moving, Sliding
-from flexarm.arm.part import Body, Flag, Frame, Name, Part, fault
+from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import ClampedMass, Loaded, ShapeChoice, Tabulated
@@ -43,16 +43,16 @@ class RigidPiece(Part):
 class EnergyTerm(Part):
     """``coefficient`` times a product of powers of amplitudes, added to the elastic energy [J]."""
 
-    coefficient: float
-    powers: Annotated[dict[str, Annotated[int, Field(ge=1, le=8)]], Field(min_length=1)]
+    coefficient: Number
+    powers: Annotated[dict[str, Annotated[StrictInt, Field(ge=1, le=8)]], Field(min_length=1)]
 
 
 class ForceTable(Part):
     """An elastic force given as a table of one amplitude, added to the linear one."""
 
     coordinate: str
-    amplitude: Annotated[tuple[float, ...], Field(min_length=2, max_length=1000)]
-    force: Annotated[tuple[float, ...], Field(min_length=2, max_length=1000)]
+    amplitude: Annotated[tuple[Number, ...], Field(min_length=2, max_length=1000)]
+    force: Annotated[tuple[Number, ...], Field(min_length=2, max_length=1000)]
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
@@ -74,7 +74,7 @@ class QuadraticShape(Part):
     direction: Literal["x", "y", "z"]
     amplitudes: tuple[str, str]
     stations: Annotated[tuple[Length, ...], Field(min_length=3, max_length=2000)]
-    values: Annotated[tuple[float, ...], Field(min_length=3, max_length=2000)]
+    values: Annotated[tuple[Number, ...], Field(min_length=3, max_length=2000)]
 
     @model_validator(mode="after")
     def _columns_match(self) -> Self:
@@ -112,8 +112,8 @@ class Link(Part):
     elastic_force: tuple[ForceTable, ...] = ()
     quadratic_shapes: tuple[QuadraticShape, ...] = ()
     wrenches: tuple[Wrench, ...] = ()
-    start: dict[str, float] = {}
-    start_speed: dict[str, float] = {}
+    start: dict[str, Number] = {}
+    start_speed: dict[str, Number] = {}
 
     @property
     def flexible(self) -> bool:
@@ -190,6 +190,7 @@ class Link(Part):
                 "the exposed length must start above 0 and at most at {span} m",
                 "joint",
                 "start",
+                "position",
                 span=self.span,
             )
 
@@ -288,7 +289,11 @@ class Arm(Part):
             for name in pair:
                 if name == "base" or name in seen:
                     raise fault(
-                        "the name '{name}' is taken: names must differ", "links", i, name=name
+                        "the name '{name}' is taken: names must differ",
+                        "links",
+                        i,
+                        "name",
+                        name=name,
                     )
                 seen[name] = i
         return self

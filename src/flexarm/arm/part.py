@@ -2,21 +2,39 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from flexarm.units import Angle, Inertia, Length, Mass
 
-Name = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\s.\[\]=,:]+$")]
-Flag = StrictBool
-Count = Annotated[StrictInt, Field(ge=0, le=200)]
-Vector = tuple[Length, Length, Length]
-Angles = tuple[Angle, Angle, Angle]
+
+def _plain_name(name: str) -> str:
+    """Refuse a name that could not be told from a path of coordinates."""
+    odd = [c for c in name if c.isspace() or c in ".[]=,:"]
+    if odd:
+        raise fault("must be one word without . [ ] = , : (they build coordinate names)")
+    return name
 
 
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
     """Make the error of a rule between fields, at the given path below the model that raises it."""
     return PydanticCustomError("rule", message, {"path": path, **values})
+
+
+Name = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_plain_name)]
+Number = Annotated[float, Field(strict=True)]
+Flag = StrictBool
+Count = Annotated[StrictInt, Field(ge=0, le=200)]
+Vector = tuple[Length, Length, Length]
+Angles = tuple[Angle, Angle, Angle]
 
 
 class Part(BaseModel):
@@ -52,15 +70,14 @@ class Body(Part):
 
     @model_validator(mode="after")
     def _inertia_is_physical(self) -> Self:
-        xx, yy, zz, xy, xz, yz = (*self.inertia, 0.0, 0.0, 0.0)[:6]
+        size = max(abs(value) for value in self.inertia) or 1.0
+        xx, yy, zz, xy, xz, yz = (*(value / size for value in self.inertia), 0.0, 0.0, 0.0)[:6]
         minors = (
             xx * yy - xy * xy,
             xx * zz - xz * xz,
             yy * zz - yz * yz,
             xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz),
         )
-        size = max(xx, yy, zz, 0.0)
-        slack = -1e-12 * max(size**2, size**3, 1e-300)
-        if min(xx, yy, zz) < 0 or min(minors) < slack:
+        if min(xx, yy, zz) < 0 or min(minors) < -1e-12:
             raise fault("must be the inertia matrix of a body (no negative eigenvalue)", "inertia")
         return self

@@ -49,7 +49,7 @@ class TipLoad(Part):
 
     @model_validator(mode="after")
     def _inertia_covers_offset(self) -> Self:
-        if self.mass * self.offset**2 > self.inertia * (1 + 1e-12):
+        if self.mass * self.offset * self.offset > self.inertia * (1 + 1e-12):
             raise fault(
                 "is less than mass x offset^2: it is taken about the tip, not the centre",
                 "inertia",

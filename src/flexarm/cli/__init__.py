@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from flexarm.cli import samples
-from flexarm.errors import FlexarmError, ModelError, ShapeError
+from flexarm.cli import cache, check, count, samples, simulate
+from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 EXIT_OTHER = 1
 EXIT_INVALID_MODEL = 3
+EXIT_SIMULATION = 4
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
@@ -26,15 +27,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when all went well, 2 on wrong usage, 3 on an invalid model, 130 when interrupted,
-        141 when the reader of the output went away, 1 on any other error of flexarm's own.
+        0 when all went well, 2 on wrong usage, 3 on an invalid model, 4 when a simulation failed,
+        130 when interrupted, 141 when the reader of the output went away, 1 on any other error.
     """
     try:
         status = _run(argv)
         sys.stdout.flush()
     except FlexarmError as error:
         print(f"flexarm: error: {error}", file=sys.stderr)
-        return EXIT_INVALID_MODEL if isinstance(error, ModelError | ShapeError) else EXIT_OTHER
+        return _status(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -42,6 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
     return status
+
+
+def _status(error: FlexarmError) -> int:
+    if isinstance(error, ModelError | ShapeError):
+        return EXIT_INVALID_MODEL
+    return EXIT_SIMULATION if isinstance(error, SimulationError) else EXIT_OTHER
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -88,4 +95,10 @@ class Command(Protocol):
         """Run the command and return the exit status."""
 
 
-COMMANDS: dict[str, Command] = {"samples": samples}
+COMMANDS: dict[str, Command] = {
+    "samples": samples,
+    "check": check,
+    "simulate": simulate,
+    "count": count,
+    "cache": cache,
+}

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexarm.engine.emit_llvm import Code
+from flexarm.engine.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import FlexarmError
 
 Level = Literal["quick", "fast"]
 # Of LLVM's code generator. The passes over its intermediate code gain nothing on straight lines.
 EFFORT: dict[Level, int] = {"quick": 0, "fast": 2}
+WINDOWS_CHUNK = 320
 ALIGNMENT = 64  # [bytes] of the buffers: the widest register and a cache line
 
 
@@ -41,6 +43,17 @@ def native_width() -> int:
     return 2
 
 
+def chunk_size(target: "Target", width: int) -> int:
+    """Return the number of operations that an internal function should have.
+
+    Notes
+    -----
+    Windows wants a call of its own library before a function takes more than 4096 bytes of
+    stack. There the functions are so small that they do not get there.
+    """
+    return max(1, WINDOWS_CHUNK // width) if "windows" in target.triple else CHUNK
+
+
 def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
     """Compile LLVM code to an object file in memory."""
     if level not in EFFORT:
@@ -55,7 +68,12 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
 
 def _machine(target: "Target", effort: int) -> llvm.TargetMachine:
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=effort, codemodel="jitdefault"
+        cpu=target.cpu,
+        features=target.features,
+        opt=effort,
+        # Without it, code for Windows wants a table of addresses that nobody provides.
+        reloc="static" if target.triple.startswith("x86_64") else "default",
+        codemodel="jitdefault",
     )
 
 

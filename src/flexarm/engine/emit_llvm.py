@@ -12,12 +12,11 @@ from flexarm.engine.plan import (
     runs_of_leaves,
     stores_by_value,
 )
+from flexarm.engine.sincos import NAME as SINCOS
 from flexarm.engine.sincos import sincos
 from flexarm.engine.stream import BINARY, FUNCTIONS, Operation, Store, Stream
 from flexarm.errors import FlexarmError
 
-# Part of the cache's key: to be raised with every change of the emitted code.
-EMITTER_VERSION = 1
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 INTRINSICS = {
@@ -51,8 +50,9 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK) -> "Code":
         array, none of which may overlap; `table_entry` takes one pointer to a table of those
         pointers. Arrays need the alignment of a double, no more.
     """
-    if width < 1:
-        raise FlexarmError(f"width: must be 1 or more lanes, got {width}")
+    if width < 1 or width & (width - 1):
+        # LLVM would pad another number of lanes.
+        raise FlexarmError(f"width: must be a power of two, got {width}")
     planned = plan(stream, chunk=chunk)
     kit = _Kit(width)
     stores = stores_by_value(stream)
@@ -248,7 +248,7 @@ class _Body:
         if angle not in self._angles:
             self._kit.need("sincos")
             argument = f"{self._kit.real} {name}"
-            self._angles[angle] = self._write(f"call {pair} @flexarm.sincos({argument})")
+            self._angles[angle] = self._write(f"call {pair} @{SINCOS}({argument})")
         return f"extractvalue {pair} {self._angles[angle]}, {which}"
 
     def _choose(self, op: str, names: list[str]) -> str:

@@ -13,11 +13,20 @@ import casadi
 import llvmlite.binding as llvm
 
 from flexarm.engine.cache import Cache, cache_folder
-from flexarm.engine.compile import Compiled, Level, Signature, host, object_code
-from flexarm.engine.emit_llvm import EMITTER_VERSION, emit_llvm
+from flexarm.engine.compile import (
+    Compiled,
+    Level,
+    Signature,
+    chunk_size,
+    host,
+    object_code,
+)
+from flexarm.engine.emit_llvm import emit_llvm
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Port, Stream
 from flexarm.errors import FlexarmError
+
+PACKAGE = Path(__file__).parents[1]
 
 
 def trace(
@@ -148,7 +157,8 @@ def compile_recipe(
         The machine code in this process.
     """
     cache = cache or Cache(cache_folder())
-    recipe_key = _key(recipe.encode(), _source_version(), _settings(level, width))
+    tracer = [_source_version(PACKAGE), casadi.CasadiMeta.version()]
+    recipe_key = _key(recipe.encode(), json.dumps(tracer).encode(), _settings(level, width))
     known = cache.get(recipe_key)
     entry = None if known is None else cache.get(known.decode())
     if entry is not None:
@@ -162,7 +172,7 @@ def _compile_stream(stream: Stream, level: Level, width: int, cache: Cache) -> t
     key = _key(_contents(stream), _settings(level, width))
     entry = cache.get(key)
     if entry is None:
-        code = emit_llvm(stream, width=width)
+        code = emit_llvm(stream, width=width, chunk=chunk_size(host(), width))
         signature = Signature(
             code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size
         )
@@ -189,7 +199,7 @@ def _key(*parts: bytes) -> str:
 
 def _settings(level: Level, width: int) -> bytes:
     """Say on what the machine code of a stream depends besides the stream."""
-    versions = [EMITTER_VERSION, *llvm.llvm_version_info]
+    versions = [_source_version(PACKAGE / "engine"), llvm.llvm_version_info]
     return json.dumps([asdict(host()), versions, level, width]).encode()
 
 
@@ -206,11 +216,10 @@ def _contents(stream: Stream) -> bytes:
 
 
 @functools.cache
-def _source_version() -> bytes:
-    """Describe flexarm's source as it is now, and the version of CasADi."""
-    folder = Path(__file__).parents[1]
-    files = []
+def _source_version(folder: Path) -> str:
+    """Return a checksum of the Python files in a folder: no change of them goes unnoticed."""
+    sha = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
-        status = path.stat()
-        files.append((str(path.relative_to(folder)), status.st_size, status.st_mtime_ns))
-    return json.dumps([casadi.CasadiMeta.version(), files]).encode()
+        sha.update(f"{path.relative_to(folder)}\n{path.stat().st_size}\n".encode())
+        sha.update(path.read_bytes())
+    return sha.hexdigest()

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 
 import casadi
 
@@ -254,15 +253,16 @@ class _Values:
 
     def combine(self, op: str, arguments: list[int]) -> int:
         """Return the value of an operation of the stream on signed references."""
-        simplify: dict[str, Callable[..., int]] = {
-            "add": self.add,
-            "sub": lambda a, b: self.add(a, ~b),
-            "mul": self.multiply,
-            "div": self.divide,
-            "neg": lambda a: ~a,
-        }
-        if op in simplify:
-            return simplify[op](*arguments)
+        if op == "mul":
+            return self.multiply(arguments[0], arguments[1])
+        if op == "add":
+            return self.add(arguments[0], arguments[1])
+        if op == "sub":
+            return self.add(arguments[0], ~arguments[1])
+        if op == "div":
+            return self.divide(arguments[0], arguments[1])
+        if op == "neg":
+            return ~arguments[0]
         if op in ODD and arguments[0] < 0:
             return ~self.define(op, ~arguments[0])
         if op in EVEN:

@@ -5,25 +5,33 @@ that.
 """
 
 from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from flexarm.engine.compile import Compiled, Level
+from flexarm.engine.functions import compile_recipe
+from flexarm.errors import FlexarmError
 from flexarm.formulations.loads import (
     dissipative_force,
     elastic_force,
     input_matrix,
     input_names,
     potential_energy,
+    prescribed_accelerations,
+    wrench_factors,
     wrench_force,
     wrench_list,
 )
 from flexarm.kinematics import end_frame, end_jacobian
 from flexarm.links.base import Array
-from flexarm.model import Model
+from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
+
+_Recipe = tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]]
 
 
 class Formulation(ABC):
@@ -38,6 +46,8 @@ class Formulation(ABC):
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._compiled: dict[tuple[str, Level], Compiled] = {}
+        self.anchor = model.base_pose.rotation
 
     @abstractmethod
     def mass_expression(self, q: Expr) -> Expr:
@@ -82,89 +92,205 @@ class Formulation(ABC):
         total = total + wrench_force(self.model, q, factors)
         return total - elastic_force(self.model, q) - dissipative_force(self.model, q, v)
 
+    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
+        """Trace what each joint transmits to its link, force over torque, (6, links).
+
+        In world axes, at the joint's origin; wrenches on the links outboard are taken into account.
+        """
+        raise FlexarmError(f"{self.name} does not give joint wrenches: use composite")
+
     @property
     def input_names(self) -> tuple[str, ...]:
         """Names of the inputs, in the order of u."""
         return input_names(self.model)
 
-    @cached_property
-    def _functions(self) -> dict[str, ca.Function]:
-        n = self.model.size
-        q, v, a = (ca.SX.sym(name, n) for name in "qva")
-        u = ca.SX.sym("u", len(self.input_names))
-        w = ca.SX.sym("w", len(wrench_list(self.model)))
-        given = ca.SX.sym("given", len(self.model.prescribed))
-        applied = self.applied_expression(q, v, u, w)
-        mass = self.mass_expression(q)
-        elastic, weight = potential_energy(self.model, q)
-        spring = elastic_force(self.model, q) + dissipative_force(self.model, q, v)
-        rotation, position = end_frame(self.model, q)
-        linear, angular = end_jacobian(self.model, q)
-        outputs = {
-            "mass": ([q], [mass]),
-            "bias": ([q, v], [self.inertial_expression(q, v, None, gravity=True) + spring]),
-            "gravity": ([q], [self.inertial_expression(q, ca.SX(n, 1), None, gravity=True)]),
-            "forward": ([q, v, u, w, given], list(self.forward_expression(q, v, given, applied))),
-            "inverse": (
-                [q, v, a, w],
-                [
-                    self.inertial_expression(q, v, a, gravity=True)
-                    + spring
-                    - wrench_force(self.model, q, w)
-                ],
-            ),
-            "energy": ([q, v], [ca.dot(v, mass @ v) / 2, elastic, weight]),
-            "tip": ([q], [rotation, position]),
-            "jacobian": ([q], [ca.vertcat(linear, angular)]),
-        }
-        return {
-            name: ca.Function(name, ins, [ca.densify(out) for out in outs])
-            for name, (ins, outs) in outputs.items()
-        }
-
     def mass_matrix(self, q: Array) -> Array:
-        """Mass matrix M, (n, n)."""
-        return np.array(self._functions["mass"](q))
+        """Compute the mass matrix M, (n, n)."""
+        return self._call("mass_matrix", q)[0]
 
-    def bias(self, q: Array, v: Array) -> Array:
-        """All of c that is not M a: Coriolis, gravity, elastic, dissipative, (n,)."""
-        return np.array(self._functions["bias"](q, v)).ravel()
+    def bias(self, q: Array, v: Array, t: float = 0.0) -> Array:
+        """Compute all of c: Coriolis, gravity, elastic and dissipative forces, (n,)."""
+        return self._call("bias", q, v)[0]
+
+    def parts(self, q: Array, v: Array) -> dict[str, Array]:
+        """Compute the parts of c by name: coriolis, gravity, elastic, dissipative, (n,) each."""
+        values = self._call("parts", q, v)
+        return dict(zip(("coriolis", "gravity", "elastic", "dissipative"), values, strict=True))
 
     def gravity(self, q: Array) -> Array:
-        """Gravity's part of c, (n,)."""
-        return np.array(self._functions["gravity"](q)).ravel()
+        """Compute gravity's part of c, (n,)."""
+        return self._call("gravity", q)[0]
 
-    def forward_dynamics(
-        self, q: Array, v: Array, u: Array, *, factors: Array, given: Array
-    ) -> tuple[Array, Array]:
-        """Accelerations, and the efforts of prescribed coordinates, (n,) each."""
-        a, effort = self._functions["forward"](q, v, u, factors, given)
-        return np.array(a).ravel(), np.array(effort).ravel()
+    def forward_dynamics(self, q: Array, v: Array, u: Array, t: float = 0.0) -> Array:
+        """Compute accelerations under inputs u, (n,); those prescribed are as their motion says."""
+        return self._forward(q, v, u, t)[0]
 
-    def inverse_dynamics(self, q: Array, v: Array, a: Array, *, factors: Array) -> Array:
-        """Generalised force B u that gives accelerations a, (n,)."""
-        return np.array(self._functions["inverse"](q, v, a, factors)).ravel()
+    def reaction(self, q: Array, v: Array, u: Array, t: float = 0.0) -> Array:
+        """Compute the effort that each prescribed coordinate takes, (number prescribed,)."""
+        return self._forward(q, v, u, t)[1][list(self.model.prescribed)]
 
-    def energy(self, q: Array, v: Array) -> tuple[float, float, float]:
-        """Kinetic, elastic and gravitational energy [J]."""
-        kinetic, elastic, weight = self._functions["energy"](q, v)
-        return float(kinetic), float(elastic), float(weight)
+    def power(self, q: Array, v: Array, u: Array, t: float = 0.0) -> float:
+        """Compute what inputs, prescribed joints and wrenches put in, less what is lost [W]."""
+        effort = self._forward(q, v, u, t)[1]
+        return self._call("power", q, v, u, wrench_factors(self.model, t), effort)[0].item()
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array, t: float = 0.0) -> Array:
+        """Compute the generalised force ``M a + c - sum J^T f`` that accelerations a take, (n,)."""
+        return self._call("inverse_dynamics", q, v, a, wrench_factors(self.model, t))[0]
+
+    def energy(self, q: Array, v: Array) -> "Energy":
+        """Compute kinetic, elastic and gravitational energy [J]."""
+        return Energy(*(value.item() for value in self._call("energy", q, v)))
 
     def tip_pose(self, q: Array) -> tuple[Array, Array]:
-        """Rotation (3, 3) and position (3,) of the arm's tip in the world."""
-        rotation, position = self._functions["tip"](q)
-        return np.array(rotation), np.array(position).ravel()
+        """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
+        rotation, position = self._call("tip_pose", q)
+        return rotation, position
 
     def tip_jacobian(self, q: Array) -> Array:
-        """Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
-        return np.array(self._functions["jacobian"](q))
+        """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
+        return self._call("tip_jacobian", q)[0]
+
+    def joint_wrench(self, q: Array, v: Array, a: Array, t: float = 0.0) -> Array:
+        """Compute what each joint transmits to its link, (links, 6): force [N], torque [N m].
+
+        In world axes, at the joint's origin, at accelerations a.
+        """
+        return self._call("joint_wrench", q, v, a, wrench_factors(self.model, t))[0].T
+
+    def function(self, name: str) -> ca.Function:
+        """Trace one of the functions above, CasADi's symbols in and out.
+
+        ``forward_dynamics`` takes q, v, u, wrench factors and prescribed accelerations, and gives
+        accelerations and efforts.  With a free base every function takes its anchor attitude last.
+        """
+        sizes = {
+            "q": self.model.size,
+            "v": self.model.size,
+            "a": self.model.size,
+            "u": len(self.input_names),
+            "w": len(wrench_list(self.model)),
+            "given": len(self.model.prescribed),
+            "effort": self.model.size,
+        }
+        anchor = ca.SX.sym("anchor", 3, 3)
+        model = replace(self.model, anchor=anchor) if self.model.floats else self.model
+        make, inputs, outputs = type(self)(model)._recipes()[name]
+        symbols = [ca.SX.sym(key, sizes[key]) for key in inputs]
+        results = make(*symbols)
+        results = list(results) if isinstance(results, tuple | list) else [results]
+        if self.model.floats:
+            symbols, inputs = [*symbols, anchor], (*inputs, "anchor")
+        return ca.Function(name, symbols, results, list(inputs), list(outputs))
+
+    def anchored(self, anchor: Array) -> "Formulation":
+        """Take another attitude (3, 3) that a free base's angles are relative to."""
+        other = type(self)(self.model)
+        other._compiled, other.anchor = self._compiled, np.array(anchor, dtype=float)
+        return other
+
+    def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
+        """Compile one of the functions above, or take it from the cache."""
+        key = (name, level)
+        if key not in self._compiled:
+            recipe = f"{self.name} {name} {fingerprint(self.model)}"
+            self._compiled[key] = compile_recipe(recipe, lambda: self.function(name), level=level)
+        return self._compiled[key]
+
+    def _call(self, name: str, *arrays: Array) -> tuple[Array, ...]:
+        if self.model.floats:
+            arrays = (*arrays, self.anchor)
+        return self.compiled(name).call(*arrays)
+
+    def _forward(self, q: Array, v: Array, u: Array, t: float) -> tuple[Array, ...]:
+        factors, given = wrench_factors(self.model, t), prescribed_accelerations(self.model, t)
+        return self._call("forward_dynamics", q, v, u, factors, given)
+
+    def _recipes(self) -> dict[str, _Recipe]:
+        """List what can be traced: the maker, its inputs and its outputs."""
+        model = self.model
+        still = ca.SX(model.size, 1)
+
+        def spring(q: Expr, v: Expr) -> Expr:
+            return elastic_force(model, q) + dissipative_force(model, q, v)
+
+        def tip_jacobian(q: Expr) -> Expr:
+            return ca.vertcat(*end_jacobian(model, q))
+
+        return {
+            "mass_matrix": (self.mass_expression, ("q",), ("M",)),
+            "bias": (
+                lambda q, v: self.inertial_expression(q, v, None, gravity=True) + spring(q, v),
+                ("q", "v"),
+                ("c",),
+            ),
+            "parts": (
+                lambda q, v: (
+                    self.inertial_expression(q, v, None, gravity=False),
+                    self.inertial_expression(q, still, None, gravity=True),
+                    elastic_force(model, q),
+                    dissipative_force(model, q, v),
+                ),
+                ("q", "v"),
+                ("coriolis", "gravity", "elastic", "dissipative"),
+            ),
+            "gravity": (
+                lambda q: self.inertial_expression(q, still, None, gravity=True), ("q",), ("g",)
+            ),
+            "forward_dynamics": (
+                lambda q, v, u, w, given: self.forward_expression(
+                    q, v, given, self.applied_expression(q, v, u, w)
+                ),
+                ("q", "v", "u", "w", "given"),
+                ("a", "effort"),
+            ),
+            "inverse_dynamics": (
+                lambda q, v, a, w: self.inertial_expression(q, v, a, gravity=True)
+                + spring(q, v)
+                - wrench_force(model, q, w),
+                ("q", "v", "a", "w"),
+                ("tau",),
+            ),
+            "energy": (
+                lambda q, v: (
+                    ca.dot(v, self.mass_expression(q) @ v) / 2, *potential_energy(model, q)
+                ),
+                ("q", "v"),
+                ("kinetic", "elastic", "gravitational"),
+            ),
+            "power": (
+                lambda q, v, u, w, effort: ca.dot(
+                    v,
+                    ca.SX(ca.sparsify(ca.DM(input_matrix(model)))) @ u
+                    + effort
+                    + wrench_force(model, q, w)
+                    - dissipative_force(model, q, v),
+                ),
+                ("q", "v", "u", "w", "effort"),
+                ("power",),
+            ),
+            "tip_pose": (lambda q: end_frame(model, q), ("q",), ("R", "p")),
+            "tip_jacobian": (tip_jacobian, ("q",), ("J",)),
+            "joint_wrench": (self.joint_wrench_expression, ("q", "v", "a", "w"), ("wrench",)),
+        }  # fmt: skip
+
+
+class Energy(NamedTuple):
+    """Energies of an arm [J]."""
+
+    kinetic: float
+    elastic: float
+    gravitational: float
 
 
 def ldl_solve(matrix: Expr, right: Expr) -> Expr:
-    """Solve a symmetric positive definite system by an LDL^T that skips structural zeros."""
+    """Solve a symmetric positive definite system for all columns of the right side, (n, k).
+
+    An LDL^T that never touches structural zeros.
+    """
     n = matrix.shape[0]
-    lower: list[dict[int, Expr]] = [{} for _ in range(n)]
     inverse: list[Expr] = []
+    lower: list[dict[int, Expr]] = [{} for _ in range(n)]
     scaled: list[dict[int, Expr]] = [{} for _ in range(n)]
     for j in range(n):
         pivot = matrix[j, j]
@@ -173,17 +299,17 @@ def ldl_solve(matrix: Expr, right: Expr) -> Expr:
         inverse.append(1 / pivot)
         for i in range(j + 1, n):
             entry = matrix[i, j]
-            for k in lower[i].keys() & lower[j].keys():
+            for k in sorted(lower[i].keys() & lower[j].keys()):
                 entry = entry - scaled[i][k] * lower[j][k]
             if entry.nnz():
                 scaled[i][j] = entry
                 lower[i][j] = entry * inverse[j]
-    y = [right[i] for i in range(n)]
+    rows = [right[i, :] for i in range(n)]
     for i in range(n):
         for k, factor in lower[i].items():
-            y[i] = y[i] - factor * y[k]
-    y = [value * inverse[i] for i, value in enumerate(y)]
+            rows[i] = rows[i] - factor * rows[k]
+    rows = [row * inverse[i] for i, row in enumerate(rows)]
     for i in range(n - 1, -1, -1):
         for k, factor in lower[i].items():
-            y[k] = y[k] - factor * y[i]
-    return ca.vertcat(*y)
+            rows[k] = rows[k] - factor * rows[i]
+    return ca.vertcat(*rows)

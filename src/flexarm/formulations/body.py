@@ -4,18 +4,16 @@ Shared by the recursive formulations.  Every coordinate that deforms a link is a
 length of a sliding link among them, so the recursions never ask what kind it is.
 """
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.sliding import sliding_energy, sliding_terms
+from flexarm.formulations.quadratic import quadratic_terms, quartic_energy, quartic_gradient
+from flexarm.formulations.sliding import sliding_energy, sliding_terms, tip_of_sliding
 from flexarm.formulations.terms import (
     Motion,
     Terms,
     add,
     attach,
-    differentiated,
     own_rates,
     rigid_terms,
 )
@@ -27,13 +25,13 @@ from flexarm.spatial import Expr, constant
 
 def tip_motion(model: Model, part: LinkModel, q: Expr, v: Expr) -> Motion:
     """Motion of a link's flexible tip relative to its root."""
+    if part.sliding is not None:
+        return tip_of_sliding(model, part, q, v)
     local = tip_section(model, part, q)
     rates = own_rates(part, v)
     if rates.shape[0] == 0:
         none = type(q).zeros(3, 1)
         return Motion(local, none, none, none, none)
-    if part.sliding is not None:
-        return differentiated(local, part, q, v)
     e = part.elastic
     assert e is not None
     d = q[part.modes.start : part.modes.stop]
@@ -117,7 +115,7 @@ def elastic_effort(model: Model, part: LinkModel, q: Expr) -> Expr:
     d = q[part.modes.start : part.modes.stop]
     effort = constant(part.elastic.integrals.stiffness) @ d
     if model.stiffening:
-        effort = effort + _quartic_gradient(part.elastic, d)
+        effort = effort + quartic_gradient(part.elastic, d)
     if part.link.elastic_energy or part.link.elastic_force:
         extra = ca.gradient(_given_energy(part, d), d)
         effort = effort + extra
@@ -133,7 +131,7 @@ def elastic_energy(model: Model, part: LinkModel, q: Expr) -> Expr:
         return type(q)(0)
     energy = ca.dot(d, constant(part.elastic.integrals.stiffness) @ d) / 2
     if model.stiffening:
-        energy = energy + _quartic_energy(part.elastic, d)
+        energy = energy + quartic_energy(part.elastic, d)
     return energy + _given_energy(part, d)
 
 
@@ -153,7 +151,7 @@ def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     for j in range(k):
         second_moment += d[j] * (moments[j] + constant(i.position_shape[j].T))
     if np.any(i.quadratic) or np.any(e.points.quadratic):
-        extra = _quadratic_terms(e, d, rates)
+        extra = quadratic_terms(e, d, rates)
         moments = [a + b for a, b in zip(moments, extra.moments, strict=True)]
         flow = [a + b for a, b in zip(flow, extra.flow, strict=True)]
         first, linear = first + extra.first, linear + extra.linear
@@ -185,52 +183,6 @@ def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     )
 
 
-@dataclass(frozen=True)
-class _Quadratic:
-    """What the quadratic displacements add to a flexible span's terms."""
-
-    moments: list[Expr]
-    flow: list[Expr]
-    first: Expr
-    second: Expr
-    linear: Expr
-    modal: Expr
-    torque: Expr
-    force: Expr
-    effort: Expr
-
-
-def _quadratic_terms(e: Flexible, d: Expr, rates: Expr) -> _Quadratic:
-    """Sum over quadrature points what ``1/2 d^T X d`` and its columns ``X d`` add."""
-    p, k, new = e.points, d.shape[0], type(d)
-    moments, flow = ([new.zeros(3, 3) for _ in range(k)] for _ in range(2))
-    second, modal = new.zeros(3, 3), new.zeros(k, k)
-    torque, effort = new.zeros(3, 1), new.zeros(k, 1)
-    for g in range(len(p.x)):
-        mu, phi = float(p.mass[g]), constant(p.shape[g])
-        bent = ca.vertcat(*[(constant(p.quadratic[g, a]) @ d).T for a in range(3)])
-        drawn = bent @ d / 2
-        pull = ca.vertcat(*[ca.dot(rates, constant(p.quadratic[g, a]) @ rates) for a in range(3)])
-        place = constant(np.array([p.x[g], 0.0, 0.0])) + phi @ d
-        whole, speed = mu * (place + drawn), mu * (phi @ rates)
-        drawn_rate = mu * (bent @ rates)
-        heavy = mu * drawn
-        columns = phi + bent
-        for j in range(k):
-            moments[j] += heavy @ phi[:, j].T + whole @ bent[:, j].T
-            flow[j] += drawn_rate @ phi[:, j].T + (speed + drawn_rate) @ bent[:, j].T
-        cross = heavy @ place.T
-        second += cross + cross.T + heavy @ drawn.T
-        mixed = (mu * bent).T @ phi
-        modal += mixed + mixed.T + (mu * bent).T @ bent
-        torque += ca.cross(whole, pull)
-        effort += columns.T @ (mu * pull)
-    i = e.integrals
-    linear = ca.vertcat(*[(constant(i.quadratic[a]) @ d).T for a in range(3)])
-    force = ca.vertcat(*[ca.dot(rates, constant(i.quadratic[a]) @ rates) for a in range(3)])
-    return _Quadratic(moments, flow, linear @ d / 2, second, linear, modal, torque, force, effort)
-
-
 def _moment(constant_part: Array, slope: Array, d: Expr) -> Expr:
     """``constant + sum_k d_k slope[k]``, a (3, 3) moment linear in the amplitudes."""
     total = type(d)(constant(constant_part))
@@ -253,37 +205,6 @@ def _second_rate(quadratic: Array, rates: Expr) -> Expr:
         for a in range(3)
     ]
     return ca.vertcat(*rows)
-
-
-def _quartic_energy(e: Flexible, d: Expr) -> Expr:
-    """Fourth order of the bending energy, ``1/2 int [EIz v'' v' p + EIy w'' w' p]``."""
-    p = e.points
-    energy = type(d)(0)
-    for g in range(len(p.x)):
-        a, b = (
-            (constant(p.slope[n, g][None, :]) @ d) * (constant(p.curvature[n, g][None, :]) @ d)
-            for n in range(2)
-        )
-        ky, kz = float(p.bending[0, g]), float(p.bending[1, g])
-        energy += (ky * a * a + (ky + kz) * a * b + kz * b * b) / 2
-    return energy
-
-
-def _quartic_gradient(e: Flexible, d: Expr) -> Expr:
-    p = e.points
-    total = type(d).zeros(d.shape[0], 1)
-    for g in range(len(p.x)):
-        slope = [constant(p.slope[n, g][None, :]) for n in range(2)]
-        curve = [constant(p.curvature[n, g][None, :]) for n in range(2)]
-        s = [row @ d for row in slope]
-        c = [row @ d for row in curve]
-        ky, kz = float(p.bending[0, g]), float(p.bending[1, g])
-        a, b = s[0] * c[0], s[1] * c[1]
-        by_a = ky * a + (ky + kz) / 2 * b
-        by_b = kz * b + (ky + kz) / 2 * a
-        total += slope[0].T @ (by_a * c[0]) + curve[0].T @ (by_a * s[0])
-        total += slope[1].T @ (by_b * c[1]) + curve[1].T @ (by_b * s[1])
-    return total
 
 
 def _given_energy(part: LinkModel, d: Expr) -> Expr:

@@ -5,12 +5,14 @@ from typing import ClassVar
 import casadi as ca
 
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.loads import wrench_loads
 from flexarm.formulations.recursion import (
     BaseState,
     LinkState,
     base_state,
     body_bias,
     body_matrix,
+    has_inertia,
     link_states,
     rotate,
     rotate_inertia,
@@ -22,9 +24,11 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.kinematics import own_columns
+from flexarm.kinematics import frames, own_columns
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
+
+Columns = list[tuple[int, Expr]]
 
 
 class Composite(Formulation):
@@ -45,24 +49,44 @@ class Composite(Formulation):
         """Generalised force that inertia and gravity need at accelerations a (0 if None), (n,)."""
         base = base_state(self.model, q, v)
         states = link_states(self.model, q, v, base)
-        return _newton_euler(self.model, base, states, v, a, gravity)
+        return _newton_euler(self.model, base, states, v, a, gravity)[0]
+
+    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
+        """Trace what each joint transmits to its link, force over torque, (6, links)."""
+        base = base_state(self.model, q, v)
+        states = link_states(self.model, q, v, base)
+        _, roots = _newton_euler(self.model, base, states, v, a, True)
+        placed = frames(self.model, q)
+        result = ca.SX(6, len(states))
+        loads = wrench_loads(self.model, q, placed, factors)
+        for i, frame in enumerate(placed):
+            torque, force = frame.R_WL @ roots[i][:3], frame.R_WL @ roots[i][3:]
+            torque = torque + ca.cross(frame.p_WL - frame.p_WJ, force)
+            for index, point, pull, twist in loads:
+                if index >= i:
+                    force = force - pull
+                    torque = torque - twist - ca.cross(point - frame.p_WJ, pull)
+            result[:3, i], result[3:, i] = force, torque
+        return result
 
 
 def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr:
     matrix = ca.SX(model.size, model.size)
-    carried = body_matrix(states[-1].part.tip_body)
-    pending: list[tuple[int, Expr]] = []  # force columns of outboard coordinates, at the tip
-    for index in range(len(states) - 1, -1, -1):
-        state = states[index]
+    carried, rotation = ca.SX(6, 6), ca.SX.eye(3)
+    pending: Columns = []  # momentum columns of outboard coordinates
+    for state in reversed(states):
         t, columns = state.terms, tip_columns(state)
         p, turned = state.tip.local.position, state.tip.local.rotation
-        if index < len(states) - 1:
-            carried = carried + body_matrix(state.part.tip_body)
-        outboard = rotate_inertia(turned, carried)
-        whole = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(outboard, p)
-        pending = [(k, rotate(turned, column)) for k, column in pending]
+        # into the link's own axes; at once where nothing sits on the tip
+        if has_inertia(state.part.tip_body):
+            carried = rotate_inertia(rotation, carried) + body_matrix(state.part.tip_body)
+            pending = _rotated(rotation, pending)
+            rotation = turned
+        else:
+            rotation = turned @ rotation
+        carried, pending = rotate_inertia(rotation, carried), _rotated(rotation, pending)
         own = own_columns(state.part)
-        push = outboard @ columns
+        push = carried @ columns
         block = symmetric(t.modal + columns.T @ push)
         for i, row in enumerate(own):
             for k, column in pending:
@@ -73,29 +97,33 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
         pending = [(k, shift_force(column, p)) for k, column in pending]
         momentum = ca.vertcat(t.angular, t.linear) + shift_force(push, p)
         pending += [(row, momentum[:, i]) for i, row in enumerate(own)]
+        carried = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(carried, p)
         if state.axis is not None and state.part.joint is not None:
             joint = state.part.joint
             for k, column in pending:
                 _set(matrix, joint, k, ca.dot(state.axis, column))
-            column = whole @ state.axis
+            column = carried @ state.axis
             matrix[joint, joint] = ca.dot(state.axis, column)
             pending.append((joint, column))
-        carried = whole
         if state.offset is not None:
             carried = shift_inertia(carried, state.offset)
             pending = [(k, shift_force(column, state.offset)) for k, column in pending]
-        carried = rotate_inertia(state.rotation, carried)
-        pending = [(k, rotate(state.rotation, column)) for k, column in pending]
+        rotation = state.rotation
         if state.part.rotor is not None:
+            carried, pending = rotate_inertia(rotation, carried), _rotated(rotation, pending)
             carried, pending = _add_rotor(matrix, state.part.rotor, carried, pending)
+            rotation = ca.SX.eye(3)
     if base.angular is not None:
-        _base_block(matrix, base, carried + body_matrix(model.base_body), pending)
+        carried = rotate_inertia(rotation, carried) + body_matrix(model.base_body)
+        _base_block(matrix, base, carried, _rotated(rotation, pending))
     return matrix
 
 
-def _add_rotor(
-    matrix: Expr, rotor: Rotor, carried: Expr, pending: list[tuple[int, Expr]]
-) -> tuple[Expr, list[tuple[int, Expr]]]:
+def _rotated(rotation: Expr, columns: Columns) -> Columns:
+    return [(k, rotate(rotation, column)) for k, column in columns]
+
+
+def _add_rotor(matrix: Expr, rotor: Rotor, carried: Expr, pending: Columns) -> tuple[Expr, Columns]:
     """Add a rotor's spin and, where it is full, what its momentum does to its carrier."""
     k = rotor.coordinate
     matrix[k, k] += rotor.ratio**2 * rotor.inertia
@@ -120,9 +148,7 @@ def _rotor_force(rotor: Rotor, tip: Expr, spin: Expr, v: Expr, a: Expr | None) -
     return rotor.ratio * rate, ca.vertcat(torque, ca.SX(3, 1))
 
 
-def _base_block(
-    matrix: Expr, base: BaseState, inertia: Expr, pending: list[tuple[int, Expr]]
-) -> None:
+def _base_block(matrix: Expr, base: BaseState, inertia: Expr, pending: Columns) -> None:
     angular: Expr = base.angular
     columns = ca.vertcat(ca.horzcat(ca.SX(3, 3), angular), ca.horzcat(base.rotation.T, ca.SX(3, 3)))
     matrix[:6, :6] = symmetric(columns.T @ inertia @ columns)
@@ -139,9 +165,11 @@ def _newton_euler(
     v: Expr,
     a: Expr | None,
     gravity: bool,
-) -> Expr:
+) -> tuple[Expr, list[Expr]]:
+    """Give the generalised force, and what each link's root takes, in L, (6,)."""
     accelerations, tips, start = _accelerate(model, base, states, a, gravity)
     result = ca.SX(model.size, 1)
+    roots: list[Expr] = []
     force = ca.SX(6, 1)
     for index in range(len(states) - 1, -1, -1):
         state = states[index]
@@ -164,6 +192,7 @@ def _newton_euler(
             result[row] = rows[i]
         if state.axis is not None and part.joint is not None:
             result[part.joint] = ca.dot(state.axis, total)
+        roots.insert(0, total)
         if state.offset is not None:
             total = shift_force(total, state.offset)
         force = rotate(state.rotation, total)
@@ -178,7 +207,7 @@ def _newton_euler(
         force = force + body_bias(model.base_body, base.omega)
         result[0:3] = base.rotation @ force[3:]
         result[3:6] = base.angular.T @ force[:3]
-    return result
+    return result, roots
 
 
 def _accelerate(

@@ -16,7 +16,9 @@ from flexarm.kinematics import (
     section,
 )
 from flexarm.links.base import Array
-from flexarm.model import LinkModel, Model
+from flexarm.links.sliding_curves import chebyshev_series
+from flexarm.model import LinkModel, Model, prescribed_motion
+from flexarm.profiles import evaluate
 from flexarm.spatial import Expr, constant
 
 SMOOTHING = {"revolute": 1e-3, "prismatic": 1e-4, "sliding": 1e-4}  # [rad/s], [m/s]
@@ -98,6 +100,10 @@ def dissipative_force(model: Model, q: Expr, v: Expr) -> Expr:
         if part.elastic is not None and np.any(part.elastic.damping):
             rates = v[part.modes.start : part.modes.stop]
             result[part.modes.start : part.modes.stop] += constant(part.elastic.damping) @ rates
+        if part.sliding is not None and part.sliding_damping is not None:
+            series = chebyshev_series(part.sliding_damping, part.sliding.range, q[part.joint])
+            rates = v[part.modes.start : part.modes.stop]
+            result[part.modes.start : part.modes.stop] += series @ rates
         joint = part.link.joint
         if not isinstance(joint, Moving) or part.joint is None:
             continue
@@ -123,52 +129,60 @@ def wrench_list(model: Model) -> list[tuple[int, Wrench]]:
     return listed
 
 
-def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
-    """Generalised force of all wrenches, each times its factor, (n,): the sum of J^T f."""
-    result = type(q).zeros(model.size, 1)
+def wrench_factors(model: Model, t: float) -> Array:
+    """Evaluate the factors of all wrenches at a time [s]."""
     listed = wrench_list(model)
-    if not listed:
+    return np.array([1.0 if w.factor is None else evaluate(w.factor, t)[0] for _, w in listed])
+
+
+def prescribed_accelerations(model: Model, t: float) -> Array:
+    """Evaluate the accelerations of the prescribed coordinates at a time [s]."""
+    return np.asarray(prescribed_motion(model, t)[2])
+
+
+def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
+    """Sum J^T f of all wrenches, each times its factor, (n,)."""
+    result = type(q).zeros(model.size, 1)
+    if not wrench_list(model):
         return result
-    placed = frames(model, q)
-    for k, (index, wrench) in enumerate(listed):
-        force = constant(np.array(wrench.force)) * factors[k]
-        torque = constant(np.array(wrench.torque)) * factors[k]
-        result += _one_wrench(model, q, placed, index, wrench, (force, torque))
+    loads = wrench_loads(model, q, frames(model, q), factors)
+    for (index, point, force, torque), (_, wrench) in zip(loads, wrench_list(model), strict=True):
+        if index < 0:
+            linear, angular = base_jacobian(model, q, point)
+        else:
+            x = _place(model.links[index], wrench)
+            linear, angular = jacobian(model, q, index, x)
+        result += linear.T @ force + angular.T @ torque
     return result
 
 
-def _one_wrench(
-    model: Model,
-    q: Expr,
-    placed: tuple[LinkFrames, ...],
-    index: int,
-    wrench: Wrench,
-    load: tuple[Expr, Expr],
-) -> Expr:
-    force, torque = load
-    if index < 0:
-        return _base_wrench(model, q, wrench, load)
-    part = model.links[index]
+def wrench_loads(
+    model: Model, q: Expr, placed: tuple[LinkFrames, ...], factors: Expr
+) -> list[tuple[int, Expr, Expr, Expr]]:
+    """List link index, point, force and torque of all wrenches in the world."""
+    result = []
+    for k, (index, wrench) in enumerate(wrench_list(model)):
+        force = constant(np.array(wrench.force)) * factors[k]
+        torque = constant(np.array(wrench.torque)) * factors[k]
+        if index < 0:
+            turned, position = base_frame(model, q)
+            along = 0.0 if wrench.at == "tip" else float(wrench.at)
+            point = position + turned @ constant(np.array([along, 0.0, 0.0]))
+        else:
+            frame, part = placed[index], model.links[index]
+            x = _place(part, wrench)
+            local = frame.tip if x is None else section(model, part, q, x)
+            point, turned = frame.p_WL + frame.R_WL @ local.position, frame.R_WL @ local.rotation
+        if wrench.frame == "link":
+            force, torque = turned @ force, turned @ torque
+        result.append((index, point, force, torque))
+    return result
+
+
+def _place(part: LinkModel, wrench: Wrench) -> float | None:
+    """Distance of a wrench from L [m], None at the flexible tip."""
     root = part.link.root_piece.length if part.link.root_piece is not None else 0.0
-    x = None if wrench.at == "tip" else float(wrench.at) - root
-    linear, angular = jacobian(model, q, index, x)
-    if wrench.frame == "link":
-        local = placed[index].tip if x is None else section(model, part, q, x)
-        turned = placed[index].R_WL @ local.rotation
-        force, torque = turned @ force, turned @ torque
-    return linear.T @ force + angular.T @ torque
-
-
-def _base_wrench(model: Model, q: Expr, wrench: Wrench, load: tuple[Expr, Expr]) -> Expr:
-    """Turn a wrench on the base into a generalised force."""
-    force, torque = load
-    rotation, position = base_frame(model, q)
-    if wrench.frame == "link":
-        force, torque = rotation @ force, rotation @ torque
-    along = 0.0 if wrench.at == "tip" else float(wrench.at)
-    point = position + rotation @ constant(np.array([along, 0.0, 0.0]))
-    linear, angular = base_jacobian(model, q, point)
-    return linear.T @ force + angular.T @ torque
+    return None if wrench.at == "tip" else float(wrench.at) - root
 
 
 def _joint_energy(model: Model, q: Expr) -> Expr:

@@ -70,7 +70,7 @@ class LinkState:
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     """Frame and angular velocity of the base."""
-    reference = constant(model.base_pose.rotation)
+    reference = model.base_anchor
     none = type(q).zeros(3, 1)
     if not model.base_moves:
         return BaseState(type(q)(reference), None, None, none, none)
@@ -237,3 +237,8 @@ def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
 def symmetric(matrix: Expr) -> Expr:
     """Mirror the upper triangle: the lower one is never computed."""
     return ca.triu2symm(ca.triu(matrix))
+
+
+def has_inertia(body: Inertia) -> bool:
+    """Whether a rigid body has any mass or inertia."""
+    return body.mass > 0 or bool(np.any(body.second))

@@ -123,22 +123,6 @@ def attach(terms: Terms, body: Inertia, motion: Motion, omega: Expr) -> Terms:
     return add(terms, added)
 
 
-def differentiated(local: Local, part: LinkModel, q: Expr, v: Expr) -> Motion:
-    """Let CasADi differentiate the columns of a section."""
-    rates = own_rates(part, v)
-    spin, speed = local.angular @ rates, local.linear @ rates
-    own = only_own(part, v)
-    return Motion(local, spin, speed, ca.jtimes(spin, q, own), ca.jtimes(speed, q, own))
-
-
-def only_own(part: LinkModel, v: Expr) -> Expr:
-    """Set all rates but those of a link's own coordinates to zero, (n,)."""
-    result = type(v).zeros(*v.shape)
-    for column in own_columns(part):
-        result[column] = v[column]
-    return result
-
-
 def add(a: Terms, b: Terms) -> Terms:
     """Join two parts of one link."""
     return Terms(

@@ -1,8 +1,12 @@
-"""Sample arms by name."""
+"""Sample arms by name, and arms by whatever a user calls them."""
+
+import difflib
+from pathlib import Path
 
 from flexarm.arm import Arm
+from flexarm.errors import ModelError
 from flexarm.io.model_file import load
-from flexarm.samples import sample_path
+from flexarm.samples import sample_names, sample_path
 
 
 def sample(name: str) -> Arm:
@@ -19,3 +23,40 @@ def sample(name: str) -> Arm:
         If there is no sample of that name.
     """
     return load(sample_path(name))
+
+
+def open_arm(name: str) -> Arm:
+    """Load the arm that a command is given: a model file, or a sample by its name.
+
+    Parameters
+    ----------
+    name
+        Path of a model file, which wins, or one of `flexarm.sample_names()`.
+
+    Raises
+    ------
+    ModelError
+        If there is neither, with the nearest name; or with all mistakes in the file.
+    """
+    path = Path(name)
+    if path.exists() and not path.is_dir():
+        return load(path)
+    names = sample_names()
+    if name in names:
+        return sample(name)
+    close = difflib.get_close_matches(name, [*_model_files(path), *names], n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    raise ModelError(
+        f"no file and no sample is named '{name}': {hint}give a model file, or a name that "
+        "'flexarm samples' lists"
+    )
+
+
+def _model_files(path: Path) -> list[str]:
+    """List the model files beside a path, as its user would write them."""
+    try:
+        beside = sorted(each.name for each in path.parent.iterdir())
+    except (OSError, ValueError):
+        return []
+    suffixes = (".yaml", ".yml", ".json")
+    return [str(path.parent / each) for each in beside if each.endswith(suffixes)]

@@ -9,7 +9,7 @@ import scipy.linalg
 from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Curve, Direction, Shape, Shapes
-from flexarm.links.curves import Piecewise, combine
+from flexarm.links.curves import Piecewise, combine, parts
 from flexarm.links.span import Span
 
 SMALL_TIP = 1e-3
@@ -141,23 +141,20 @@ def own_mass(shapes: Shapes, span: Span) -> Array:
     """Integrate the mass matrix (m, m) of the span alone: translation and rotary inertia."""
     # Exact for series; of other curves, products of m modes have 2 m half waves at most.
     edges, points = shapes.edges, 4
-    for shape in shapes.shapes:
-        for curve in shape.curves.values():
-            if isinstance(curve, Piecewise):
-                points = max(points, curve.degree + 2)
-                if not np.array_equal(curve.edges, shapes.edges):
-                    edges = np.union1d(edges, curve.edges)
-            else:
-                points = max(points, 16 + 2 * len(shapes.shapes))
+    curves = [curve for shape in shapes.shapes for curve in shape.curves.values()]
+    for part in {id(p): p for curve in curves for p, _ in parts(curve)}.values():
+        if isinstance(part, Piecewise):
+            points = max(points, part.degree + 2)
+            edges = np.union1d(edges, part.edges)
+        else:
+            points = max(points, 16 + 2 * len(shapes.shapes))
     x, weight = span.quadrature(points, edges)
-    moved = shapes.displacement(x)
-    mass = np.einsum("g,gai,gaj->ij", weight * span.at("mass_per_length", x), moved, moved)
-    turned = shapes.rotation(x)
-    for axis, name in enumerate(("Jx", "Jy", "Jz")):
-        if span.has(name):
-            angle = turned[:, axis]
-            mass += np.einsum("g,gi,gj->ij", weight * span.at(name, x), angle, angle)
-    return np.asarray(mass)
+    density = [weight * span.at("mass_per_length", x)] * 3
+    density += [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("Jx", "Jy", "Jz")]
+    columns = np.concatenate([shapes.displacement(x), shapes.rotation(x)], axis=1)
+    rows = np.sqrt(np.stack(density, axis=1))[:, :, None] * columns
+    flat = rows.reshape(6 * len(x), len(shapes.shapes))
+    return np.asarray(flat.T @ flat)
 
 
 def diagonalise(shapes: Shapes, span: Span) -> Shapes:
@@ -172,13 +169,19 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
     ShapeError
         If shapes depend on each other.
     """
-    mass = own_mass(shapes, span) if shapes.mass is None else shapes.mass
-    columns = np.zeros_like(shapes.stiffness)
-    for group in _groups(shapes):
+    groups = _groups(shapes)
+    columns, turn = np.zeros_like(shapes.stiffness), np.zeros_like(shapes.stiffness)
+    for group in groups:
         block = np.ix_(group, group)
         names = [shapes.names[i] for i in group]
-        columns[block] = modal_columns(shapes.stiffness[block], mass[block], names)
-    scaled = normalise(transform(shapes, columns), "tip", span)
+        columns[block] = orthonormal_columns(shapes.stiffness[block], names)
+    unit = transform(shapes, columns)
+    # Integrated again, because the mass of the shapes as given may be close to singular.
+    mass = own_mass(unit, span) if unit.mass is None else unit.mass
+    for group in groups:
+        block = np.ix_(group, group)
+        turn[block] = slowest_first(mass[block])
+    scaled = normalise(transform(unit, turn), "tip", span)
     return replace(
         scaled,
         stiffness=np.diag(np.diag(scaled.stiffness)),
@@ -186,8 +189,8 @@ def diagonalise(shapes: Shapes, span: Span) -> Shapes:
     )
 
 
-def modal_columns(stiffness: Array, mass: Array, names: Sequence[str]) -> Array:
-    """Solve for modes of unit stiffness, slowest first, one per column (m, m).
+def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
+    """Combine shapes so that each has unit stiffness and no two couple, one per column (m, m).
 
     Raises
     ------
@@ -205,10 +208,13 @@ def modal_columns(stiffness: Array, mass: Array, names: Sequence[str]) -> Array:
             f"eigenvalue of the scaled stiffness matrix {least:.1e}): leave some out"
         )
     lower = np.linalg.cholesky(scaled)
-    weights = scipy.linalg.solve_triangular(lower, np.diag(1 / size), lower=True).T
-    # The slowest mode has the largest mass per stiffness.
-    _, turn = np.linalg.eigh(weights.T @ mass @ weights)
-    return np.asarray(weights @ turn[:, ::-1])
+    return np.asarray(scipy.linalg.solve_triangular(lower, np.diag(1 / size), lower=True).T)
+
+
+def slowest_first(mass: Array) -> Array:
+    """Rotate shapes of unit stiffness into modes, one per column (m, m)."""
+    _, turn = np.linalg.eigh(mass)
+    return np.asarray(turn[:, ::-1])  # the slowest mode has the largest mass
 
 
 def _groups(shapes: Shapes) -> list[list[int]]:
@@ -241,11 +247,11 @@ def _largest(shape: Shape, length: float) -> float:
 
 def _peak(curve: Curve, length: float) -> float:
     """Signed largest value of a curve."""
-    x = np.linspace(0, length, 1001)
+    x = np.linspace(0, length, 401)
     i = int(np.argmax(np.abs(curve(x))))
     at = x[i : i + 1]
     if 0 < i < len(x) - 1 and (bend := float(curve(at, 2)[0])) != 0:
-        # One Newton step from the nearest of 1001 places to where the slope is zero.
+        # One Newton step from the nearest of 401 places to where the slope is zero.
         at = at - np.clip(curve(at, 1) / bend, -x[1], x[1])
     return float(curve(at)[0])
 

@@ -31,13 +31,20 @@ def combine(curves: Sequence[Curve], weights: Array) -> Curve:
                 for nu in range(DERIVATIVES)
             ]
             return Piecewise(first.edges, tuple(sums))
-    terms: list[tuple[Curve, float]] = []
+    totals: dict[int, float] = {}
+    found: dict[int, Curve] = {}
     for curve, weight in zip(curves, weights.tolist(), strict=True):
-        if isinstance(curve, Combination):
-            terms += [(c, weight * w) for c, w in zip(curve.curves, curve.weights, strict=True)]
-        else:
-            terms.append((curve, weight))
-    return Combination(tuple(c for c, _ in terms), tuple(w for _, w in terms))
+        for part, share in parts(curve):
+            found[id(part)] = part
+            totals[id(part)] = totals.get(id(part), 0.0) + weight * share
+    return Combination(tuple(found.values()), tuple(totals.values()))
+
+
+def parts(curve: Curve) -> list[tuple[Curve, float]]:
+    """List what a curve is the sum of, with weights."""
+    if isinstance(curve, Combination):
+        return list(zip(curve.curves, curve.weights, strict=True))
+    return [(curve, 1.0)]
 
 
 def integrate_strain(edges: Array, strain: Array, root: Array) -> list["Piecewise"]:

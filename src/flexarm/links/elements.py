@@ -20,10 +20,11 @@ from flexarm.links.basis import (
     Motion,
     family,
     join,
-    modal_columns,
     normalisation,
     normalise,
+    orthonormal_columns,
     own_mass,
+    slowest_first,
     strain_matrix,
     wanted,
 )
@@ -72,7 +73,8 @@ def _reduced(
     moved: Array = np.array([[float(c(tip, nu)[0]) for c in curves] for nu in range(motion.order)])
     body = conditions.tip_factor(motion) @ moved
     mass = own_mass(nodal, span) + body.T @ body
-    columns = modal_columns(nodal.stiffness, mass, nodal.names)[:, :count]
+    unit = orthonormal_columns(nodal.stiffness, nodal.names)
+    columns = unit @ slowest_first(unit.T @ mass @ unit)[:, :count]
     modes = [combine(curves, column) for column in columns.T]
     return family(motion.direction, modes, np.ones(len(modes)), nodal.edges)
 

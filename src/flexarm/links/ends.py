@@ -183,8 +183,9 @@ def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
     """Give clamped-mass modes their ends: the tip body given, or all that is outboard."""
     held = (math.inf, math.inf, math.inf)
     if not isinstance(choice.tip, str):
-        inertia = choice.tip.inertia
-        return Ends(held, choice.tip.mass, (inertia, inertia, inertia), choice.tip.offset)
+        tip = choice.tip
+        about_axis = tip.inertia - tip.mass * tip.offset**2
+        return Ends(held, tip.mass, (about_axis, tip.inertia, tip.inertia), tip.offset)
     body = outboard_inertia(arm, index, choice.configuration)
     xx, yy, zz = (float(v) for v in np.diag(body.second))
     offset = float(body.first[0]) / body.mass if body.mass > 0 else 0.0
@@ -230,7 +231,9 @@ def counts(arm: Arm, index: int, choice: Counted) -> Counts:
     if state == "held" and known:
         bending = 3
     ends = loaded_ends(arm, index)
-    turns = float(span.table["Jx"].max()) > 0 or ends.tip_inertia[0] > 0
+    turns = float(span.table["Jx"].max()) > 0 or (
+        ends.tip_inertia[0] > 0 and isinstance(choice, Loaded | ClampedMass)
+    )
     automatic = {
         "bending_y": bending if span.has("EIz") else 0,
         "bending_z": bending if span.has("EIy") else 0,

@@ -56,8 +56,6 @@ def modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> "
         highest = z.reshape(len(mesh.half), mesh.size, -1)[:, -2:]
         if np.abs(highest).max() < TAIL:
             break
-    # One power iteration clears rounding from the high degrees, which derivatives would enlarge.
-    z = problem.apply_transpose(problem.apply(z)) / sigma**2
     own = float(np.sum(mesh.weights * span.at(motion.inertia, mesh.x)))
     scale = np.sqrt(own or conditions.tip_mass) / sigma * problem.sense(z)
     return Modes(1 / sigma, scale**2, problem, z * scale)

@@ -71,8 +71,6 @@ class Integrals:
         int mu X, (3, m, m): first moment of the quadratic displacements.
     position_quadratic
         int mu x X, (3, m, m).
-    shape_quadratic
-        int mu phi_i[a] X[b, j, k], (m, 3, 3, m, m) ordered (i, a, b, j, k).
     modal_mass
         int mu Phi^T Phi + theta^T J theta, or what was measured, (m, m).
     stiffness
@@ -90,7 +88,6 @@ class Integrals:
     rotary_modal: Array
     quadratic: Array
     position_quadratic: Array
-    shape_quadratic: Array
     modal_mass: Array
     stiffness: Array
 
@@ -235,7 +232,6 @@ def _sums(points: Points, inertia: Array, angle: Array, shapes: Shapes) -> Integ
         rotary_modal=rotary_modal,
         quadratic=np.einsum("g,gaij->aij", mu, quad),
         position_quadratic=np.einsum("g,gaij->aij", mu * x, quad),
-        shape_quadratic=np.einsum("g,gai,gbjk->iabjk", mu, phi, quad),
         modal_mass=integrated if shapes.mass is None else shapes.mass,
         stiffness=shapes.stiffness,
     )
@@ -251,13 +247,18 @@ def _agree(coarse: tuple[Integrals, Points], fine: tuple[Integrals, Points]) -> 
 
 
 def _fourth_order(points: Points) -> Array:
-    """Integrals of the highest degree: products of quadratic displacements, quartic bending."""
+    """Probe the integrals of the highest degree in the amplitudes with a few directions of them."""
     m = points.shape.shape[2]
-    flat = points.quadratic.reshape(len(points.x), 3, m * m)
-    inertial = np.einsum("g,gai,gaj->ij", points.mass, flat, flat)
-    bent = np.einsum("dgi,dgj->dgij", points.slope, points.curvature).reshape(2, -1, m * m)
-    elastic = np.einsum("dg,dgi,egj->deij", points.bending, bent, bent)
-    return np.concatenate([inertial.ravel(), elastic.ravel()])
+    probes = np.random.default_rng(0).normal(size=(3, m))
+    moved = np.einsum("gai,pi->gpa", points.shape, probes)
+    drawn = np.einsum("gaij,pi,pj->gpa", points.quadratic, probes, probes)
+    inertial = np.einsum("g,gpa,gqa->pq", points.mass, drawn, drawn)
+    mixed = np.einsum("g,gpa,gqb->pqab", points.mass, moved, drawn)
+    bent = np.einsum("dgi,pi->dgp", points.slope, probes)
+    bent = bent * np.einsum("dgi,pi->dgp", points.curvature, probes)
+    elastic = np.einsum("dg,dgp,egq->depq", points.bending, bent, bent)
+    parts = (inertial, mixed, elastic)
+    return np.concatenate([(x / max(np.abs(x).max(initial=0.0), 1e-300)).ravel() for x in parts])
 
 
 def _clean(integrals: Integrals) -> Integrals:

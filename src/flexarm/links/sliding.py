@@ -143,7 +143,7 @@ def _parents(values: Array) -> tuple[Array, Array]:
     nodes, panels, degree, m = values.shape
     flat = values.transpose(1, 2, 0, 3).reshape(panels * degree, nodes * m)
     left, size, right = np.linalg.svd(flat, full_matrices=False)
-    kept = int(np.sum(size > 1e-15 * max(float(size[0]), 1e-300))) if np.any(flat) else 0
+    kept = int(np.sum(size > 1e-14 * size[0])) if np.any(flat) else 0
     parents = left[:, :kept].T.reshape(kept, panels, degree)
     factors = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
     return np.ascontiguousarray(parents), np.ascontiguousarray(factors)

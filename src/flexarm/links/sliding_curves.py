@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from flexarm.links.base import Array, Direction
 from flexarm.links.sliding import SlidingShapes
@@ -42,22 +43,49 @@ class SlidingCurves:
 
 @dataclass(frozen=True)
 class Factors:
-    """Factors a(l) of the parent curves per direction, (K, m), and their derivatives by l."""
+    """Factors a(l) of the parent curves per direction, (K, m), and two derivatives by l."""
 
     value: dict[Direction, Expr]
     rate: dict[Direction, Expr]
+    second: dict[Direction, Expr]
 
 
 def length_factors(shapes: SlidingShapes, length: Expr) -> Factors:
     """Evaluate the factors of a sliding link's parent curves at an exposed length [m]."""
     low, high = shapes.range
     order = max(len(f) for f in shapes.factors.values())
-    weights, rates = _chebyshev((2 * length - low - high) / (high - low), order)
-    value, rate = {}, {}
-    for direction, series in shapes.factors.items():
-        value[direction] = _mix(weights, series)
-        rate[direction] = _mix(rates, series) * (2 / (high - low))
-    return Factors(value, rate)
+    powers = _chebyshev((2 * length - low - high) / (high - low), order)
+    derived: list[dict[Direction, Expr]] = []
+    for nu in range(3):
+        scale = (2 / (high - low)) ** nu
+        derived.append(
+            {
+                direction: _mix(
+                    powers, np.asarray(chebyshev.chebder(series, nu) * scale, dtype=np.float64)
+                )
+                for direction, series in shapes.factors.items()
+            }
+        )
+    return Factors(*derived)
+
+
+def chebyshev_series(series: Array, range_: tuple[float, float], length: Expr) -> Expr:
+    """Evaluate a Chebyshev series of matrices (R, a, b) over a range of lengths."""
+    low, high = range_
+    powers = _chebyshev((2 * length - low - high) / (high - low), len(series))
+    return _mix(powers, series)
+
+
+def symbolic_factors(shapes: SlidingShapes) -> Factors:
+    """Make symbols that stand for the factors, with the same structural zeros."""
+    derived: list[dict[Direction, Expr]] = []
+    for nu in range(3):
+        named = {}
+        for direction, series in shapes.factors.items():
+            used = ca.DM(chebyshev.chebder(series, nu).any(axis=0).astype(float))
+            named[direction] = ca.SX.sym(f"a{nu}{direction}", ca.sparsify(used).sparsity())
+        derived.append(named)
+    return Factors(*derived)
 
 
 def sliding_curves(
@@ -177,13 +205,12 @@ def _parent_row(shapes: SlidingShapes, direction: Direction, xi: float, nu: int)
     return constant(shapes.values(direction, np.array([xi]), nu).T)
 
 
-def _chebyshev(t: Expr, count: int) -> tuple[list[Expr], list[Expr]]:
-    """Evaluate Chebyshev polynomials T_0.. and their derivatives at t."""
-    values, rates = [type(t)(1), t], [type(t)(0), type(t)(1)]
+def _chebyshev(t: Expr, count: int) -> list[Expr]:
+    """Evaluate Chebyshev polynomials T_0.. at t."""
+    values = [type(t)(1), t]
     for _ in range(count - 2):
-        rates.append(2 * values[-1] + 2 * t * rates[-1] - rates[-2])
         values.append(2 * t * values[-1] - values[-2])
-    return values[:count], rates[:count]
+    return values[:count]
 
 
 def _mix(weights: Sequence[Expr], series: Array) -> Expr:

@@ -1,0 +1,163 @@
+"""What looks wrong once an arm's modes are known."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexarm.analysis.linear import ElasticModes, Linear
+from flexarm.analysis.report import DirectionReport, FlexibleReport, LinkReport, Notice, StepReport
+from flexarm.analysis.slender import radius_of_gyration, shear_error
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Elements, Lumped, ShapeChoice
+from flexarm.links.base import Array
+from flexarm.links.basis import MOTIONS
+from flexarm.links.span import Span
+from flexarm.model import Model
+
+SHEAR_ERROR = 0.05
+STEP_RATIO = 3.0
+NAMED = 0.3  # of the largest entry of a vector
+FEW = 6
+
+
+def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
+    """Tell of links whose highest bending mode is short against their section."""
+    for index, (link, facts) in enumerate(zip(arm.links, links, strict=True)):
+        if link.section is None or facts.flexible is None:
+            continue
+        span = Span.of(link.section, facts.flexible.span)
+        for direction in facts.flexible.directions:
+            motion = next(m for m in MOTIONS.values() if m.key == direction.direction)
+            radius = radius_of_gyration(span, motion) if motion.order == 2 else None
+            if radius is None or not direction.coordinates:
+                continue
+            used = _used(link.shapes, direction)
+            first, last = (
+                shear_error(span, motion, link.section, omega)
+                for omega in _bounds(facts.flexible, direction, used)
+            )
+            if last > SHEAR_ERROR:
+                yield Notice(
+                    "warning",
+                    "stubby-link",
+                    f"links[{index + 1}].section",
+                    f"{facts.name} is {span.length / radius:.3g} radii of gyration "
+                    f"({radius:.3g} m) long: without shear, mode {used} of {direction.direction} "
+                    f"is about {100 * last:.2g} % too fast, mode 1 about {100 * first:.2g} %",
+                    f"use fewer modes in {direction.direction}, or make the link rigid; "
+                    "check EA and EI",
+                )
+
+
+def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
+    """Count the modes that the coordinates of a direction are meant to resolve."""
+    modes = len(direction.coordinates)
+    if isinstance(choice, Lumped) or (isinstance(choice, Elements) and choice.reduce is None):
+        return max(1, modes // 2)
+    return modes
+
+
+def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> tuple[float, float]:
+    """Give the frequencies of the first and the last mode used [rad/s]."""
+    listed = direction.loaded if flexible.shapes == "loaded" else direction.clamped
+    return listed[0].rad_s, listed[used - 1].rad_s
+
+
+def unexcited_notices(
+    model: Model, links: tuple[LinkReport, ...], still: tuple[int, ...]
+) -> Iterator[Notice]:
+    """Tell of amplitudes that nothing sets in motion, per link."""
+    for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
+        mine = [model.names[i] for i in still if part.modes.start <= i < part.modes.stop]
+        if not mine or facts.flexible is None:
+            continue
+        whole = [
+            f"{each.direction}: 0"
+            for each in facts.flexible.directions
+            if each.coordinates and set(each.coordinates) <= set(mine)
+        ]
+        saves = f"set {', '.join(whole)}" if whole else "leave such shapes out"
+        yield Notice(
+            "warning",
+            "unexcited-mode",
+            f"links[{index + 1}].shapes",
+            f"nothing sets {_listed(mine)} in motion: no joint, gravity, input, wrench or other "
+            "coordinate acts on " + ("it" if len(mine) == 1 else "them"),
+            f"{saves} to save {len(mine)} of {model.size} coordinates, or give a start value, a "
+            "wrench or an axis that acts there",
+        )
+
+
+def _listed(names: list[str]) -> str:
+    """Write names with commas, not more than a few."""
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more
+
+
+def inertia_notice(model: Model, names: tuple[str, ...], vector: Array) -> Notice:
+    """Tell of coordinates that move without inertia at the start."""
+    size = np.abs(vector)
+    mine = [names[i] for i in np.argsort(-size) if size[i] > NAMED * size.max()]
+    which = mine[0] if len(mine) == 1 else f"a motion of {_listed(mine)} together"
+    return Notice(
+        "warning",
+        "no-inertia",
+        _place(model, mine[0]),
+        f"{which} has no inertia at the start: the mass matrix is singular, and neither modes nor "
+        "accelerations exist",
+        "give what it moves a mass or inertia (hub, body, Jx of the section, rotor_inertia), start "
+        "elsewhere, or fix the joint",
+    )
+
+
+def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
+    """Tell of elasticity that pushes away from the start pose."""
+    if modes.unstable:
+        yield Notice(
+            "warning",
+            "negative-stiffness",
+            "links",
+            f"elasticity drives the arm away from its start in {modes.unstable} direction(s)",
+            "check elastic_energy, elastic_force and spring tables: forces must grow with "
+            "deflection near 0",
+        )
+
+
+def step_notices(
+    model: Model, linear: Linear, modes: ElasticModes, step: StepReport | None
+) -> Iterator[Notice]:
+    """Tell of stretch or damping that makes the step much smaller than bending needs."""
+    if step is None or not len(modes.frequencies):
+        return
+    highest = float(modes.frequencies[-1])
+    if step.rate > STEP_RATIO * highest:
+        yield Notice(
+            "warning",
+            "damping-sets-step",
+            _place(model, step.coordinate),
+            f"damping or friction ({step.coordinate}) makes the step {step.rate / highest:.3g} "
+            "times smaller than the highest mode needs",
+            "raise friction.smoothing, lower the damping, or use an implicit method",
+        )
+    stretch = np.array(["stretch" in name for name in linear.names])
+    axial = modes.shares[stretch].sum(axis=0) > 0.5
+    others = modes.frequencies[~axial]
+    if axial[-1] and len(others) and highest > STEP_RATIO * others[-1]:
+        place = _place(model, linear.names[int(np.argmax(modes.shares[:, -1]))])
+        yield Notice(
+            "warning",
+            "stretch-sets-step",
+            f"{place}.shapes",
+            f"stretch makes the step {highest / others[-1]:.3g} times smaller than all other "
+            "modes need",
+            "leave the stretch shapes out (stretch: 0) unless the stretch itself matters",
+        )
+
+
+def _place(model: Model, coordinate: str) -> str:
+    """Say where in the model file a coordinate comes from."""
+    index = model.names.index(coordinate)
+    for i, part in enumerate(model.links):
+        if index in (part.motor, part.joint) or part.modes.start <= index < part.modes.stop:
+            return f"links[{i + 1}]"
+    return "base"

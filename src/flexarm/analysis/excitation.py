@@ -1,0 +1,143 @@
+"""Which amplitudes nothing in the arm can set in motion."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.analysis.linear import Linear
+from flexarm.analysis.start import motions
+from flexarm.arm.profile import Constant
+from flexarm.errors import FlexarmError
+from flexarm.formulations.loads import input_matrix, wrench_force, wrench_list
+from flexarm.links.base import Array
+from flexarm.links.ends import own_inertia
+from flexarm.model import LinkModel, Model, start_state
+
+COUPLED = 1e-8  # of the force on all coordinates, each over the root of its inertia
+TRIALS = 3
+DEFLECTION = 0.02  # of the link's length
+
+
+@dataclass(frozen=True)
+class _State:
+    """Random coordinates, rates and accelerations, (n,) each."""
+
+    q: Array
+    v: Array
+    a: Array
+
+
+def unexcited(model: Model, traced: ca.Function, linear: Linear, pose: Array) -> tuple[int, ...]:
+    """Find the amplitudes that stay at rest whatever else the arm does.
+
+    Parameters
+    ----------
+    model, traced
+        The arm, and its forces as `trace` gives them.
+    linear
+        Its matrices at the start, for scales.
+    pose
+        Coordinates at the start, (n,).
+
+    Returns
+    -------
+    tuple[int, ...]
+        Indices of the amplitudes that feel no force, as long as they are at rest themselves, at
+        random values and rates of all other coordinates that can move, from inertia, gravity,
+        inputs, wrenches and elasticity.
+
+    Notes
+    -----
+    All joints and a free base count as moving.  Forces at random states are exact zeros or
+    rounding where a symmetry forbids them, and far from that elsewhere.
+    """
+    still = _candidates(model)
+    if not still:
+        return ()
+    generator = np.random.default_rng(0)
+    while still:
+        felt = np.zeros(model.size)
+        for _ in range(TRIALS):
+            state = _random_state(model, linear, pose, still, generator)
+            for force, scale in _forces(model, traced, linear, state, generator):
+                weighed = np.abs(force) / scale
+                total = float(np.linalg.norm(weighed))
+                if total > 0:
+                    felt = np.maximum(felt, weighed / total)
+        moved = [i for i in still if felt[i] > COUPLED]
+        if not moved:
+            break
+        still = [i for i in still if i not in moved]
+    return tuple(still)
+
+
+def _candidates(model: Model) -> list[int]:
+    """List the amplitudes that start at rest."""
+    q, v = start_state(model)
+    amplitudes = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
+    return [i for i in amplitudes if q[i] == 0 and v[i] == 0]
+
+
+def _random_state(
+    model: Model, linear: Linear, pose: Array, still: list[int], generator: np.random.Generator
+) -> _State:
+    """Draw a state in which the given amplitudes are at rest, and fixed joints where they start."""
+    fixed = set(still) | _fixed(model)
+    size = np.sqrt(np.maximum(np.diag(linear.mass), 1e-300))
+    scale = np.ones(model.size)
+    q = pose.copy()
+    for part in model.links:
+        reach = max(part.length, 1e-3)
+        if part.joint is not None:
+            q[part.joint] = _random_joint(part, float(pose[part.joint]), generator)
+        if part.motor is not None and part.joint is not None:
+            q[part.motor] = q[part.joint] + 0.01 * generator.standard_normal()
+        for i in range(part.modes.start, part.modes.stop):
+            scale[i] = reach * np.sqrt(own_inertia(part.link).mass) / size[i]
+            q[i] = DEFLECTION * scale[i] * generator.standard_normal()
+    if model.base_moves:
+        q[:6] = pose[:6] + generator.standard_normal(6)
+    v, a = (scale * generator.standard_normal(model.size) for _ in range(2))
+    for i in fixed:
+        q[i], v[i], a[i] = (0.0 if i in still else pose[i]), 0.0, 0.0
+    return _State(q, v, a)
+
+
+def _random_joint(part: LinkModel, start: float, generator: np.random.Generator) -> float:
+    if part.sliding is not None:
+        return float(generator.uniform(*part.sliding.range))
+    return start + float(generator.uniform(-2.0, 2.0))
+
+
+def _fixed(model: Model) -> set[int]:
+    """List the prescribed coordinates that never move."""
+    given = motions(model)
+    return {i for i in model.prescribed if i not in given or isinstance(given[i], Constant)}
+
+
+def _forces(
+    model: Model,
+    traced: ca.Function,
+    linear: Linear,
+    state: _State,
+    generator: np.random.Generator,
+) -> Iterator[tuple[Array, Array]]:
+    """Yield kinds of force at a state, each with the scale that makes its entries comparable."""
+    mass, moving, elastic = (np.array(value) for value in traced(state.q, state.v)[:3])
+    resting = np.array(traced(state.q, np.zeros(model.size))[1])
+    size = np.sqrt(np.maximum(np.diag(mass), 1e-300))
+    stiff = np.sqrt(np.abs(np.diag(linear.stiffness)))
+    yield mass @ state.a, size
+    yield (moving - resting).ravel(), size
+    yield resting.ravel(), size
+    yield elastic.ravel(), np.where(stiff > 0, stiff, 1.0)
+    inputs = input_matrix(model)
+    if inputs.shape[1]:
+        yield inputs @ generator.standard_normal(inputs.shape[1]), size
+    factors = ca.DM(1 + generator.random(len(wrench_list(model))))
+    # A section of a sliding link may be inside its hub at a random length: nothing to learn then.
+    with contextlib.suppress(FlexarmError):
+        yield np.array(wrench_force(model, ca.DM(state.q), factors)).ravel(), size

@@ -1,0 +1,168 @@
+"""A link's own frequencies, per direction and in its chosen coordinates."""
+
+import math
+
+import numpy as np
+import scipy.linalg
+
+from flexarm.analysis.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
+from flexarm.analysis.shape_rule import why_count, why_root
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Counted, Tabulated
+from flexarm.links import discretisation
+from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape, Shapes
+from flexarm.links.basis import MOTIONS, Motion
+from flexarm.links.ends import counts, hold, loaded_ends
+from flexarm.links.finite import Conditions, modes
+from flexarm.links.integrals import integrate
+from flexarm.links.span import Span
+from flexarm.links.tabulated import modal_data_report
+from flexarm.model import LinkModel
+from flexarm.spatial import skew_matrix
+
+DUST = 1e-9
+LISTED = 3  # frequencies per direction, more where the link has more coordinates
+
+
+def flexible_report(arm: Arm, index: int, part: LinkModel, pose: Array) -> FlexibleReport:
+    """Describe the flexible part of a link.
+
+    Parameters
+    ----------
+    arm, index
+        The arm and which of its links.
+    part
+        The link made ready.
+    pose
+        Coordinates at the start, (n,), sliding links within the range of their shapes.
+    """
+    link = arm.links[index]
+    span = span_at_start(part, pose)
+    ends = loaded_ends(arm, index)
+    kind = link.shapes.kind
+    lines: tuple[str, ...] = ()
+    if isinstance(link.shapes, Tabulated):
+        lines = tuple(modal_data_report(link.shapes.path, span).lines())
+    return FlexibleReport(
+        span=span.length,
+        shapes=kind,
+        summary=discretisation(kind).summary,
+        root=hold(arm, index),
+        why_root=why_root(arm, index),
+        tip_mass=ends.tip_mass,
+        tip_inertia=ends.tip_inertia,
+        directions=_directions(arm, index, part, span, ends),
+        modes=shape_modes(part, pose),
+        modal_data=lines,
+    )
+
+
+def frequency(omega: float) -> Frequency:
+    """Give an angular frequency [rad/s] in both units."""
+    return Frequency(hz=omega / (2 * math.pi), rad_s=omega)
+
+
+def span_at_start(part: LinkModel, pose: Array) -> Span:
+    """Give the flexible span of a link; of a sliding one what is exposed."""
+    if part.elastic is not None:
+        return part.elastic.span
+    section = part.link.section
+    assert part.sliding is not None and section is not None
+    assert part.joint is not None
+    return Span.of(section, float(pose[part.joint]))
+
+
+def shapes_at_start(part: LinkModel, span: Span) -> Shapes:
+    """Give the shapes of a link over its span at the start."""
+    if part.elastic is not None:
+        return part.elastic.shapes
+    assert part.sliding is not None
+    return part.sliding.at(span.length)
+
+
+def shape_modes(part: LinkModel, pose: Array) -> tuple[ShapeMode, ...]:
+    """Find the modes of a link's amplitudes with what its tip carries, its joint at rest."""
+    span = span_at_start(part, pose)
+    shapes = shapes_at_start(part, span)
+    if part.elastic is not None:
+        damping, integrals = part.elastic.damping, part.elastic.integrals
+    else:
+        damping = np.zeros_like(shapes.stiffness)
+        integrals = integrate(span, shapes, stiffening=False)[0]
+    if not shapes.names:
+        return ()
+    tip = np.array([span.length])
+    moved, turned, body = shapes.displacement(tip)[0], shapes.rotation(tip)[0], part.tip_body
+    coupling = turned.T @ skew_matrix(body.first) @ moved
+    mass = integrals.modal_mass + body.mass * moved.T @ moved + turned.T @ body.second @ turned
+    squares, vectors = scipy.linalg.eigh(integrals.stiffness, mass + coupling + coupling.T)
+    omegas = np.sqrt(np.maximum(squares, 0.0))
+    shares = vectors * (integrals.stiffness @ vectors)
+    ratios = np.einsum("im,ij,jm->m", vectors, damping, vectors) / (2 * np.maximum(omegas, 1e-300))
+    return tuple(
+        ShapeMode(
+            frequency=frequency(float(omega)),
+            damping=float(ratio),
+            coordinate=f"{part.name}.{shapes.names[int(np.argmax(share))]}",
+        )
+        for omega, ratio, share in zip(omegas, ratios, shares.T, strict=True)
+    )
+
+
+def span_frequencies(span: Span, motion: Motion, ends: Ends, count: int) -> tuple[Frequency, ...]:
+    """Find the first frequencies of a span between given ends, as many as have inertia."""
+    conditions = Conditions.of(ends, motion)
+    if not np.any(span.table[motion.inertia] > 0):
+        held = conditions.support == "clamped-free" or conditions.hub > 0
+        count = min(count, int(held and conditions.tip_mass > 0))
+    if count == 0:
+        return ()
+    found = modes(span, motion, conditions, count).frequencies
+    return tuple(frequency(float(omega)) for omega in found)
+
+
+def own_ends(part: LinkModel) -> Ends:
+    """Clamp a link's root and leave on its tip what that carries rigidly."""
+    body = part.tip_body
+    xx, yy, zz = (float(value) for value in np.diag(body.second))
+    offset = float(body.first[0]) / body.mass if body.mass > 0 else 0.0
+    return Ends((math.inf, math.inf, math.inf), body.mass, (xx, yy, zz), offset)
+
+
+def _directions(
+    arm: Arm, index: int, part: LinkModel, span: Span, ends: Ends
+) -> tuple[DirectionReport, ...]:
+    choice = arm.links[index].shapes
+    number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
+    shapes = shapes_at_start(part, span)
+    result = []
+    for direction in DIRECTIONS:
+        motion = MOTIONS[direction]
+        if not span.has(motion.stiffness):
+            continue
+        mine = tuple(
+            f"{part.name}.{shape.name}"
+            for shape in shapes.shapes
+            if _size(shape, direction, span) > DUST * max(_size(shape, d, span) for d in DIRECTIONS)
+        )
+        listed = max(LISTED, len(mine))
+        count = number.of(direction) if isinstance(choice, Counted) else len(mine)
+        result.append(
+            DirectionReport(
+                direction=motion.key,
+                stiffness=motion.stiffness,
+                count=count,
+                coordinates=mine,
+                why=why_count(arm, index, motion, count),
+                clamped=span_frequencies(span, motion, own_ends(part), listed),
+                loaded=span_frequencies(span, motion, ends, listed),
+            )
+        )
+    return tuple(result)
+
+
+def _size(shape: Shape, direction: Direction, span: Span) -> float:
+    """Find the largest value of a shape in a direction, at 33 places."""
+    if direction not in shape.curves:
+        return 0.0
+    return float(np.abs(shape.curves[direction](np.linspace(0.0, span.length, 33))).max())

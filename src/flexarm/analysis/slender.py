@@ -1,0 +1,82 @@
+"""How far Euler-Bernoulli theory is off for a bending mode of a link."""
+
+import math
+
+import numpy as np
+
+from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
+from flexarm.links.basis import Motion
+from flexarm.links.span import Span
+
+SHEAR_RATIO = 2.6 * 6 / 5  # E/(kappa G) of a solid rectangle with nu = 0.3
+
+
+def radius_of_gyration(span: Span, motion: Motion) -> float | None:
+    """Find the largest radius of gyration of a span's sections in one bending plane [m].
+
+    It is ``sqrt(EI/EA)``, or ``sqrt(J/mu)`` where EA is not given; None if that is not either.
+    """
+    table = span.table
+    if span.has("EA"):
+        return math.sqrt(float(np.max(table[motion.stiffness] / table["EA"])))
+    assert motion.rotary is not None
+    if np.any(table[motion.rotary] > 0):
+        return math.sqrt(float(np.max(table[motion.rotary] / table["mass_per_length"])))
+    return None
+
+
+def shear_error(span: Span, motion: Motion, section: Section, omega: float) -> float:
+    """Estimate how much too high Euler-Bernoulli theory puts a frequency, relative.
+
+    Parameters
+    ----------
+    span, motion
+        The span and its bending plane; its radius of gyration must be known.
+    section
+        Where its shape and material, if given, are read.
+    omega
+        The mode's frequency by that theory [rad/s].
+
+    Notes
+    -----
+    A wave of number k in a Timoshenko beam has ``omega^2 = EI k^4/mu / (1 + k^2 r^2 (1 + s))`` to
+    first order, r being the radius of gyration and ``s = E/(kappa G)``; rotary inertia, the 1, may
+    be in the model already.  k is that of the mode, ``k^4 = mu omega^2/EI``.
+    """
+    radius = radius_of_gyration(span, motion)
+    assert radius is not None and motion.rotary is not None
+    mass, stiffness = span.table["mass_per_length"], span.table[motion.stiffness]
+    square = omega * math.sqrt(float(np.max(mass / stiffness))) * radius**2
+    kept = 1.0 if np.any(span.table[motion.rotary] > 0) else 0.0
+    truth = 1 + (1 + shear_ratio(section, motion)) * square
+    return math.sqrt(truth / (1 + kept * square)) - 1
+
+
+def shear_ratio(section: Section, motion: Motion) -> float:
+    """Find E/(kappa G) of a section; of one given by numbers that of a solid rectangle.
+
+    Notes
+    -----
+    kappa is 5/6 of a rectangle, Cowper's (1966) of a round tube, and the share of the area that
+    lies in the walls along the shear force of thin-walled sections.
+    """
+    if section.material is None or section.shape is None:
+        return SHEAR_RATIO
+    material, shape = section.material, section.shape
+    nu = 0.3 if material.nu is None else material.nu
+    ratio = 2 * (1 + nu) if material.G is None else material.E / material.G
+    return ratio / _shear_coefficient(shape, nu, along_y=motion.direction == "y")
+
+
+def _shear_coefficient(shape: Rectangle | Tube | Box | IBeam, nu: float, *, along_y: bool) -> float:
+    if isinstance(shape, Rectangle):
+        return 5 / 6
+    if isinstance(shape, Tube):
+        inner = 0.0 if shape.thickness is None else 1 - 2 * shape.thickness / shape.diameter
+        square = (1 + inner**2) ** 2
+        return 6 * (1 + nu) * square / ((7 + 6 * nu) * square + (20 + 12 * nu) * inner**2)
+    if isinstance(shape, Box):
+        side, other = (shape.width, shape.height) if along_y else (shape.height, shape.width)
+        return side / (side + other - 2 * shape.thickness)
+    flanges, web = 2 * shape.flange * shape.width, shape.web * (shape.height - 2 * shape.flange)
+    return (5 / 6 * flanges if along_y else web) / (flanges + web)

@@ -1,0 +1,31 @@
+"""`flexarm cache`: show or clear the compiled functions that are kept on disk."""
+
+import argparse
+import json
+
+SUMMARY = "show or clear the compiled functions that are kept on disk"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `flexarm cache`."""
+    parser.add_argument("--clear", action="store_true", help="delete all of them")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print where the cache is and how much is in it, after clearing it if that was asked for."""
+    from flexarm.engine.cache import Cache, cache_folder
+
+    cache = Cache(cache_folder())
+    deleted = cache.clear() if args.clear else 0
+    entries, size = len(cache.entries()), cache.size()
+    if args.json:
+        report = {"folder": str(cache.folder), "entries": entries, "bytes": size}
+        print(json.dumps(report | {"deleted": deleted}))
+        return 0
+    print(f"folder   {cache.folder}")
+    print(f"entries  {entries}")
+    print(f"size     {size / 1e6:.1f} MB")
+    if args.clear:
+        print(f"deleted  {deleted}")
+    return 0

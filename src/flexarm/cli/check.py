@@ -1,0 +1,249 @@
+"""`flexarm check`: what an arm is made of, how fast it vibrates, and what looks wrong."""
+
+import argparse
+import dataclasses
+import json
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flexarm.analysis.report import ArmMode, FlexibleReport, Frequency, Report
+
+SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
+EXIT_INVALID_MODEL = 3
+PLAIN_WIDTH = 250  # nothing is folded where nobody knows the width
+LEAST_WIDTH = 80  # in less, numbers would be cut
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `flexarm check`."""
+    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the report on an arm; fail if it says something that is not used."""
+    from flexarm.analysis.check import check
+    from flexarm.io.sample import open_arm
+
+    report = check(open_arm(args.arm))
+    if args.json:
+        print(json.dumps(dataclasses.asdict(report), allow_nan=False))
+    else:
+        _print(report)
+    failed = any(notice.severity == "error" for notice in report.notices)
+    return EXIT_INVALID_MODEL if failed else 0
+
+
+def _print(report: "Report") -> None:
+    console = _console()
+    _print_arm(console, report)
+    _print_links(console, report)
+    for link in report.links:
+        if link.flexible is not None:
+            _print_flexible(console, link.name, link.flexible)
+    _print_coordinates(console, report)
+    _print_modes(console, report)
+    _print_notices(console, report)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    # Names come from the user: nothing in them is markup, an emoji or worth a colour.
+    console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
+    console.width = max(console.width, LEAST_WIDTH) if console.is_terminal else PLAIN_WIDTH
+    return console
+
+
+def _line(console: "Console", text: str, *, indent: int = 2, style: str = "") -> None:
+    """Print a line of prose, folded behind its indent on a terminal."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if console.is_terminal:
+        console.print(Padding(Text(text, style=style), (0, 0, 0, indent)))
+    else:
+        console.print(" " * indent + text, soft_wrap=True)
+
+
+def _table(console: "Console", title: str, columns: dict[str, str], rows: list[list[str]]) -> None:
+    """Print a table; columns give their headers and whether they are ``left`` or ``right``."""
+    from rich import box
+    from rich.table import Table
+
+    console.print()
+    console.print(title, style="bold")
+    style = box.SIMPLE_HEAD if console.is_terminal else None
+    table = Table(box=style, pad_edge=False, header_style="bold")
+    for header, side in columns.items():
+        if side == "right":
+            table.add_column(header, justify="right", no_wrap=True)
+        else:
+            table.add_column(header, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _print_arm(console: "Console", report: "Report") -> None:
+    count = report.degrees_of_freedom
+    kinds = [f"{count[k]} {k}" for k in ("base", "motor", "joint", "amplitude") if count[k]]
+    console.print(report.arm, style="bold")
+    lines = [
+        f"base {report.base}, gravity {_triple(report.gravity)} m/s^2, "
+        f"stiffening {'on' if report.stiffening else 'off'}",
+        f"mass {report.mass:.6g} kg"
+        + (f", of which payload {report.payload_mass:.6g} kg" if report.payload_mass else "")
+        + (f"; base {report.base_mass:.6g} kg" if report.base_mass else ""),
+        f"centre of mass at the start {_triple(report.centre_of_mass)} m",
+        f"{count['total']} coordinates: {', '.join(kinds)}"
+        + (f"; {count['prescribed']} prescribed" if count["prescribed"] else ""),
+    ]
+    for line in lines:
+        _line(console, line)
+
+
+def _print_links(console: "Console", report: "Report") -> None:
+    rows = []
+    for link in report.links:
+        joint, flexible = link.joint, link.flexible
+        moved = "" if joint.axis is None else f" about {_triple(joint.axis)}"
+        if joint.kind in ("prismatic", "sliding"):
+            moved = moved.replace("about", "along")
+        kind = f"{joint.kind}{moved}"
+        drive = (joint.actuation or "") + (", elastic" if joint.elastic else "")
+        shapes = "rigid" if flexible is None else flexible.shapes
+        rows.append(
+            [
+                link.name, joint.name, kind, drive, _number(link.length),
+                _number(link.mass), _number(link.hub_mass), shapes,
+            ]
+        )  # fmt: skip
+    columns = {
+        "link": "left", "joint": "left", "moves": "left", "drive": "left", "length [m]": "right",
+        "mass [kg]": "right", "hub [kg]": "right", "shapes": "left",
+    }  # fmt: skip
+    _table(console, "Links", columns, rows)
+
+
+def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -> None:
+    rows = []
+    for way in flexible.directions:
+        for k, (clamped, loaded) in enumerate(_pairs(way.clamped, way.loaded), 1):
+            used = "yes" if k <= len(way.coordinates) else ""
+            cells = [_hertz(clamped), _radians(clamped), _hertz(loaded), _radians(loaded)]
+            rows.append([way.direction, str(k), used, *cells])
+    columns = {
+        "direction": "left", "#": "right", "used": "left", "clamped [Hz]": "right",
+        "[rad/s]": "right", "loaded [Hz]": "right", "[rad/s] ": "right",
+    }  # fmt: skip
+    title = f"{name}: frequencies of its flexible span of {flexible.span:.6g} m"
+    _table(console, title, columns, rows)
+    lines = [
+        "clamped: root clamped, with what the tip carries rigidly",
+        f"loaded: root {flexible.why_root}; at the tip "
+        f"{flexible.tip_mass:.6g} kg and {_triple(flexible.tip_inertia)} kg m^2",
+        f"shapes: {flexible.shapes}, {flexible.summary}",
+        *(f"{way.direction}: {way.why}" for way in flexible.directions),
+        *flexible.modal_data,
+    ]
+    for line in lines:
+        _line(console, line)
+    rows = [
+        [str(k), _hertz(mode.frequency), _radians(mode.frequency),
+         _number(mode.damping), mode.coordinate]
+        for k, mode in enumerate(flexible.modes, 1)
+    ]  # fmt: skip
+    columns = {
+        "#": "right", "[Hz]": "right", "[rad/s]": "right", "damping ratio": "right",
+        "mostly": "left",
+    }  # fmt: skip
+    if rows:
+        _table(console, f"{name}: modes of its amplitudes, joint at rest", columns, rows)
+
+
+def _print_coordinates(console: "Console", report: "Report") -> None:
+    rows = [
+        [
+            str(k), each.name, each.kind + (", prescribed" if each.prescribed else ""),
+            each.unit, _number(each.start),
+            "" if each.start_speed is None else _number(each.start_speed),
+        ]
+        for k, each in enumerate(report.coordinates, 1)
+    ]  # fmt: skip
+    columns = {
+        "#": "right", "coordinate": "left", "kind": "left", "unit": "left", "start": "right",
+        "start speed": "right",
+    }  # fmt: skip
+    _table(console, "Coordinates", columns, rows)
+
+
+def _print_modes(console: "Console", report: "Report") -> None:
+    free, held = report.modes_free, report.modes_held
+    if free is None or held is None:
+        return
+    columns = {"#": "right", "[Hz]": "right", "[rad/s]": "right", "mostly": "left"}
+    for state, modes in {"free": free, "locked": held}.items():
+        if modes and (state == "free" or modes != free):
+            title = f"Modes of the arm at its start, links straight, driven joints {state}"
+            _table(console, title, columns, [_mode_row(k, mode) for k, mode in enumerate(modes, 1)])
+    console.print()
+    lines = [
+        "Modes leave gravity and the stiffness of loads out: elasticity alone. Motions that strain "
+        f"nothing, joints free: {report.rigid_motions}."
+    ]
+    if free:
+        top = free[-1].frequency
+        lines.append(f"Highest mode: {top.hz:.6g} Hz ({top.rad_s:.6g} rad/s).")
+    if report.step is not None:
+        step = report.step
+        lines.append(
+            f"Recommended step for fixed-step RK4: {step.rk4:.3g} s, limited by the "
+            f"{'highest mode' if step.limited_by == 'mode' else 'damping'} at "
+            f"{step.rate:.6g} rad/s, mostly {step.coordinate}."
+        )
+    for line in lines:
+        _line(console, line, indent=0)
+
+
+def _mode_row(k: int, mode: "ArmMode") -> list[str]:
+    mostly = f"{mode.coordinate} ({100 * mode.share:.0f} %)"
+    return [str(k), _hertz(mode.frequency), _radians(mode.frequency), mostly]
+
+
+def _print_notices(console: "Console", report: "Report") -> None:
+    console.print()
+    if not report.notices:
+        console.print("Nothing looks wrong.")
+    styles = {"error": "red", "warning": "yellow", "note": "cyan"}
+    for notice in report.notices:
+        head = f"{notice.severity}: {notice.place}: {notice.message} [{notice.code}]"
+        _line(console, head, indent=0, style=styles[notice.severity])
+        _line(console, notice.remedy)
+
+
+def _pairs(
+    first: "tuple[Frequency, ...]", second: "tuple[Frequency, ...]"
+) -> "list[tuple[Frequency | None, Frequency | None]]":
+    from itertools import zip_longest
+
+    return list(zip_longest(first, second))
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _hertz(frequency: "Frequency | None") -> str:
+    return "" if frequency is None else f"{frequency.hz:.8g}"
+
+
+def _radians(frequency: "Frequency | None") -> str:
+    return "" if frequency is None else f"{frequency.rad_s:.8g}"
+
+
+def _triple(values: tuple[float, float, float]) -> str:
+    return "(" + ", ".join(f"{value + 0.0:.4g}" for value in values) + ")"

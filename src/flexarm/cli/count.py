@@ -1,0 +1,79 @@
+"""`flexarm count`: how many operations the equation of an arm takes."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flexarm.engine.stream import Counts
+
+SUMMARY = "count the operations that the equation of an arm takes"
+STIFFENING = {"on": True, "off": False, "as-given": None}
+KINDS = ("multiplications", "additions", "divisions", "functions")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `flexarm count`."""
+    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    parser.add_argument(
+        "--formulation",
+        metavar="NAME",
+        type=_formulation_name,
+        default="articulated",
+        help="how the equation is obtained (default articulated)",
+    )
+    parser.add_argument(
+        "--stiffening",
+        choices=STIFFENING,
+        default="as-given",
+        help="whether bending draws a link in (default: as the model file says)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the operations of forward dynamics, of the mass matrix and of the bias."""
+    from flexarm.analysis.operations import COUNTED, operation_counts
+    from flexarm.formulations import formulation
+    from flexarm.io.sample import open_arm
+    from flexarm.model import build
+
+    arm = open_arm(args.arm)
+    model = build(arm, stiffening=STIFFENING[args.stiffening])
+    eq = formulation(args.formulation, model)
+    numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}
+    if args.json:
+        about = {
+            "arm": arm.name,
+            "formulation": eq.name,
+            "stiffening": model.stiffening,
+            "coordinates": model.size,
+        }
+        print(json.dumps(about | numbers))
+        return 0
+    stiffening = "on" if model.stiffening else "off"
+    print(f"{arm.name}: {model.size} coordinates, {eq.name}, stiffening {stiffening}")
+    print(f"{'':<16}" + "".join(f"  {kind:>15}" for kind in KINDS))
+    for name, found in numbers.items():
+        print(f"{name:<16}" + "".join(f"  {found[kind]:>15}" for kind in KINDS))
+    print("Of the mass matrix, which is symmetric, the upper triangle is counted.")
+    return 0
+
+
+def _formulation_name(text: str) -> str:
+    from flexarm.formulations import FORMULATIONS
+
+    if text not in FORMULATIONS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMULATIONS)}, got '{text}'")
+    return text
+
+
+def _numbers(found: "Counts") -> dict[str, object]:
+    return {
+        "multiplications": found.multiplications,
+        "additions": found.additions,
+        "divisions": found.divisions,
+        "functions": sum(found.functions.values()),
+        "by_function": found.functions,
+        "selections": found.selections,
+    }

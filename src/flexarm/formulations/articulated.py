@@ -1,0 +1,307 @@
+"""The flexible articulated-body recursion: accelerations in O(n), without forming M.
+
+Inward, each link's own accelerations (its amplitudes) and its joint's are eliminated, so that what
+is outboard of a tip acts on it like one body of articulated inertia P and bias force z:
+``F = P A + z``.  Outward, the accelerations follow.  After Jain & Rodriguez 1992.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.base import ldl_solve
+from flexarm.formulations.composite import Composite
+from flexarm.formulations.recursion import (
+    BaseState,
+    LinkState,
+    base_state,
+    body_bias,
+    body_matrix,
+    has_inertia,
+    link_states,
+    rotate,
+    rotate_inertia,
+    shift_force,
+    shift_inertia,
+    shift_motion,
+    spatial_inertia,
+    symmetric,
+    tip_bias,
+    tip_columns,
+)
+from flexarm.kinematics import own_columns
+from flexarm.model import Model, Rotor
+from flexarm.spatial import Expr, constant
+
+
+@dataclass(frozen=True)
+class _Outboard:
+    """What acts on a tip: inertia and bias force in the axes that ``rotation`` leads from."""
+
+    inertia: Expr
+    force: Expr
+    rotation: Expr
+
+
+@dataclass(frozen=True)
+class _Eliminated:
+    """What the outward pass needs of a link.
+
+    Own accelerations are ``-(gain A + start)`` with A the acceleration of L; the joint's is
+    ``joint_start - joint_gain^T A_in`` with A_in that of L before the joint moves it.  A prescribed
+    joint takes the effort ``reaction[0]^T A_in + reaction[1]``.
+    """
+
+    turn: Expr
+    gain: Expr
+    start: Expr
+    joint_gain: Expr | None
+    joint_start: Expr | None
+    reaction: tuple[Expr, Expr] | None
+
+
+class Articulated(Composite):
+    """Forward dynamics by eliminating each link's accelerations from tip to base."""
+
+    name: ClassVar[str] = "articulated"
+    citation: ClassVar[str] = "Jain & Rodriguez 1992, with columns for amplitudes"
+    assumptions: ClassVar[str] = "none beyond the model's own; M and c are those of composite"
+
+    def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
+        """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take."""
+        sweep = _Sweep(self.model, q, v, given, applied)
+        sweep.inward()
+        sweep.outward()
+        return sweep.acceleration, sweep.effort
+
+
+class _Sweep:
+    """One forward-dynamics sweep over an arm, inward and outward."""
+
+    def __init__(self, model: Model, q: Expr, v: Expr, given: Expr, applied: Expr) -> None:
+        self.model, self.v, self.applied = model, v, applied
+        self.given = dict(zip(model.prescribed, ca.vertsplit(given), strict=True))
+        self.base: BaseState = base_state(model, q, v)
+        self.states = link_states(model, q, v, self.base)
+        self.kept: list[_Eliminated] = []
+        self.known: dict[str, tuple[Expr, Expr, Expr]] = {}
+        self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
+        none = ca.SX(6, 6), ca.SX(6, 1), ca.SX.eye(3)
+        self.outboard = _Outboard(*none)
+
+    def inward(self) -> None:
+        """Eliminate links from tip to base."""
+        for state in reversed(self.states):
+            self.kept.insert(0, self._eliminate(state))
+
+    def _eliminate(self, state: LinkState) -> _Eliminated:
+        t, part = state.terms, state.part
+        local, bias = state.tip.local, tip_bias(state)
+        turned, outboard = self._at_tip(state)
+        P, columns = outboard.inertia, tip_columns(state)
+        pull = P @ bias + outboard.force
+        push = P @ columns
+        inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(P, local.position)
+        force = ca.vertcat(t.torque, t.force) + shift_force(pull, local.position)
+        momentum = ca.vertcat(t.angular, t.linear) + shift_force(push, local.position)
+        own = list(own_columns(part))
+        rest = t.effort + columns.T @ pull - self.applied[own]
+        gain, start = ca.SX(0, 6), ca.SX(0, 1)
+        modal = symmetric(t.modal + columns.T @ push)
+        known = [i for i, k in enumerate(own) if k in self.given]
+        if known:
+            # a prescribed exposed length: its acceleration is a load on the rest
+            self.known[part.name] = (momentum[:, known], modal[known, :], rest[known])
+            moved = ca.vertcat(*[self.given[own[i]] for i in known])
+            force = force + momentum[:, known] @ moved
+            rest = rest + modal[:, known] @ moved
+            free = [i for i in range(len(own)) if i not in known]
+            modal, momentum, rest = modal[free, free], momentum[:, free], rest[free]
+        if modal.shape[0]:
+            solved = ldl_solve(modal, ca.horzcat(momentum.T, rest))
+            gain, start = solved[:, :6], solved[:, 6]
+            inertia = symmetric(inertia - momentum @ gain)
+            force = force - momentum @ start
+        return self._pass_joint(state, turned, inertia, force, (gain, start))
+
+    def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
+        """Bring what is outboard into the link's own axes, with the tip's rigid body."""
+        E, body, out = state.tip.local.rotation, state.part.tip_body, self.outboard
+        if not has_inertia(body):
+            turned = E @ out.rotation
+            return turned, _Outboard(
+                rotate_inertia(turned, out.inertia), rotate(turned, out.force), turned
+            )
+        spin = E.T @ (state.omega + state.tip.spin)
+        inertia = rotate_inertia(out.rotation, out.inertia) + body_matrix(body)
+        force = rotate(out.rotation, out.force) + body_bias(body, spin)
+        return E @ out.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
+
+    def _pass_joint(
+        self,
+        state: LinkState,
+        turned: Expr,
+        inertia: Expr,
+        force: Expr,
+        own: tuple[Expr, Expr],
+    ) -> _Eliminated:
+        """Eliminate the joint and hand what is left to the tip that carries it."""
+        part, rotor = state.part, state.part.rotor
+        force = force + inertia @ state.bias
+        joint_gain = joint_start = reaction = None
+        spun = rotor if rotor is not None and rotor.coordinate == part.joint else None
+        if state.axis is not None and part.joint is not None:
+            reach = inertia @ state.axis
+            size = ca.dot(state.axis, reach)
+            if spun is not None:
+                size = size + spun.ratio**2 * spun.inertia
+                reach = reach + self._rotor_reach(state, spun)
+            pushed = self.applied[part.joint] - ca.dot(state.axis, force)
+            if part.joint in self.given:
+                joint_start = self.given[part.joint]
+                reaction = (reach, size * joint_start - pushed)
+                force = force + reach * joint_start
+            else:
+                inverse = 1 / size
+                joint_gain, joint_start = reach * inverse, pushed * inverse
+                inertia = symmetric(inertia - reach @ joint_gain.T)
+                force = force + reach * joint_start
+                if spun is None:
+                    _clear_axis(state.axis, inertia, force, self.applied[part.joint])
+        if rotor is not None:
+            extra = self._rotor_load(state, rotor)
+            inertia, force = inertia + extra[0], force + extra[1]
+        if state.offset is not None:
+            inertia, force = (
+                shift_inertia(inertia, state.offset),
+                shift_force(force, state.offset),
+            )
+        self.outboard = _Outboard(inertia, force, state.rotation)
+        return _Eliminated(turned, own[0], own[1], joint_gain, joint_start, reaction)
+
+    def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
+        """Turn the spin axis into L, as an angular spatial vector, (6,)."""
+        axis = state.rotation.T @ constant(np.asarray(rotor.axis))
+        stacked: Expr = ca.vertcat(axis, ca.SX(3, 1))
+        return stacked
+
+    def _rotor_reach(self, state: LinkState, rotor: Rotor) -> Expr:
+        if rotor.axis is None:
+            return ca.SX(6, 1)
+        return rotor.ratio * rotor.inertia * self._rotor_axis(state, rotor)
+
+    def _rotor_load(self, state: LinkState, rotor: Rotor) -> tuple[Expr, Expr]:
+        """Inertia and force that a rotor with full spin momentum puts on its carrier, in L."""
+        if rotor.axis is None:
+            return ca.SX(6, 6), ca.SX(6, 1)
+        axis = self._rotor_axis(state, rotor)
+        spin = ca.dot(axis[:3], state.carrier)
+        momentum = rotor.inertia * (rotor.ratio * self.v[rotor.coordinate] + spin)
+        force = ca.vertcat(ca.cross(state.carrier, axis[:3]) * momentum, ca.SX(3, 1))
+        k = rotor.coordinate
+        if k == state.part.joint:
+            return rotor.inertia * (axis @ axis.T), force
+        # a free rotor takes no part in the carrier's turning: only its torque comes back
+        return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
+
+    def outward(self) -> None:
+        """Let accelerations follow from base to tip."""
+        current = self._base()
+        for state, kept in zip(self.states, self.kept, strict=True):
+            rotation = self._carried_rotation(state)
+            current = rotate(rotation.T, current)
+            self._spin_rotor(state, current)
+            if state.offset is not None:
+                current = shift_motion(current, state.offset)
+            current = self._move_joint(state, kept, current) + state.bias
+            own = list(own_columns(state.part))
+            tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
+            if own:
+                moved = self._move_own(state, kept, current)
+                tip = tip + tip_columns(state) @ moved
+            current = tip
+
+    def _carried_rotation(self, state: LinkState) -> Expr:
+        """Axes of the previous link's root from axes of L."""
+        index = self.states.index(state)
+        if index == 0:
+            return state.rotation
+        return self.kept[index - 1].turn
+
+    def _move_joint(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
+        joint = state.part.joint
+        if state.axis is None or joint is None or kept.joint_start is None:
+            return current
+        moved = kept.joint_start
+        if kept.reaction is not None:
+            self.effort[joint] = ca.dot(kept.reaction[0], current) + kept.reaction[1]
+        if kept.joint_gain is not None:
+            moved = moved - ca.dot(kept.joint_gain, current)
+        self.acceleration[joint] = moved
+        return current + state.axis * moved
+
+    def _move_own(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
+        own = own_columns(state.part)
+        free = [k for k in own if k not in self.given]
+        solved = -(kept.gain @ current + kept.start)
+        for i, k in enumerate(free):
+            self.acceleration[k] = solved[i]
+        for k in own:
+            if k in self.given:
+                self.acceleration[k] = self.given[k]
+        moved = ca.vertcat(*[self.acceleration[k] for k in own])
+        if state.part.name in self.known:
+            momentum, modal, rest = self.known[state.part.name]
+            pulled = momentum.T @ current + modal @ moved + rest
+            for i, k in enumerate(k for k in own if k in self.given):
+                self.effort[k] = pulled[i]
+        return moved
+
+    def _spin_rotor(self, state: LinkState, current: Expr) -> None:
+        rotor = state.part.rotor
+        if rotor is None or rotor.coordinate == state.part.joint:
+            return
+        k = rotor.coordinate
+        moved = self.applied[k] / (rotor.ratio**2 * rotor.inertia)
+        if rotor.axis is not None:
+            moved = moved - ca.dot(self._rotor_axis(state, rotor), current) / rotor.ratio
+        self.acceleration[k] = moved
+
+    def _base(self) -> Expr:
+        """Acceleration of the base in its axes, gravity's lift included."""
+        base, lift = self.base, -ca.SX(ca.DM(self.model.gravity))
+        if base.angular is None or base.angular_inverse is None:
+            return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)
+        out, body = self.outboard, self.model.base_body
+        inertia = rotate_inertia(out.rotation, out.inertia) + body_matrix(body)
+        force = rotate(out.rotation, out.force) + body_bias(body, base.omega)
+        if 0 in self.given:
+            a: Expr = ca.vertcat(*[self.given[k] for k in range(6)])
+            self.acceleration[0:6] = a
+            current = ca.vertcat(
+                base.angular @ a[3:6] + base.omega_bias, base.rotation.T @ (a[0:3] + lift)
+            )
+            total = inertia @ current + force
+            pulled = ca.vertcat(base.rotation @ total[3:], base.angular.T @ total[:3])
+            self.effort[0:6] = pulled - self.applied[0:6]
+            return current
+        pushed = ca.vertcat(
+            base.angular_inverse.T @ self.applied[3:6], base.rotation.T @ self.applied[0:3]
+        )
+        current = ldl_solve(inertia, pushed - force)
+        self.acceleration[0:3] = base.rotation @ current[3:] - lift
+        self.acceleration[3:6] = base.angular_inverse @ (current[:3] - base.omega_bias)
+        return current
+
+
+def _clear_axis(axis: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
+    """Write down what a free joint leaves along its axis: no inertia, and the applied effort."""
+    column = np.array(ca.DM(axis)).ravel()
+    along = np.flatnonzero(column)
+    if len(along) == 1 and abs(column[along[0]]) == 1.0:
+        k = int(along[0])
+        inertia[k, :] = 0
+        inertia[:, k] = 0
+        force[k] = applied * column[k]

@@ -1,0 +1,234 @@
+"""What displacements quadratic in the amplitudes add to a flexible span's inertia and energy.
+
+Two ways to the same sums: constant tensors over products of amplitudes, which is cheap for few
+amplitudes and axial shortening alone, and a loop over quadrature points, for everything else.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.links.base import Array
+from flexarm.model import Flexible
+from flexarm.spatial import Expr, constant
+
+FEW = 8  # amplitudes up to which tensors cost less than points
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """What the quadratic displacements ``1/2 d^T X d`` add; k amplitudes.
+
+    Attributes
+    ----------
+    moments, flow
+        Added to ``int mu r N_j^T`` and, without its (x, x) entry, to ``int mu r' N_j^T``,
+        (3, 3) each, per amplitude.
+    first, second
+        Added to the first moment (3,) and to ``int mu r r^T`` (3, 3).
+    linear, modal
+        Added to ``int mu N`` (3, k) and ``int mu N^T N`` (k, k).
+    torque, force, effort
+        What the acceleration ``d'^T X d'`` of the points takes.
+    """
+
+    moments: list[Expr]
+    flow: list[Expr]
+    first: Expr
+    second: Expr
+    linear: Expr
+    modal: Expr
+    torque: Expr
+    force: Expr
+    effort: Expr
+
+
+def quadratic_terms(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
+    """Sum what the quadratic displacements of a span add."""
+    if d.shape[0] <= FEW and not np.any(e.points.quadratic[:, 1:]):
+        return _by_tensors(e, d, rates)
+    return _by_points(e, d, rates)
+
+
+def quartic_energy(e: Flexible, d: Expr) -> Expr:
+    """Sum the fourth order of the bending energy, ``1/2 int [EIz v'' v' p + EIy w'' w' p]``."""
+    p = e.points
+    energy = type(d)(0)
+    for g in range(len(p.x)):
+        a, b = (
+            (constant(p.slope[n, g][None, :]) @ d) * (constant(p.curvature[n, g][None, :]) @ d)
+            for n in range(2)
+        )
+        ky, kz = float(p.bending[0, g]), float(p.bending[1, g])
+        energy += (ky * a * a + (ky + kz) * a * b + kz * b * b) / 2
+    return energy
+
+
+def quartic_gradient(e: Flexible, d: Expr) -> Expr:
+    """Differentiate `quartic_energy` by the amplitudes, (k,)."""
+    if d.shape[0] <= FEW:
+        return _quartic_by_tensors(e, d)
+    return _quartic_by_points(e, d)
+
+
+class _Pairs:
+    """Products of two amplitudes, each once: the columns of a symmetric form."""
+
+    def __init__(self, used: npt.NDArray[np.bool_]) -> None:
+        upper = np.triu(used | used.T)
+        self.rows, self.columns = np.nonzero(upper)
+        self.size = used.shape[0]
+
+    def products(self, d: Expr, e: Expr) -> Expr:
+        """Give ``d_k e_l + d_l e_k``, or ``d_k e_k`` on the diagonal."""
+        values = [
+            d[k] * e[l] + d[l] * e[k] if k != l else d[k] * e[k]
+            for k, l in zip(self.rows.tolist(), self.columns.tolist(), strict=True)
+        ]
+        return ca.vertcat(*values) if values else type(d).zeros(0, 1)
+
+    def of(self, form: Array) -> Array:
+        """Pick the entries of symmetric forms (..., k, k) that multiply the products."""
+        return np.asarray(form[..., self.rows, self.columns])
+
+    def matrix(self, entries: Expr) -> Expr:
+        """Spread one entry per pair over a symmetric matrix, (k, k)."""
+        result = type(entries)(self.size, self.size)
+        for i, (k, l) in enumerate(zip(self.rows.tolist(), self.columns.tolist(), strict=True)):
+            result[k, l] = entries[i]
+            result[l, k] = entries[i]
+        return result
+
+
+def _by_tensors(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
+    p, i, k, new = e.points, e.integrals, d.shape[0], type(d)
+    drawn = p.quadratic[:, 0]
+    pairs = _Pairs(np.any(drawn != 0, axis=0))
+    still, mixed, moving = (pairs.products(*z) for z in ((d, d), (d, rates), (rates, rates)))
+    # int mu phi_a X, one row per amplitude and axis; int mu X X
+    weighed = [_clean(pairs.of(np.einsum("g,gi,gkl->ikl", p.mass, p.shape[:, a], drawn)))
+               for a in range(3)]  # fmt: skip
+    square = np.einsum("g,gij,gkl->ijkl", p.mass, drawn, drawn)
+    # columns X d of two amplitudes multiply, whichever plane they bend in
+    active = np.any(drawn != 0, axis=(0, 1))
+    every = _Pairs(np.outer(active, active))
+    crossed = (square.transpose(0, 2, 1, 3) + square.transpose(0, 2, 3, 1)) / 2
+    crossed = every.of(np.moveaxis(every.of(crossed), -1, 0)).T
+    both = every.matrix(constant(_clean(crossed)) @ every.products(d, d))
+    pull = pairs.matrix(constant(_clean(pairs.of(pairs.of(square).transpose(2, 0, 1)).T)) @ moving)
+    pushed = [constant(w) @ still for w in weighed]  # 2 int mu rho phi
+    carried = [pairs.matrix(constant(w.T) @ d) for w in weighed]  # int mu (phi d) X
+    flowing = [pairs.matrix(constant(w.T) @ rates) for w in weighed]
+    pushed_rate = [constant(w) @ mixed for w in weighed]
+    mean = constant(i.quadratic[0])
+    lever = constant(i.position_quadratic[0])
+    reach = lever @ d + both @ d / 2
+    swept = [m @ d for m in carried]
+    swept_rate = [m @ d for m in flowing]
+    moments, flow = [], []
+    for j in range(k):
+        moment, stream = new(3, 3), new(3, 3)
+        for a in range(3):
+            moment[0, a] += pushed[a][j] / 2
+            moment[a, 0] += swept[a][j]
+            if a:
+                stream[0, a] += pushed_rate[a][j]
+                stream[a, 0] += swept_rate[a][j]
+        moment[0, 0] += reach[j]
+        moments.append(moment)
+        flow.append(stream)
+    second = new(3, 3)
+    for a in range(3):
+        shared = ca.dot(d, pushed[a]) / 2
+        second[0, a] += shared
+        second[a, 0] += shared
+    second[0, 0] += ca.dot(d, lever @ d) + ca.dot(d, both @ d) / 4
+    along = ca.vertcat(*[(pairs.matrix(new(constant(row))) @ d).T for row in weighed[0]])
+    torque = new(3, 1)
+    torque[1] = ca.dot(rates, carried[2] @ rates)
+    torque[2] = -ca.dot(rates, carried[1] @ rates)
+    row = (mean @ d).T
+    below = new(2, k)
+    force = ca.vertcat(ca.dot(rates, mean @ rates), new(2, 1))
+    return Quadratic(
+        moments=moments,
+        flow=flow,
+        first=ca.vertcat(row @ d / 2, new(2, 1)),
+        second=second,
+        linear=ca.vertcat(row, below),
+        modal=along + along.T + both,
+        torque=torque,
+        force=force,
+        effort=constant(weighed[0]) @ moving + pull @ d,
+    )
+
+
+def _by_points(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
+    p, k, new = e.points, d.shape[0], type(d)
+    moments, flow = ([new(3, 3) for _ in range(k)] for _ in range(2))
+    second, modal = new(3, 3), new(k, k)
+    torque, effort = new(3, 1), new(k, 1)
+    for g in range(len(p.x)):
+        mu, phi = float(p.mass[g]), constant(p.shape[g])
+        bent = ca.vertcat(*[(constant(p.quadratic[g, a]) @ d).T for a in range(3)])
+        drawn = bent @ d / 2
+        pull = ca.vertcat(*[ca.dot(rates, constant(p.quadratic[g, a]) @ rates) for a in range(3)])
+        place = constant(np.array([p.x[g], 0.0, 0.0])) + phi @ d
+        whole, speed = mu * (place + drawn), mu * (phi @ rates)
+        drawn_rate = mu * (bent @ rates)
+        heavy = mu * drawn
+        for j in range(k):
+            moments[j] += heavy @ phi[:, j].T + whole @ bent[:, j].T
+            flow[j] += drawn_rate @ phi[:, j].T + (speed + drawn_rate) @ bent[:, j].T
+        cross = heavy @ place.T
+        second += cross + cross.T + heavy @ drawn.T
+        mixed = (mu * bent).T @ phi
+        modal += mixed + mixed.T + (mu * bent).T @ bent
+        torque += ca.cross(whole, pull)
+        effort += (phi + bent).T @ (mu * pull)
+    i = e.integrals
+    linear = ca.vertcat(*[(constant(i.quadratic[a]) @ d).T for a in range(3)])
+    force = ca.vertcat(*[ca.dot(rates, constant(i.quadratic[a]) @ rates) for a in range(3)])
+    return Quadratic(moments, flow, linear @ d / 2, second, linear, modal, torque, force, effort)
+
+
+def _quartic_by_tensors(e: Flexible, d: Expr) -> Expr:
+    p, k = e.points, d.shape[0]
+    form = np.einsum("ngi,ngj->ngij", p.slope, p.curvature)
+    form = (form + form.transpose(0, 1, 3, 2)) / 2
+    pairs = _Pairs(np.any(form != 0, axis=(0, 1)))
+    entries = pairs.of(form)
+    ky, kz = p.bending
+    stiffness = (
+        np.einsum("g,gi,gj->ij", ky, entries[0], entries[0])
+        + np.einsum("g,gi,gj->ij", kz, entries[1], entries[1])
+        + np.einsum("g,gi,gj->ij", (ky + kz) / 2, entries[0], entries[1])
+        + np.einsum("g,gi,gj->ij", (ky + kz) / 2, entries[1], entries[0])
+    )
+    effort = pairs.matrix(constant(_clean(stiffness)) @ pairs.products(d, d))
+    return 2 * (effort @ d) if k else type(d)(0, 1)
+
+
+def _quartic_by_points(e: Flexible, d: Expr) -> Expr:
+    p = e.points
+    total = type(d)(d.shape[0], 1)
+    for g in range(len(p.x)):
+        slope = [constant(p.slope[n, g][None, :]) for n in range(2)]
+        curve = [constant(p.curvature[n, g][None, :]) for n in range(2)]
+        s = [row @ d for row in slope]
+        c = [row @ d for row in curve]
+        ky, kz = float(p.bending[0, g]), float(p.bending[1, g])
+        a, b = s[0] * c[0], s[1] * c[1]
+        by_a = ky * a + (ky + kz) / 2 * b
+        by_b = kz * b + (ky + kz) / 2 * a
+        total += slope[0].T @ (by_a * c[0]) + curve[0].T @ (by_a * s[0])
+        total += slope[1].T @ (by_b * c[1]) + curve[1].T @ (by_b * s[1])
+    return total
+
+
+def _clean(values: Array) -> Array:
+    """Set quadrature dust to zero, so that traced equations skip it."""
+    size = np.abs(values).max(initial=0.0)
+    return np.where(np.abs(values) <= 1e-15 * size, 0.0, values)

@@ -1,0 +1,1 @@
+"""Motion in time: simulate an arm and keep the run."""

@@ -1,0 +1,20 @@
+"""The arm made ready for equations."""
+
+from flexarm.model.build import build
+from flexarm.model.flexible import link_shapes
+from flexarm.model.parts import BASE_COORDINATES, Flexible, LinkModel, Model, Rotor, TipRotation
+from flexarm.model.state import fingerprint, prescribed_motion, start_state
+
+__all__ = [
+    "BASE_COORDINATES",
+    "Flexible",
+    "LinkModel",
+    "Model",
+    "Rotor",
+    "TipRotation",
+    "build",
+    "fingerprint",
+    "link_shapes",
+    "prescribed_motion",
+    "start_state",
+]

@@ -1,0 +1,231 @@
+"""Make an arm ready for equations."""
+
+import numpy as np
+
+from flexarm.arm import Arm, FreeBase, Link, MovedBase, Moving, Prismatic, Revolute, Sliding
+from flexarm.arm.shapes import Lumped
+from flexarm.errors import ModelError
+from flexarm.links.ends import (
+    body_inertia,
+    end_pose,
+    joint_frame,
+    joint_poses,
+    own_inertia,
+    tip_inertia,
+)
+from flexarm.model.flexible import flexible_part, sliding_damping, sliding_shapes
+from flexarm.model.parts import (
+    BASE_COORDINATES,
+    Flexible,
+    JointKind,
+    LinkModel,
+    Model,
+    Rotor,
+    TipRotation,
+)
+from flexarm.spatial import (
+    IDENTITY,
+    NO_INERTIA,
+    Inertia,
+    Pose,
+    rotation_from_angles,
+    rotation_z_to,
+)
+
+
+def build(
+    arm: Arm, *, stiffening: bool | None = None, tip_rotation: TipRotation = "cayley"
+) -> Model:
+    """Make an arm ready for equations: shapes, integrals, frames, coordinate names.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    stiffening
+        Whether bending draws a link in, which brings dynamic stiffening; the arm's own choice
+        if None.
+    tip_rotation
+        ``cayley``, an exact rotation of each link's tip, or ``first-order``.
+
+    Raises
+    ------
+    ModelError
+        If shapes cannot be built or a start value names no coordinate.
+    """
+    stiff = arm.stiffening if stiffening is None else stiffening
+    names: list[str] = []
+    units: list[str] = []
+    base_moves = isinstance(arm.base, FreeBase | MovedBase)
+    if base_moves:
+        names += [f"base.{c}" for c in BASE_COORDINATES]
+        units += ["m"] * 3 + ["rad"] * 3
+    links: list[LinkModel] = []
+    before = IDENTITY
+    for i in range(len(arm.links)):
+        built = _build_link(arm, i, before, stiff, names, units)
+        links.append(built)
+        before = end_pose(arm.links[i])
+    base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
+    hub = body_inertia(arm.links[0].joint.hub.inboard)
+    return Model(
+        arm=arm,
+        stiffening=stiff,
+        tip_rotation=tip_rotation,
+        names=tuple(names),
+        units=tuple(units),
+        base_pose=Pose(rotation_from_angles(arm.base.rotation), np.array(arm.base.position)),
+        base_body=base_body + hub.moved(joint_frame(arm.links[0])),
+        base_moves=base_moves,
+        links=tuple(links),
+        end_pose=before,
+        gravity=np.array(arm.gravity),
+        prescribed=_prescribed(arm, links),
+    )
+
+
+def _build_link(
+    arm: Arm, index: int, before: Pose, stiffening: bool, names: list[str], units: list[str]
+) -> LinkModel:
+    link = arm.links[index]
+    pose_to_joint, pose_to_root, _ = joint_poses(link)
+    root = Pose(np.eye(3), np.array([_root_length(link), 0.0, 0.0]))
+    kind = _kind(link)
+    if kind == "sliding" and not link.flexible:
+        # a rigid beam that slides out is carried whole, from its inner end, along its own axis
+        kind = "prismatic"
+        along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
+        inner = Pose(np.eye(3), np.array([-link.length, 0.0, 0.0]))
+        pose_to_joint = pose_to_joint @ along
+        pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
+    motor = joint = None
+    if isinstance(link.joint, Moving):
+        unit = "rad" if kind == "revolute" else "m"
+        name = arm.joint_names[index]
+        if link.joint.elastic:
+            motor = _add(names, units, f"{name}.motor", unit)
+        joint = _add(names, units, name, unit)
+    elastic, sliding, damping = None, None, None
+    if link.flexible and kind == "sliding":
+        sliding = sliding_shapes(arm, index)
+        damping = sliding_damping(arm, index, sliding)
+        labels: tuple[str, ...] = sliding.names
+    elif link.flexible:
+        elastic = flexible_part(arm, index, stiffening)
+        labels = elastic.shapes.names
+    else:
+        labels = ()
+    first = len(names)
+    for label in labels:
+        _add(names, units, f"{arm.link_names[index]}.{label}", _unit(link, label))
+    _check_amplitudes(arm, index, labels)
+    turned = elastic is not None and bool(np.any(elastic.root_angle))
+    if turned:
+        _check_hub_axis(arm, index, elastic, pose_to_root)
+    hub = body_inertia(link.joint.hub.outboard)
+    body = _root_body(link, pose_to_root, with_hub=not turned)
+    return LinkModel(
+        name=arm.link_names[index],
+        joint_name=arm.joint_names[index],
+        link=link,
+        kind=kind,
+        pose_FJ=before @ pose_to_joint,
+        pose_JL=pose_to_root @ root,
+        root_body=body.moved(Pose(np.eye(3), -root.position)),
+        hub_body=hub if turned else NO_INERTIA,
+        tip_body=tip_inertia(arm, index),
+        length=link.length - _root_length(link) - _tip_length(link),
+        motor=motor,
+        joint=joint,
+        modes=slice(first, len(names)),
+        elastic=elastic,
+        sliding=sliding,
+        sliding_damping=damping,
+        rotor=_rotor(link, motor if motor is not None else joint, before @ pose_to_joint),
+    )
+
+
+def _rotor(link: Link, coordinate: int | None, pose: Pose) -> Rotor | None:
+    drive = link.joint.drive if isinstance(link.joint, Moving) else None
+    if drive is None or coordinate is None or drive.rotor_inertia == 0:
+        return None
+    axis = pose.rotation[:, 2] if drive.rotor == "full" else None
+    return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, axis)
+
+
+def _root_body(link: Link, pose_to_root: Pose, *, with_hub: bool) -> Inertia:
+    """Bodies rigidly in the root frame, without the flexible span itself."""
+    if not link.flexible:
+        return own_inertia(link)
+    total = NO_INERTIA
+    if link.root_piece is not None:
+        total = total + body_inertia(link.root_piece.body)
+    if with_hub:
+        back = Pose(pose_to_root.rotation.T, -pose_to_root.rotation.T @ pose_to_root.position)
+        total = total + body_inertia(link.joint.hub.outboard).moved(back)
+    return total
+
+
+def _kind(link: Link) -> JointKind:
+    if isinstance(link.joint, Revolute):
+        return "revolute"
+    if isinstance(link.joint, Prismatic):
+        return "prismatic"
+    return "sliding" if isinstance(link.joint, Sliding) else "fixed"
+
+
+def _root_length(link: Link) -> float:
+    return link.root_piece.length if link.root_piece is not None else 0.0
+
+
+def _tip_length(link: Link) -> float:
+    return link.tip_piece.length if link.tip_piece is not None else 0.0
+
+
+def _unit(link: Link, label: str) -> str:
+    if isinstance(link.shapes, Lumped) and "stretch" not in label:
+        return "rad"
+    return "rad" if "twist" in label or "slope" in label else "m"
+
+
+def _add(names: list[str], units: list[str], name: str, unit: str) -> int:
+    names.append(name)
+    units.append(unit)
+    return len(names) - 1
+
+
+def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
+    indices = list(range(6)) if isinstance(arm.base, MovedBase) else []
+    for part in links:
+        joint = part.link.joint
+        if isinstance(joint, Moving) and joint.actuation == "prescribed" and part.joint is not None:
+            indices.append(part.joint)
+    return tuple(indices)
+
+
+def _check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
+    link = arm.links[index]
+    used = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
+    used += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]
+    used += [("elastic_force", t.coordinate) for t in link.elastic_force]
+    used += [("quadratic_shapes", n) for t in link.quadratic_shapes for n in t.amplitudes]
+    for where, name in used:
+        if name not in labels:
+            raise ModelError(
+                f"links[{index + 1}].{where}: no amplitude '{name}': "
+                f"{arm.link_names[index]} has {', '.join(labels) or 'none'}"
+            )
+
+
+def _check_hub_axis(arm: Arm, index: int, elastic: Flexible | None, after: Pose) -> None:
+    """Refuse shapes that turn the root about an axis which the joint does not let turn."""
+    assert elastic is not None
+    axis = after.rotation.T @ np.array([0.0, 0.0, 1.0])
+    off_axis = elastic.root_angle - np.outer(axis, axis @ elastic.root_angle)
+    size = np.abs(elastic.root_angle).max()
+    if not isinstance(arm.links[index].joint, Revolute) or np.abs(off_axis).max() > 1e-9 * size:
+        raise ModelError(
+            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root "
+            "about an axis that the joint holds: use them only in the plane that a revolute "
+            "joint turns in"
+        )

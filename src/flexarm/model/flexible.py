@@ -1,0 +1,150 @@
+"""Build the elastic part of a link: shapes, integrals, tip and damping."""
+
+import numpy as np
+import scipy.linalg
+from numpy.polynomial import chebyshev
+
+from flexarm.arm import Arm, Sliding
+from flexarm.arm.shapes import ClampedMass, Counted, Elements
+from flexarm.errors import ModelError, ShapeError
+from flexarm.links import discretisation
+from flexarm.links.base import Array, Counts, Ends, Shapes
+from flexarm.links.ends import clamped_mass_ends, counts, loaded_ends, tip_inertia
+from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
+from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
+from flexarm.links.span import Span
+from flexarm.model.parts import Flexible
+from flexarm.spatial import Inertia, skew_matrix
+
+_NODES = 20  # a damping matrix is known to a few digits at best
+
+
+def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
+    """Build the shapes of a link over a span (of a sliding link: over an exposed length)."""
+    link = arm.links[index]
+    choice = link.shapes
+    ends: Ends = (
+        clamped_mass_ends(arm, index, choice)
+        if isinstance(choice, ClampedMass)
+        else loaded_ends(arm, index)
+    )
+    number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
+    try:
+        return discretisation(choice.kind).shapes(choice, span, ends, number)
+    except ShapeError as error:
+        raise ModelError(
+            f"links[{index + 1}] ({arm.link_names[index]}): shapes: {error}"
+        ) from error
+
+
+def flexible_part(arm: Arm, index: int, stiffening: bool) -> Flexible:
+    """Build the elastic part of a link of constant length."""
+    link = arm.links[index]
+    assert link.section is not None
+    span = Span.of(link.section, link.span)
+    shapes = link_shapes(arm, index, span)
+    extra = link.quadratic_shapes
+    integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
+    tip = np.array([span.length])
+    edges = np.union1d(span.edges, shapes.edges)
+    quadratic = quadratic_displacement(shapes, tip, edges, stiffening=stiffening, extra=extra)[0]
+    slopes = quadratic_displacement(
+        shapes, tip, edges, stiffening=False, extra=extra, derivative=1
+    )[0]
+    tip_shape, tip_angle = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
+    angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
+    root_angle = shapes.rotation(np.zeros(1))[0]
+    root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
+    damping = shapes.damping
+    if damping is None:
+        ratios = _damping_ratios(arm, index, len(shapes.names))
+        damping = _damping(ratios, integrals, tip_shape, tip_angle, tip_inertia(arm, index))
+    elif "damping" in link.model_fields_set:
+        raise ModelError(
+            f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
+            "its shapes: leave one of the two out"
+        )
+    return Flexible(
+        span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
+        root_angle, damping,
+    )  # fmt: skip
+
+
+def _damping_ratios(arm: Arm, index: int, m: int) -> Array:
+    """Spread the damping ratios of a link over its m clamped modes, lowest first."""
+    given = arm.links[index].damping
+    if isinstance(given, float):
+        return np.full(m, given)
+    if len(given) > m:
+        raise ModelError(
+            f"links[{index + 1}].damping: {len(given)} ratios for {m} modes: "
+            "give one for all, or at most one per mode"
+        )
+    return np.array([*given, *[0.0] * (m - len(given))])
+
+
+def _damping(
+    ratios: Array, integrals: Integrals, tip_shape: Array, tip_angle: Array, body: Inertia
+) -> Array:
+    """Damping matrix with the given ratio in each mode of the link clamped with its tip body."""
+    m = len(integrals.stiffness)
+    if not np.any(ratios):
+        return np.zeros((m, m))
+    coupling = tip_angle.T @ skew_matrix(body.first) @ tip_shape
+    mass = (
+        integrals.modal_mass
+        + body.mass * tip_shape.T @ tip_shape
+        + tip_angle.T @ body.second @ tip_angle
+        + coupling
+        + coupling.T
+    )
+    squares, modes = scipy.linalg.eigh(integrals.stiffness, mass)
+    weighted = mass @ modes
+    return np.asarray(weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
+
+
+def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
+    """Build the shapes of a sliding link, over the range of its exposed length."""
+    link = arm.links[index]
+    section = link.section
+    assert section is not None and isinstance(link.joint, Sliding)
+    whole = Span.of(section, link.span)
+    limits = link.joint.limits
+    low = 0.05 * link.span if limits is None or limits.lower is None else limits.lower
+    high = link.span if limits is None or limits.upper is None else limits.upper
+    low = max(low, 1e-3 * link.span)
+
+    def at(length: float) -> Shapes:
+        return link_shapes(arm, index, Span.of(section, length))
+
+    if isinstance(link.shapes, Elements) or (
+        isinstance(link.shapes, ClampedMass) and link.shapes.follow
+    ):
+        return follow_length(at, whole, (low, high))
+    length = link.joint.start.position or (low + high) / 2
+    return fixed_shapes(at(length), length, whole, (low, high))
+
+
+def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:
+    """Fit the damping matrix of a sliding link, which keeps its ratios, over its length.
+
+    Returns
+    -------
+    Chebyshev coefficients (R, m, m) over ``sliding.range``, or None without damping.
+    """
+    ratios = _damping_ratios(arm, index, len(sliding.names))
+    if not np.any(ratios):
+        return None
+    section, (low, high) = arm.links[index].section, sliding.range
+    assert section is not None
+    node = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+    rows = []
+    for t in node:
+        length = (low + high) / 2 + (high - low) / 2 * t
+        shapes, tip = sliding.at(length), np.array([length])
+        integrals, _ = integrate(Span.of(section, length), shapes, stiffening=False)
+        ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
+        rows.append(_damping(ratios, integrals, *ends, tip_inertia(arm, index)))
+    m = len(sliding.names)
+    fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
+    return np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)

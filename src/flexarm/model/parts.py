@@ -1,0 +1,168 @@
+"""What an arm is made ready as: constant arrays, coordinate names and slices."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flexarm.arm import Arm, FreeBase, Link
+from flexarm.links.base import Array, Shapes
+from flexarm.links.integrals import Integrals, Points
+from flexarm.links.sliding import SlidingShapes
+from flexarm.links.span import Span
+from flexarm.spatial import Expr, Inertia, Pose, constant
+
+TipRotation = Literal["cayley", "first-order"]
+JointKind = Literal["revolute", "prismatic", "sliding", "fixed"]
+BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
+
+
+@dataclass(frozen=True)
+class Flexible:
+    """The elastic part of a link of constant length, with m amplitudes.
+
+    Attributes
+    ----------
+    span, shapes, integrals, points
+        The flexible span, its shape functions and their integrals.
+    tip_shape, tip_angle
+        Displacement and first-order rotation of the tip per amplitude, (3, m) each.
+    tip_quadratic, tip_angle_quadratic
+        Quadratic displacement and rotation of the tip, ``1/2 d^T X[k] d``, (3, m, m) each.
+    root_angle
+        First-order rotation of the root per amplitude, (3, m): not 0 for pinned shapes.
+    damping
+        Damping matrix of the amplitudes, (m, m).
+    """
+
+    span: Span
+    shapes: Shapes
+    integrals: Integrals
+    points: Points
+    tip_shape: Array
+    tip_angle: Array
+    tip_quadratic: Array
+    tip_angle_quadratic: Array
+    root_angle: Array
+    damping: Array
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """A joint's rotor, carried by the previous tip.
+
+    Attributes
+    ----------
+    inertia
+        About its spin axis [kg m^2].
+    ratio
+        Turns of the rotor per turn of its coordinate.
+    coordinate
+        Index in q of the coordinate that spins it: motor or joint.
+    axis
+        Spin axis in the previous tip frame, (3,), where its momentum acts on that; else None.
+    """
+
+    inertia: float
+    ratio: float
+    coordinate: int
+    axis: Array | None
+
+
+@dataclass(frozen=True)
+class LinkModel:
+    """One link: constant frames, bodies, shapes and where its coordinates stand in q.
+
+    Frames: F the previous link's flexible tip (or the base), J the joint with its axis along z,
+    L the root of the flexible span (of a rigid link: its root), T the flexible tip.
+
+    Attributes
+    ----------
+    pose_FJ, pose_JL
+        Joint in the previous tip frame, root in the turned joint frame.
+    root_body, tip_body
+        Rigid bodies fixed in L and in T, about their origins.
+    hub_body
+        The outboard hub in J, kept apart from ``root_body`` where shapes turn the hub.
+    length
+        Distance from L to T, undeformed [m]; of a sliding link the whole beam.
+    motor, joint
+        Index of the motor's and the joint's coordinate in q, or None.
+    modes
+        Slice of the amplitudes in q.
+    elastic
+        The elastic part of a link of constant length; None for rigid and sliding ones.
+    sliding
+        Shapes of a sliding link, else None.
+    sliding_damping
+        Chebyshev coefficients over the range of exposed lengths of a sliding link's damping
+        matrix, (R, m, m), or None.
+    rotor
+        The joint's rotor, or None.
+    """
+
+    name: str
+    joint_name: str
+    link: Link
+    kind: JointKind
+    pose_FJ: Pose
+    pose_JL: Pose
+    root_body: Inertia
+    hub_body: Inertia
+    tip_body: Inertia
+    length: float
+    motor: int | None
+    joint: int | None
+    modes: slice
+    elastic: Flexible | None
+    sliding: SlidingShapes | None
+    sliding_damping: Array | None
+    rotor: Rotor | None
+
+
+@dataclass(frozen=True)
+class Model:
+    """An arm made ready for equations.
+
+    Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.
+
+    Attributes
+    ----------
+    names, units
+        Name and unit of every coordinate.
+    base_pose, base_body
+        The base's reference frame and its body.
+    end_pose
+        The arm's tip frame in the last link's flexible tip frame.
+    prescribed
+        Indices of coordinates that are given functions of time.
+    anchor
+        Attitude, as symbols, that stands in for ``base_pose.rotation`` where it may change.
+    """
+
+    arm: Arm
+    stiffening: bool
+    tip_rotation: TipRotation
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    base_pose: Pose
+    base_body: Inertia
+    base_moves: bool
+    links: tuple[LinkModel, ...]
+    end_pose: Pose
+    gravity: Array
+    prescribed: tuple[int, ...]
+    anchor: Expr | None = None
+
+    @property
+    def base_anchor(self) -> Expr:
+        """Attitude that the base's angles are relative to, world from anchor axes, (3, 3)."""
+        return constant(self.base_pose.rotation) if self.anchor is None else self.anchor
+
+    @property
+    def floats(self) -> bool:
+        """Whether the base is free."""
+        return isinstance(self.arm.base, FreeBase)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.names)

@@ -1,0 +1,64 @@
+"""Where an arm starts, what is prescribed to it, and what its equations depend on."""
+
+import hashlib
+
+import numpy as np
+
+from flexarm.arm import FreeBase, MovedBase, Moving
+from flexarm.arm.shapes import Tabulated
+from flexarm.links.base import Array
+from flexarm.model.parts import BASE_COORDINATES, Model
+from flexarm.profiles import evaluate
+
+
+def start_state(model: Model) -> tuple[Array, Array]:
+    """Read the initial coordinates and speeds off the model file, (n,) each.
+
+    Prescribed coordinates are where their motion has them at time 0.
+    """
+    q, v = np.zeros(model.size), np.zeros(model.size)
+    base = model.arm.base
+    if isinstance(base, FreeBase):
+        rotation = model.base_pose.rotation
+        v[:3], v[3:6] = rotation @ np.array(base.velocity), base.spin
+    for part in model.links:
+        joint, link = part.link.joint, part.link
+        if isinstance(joint, Moving) and part.joint is not None:
+            q[part.joint], v[part.joint] = joint.start.position or 0.0, joint.start.speed or 0.0
+            if part.motor is not None:
+                first, second = joint.start.motor_position, joint.start.motor_speed
+                q[part.motor] = q[part.joint] if first is None else first
+                v[part.motor] = v[part.joint] if second is None else second
+        for values, target in ((link.start, q), (link.start_speed, v)):
+            for name, value in values.items():
+                target[model.names.index(f"{part.name}.{name}")] = value
+    known = list(model.prescribed)
+    q[known], v[known], _ = prescribed_motion(model, 0.0)
+    return q, v
+
+
+def prescribed_motion(model: Model, t: float) -> Array:
+    """Evaluate position, rate and acceleration of the prescribed coordinates, (3, prescribed)."""
+    rows: list[tuple[float, float, float]] = []
+    if isinstance(model.arm.base, MovedBase):
+        motion = model.arm.base.motion
+        for name in BASE_COORDINATES:
+            profile = getattr(motion, name)
+            rows.append((0.0, 0.0, 0.0) if profile is None else evaluate(profile, t))
+    for part in model.links:
+        joint = part.link.joint
+        if isinstance(joint, Moving) and joint.actuation == "prescribed":
+            assert joint.motion is not None
+            rows.append(evaluate(joint.motion, t))
+    return np.array(rows).reshape(-1, 3).T
+
+
+def fingerprint(model: Model) -> str:
+    """Digest everything that a model's equations depend on, the files it names included."""
+    digest = hashlib.sha256()
+    digest.update(model.arm.model_dump_json(exclude={"name", "notes"}).encode())
+    digest.update(f"{model.stiffening} {model.tip_rotation}".encode())
+    for part in model.links:
+        if isinstance(part.link.shapes, Tabulated):
+            digest.update(part.link.shapes.path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,427 @@
+"""`check`: published frequencies and masses, and what it says of every sample."""
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from flexarm.analysis.check import check
+from flexarm.analysis.report import DirectionReport, Frequency, LinkReport, Report
+from flexarm.errors import ModelError
+from flexarm.formulations import formulation
+from flexarm.io.model_file import loads
+from flexarm.io.sample import sample
+from flexarm.links.span import Span
+from flexarm.links.tabulated import write_modal_data
+from flexarm.model import build
+from flexarm.samples import sample_names, sample_text
+
+Array = npt.NDArray[np.float64]
+BEAM = "section: {mass_per_length: 5, EIz: 1000}"
+
+# What is known to be odd about a sample; its notes say why it is so.
+EXPECTED: dict[str, set[str]] = {
+    # the published EA makes a section of 0.37 m radius of gyration
+    "chen-rotating-link": {"stubby-link"},
+    "chen-two-link": {"stubby-link"},
+    "chen-two-link-rigid-joints": {"stubby-link"},
+    # published inertias of link 3
+    "puma-560": {"impossible-inertia"},
+    # the stretch is what the case is about
+    "spin-up-beam": {"stretch-sets-step"},
+    # two planes of bending are counted on arms that move in one
+    **{
+        f"tg-{name}-2planes{kind}": {"unexcited-mode"}
+        for name in ("rp", "rr", "rr-payload")
+        for kind in ("", "-elements")
+    },
+}
+
+
+def report_on(body: str, head: str = "gravity: [0, -9.81, 0]") -> Report:
+    """Check an arm given by the text of its links."""
+    return check(loads(f"flexarm: 1\nname: arm\n{head}\nlinks:\n{body}"))
+
+
+def one_link(rest: str = BEAM, joint: str = "{kind: revolute}", length: float = 1.0) -> str:
+    """Write a single link."""
+    return f"  - joint: {joint}\n    length: {length}\n    {rest}\n"
+
+
+def direction(link: LinkReport, name: str) -> DirectionReport:
+    """Pick one direction of a flexible link."""
+    assert link.flexible is not None
+    return next(each for each in link.flexible.directions if each.direction == name)
+
+
+def hertz(frequencies: tuple[Frequency, ...]) -> list[float]:
+    """List frequencies in Hz."""
+    return [each.hz for each in frequencies]
+
+
+def agree(values: list[float], printed: str) -> bool:
+    """Say whether the first values round to the printed ones."""
+    texts = printed.split()
+    last = [10.0 ** -len(text.partition(".")[2]) for text in texts]
+    errors = np.abs(np.array(values[: len(texts)]) - np.array(texts, dtype=float))
+    return len(values) >= len(texts) and bool(np.all(errors <= 0.5001 * np.array(last)))
+
+
+def codes(report: Report) -> set[str]:
+    """Collect the codes of a report's notices."""
+    return {notice.code for notice in report.notices}
+
+
+@pytest.fixture(scope="module")
+def samples() -> tuple[dict[str, Report], float]:
+    """Check every sample, and measure the CPU time of it [s]."""
+    begin = time.process_time()
+    reports = {name: check(sample(name)) for name in sample_names()}
+    return reports, time.process_time() - begin
+
+
+def test_all_samples_are_checked_within_a_minute_of_cpu(
+    samples: tuple[dict[str, Report], float],
+) -> None:
+    assert samples[1] < 60
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_sample_has_no_notice_but_those_it_is_known_for(
+    name: str, samples: tuple[dict[str, Report], float]
+) -> None:
+    assert codes(samples[0][name]) == EXPECTED.get(name, set())
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_sample_report_adds_up(name: str, samples: tuple[dict[str, Report], float]) -> None:
+    report = samples[0][name]
+    count = report.degrees_of_freedom
+    assert count["total"] == len(report.coordinates)
+    assert count["free"] == count["total"] - sum(c.prescribed for c in report.coordinates)
+    assert sum(count[k] for k in ("base", "motor", "joint", "amplitude")) == count["total"]
+    parts = sum(link.mass + link.hub_mass for link in report.links)
+    assert parts + report.payload_mass == pytest.approx(report.mass, rel=1e-12)
+    assert report.modes_free is not None
+    assert report.rigid_motions is not None
+    assert len(report.modes_free) + report.rigid_motions == count["free"]
+    named = [c.name for c in report.coordinates if c.kind == "amplitude"]
+    flexible = [link.flexible for link in report.links if link.flexible is not None]
+    directed = [name for each in flexible for way in each.directions for name in way.coordinates]
+    assert directed == named
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_the_rule_in_words_states_the_number_that_it_gave(
+    name: str, samples: tuple[dict[str, Report], float]
+) -> None:
+    for link in samples[0][name].links:
+        for way in link.flexible.directions if link.flexible is not None else ():
+            assert way.why.startswith(f"{way.count} ")
+
+
+@pytest.mark.parametrize(
+    ("actuation", "links", "number"),
+    [
+        ("free", 1, 3),
+        ("free", 3, 4),
+        ("torque", 1, 4),
+        ("prescribed, motion: {kind: constant, value: 0}", 1, 3),
+        ("torque, drive: {rotor_inertia: 1}", 1, 4),
+    ],
+)
+def test_automatic_number_and_its_reason_name_the_same_number(
+    actuation: str, links: int, number: int
+) -> None:
+    body = one_link(joint=f"{{kind: revolute, actuation: {actuation}}}") * links
+    way = direction(report_on(body).links[0], "bending_y")
+    assert way.count == len(way.coordinates) == number
+    assert f"by rule, {number} where" in way.why
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_korayem_link_frequencies(index: int, samples: tuple[dict[str, Report], float]) -> None:
+    link = samples[0]["korayem-two-link"].links[index]
+    assert agree(hertz(direction(link, "bending_y").clamped), "7.913815 49.595031 138.867522")
+
+
+def test_chen_link_frequencies(samples: tuple[dict[str, Report], float]) -> None:
+    for link in samples[0]["chen-two-link"].links:
+        for plane in ("bending_y", "bending_z"):
+            clamped = direction(link, plane).clamped
+            assert agree(hertz(clamped), "3.242543 20.32067 56.89846")
+        torsion = direction(link, "torsion").clamped
+        assert agree([torsion[0].rad_s], "208.479")
+
+
+def test_theodore_link_2_frequencies(samples: tuple[dict[str, Report], float]) -> None:
+    clamped = direction(samples[0]["theodore-rrp"].links[1], "bending_y").clamped
+    assert agree([each.rad_s for each in clamped], "208.637 1307.506 3661.054")
+
+
+def test_modes_of_two_elements_are_those_of_theodore_table_1(
+    samples: tuple[dict[str, Report], float],
+) -> None:
+    flexible = samples[0]["theodore-rrp-elements"].links[1].flexible
+    assert flexible is not None
+    printed = np.repeat([208.73, 1318.6, 4459.7, 12944], 2)  # both planes; cut off, not rounded
+    cut = np.array([mode.frequency.rad_s for mode in flexible.modes]) - printed
+    assert np.all(cut > 0)
+    assert np.all(cut < np.repeat([0.01, 0.1, 0.1, 1], 2))
+
+
+@pytest.mark.parametrize(
+    ("length", "printed"),
+    [("0.3", "175.6187 1720.119"), ("0.65", "49.04398 385.0750"), ("1.0", "23.38656 168.5833")],
+)
+def test_theodore_link_3_frequencies_at_the_length_it_starts_with(
+    length: str, printed: str
+) -> None:
+    text = sample_text("theodore-rrp").replace(
+        "start: {position: 0.3}", f"start: {{position: {length}}}"
+    )
+    report = check(loads(text))
+    assert agree(hertz(direction(report.links[2], "bending_y").clamped), printed)
+    modes = report.links[2].flexible
+    assert modes is not None
+    in_shapes = [mode.frequency.hz for mode in modes.modes][::2]
+    assert agree(in_shapes, printed)
+
+
+def deluca(elbow: float, modes: int) -> str:
+    """Write the De Luca & Siciliano arm with converged shapes."""
+    beam = f"""length: 0.5
+    section: {{mass_per_length: 0.2, EIz: 1}}
+    shapes: {{kind: loaded, root: held, bending_y: {modes}}}"""
+    return f"""
+  - joint: {{kind: revolute, hub: {{outboard: {{inertia: [0, 0, 0.1]}}}}}}
+    {beam}
+  - joint:
+      kind: revolute
+      hub: {{outboard: {{mass: 1, inertia: [0, 0, 0.1]}}}}
+      start: {{position: {elbow} deg}}
+    {beam}
+payload: {{mass: 0.1, inertia: [0, 0, 5.0e-4]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("elbow", "locked", "free"),
+    [
+        (
+            0,
+            ".43813358 1.97279852 2.66890523 16.11784649",
+            "1.41985879 2.64733717 16.1170027 22.1256768",
+        ),
+        (
+            90,
+            ".47795919 1.69143003 2.6778509 15.95029213",
+            "1.42099817 2.51277461 15.95011574 22.10502486",
+        ),
+    ],
+)
+def test_deluca_arm_with_joints_locked_and_free(elbow: float, locked: str, free: str) -> None:
+    report = report_on(deluca(elbow, 24), "gravity: [0, 0, 0]")
+    assert report.modes_held is not None
+    assert report.modes_free is not None
+    assert agree([mode.frequency.hz for mode in report.modes_held], locked)
+    assert agree([mode.frequency.hz for mode in report.modes_free], free)
+    assert report.rigid_motions == 2
+
+
+@pytest.mark.parametrize(
+    ("elbow", "printed"),
+    [(0, ".440983 1.985852"), (90, ".479693 1.796589"), (180, ".530751 1.654051")],
+)
+def test_deluca_link_1_with_all_that_it_carries_as_a_body(elbow: int, printed: str) -> None:
+    mass, inertia = 1.2, 0.2 * 0.5**3 / 3 + 0.1 + 0.1 * 0.5**2 + 5e-4
+    lever = (0.1 * 0.25 + 0.1 * 0.5) * math.cos(math.radians(elbow)) / mass
+    central = inertia - mass * lever**2
+    payload = f"{{mass: {mass}, com: [{lever}, 0, 0], inertia: [0, 0, {central}]}}"
+    body = one_link("section: {mass_per_length: 0.2, EIz: 1}", length=0.5) + f"payload: {payload}"
+    assert agree(hertz(direction(report_on(body).links[0], "bending_y").clamped), printed)
+
+
+def korayem(elbow: float, root: str, modes: int) -> Report:
+    """Check the arm of Korayem & Shafei with many shapes."""
+    rest = f"{BEAM}\n    shapes: {{kind: loaded, root: {root}, bending_y: {modes}}}"
+    joint = f"{{kind: revolute, start: {{position: {elbow} deg}}}}"
+    return report_on(one_link(rest) + one_link(rest, joint), "stiffening: false")
+
+
+@pytest.mark.parametrize(
+    ("elbow", "modes", "printed"),
+    [(0, 30, "1.9784537 12.3987577 34.7168805"), (90, 20, "2.6374331 7.1821061 35.4602947")],
+)
+def test_korayem_arm_with_joints_locked(elbow: float, modes: int, printed: str) -> None:
+    found = korayem(elbow, "held", modes).modes_held
+    assert found is not None
+    assert agree([mode.frequency.hz for mode in found], printed)
+
+
+def test_korayem_arm_with_joints_free_is_met_from_above() -> None:
+    found = korayem(5, "free", 20).modes_free
+    assert found is not None
+    exact = np.array([25.8932471, 44.5525003, 96.3077584])
+    excess = np.array([mode.frequency.hz for mode in found[:3]]) / exact - 1
+    assert np.all(excess > 0)
+    assert np.all(excess < 1e-7)
+
+
+def test_gu_link_with_tip_mass() -> None:
+    section = (
+        "section: {material: {E: 6.9e10, density: 2700}, rotary_inertia: false, "
+        "shape: {kind: rectangle, width: 4 mm, height: 50 mm}}"
+    )
+    report = report_on(one_link(section) + "payload: {mass: 0.25}")
+    assert agree(hertz(direction(report.links[0], "bending_y").clamped), "1.921906 15.786739")
+
+
+def test_tokhi_link_is_loaded_by_its_hub_and_free_to_turn() -> None:
+    section = (
+        "section: {material: {E: 71e9, density: 2710}, rotary_inertia: false, "
+        "shape: {kind: rectangle, width: 3.2004 mm, height: 19.008 mm}}"
+    )
+    joint = "{kind: revolute, actuation: free, hub: {outboard: {inertia: [0, 0, 5.8598e-4]}}}"
+    way = direction(report_on(one_link(section, joint, 0.9)).links[0], "bending_y")
+    assert agree(hertz(way.loaded), "13.310354 35.106485 64.818549")
+    assert agree(hertz(way.clamped), "3.266962 20.4737 57.3270")
+
+
+def test_flexible_joint_swings_against_its_rotor_and_against_a_locked_one() -> None:
+    joint = "{kind: revolute, drive: {rotor_inertia: 1, stiffness: 100}}"
+    report = report_on(one_link("body: {mass: 1, inertia: [0, 0, 1]}", joint))
+    assert report.modes_free is not None
+    assert report.modes_held is not None
+    assert agree([report.modes_free[0].frequency.rad_s], "14.142136")
+    assert agree([report.modes_held[0].frequency.rad_s], "10.000000")
+
+
+def test_shapes_that_turn_the_hub_give_the_clamped_frequency_when_the_hub_is_locked() -> None:
+    rest = f"{BEAM}\n    shapes: {{kind: pinned-free, bending_y: 30}}"
+    report = report_on(one_link(rest))
+    assert report.modes_held is not None
+    # They converge slowly: the root's moment needs many.
+    assert report.modes_held[0].frequency.hz == pytest.approx(7.913815, rel=0.02)
+    assert report.modes_held[0].frequency.hz > 7.913815
+
+
+def test_puma_masses(samples: tuple[dict[str, Report], float]) -> None:
+    report = samples[0]["puma-560"]
+    assert [link.mass for link in report.links] == [0, 17.4, 4.8, 0.82, 0.34, 0.09]
+    assert report.mass == pytest.approx(23.45)
+    assert report.step is None
+
+
+@pytest.mark.parametrize("name", ["canadarm-free-base", "graves-rms"])
+def test_mass_of_a_floating_arm_is_what_its_base_has_to_push(
+    name: str, samples: tuple[dict[str, Report], float]
+) -> None:
+    model = build(sample(name))
+    mass = formulation("composite", model).mass_matrix(np.zeros(model.size))
+    report = samples[0][name]
+    assert report.mass + report.base_mass == pytest.approx(float(mass[0, 0]), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["puma-560", "theodore-rrp", "korayem-two-link", "graves-rms"])
+def test_centre_of_mass_is_the_gradient_of_the_weights_energy(
+    name: str, samples: tuple[dict[str, Report], float]
+) -> None:
+    arm, report = sample(name), samples[0][name]
+    q = np.array([c.start * (c.kind != "amplitude") for c in report.coordinates])
+    for axis in range(3):
+        pull = tuple(float(axis == k) for k in range(3))
+        model = build(arm.model_copy(update={"gravity": pull}))
+        _, _, weight = formulation("composite", model).energy(q, 0 * q)
+        moment = (report.mass + report.base_mass) * report.centre_of_mass[axis]
+        assert -weight == pytest.approx(moment, rel=1e-9, abs=1e-9 * report.mass)
+
+
+def growth(step: float, mass: Array, stiffness: Array) -> float:
+    """Find how much a step of the classical Runge-Kutta method amplifies at most."""
+    n = len(mass)
+    zero, one = np.zeros((n, n)), np.eye(n)
+    h = step * np.block([[zero, one], [-np.linalg.solve(mass, stiffness), zero]])
+    once = np.eye(2 * n) + h + h @ h / 2 + h @ h @ h / 6 + h @ h @ h @ h / 24
+    return float(np.abs(np.linalg.eigvals(once)).max())
+
+
+@pytest.mark.parametrize("name", ["deluca-siciliano", "korayem-two-link", "chu-example-2"])
+def test_recommended_step_is_stable_and_near_the_limit(
+    name: str, samples: tuple[dict[str, Report], float]
+) -> None:
+    report, model = samples[0][name], build(sample(name))
+    assert report.step is not None
+    q = np.array([c.start for c in report.coordinates])
+    equation = formulation("composite", model)
+    unit = 1e-6 * np.eye(model.size)
+    force = [equation.bias(q + d, 0 * q) - equation.bias(q - d, 0 * q) for d in unit]
+    weight = [equation.gravity(q + d) - equation.gravity(q - d) for d in unit]
+    stiffness = (np.array(force) - np.array(weight)) / 2e-6
+    mass = equation.mass_matrix(q)
+    assert growth(report.step.rk4, mass, stiffness) < 1 + 1e-6
+    assert growth(1.2 * report.step.rk4, mass, stiffness) > 1.01
+
+
+def test_step_counts_friction_that_is_faster_than_every_mode() -> None:
+    body = one_link(
+        "body: {mass: 1, inertia: [0, 0, 0.5]}", "{kind: revolute, friction: {viscous: 40}}"
+    )
+    report = report_on(body)
+    assert report.step is not None
+    assert report.step.limited_by == "damping"
+    assert report.step.rate == pytest.approx(40 / 0.5)
+    assert report.step.rk4 == pytest.approx(2.5 / 80)
+
+
+def test_damping_ratio_of_each_mode_is_the_one_given() -> None:
+    rest = f"{BEAM}\n    damping: [0.01, 0.02, 0.03, 0.04]"
+    report = report_on(one_link(rest) + "payload: {mass: 3, com: [0.1, 0, 0]}")
+    flexible = report.links[0].flexible
+    assert flexible is not None
+    assert [mode.damping for mode in flexible.modes] == pytest.approx([0.01, 0.02, 0.03, 0.04])
+
+
+def test_prescribed_joint_starts_where_its_motion_does() -> None:
+    motion = "{kind: sine, amplitude: 10 deg, frequency: 1, phase: 90 deg, offset: 20 deg}"
+    joint = f"{{kind: revolute, actuation: prescribed, motion: {motion}}}"
+    start = report_on(one_link(joint=joint)).coordinates[0]
+    assert start.start == pytest.approx(math.radians(30))
+    assert start.start_speed is None
+
+
+def test_prescribed_joint_may_start_from_a_csv_file(tmp_path: Path) -> None:
+    (tmp_path / "motion.csv").write_text("time,other\n-1,0.1\n1,0.3\n")
+    motion = "{kind: csv, file: motion.csv, value: other}"
+    joint = f"{{kind: revolute, actuation: prescribed, motion: {motion}}}"
+    text = f"flexarm: 1\nname: arm\nlinks:\n{one_link(joint=joint)}"
+    assert check(loads(text, folder=tmp_path)).coordinates[0].start == pytest.approx(0.2)
+    wrong = text.replace("value: other", "value: angle")
+    with pytest.raises(ModelError, match="no column 'angle': it has time, other"):
+        check(loads(wrong, folder=tmp_path))
+
+
+def test_tabulated_shapes_come_with_the_report_on_their_file(tmp_path: Path) -> None:
+    arm = loads(f"flexarm: 1\nname: arm\nlinks:\n{one_link()}")
+    assert arm.links[0].section is not None
+    span, elastic = Span.of(arm.links[0].section, 1.0), build(arm).links[0].elastic
+    assert elastic is not None
+    write_modal_data(tmp_path / "link.yaml", elastic.shapes, span)
+    rest = f"{BEAM}\n    shapes: {{kind: table, file: link.yaml}}"
+    text = f"flexarm: 1\nname: arm\nlinks:\n{one_link(rest)}"
+    flexible = check(loads(text, folder=tmp_path)).links[0].flexible
+    assert flexible is not None
+    assert flexible.modal_data[0].startswith(str(tmp_path / "link.yaml"))
+    assert flexible.modes[0].frequency.hz == pytest.approx(7.913815, rel=1e-3)
+
+
+def test_every_link_that_cannot_be_built_has_its_line() -> None:
+    rest = f"{BEAM}\n    shapes: {{kind: loaded, torsion: 2}}"
+    with pytest.raises(ModelError) as error:
+        report_on(one_link(rest) + one_link() + one_link(rest))
+    lines = str(error.value).splitlines()
+    assert len(lines) == 2
+    assert ["link1" in lines[0], "link3" in lines[1]] == [True, True]

@@ -1,0 +1,191 @@
+"""The cache gives back what was put into it, or nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flexarm.engine.cache import ABANDONED_AFTER, Cache, cache_folder
+from flexarm.errors import FlexarmError
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    """Make an empty cache."""
+    return Cache(tmp_path / "a" / "b")
+
+
+def only_file(cache: Cache) -> Path:
+    """Return the file of the only entry."""
+    (file,) = cache.entries()
+    return Path(file.path)
+
+
+def test_what_was_put_in_comes_out(cache: Cache) -> None:
+    assert cache.get("key") is None
+    cache.put("key", b"machine code")
+    assert cache.get("key") == b"machine code"
+    assert cache.get("other") is None
+    cache.put("key", b"")
+    assert cache.get("key") == b""
+
+
+def test_the_folder_is_made_for_its_user_only(cache: Cache) -> None:
+    cache.put("key", b"data")
+    assert cache.folder.stat().st_mode & 0o777 == 0o700
+    assert only_file(cache).stat().st_mode & 0o077 == 0
+
+
+@settings(deadline=None)
+@given(place=st.integers(0, 10**6), change=st.integers(1, 255))
+def test_any_changed_byte_is_noticed_and_the_entry_deleted(
+    tmp_path_factory: pytest.TempPathFactory, place: int, change: int
+) -> None:
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    cache.put("key", bytes(range(200)))
+    file = only_file(cache)
+    raw = bytearray(file.read_bytes())
+    raw[place % len(raw)] ^= change
+    file.write_bytes(raw)
+    assert cache.get("key") is None
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 20, 80, 90])
+def test_a_truncated_entry_is_noticed_and_deleted(cache: Cache, kept: int) -> None:
+    cache.put("key", bytes(100))
+    file = only_file(cache)
+    file.write_bytes(file.read_bytes()[:kept])
+    assert cache.get("key") is None
+    assert not file.exists()
+
+
+def test_a_good_entry_under_another_name_is_not_taken(cache: Cache) -> None:
+    cache.put("one", b"data")
+    only_file(cache).rename(cache.folder / "two.entry")
+    assert cache.get("two") is None
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o720, 0o702])
+def test_a_folder_that_others_can_write_to_is_refused(cache: Cache, mode: int) -> None:
+    cache.put("key", b"data")
+    cache.folder.chmod(mode)
+    message = f"got mode {mode:o}: run chmod 700 on it, or set"
+    with pytest.raises(FlexarmError, match=message):
+        cache.get("key")
+    with pytest.raises(FlexarmError, match=message):
+        cache.put("key", b"")
+
+
+def test_a_folder_of_another_user_is_refused(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.put("key", b"data")
+    monkeypatch.setattr(os, "geteuid", lambda: cache.folder.stat().st_uid + 1)
+    with pytest.raises(FlexarmError, match=r"must belong to the user .* set FLEXARM_CACHE"):
+        cache.get("key")
+
+
+def test_where_no_folder_can_be_made_there_is_nothing_in_the_cache(tmp_path: Path) -> None:
+    # A file in the way stops every user; a mode would not stop root.
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file" / "cache")
+    cache.put("key", b"data")
+    assert cache.get("key") is None
+    assert cache.entries() == []
+    assert cache.clear() == 0
+
+
+def test_where_no_file_can_be_written_the_rest_goes_on(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: str, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    cache.put("old", b"data")
+    monkeypatch.setattr(os, "replace", full)
+    cache.put("new", b"data")
+    assert cache.get("new") is None
+    assert cache.get("old") == b"data"
+    assert [path.name for path in cache.folder.iterdir()] == ["old.entry"]
+
+
+def test_entries_not_used_for_longest_go_first_when_there_is_too_much(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache", largest_total=5000)
+    for k in range(4):
+        cache.put(f"key{k}", bytes(1000))
+        os.utime(cache.folder / f"key{k}.entry", (1000.0 + k, 1000.0 + k))
+    assert cache.get("key0") is not None  # which makes it the latest
+    cache.put("key4", bytes(1000))
+    kept = {file.name for file in cache.entries()}
+    assert kept == {"key0.entry", "key3.entry", "key4.entry"}
+    assert cache.size() <= 0.75 * 5000
+
+
+def test_unfinished_files_are_left_alone_until_they_are_old(cache: Cache) -> None:
+    cache.put("key", b"data")
+    old, new = cache.folder / "old.part", cache.folder / "new.part"
+    for file in (old, new):
+        file.write_bytes(b"half")
+    past = new.stat().st_mtime - ABANDONED_AFTER - 60
+    os.utime(old, (past, past))
+    cache.put("other", b"data")
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_clearing_deletes_the_files_of_the_cache_and_no_others(cache: Cache) -> None:
+    cache.put("one", b"data")
+    cache.put("two", b"data")
+    (cache.folder / "thesis.tex").write_text("precious")
+    (cache.folder / "x.part").write_text("")
+    assert cache.clear() == 2
+    assert [path.name for path in cache.folder.iterdir()] == ["thesis.tex"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from flexarm.engine.cache import Cache
+cache = Cache(Path(sys.argv[1]), largest_total=40_000)
+for round in range(150):
+    for key in range(10):
+        expected = str(key).encode() * 2000
+        found = cache.get(str(key))
+        assert found in (None, expected), (key, len(found))
+        cache.put(str(key), expected)
+"""
+
+
+def test_processes_that_use_it_at_once_see_whole_entries_only(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    for writer in writers:
+        _, errors = writer.communicate(timeout=60)
+        assert (writer.returncode, errors) == (0, b"")
+    assert {Path(file.path).suffix for file in Cache(folder).entries()} == {".entry"}
+    assert list(folder.glob("*.part")) == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "expected"),
+    [
+        ("linux", {"FLEXARM_CACHE": "/somewhere", "XDG_CACHE_HOME": "/x"}, "/somewhere"),
+        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/flexarm"),
+        ("linux", {"XDG_CACHE_HOME": "relative"}, "~/.cache/flexarm"),
+        ("linux", {"FLEXARM_CACHE": ""}, "~/.cache/flexarm"),
+        ("darwin", {"XDG_CACHE_HOME": "/x"}, "~/Library/Caches/flexarm"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/flexarm/Cache"),
+        ("win32", {}, "~/AppData/Local/flexarm/Cache"),
+    ],
+)
+def test_the_folder_is_where_the_system_keeps_such_things(
+    monkeypatch: pytest.MonkeyPatch, platform: str, environment: dict[str, str], expected: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache_folder(environment) == Path(expected).expanduser()

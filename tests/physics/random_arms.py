@@ -1,0 +1,276 @@
+"""Random valid arms that between them take every option the model file has.
+
+Left out: files (tabulated shapes, CSV profiles) and names, notes, limits of effort and speed, which
+no equation sees.  Arms come in blocks of 25; each block takes every option at least once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from flexarm.arm import Arm
+from tests.physics.random_links import (
+    LINK_OPTIONS,
+    Draft,
+    Piece,
+    flexible_link,
+    rigid_link,
+    sliding_link,
+)
+
+BLOCK = 25
+DRAFTS = 60  # tried for each arm of a block; the one with most options still missing is taken
+PROFILES = ("constant", "step", "bang-bang", "sine", "cycloid", "spin-up", "linear table",
+            "cubic table", "held table")  # fmt: skip
+SMOOTH = ("constant", "sine", "cycloid", "spin-up", "cubic table")
+JOINTS = ("revolute", "prismatic", "sliding", "fixed")
+
+OPTIONS: tuple[str, ...] = (
+    *LINK_OPTIONS,
+    "stiffening", "no stiffening", "gravity", "weightless", "payload",
+    "base fixed", "base turned", "base moved", "base free", "wrench on the base",
+    *(f"joint {kind}" for kind in JOINTS), "rigid sliding link",
+    "frame before", "frame after", "standard DH", "modified DH",
+    "axis x", "axis y", "axis z", "axis oblique", "hub inboard", "hub outboard",
+    "torque", "free", *(f"prescribed {kind}" for kind in ("revolute", "prismatic", "sliding")),
+    *(f"profile {kind}" for kind in PROFILES),
+    "rigid transmission, simple rotor", "rigid transmission, full rotor",
+    "elastic joint, simple rotor", "elastic joint, full rotor", "elastic joint, table",
+    "elastic joint, damping", "motor torque", "gear reversed",
+    "spring", "spring table", "spring damping", "viscous friction", "Coulomb friction",
+    "wrench world", "wrench link", "wrench along the link", "wrench factor",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RandomArm:
+    """A random arm and the options that it takes."""
+
+    number: int
+    arm: Arm
+    options: frozenset[str]
+
+
+@cache
+def block(index: int) -> tuple[RandomArm, ...]:
+    """Make a block of arms, each determined by its number alone."""
+    missing, arms = set(OPTIONS), []
+    for place in range(BLOCK):
+        number = index * BLOCK + place
+        drafts = [_draft((number, k)) for k in range(DRAFTS if missing else 1)]
+        best, options = max(drafts, key=lambda pair: len(pair[1] & missing))
+        missing -= options
+        arms.append(RandomArm(number, Arm.model_validate(best), frozenset(options)))
+    return tuple(arms)
+
+
+def random_arm(number: int) -> RandomArm:
+    """Give the random arm of a number."""
+    return block(number // BLOCK)[number % BLOCK]
+
+
+def _draft(seed: Sequence[int]) -> tuple[Piece, set[str]]:
+    draft = Draft(seed)
+    arm: Piece = {"flexarm": 1, "name": f"random {seed[0]}", "base": _base(draft)}
+    arm["gravity"] = draft.vector(10.0) if draft.chance(0.8) else [0.0, 0.0, 0.0]
+    draft.note("gravity" if any(arm["gravity"]) else "weightless")
+    arm["stiffening"] = draft.chance(0.65)
+    draft.note("stiffening" if arm["stiffening"] else "no stiffening")
+    links: list[Piece] = []
+    for _ in range(int(draft.random.integers(1, 4))):
+        # a sliding link's equations are long: one is enough
+        slides = any(link["joint"]["kind"] == "sliding" for link in links)
+        links.append(_link(draft, slides=slides))
+    if draft.chance(0.5):
+        draft.note("payload")
+        arm["payload"] = draft.body()
+    _lend_inertia(arm, links)
+    _configure(draft, links)
+    arm["links"] = links
+    return arm, draft.options
+
+
+def _lend_inertia(arm: Piece, links: list[Piece]) -> None:
+    """Give the last link a tip body where a massless end would leave a coordinate without mass."""
+    last = links[-1]
+    if "payload" not in arm and last["length"] == 0:
+        arm["payload"] = {"mass": 0.5, "inertia": [0.01, 0.01, 0.01]}
+
+
+def _configure(draft: Draft, links: list[Piece]) -> None:
+    """Let clamped-mass modes see the arm bent."""
+    for i, link in enumerate(links):
+        moving = [k for k in range(i + 1, len(links)) if links[k]["joint"]["kind"] == "revolute"]
+        shapes = link.get("shapes", {})
+        if shapes.get("kind") == "clamped-mass" and "tip" not in shapes and moving:
+            draft.note("configuration")
+            shapes["configuration"] = {f"joint{moving[0] + 1}": draft.number(-2, 2)}
+
+
+def _base(draft: Draft) -> Piece:
+    kind = draft.one(("fixed", "fixed", "turned", "free", "free", "moved"))
+    draft.note(f"base {kind}")
+    base: Piece = {"kind": "fixed" if kind == "turned" else kind}
+    if kind != "fixed":
+        base |= {"position": draft.vector(1.0), "rotation": draft.vector(2.0)}
+    if kind == "moved":
+        names = ("x", "y", "z", "rx", "ry", "rz")
+        base["motion"] = {n: _profile(draft, SMOOTH, 0.3) for n in names if draft.chance(0.5)}
+    if kind == "free":
+        base["body"] = draft.body() | {"mass": draft.number(1.0, 5.0)}
+        if draft.chance(0.5):
+            draft.note("wrench on the base")
+            base["wrenches"] = [_wrench(draft, along=0.3)]
+    return base
+
+
+def _link(draft: Draft, *, slides: bool) -> Piece:
+    kind = draft.one(("revolute",) * 5 + ("prismatic", "fixed") + (() if slides else ("sliding",)))
+    draft.note(f"joint {kind}")
+    pinned = kind == "revolute" and draft.chance(0.2)
+    if kind == "sliding":
+        link = sliding_link(draft)
+        if draft.chance(0.15):
+            draft.note("rigid sliding link")
+            keys = ("length", "section", "tip_piece")
+            link = {k: v for k, v in link.items() if k in keys} | {"rigid": True}
+    elif pinned or draft.chance(0.75):
+        link = flexible_link(draft, pinned=pinned)
+    else:
+        link = rigid_link(draft)
+    link["joint"] = _joint(draft, kind, pinned=pinned, length=link["length"])
+    wrenches = []
+    while draft.chance(0.25):
+        wrenches.append(_wrench(draft, along=None if kind == "sliding" else link["length"]))
+    if wrenches:
+        link["wrenches"] = wrenches
+    return link
+
+
+def _joint(draft: Draft, kind: str, *, pinned: bool, length: float) -> Piece:
+    joint: Piece = {"kind": kind}
+    _place(draft, joint, pinned=pinned)
+    for side in ("inboard",) if kind == "sliding" else ("inboard", "outboard"):
+        if draft.chance(0.3):
+            draft.note(f"hub {side}")
+            joint.setdefault("hub", {})[side] = draft.body()
+    if kind == "fixed":
+        return joint
+    actuation = draft.one(("torque", "torque", "free", "prescribed"))
+    joint["actuation"] = actuation
+    draft.note(f"prescribed {kind}" if actuation == "prescribed" else actuation)
+    if actuation == "prescribed":
+        joint["motion"] = _profile(draft, SMOOTH, 0.5)
+    elif kind == "sliding":
+        joint["start"] = {"position": 0.6 * length}
+    if kind == "sliding":
+        joint["limits"] = {"lower": 0.3 * length, "upper": 0.85 * length}
+    if actuation == "torque" and draft.chance(0.4):
+        joint["input"] = _profile(draft, PROFILES, 3.0)
+    if draft.chance(0.5):
+        joint["drive"] = _drive(draft, elastic=actuation != "free" and draft.chance(0.6))
+    _springs(draft, joint)
+    return joint
+
+
+def _place(draft: Draft, joint: Piece, *, pinned: bool) -> None:
+    """Draw frames and axis; a pinned link's root may turn about its joint's axis z only."""
+    kind = joint["kind"]
+    form = "frames" if kind == "sliding" else draft.one(("frames", "frames", "standard", "modified"))
+    if form != "frames":
+        draft.note(f"{form} DH")
+        joint["dh"] = {"convention": form, "theta": draft.number(-2, 2),
+                       "d": draft.number(-0.3, 0.3), "alpha": draft.number(-2, 2)}  # fmt: skip
+        return
+    if draft.chance(0.5):
+        draft.note("frame before")
+        joint["before"] = {"position": draft.vector(0.3), "rotation": draft.vector(2.0)}
+    if kind == "sliding":
+        return
+    if draft.chance(0.3):
+        draft.note("frame after")
+        turned = [0.0, 0.0, draft.number(-2, 2)] if pinned else draft.vector(2.0)
+        joint["after"] = {"position": draft.vector(0.2), "rotation": turned}
+    if kind != "fixed" and not pinned:
+        name = draft.one(("x", "y", "z", "oblique"))
+        draft.note(f"axis {name}")
+        axes = {"x": [1.0, 0.0, 0.0], "y": [0.0, -1.0, 0.0], "z": [0.0, 0.0, 1.0]}
+        joint["axis"] = axes.get(name) or draft.vector(1.0)
+
+
+def _drive(draft: Draft, *, elastic: bool) -> Piece:
+    rotor = draft.one(("simple", "full"))
+    draft.note(f"{'elastic joint' if elastic else 'rigid transmission'}, {rotor} rotor")
+    drive: Piece = {"rotor_inertia": draft.number(0.001, 0.02), "rotor": rotor}
+    drive["gear_ratio"] = draft.number(1.0, 8.0)
+    if draft.chance(0.3):
+        draft.note("gear reversed")
+        drive["gear_ratio"] *= -1
+    if draft.chance(0.3):
+        draft.note("motor torque")
+        drive["motor_torque"] = True
+    if not elastic:
+        return drive
+    drive["stiffness"] = draft.number(20.0, 200.0)
+    if draft.chance(0.3):
+        draft.note("elastic joint, table")
+        drive["stiffness"] = _spring_table()
+    if draft.chance(0.5):
+        draft.note("elastic joint, damping")
+        drive["damping"] = draft.number(0.1, 1.0)
+    return drive
+
+
+def _springs(draft: Draft, joint: Piece) -> None:
+    if draft.chance(0.25):
+        draft.note("spring")
+        joint["spring"] = {"stiffness": draft.number(5.0, 50.0), "rest": draft.number(-0.5, 0.5)}
+        if draft.chance(0.4):
+            draft.note("spring table")
+            joint["spring"]["stiffness"] = _spring_table()
+        if draft.chance(0.5):
+            draft.note("spring damping")
+            joint["spring"]["damping"] = draft.number(0.1, 1.0)
+    if draft.chance(0.3):
+        draft.note("viscous friction")
+        joint["friction"] = {"viscous": draft.number(0.1, 1.0)}
+        if draft.chance(0.5):
+            draft.note("Coulomb friction")
+            joint["friction"] |= {"coulomb": draft.number(0.1, 2.0), "smoothing": 0.5}
+
+
+def _spring_table() -> Piece:
+    return {"deflection": [-0.5, -0.05, 0.04, 0.6], "effort": [-9.0, -1.0, 1.5, 12.0]}
+
+
+def _wrench(draft: Draft, *, along: float | None) -> Piece:
+    frame = draft.one(("world", "link"))
+    draft.note(f"wrench {frame}")
+    wrench: Piece = {"frame": frame, "force": draft.vector(5.0), "torque": draft.vector(2.0)}
+    if along is not None and draft.chance(0.5):
+        draft.note("wrench along the link")
+        wrench["at"] = draft.number(0.0, along)
+    if draft.chance(0.4):
+        draft.note("wrench factor")
+        wrench["factor"] = _profile(draft, PROFILES, 1.0)
+    return wrench
+
+
+def _profile(draft: Draft, kinds: tuple[str, ...], size: float) -> Piece:
+    kind = draft.one(kinds)
+    draft.note(f"profile {kind}")
+    value = draft.number(-size, size)
+    table: Piece = {"kind": "table", "times": [0.0, 0.5, 1.0, 2.0],
+                    "values": [0.0, value, -value, 0.5 * value]}  # fmt: skip
+    profiles: dict[str, Piece] = {
+        "constant": {"kind": "constant", "value": value},
+        "step": {"kind": "step", "value": value, "time": 0.3, "before": -value},
+        "bang-bang": {"kind": "bang-bang", "amplitude": value, "times": [0.0, 0.5, 1.0]},
+        "sine": {"kind": "sine", "amplitude": value, "frequency": 0.7, "phase": 0.3},
+        "cycloid": {"kind": "cycloid", "start": 0.0, "end": value, "duration": 1.5},
+        "spin-up": {"kind": "spin-up", "rate": value, "duration": 1.5},
+        "linear table": table | {"interpolation": "linear"},
+        "cubic table": table | {"interpolation": "cubic"},
+        "held table": table | {"interpolation": "hold"},
+    }
+    return profiles[kind]

@@ -1,0 +1,392 @@
+"""Lagrange's equations of an arm straight from the definitions, by automatic differentiation.
+
+Every material point, rigid body and rotor of the arm is placed as a function of the coordinates;
+the energies are summed over them and differentiated.  Nothing is shared with the library but the
+arm's description, its coordinate names and its shape functions.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Arm, Body, FreeBase, Moving, Revolute, Sliding, Wrench
+from flexarm.links.span import Span
+from flexarm.model import LinkModel, Model
+from tests.physics.placement import (
+    E_X,
+    Array,
+    Expr,
+    Growing,
+    Pose,
+    Sections,
+    at,
+    bent,
+    cayley,
+    clamped_damping,
+    frame_pose,
+    gauss,
+    inertia_matrix,
+    joint_frames,
+    piece_lengths,
+    ramp,
+    spin_of,
+    spring,
+    straight,
+    tip_bodies,
+    turn,
+)
+
+
+class Reference:
+    """Equation of motion of a model: NumPy in and out."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._q, self._v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+        self._kinetic: Expr = ca.SX(0)
+        self._elastic: Expr = ca.SX(0)
+        self._weight: Expr = ca.SX(0)
+        self._drag: Expr = ca.SX(model.size, 1)
+        self._dampers: list[tuple[slice, Callable[[Array], Array]]] = []
+        self._inputs: list[Expr] = []
+        self._wrenches: list[Expr] = []
+        end = self._base(model.arm)
+        for part in model.links:
+            end = self._link(part, end)
+        if model.arm.payload is not None:
+            self._body(end, model.arm.payload)
+        self._functions = self._differentiate(end)
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Second derivative of the kinetic energy by the rates: momenta at unit rates."""
+        columns = [self._call("momentum", q, unit) for unit in np.eye(len(q))]
+        return np.stack(columns, axis=1)
+
+    def coriolis(self, q: Array, v: Array) -> Array:
+        return self._call("coriolis", q, v)
+
+    def gravity(self, q: Array) -> Array:
+        return self._call("gravity", q)
+
+    def elastic(self, q: Array) -> Array:
+        return self._call("elastic", q)
+
+    def dissipative(self, q: Array, v: Array) -> Array:
+        total = self._call("drag", q, v)
+        for modes, matrix in self._dampers:
+            total[modes] += matrix(q) @ v[modes]
+        return total
+
+    def bias(self, q: Array, v: Array) -> Array:
+        return self.coriolis(q, v) + self.gravity(q) + self.elastic(q) + self.dissipative(q, v)
+
+    def applied(self, q: Array, u: Array, factors: Array) -> Array:
+        """Generalised force of inputs and wrenches."""
+        return self._call("applied", q, u, factors)
+
+    @property
+    def loads(self) -> tuple[int, int]:
+        """Numbers of inputs and wrenches."""
+        return len(self._inputs), len(self._wrenches)
+
+    def kinetic(self, q: Array, v: Array) -> float:
+        return float(self._call("kinetic", q, v)[0])
+
+    def potential(self, q: Array) -> tuple[float, float]:
+        """Elastic and gravitational energy."""
+        elastic, weight = self._call("potential", q)
+        return float(elastic), float(weight)
+
+    def tip(self, q: Array) -> tuple[Array, Array]:
+        """Rotation and position of the arm's tip."""
+        numbers = self._call("tip", q)
+        return numbers[:9].reshape(3, 3).T, numbers[9:]
+
+    def _call(self, name: str, *arguments: Array) -> Array:
+        return np.array(self._functions[name](*arguments), dtype=float).ravel()
+
+    def _differentiate(self, end: Pose) -> dict[str, ca.Function]:
+        q, v = self._q, self._v
+        momentum = ca.gradient(self._kinetic, v)
+        u, factors = (ca.SX.sym(name, k) for name, k in zip("uf", self.loads, strict=True))
+        applied = ca.SX(len(self.model.names), 1)
+        for load, amount in zip(
+            self._inputs + self._wrenches, ca.vertsplit(ca.vertcat(u, factors)), strict=False
+        ):
+            applied += load * amount
+        table: dict[str, tuple[list[Expr], Expr]] = {
+            "kinetic": ([q, v], self._kinetic),
+            "momentum": ([q, v], momentum),
+            "coriolis": ([q, v], ca.jtimes(momentum, q, v) - ca.gradient(self._kinetic, q)),
+            "potential": ([q], ca.vertcat(self._elastic, self._weight)),
+            "elastic": ([q], ca.gradient(self._elastic, q)),
+            "gravity": ([q], ca.gradient(self._weight, q)),
+            "drag": ([q, v], self._drag),
+            "applied": ([q, u, factors], applied),
+            "tip": ([q], ca.vertcat(ca.vec(end.rotation), end.position)),
+        }
+        return {
+            name: ca.Function(name, inputs, [ca.densify(result)])
+            for name, (inputs, result) in table.items()
+        }
+
+    def _coordinate(self, index: int | None) -> Expr:
+        assert index is not None
+        return self._q[index]
+
+    def _rate(self, value: Expr) -> Expr:
+        """Time derivative of an expression of the coordinates."""
+        value = ca.SX(value)
+        return ca.reshape(ca.jtimes(ca.vec(value), self._q, self._v), value.shape)
+
+    def _body(self, pose: Pose, body: Body | None) -> None:
+        """Add a rigid body given in a frame."""
+        if body is None:
+            return
+        centre = pose.position + pose.rotation @ ca.DM(body.com)
+        inertia = inertia_matrix(body)
+        spread = np.eye(3) * np.trace(inertia) / 2 - inertia  # int r r^T dm
+        rate = self._rate(pose.rotation)
+        self._kinetic += body.mass * ca.sumsqr(self._rate(centre)) / 2
+        self._kinetic += ca.trace(rate @ spread @ rate.T) / 2
+        self._weight -= body.mass * ca.dot(ca.DM(self.model.arm.gravity), centre)
+
+    def _base(self, arm: Arm) -> Pose:
+        base = arm.base
+        pose = frame_pose(base)
+        if self.model.names[0] == "base.x":
+            x, y, z = (turn(np.eye(3)[k], self._q[3 + k]) for k in range(3))
+            pose = Pose(pose.rotation @ x @ y @ z, pose.position + self._q[:3])
+        if isinstance(base, FreeBase):
+            self._body(pose, base.body)
+            for wrench in base.wrenches:
+                along = 0.0 if wrench.at == "tip" else wrench.at
+                self._wrench(wrench, pose @ at((along, 0, 0)))
+        return pose
+
+    def _link(self, part: LinkModel, end: Pose) -> Pose:
+        """Add a link with its joint to the end of what was there; return its own end."""
+        link, joint = part.link, part.link.joint
+        before, after, last = joint_frames(link)
+        inner = end @ before
+        self._body(inner, joint.hub.inboard)
+        root, hub = inner @ after, inner
+        if isinstance(joint, Moving):
+            angle = self._joint(part, end, before, after)
+            root = inner
+            if not isinstance(joint, Sliding):
+                root = inner @ self._motion(joint, self._coordinate(part.joint)) @ after
+                hub = inner @ self._motion(joint, angle)
+        self._body(hub, joint.hub.outboard)
+        self._body(root, link.body)
+        if link.root_piece is not None:
+            self._body(root, link.root_piece.body)
+        root_length, tip_length = piece_lengths(link)
+        root = root @ at((root_length, 0, 0))
+        if isinstance(joint, Sliding):
+            tip = self._sliding_span(part, root)
+        else:
+            tip = self._span(part, root)
+        if link.tip_piece is not None:
+            self._body(tip, link.tip_piece.body)
+        self._link_forces(part)
+        end = tip @ at((tip_length, 0, 0))
+        for wrench in link.wrenches:
+            place = end
+            if wrench.at != "tip":
+                assert not isinstance(joint, Sliding), "a place on a sliding link: only its tip"
+                place = root @ self._section_pose(part, wrench.at - root_length)
+            self._wrench(wrench, place)
+        return end @ last
+
+    def _motion(self, joint: Moving[Any, Any, Any, Any, Any, Any, Any], value: Expr) -> Pose:
+        axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
+        if isinstance(joint, Revolute):
+            return Pose(turn(axis, value), np.zeros(3))
+        return at(ca.DM(axis) * value)
+
+    def _joint(self, part: LinkModel, end: Pose, before: Pose, after: Pose) -> Expr:
+        """Add rotor, springs, friction and input of a joint; return the turn of its hub."""
+        joint = part.link.joint
+        assert isinstance(joint, Moving)
+        axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
+        if isinstance(joint, Sliding):
+            axis = E_X
+        hub = self._coordinate(part.joint)
+        if part.elastic is not None:
+            slope = ca.DM(part.elastic.shapes.rotation(np.zeros(1))[0]) @ self._q[part.modes]
+            hub = hub + ca.dot(after.rotation.T @ axis, slope)
+        motor, ratio = hub, 1.0
+        if joint.drive is not None:
+            drive, ratio = joint.drive, joint.drive.gear_ratio
+            if drive.stiffness is not None:
+                motor = self._coordinate(part.motor)
+                self._elastic += spring(drive.stiffness, hub - motor)[1]
+                self._resist(hub - motor, drive.damping or 0.0)
+            rate = ratio * self._rate(motor)
+            if drive.rotor == "full":
+                spin = spin_of(end.rotation.T @ self._rate(end.rotation))
+                rate += ca.dot(before.rotation @ axis, spin)
+            self._kinetic += drive.rotor_inertia * rate**2 / 2
+            ratio = ratio if drive.motor_torque else 1.0
+        if joint.spring is not None:
+            deflection = hub - (joint.spring.rest or 0.0)
+            self._elastic += spring(joint.spring.stiffness, deflection)[1]
+            self._resist(hub, joint.spring.damping or 0.0)
+        if joint.friction is not None:
+            friction = joint.friction
+            self._resist(hub, friction.viscous or 0.0)
+            usual = 1e-3 if isinstance(joint, Revolute) else 1e-4
+            speed = self._rate(hub) / (friction.smoothing or usual)
+            self._drag += ca.gradient(hub, self._q) * (friction.coulomb or 0.0) * ca.tanh(speed)
+        if joint.actuation == "torque":
+            self._inputs.append(ratio * ca.gradient(motor, self._q))
+        return hub
+
+    def _resist(self, moved: Expr, damping: float) -> None:
+        """Add a viscous damper across a displacement."""
+        self._drag += ca.gradient(moved, self._q) * damping * self._rate(moved)
+
+    def _span(self, part: LinkModel, root: Pose) -> Pose:
+        """Add the span of a link of constant length; return its tip frame."""
+        link = part.link
+        if link.section is None:
+            return root @ at((link.span, 0, 0))
+        span = Span.of(link.section, link.span)
+        edges = span.edges
+        if part.elastic is not None:
+            edges = np.union1d(edges, part.elastic.shapes.edges)
+        x, weight = gauss(edges)
+        rotary = np.stack([weight * span.at(name, x) for name in ("Jx", "Jy", "Jz")])
+        mass = weight * span.at("mass_per_length", x)
+        self._strand(root, self._sections(part, x), mass, rotary)
+        if part.elastic is not None:
+            self._elastic += self._strain_energy(part, span, x, weight)
+        return root @ self._section_pose(part, link.span)
+
+    def _sections(self, part: LinkModel, x: Array) -> Sections:
+        if part.elastic is None:
+            return straight(ca.DM(x))
+        d = self._q[part.modes]
+        return bent(part.link, part.elastic.shapes, self.model.stiffening, d, x)
+
+    def _section_pose(self, part: LinkModel, x: float) -> Pose:
+        """Frame of a section in the root frame of the span, inside a rigid piece or the span."""
+        if part.elastic is None or x <= 0:
+            return at((x, 0, 0))
+        section = self._sections(part, np.array([min(x, part.link.span)]))
+        pose = self._turned(section)
+        return pose @ at((max(x - part.link.span, 0.0), 0, 0))
+
+    def _turned(self, section: Sections) -> Pose:
+        angle = section.angle
+        if self.model.stiffening:
+            angle = angle * (1 + (angle[1] ** 2 + angle[2] ** 2) / 4)
+        return Pose(cayley(angle), section.centre)
+
+    def _strain_energy(self, part: LinkModel, span: Span, x: Array, weight: Array) -> Expr:
+        assert part.elastic is not None
+        shapes, d = part.elastic.shapes, self._q[part.modes]
+        energy = ca.bilin(ca.DM(shapes.stiffness), d, d) / 2
+        if not self.model.stiffening:
+            return energy
+        slopes, bends = ({k: ca.DM(shapes.values(k, x, nu)) @ d for k in "yz"} for nu in (1, 2))  # type: ignore[arg-type]
+        p = slopes["y"] * bends["y"] + slopes["z"] * bends["z"]
+        for k, name in (("y", "EIz"), ("z", "EIy")):
+            if span.has(name):
+                energy += ca.dot(ca.DM(weight * span.at(name, x)), bends[k] * slopes[k] * p) / 2
+        return energy
+
+    def _sliding_span(self, part: LinkModel, root: Pose) -> Pose:
+        """Add a beam that slides out of its hub, outside and inside; return its tip frame."""
+        link, length = part.link, self._coordinate(part.joint)
+        assert link.section is not None
+        table = {n: float(v[0]) for n, v in Span.of(link.section, link.span).table.items()}
+        rotary = np.array([[table["Jx"]], [table["Jy"]], [table["Jz"]]])
+        inside = link.span - length
+        xi, weight = gauss(np.array([0.0, 1.0]) if part.sliding is None else part.sliding.edges)
+        label = ca.SX.sym("s", len(xi))  # distance from the beam's inner end: it names a section
+        outer = self._sliding_sections(part, xi, (label - inside) / length - xi)
+        scale = weight * length
+        self._strand(
+            root, outer, table["mass_per_length"] * scale, rotary @ scale.T,
+            (label, xi * length + inside),
+        )  # fmt: skip
+        t, weight = gauss(np.array([0.0, 1.0]), 3)
+        label = ca.SX.sym("s", 3)
+        scale = weight * inside
+        self._strand(
+            root, straight(label - inside), table["mass_per_length"] * scale, rotary @ scale.T,
+            (label, t * inside),
+        )  # fmt: skip
+        if part.sliding is not None:
+            growing = Growing.of(part.sliding, length, self._q[part.modes])
+            self._elastic += growing.energy(self.model.stiffening, table)
+        return root @ self._turned(self._sliding_sections(part, np.ones(1), ca.SX(1, 1)))
+
+    def _sliding_sections(self, part: LinkModel, xi: Array, shift: Expr) -> Sections:
+        length = self._coordinate(part.joint)
+        if part.sliding is None:
+            return straight((xi + shift) * length)
+        growing = Growing.of(part.sliding, length, self._q[part.modes])
+        return growing.sections(self.model.stiffening, xi, shift)
+
+    def _strand(
+        self,
+        root: Pose,
+        sections: Sections,
+        mass: Expr,
+        rotary: Expr,
+        labels: tuple[Expr, Expr] | None = None,
+    ) -> None:
+        """Add sections of a beam given in its root frame.
+
+        ``labels`` holds the material coordinates that stay fixed in time, and what they are now.
+        """
+        world = root.rotation @ sections.centre + ca.repmat(root.position, 1, mass.shape[0])
+        spin = spin_of(root.rotation.T @ self._rate(root.rotation))
+        turning = self._rate(sections.angle) + ca.repmat(spin, 1, mass.shape[0])
+        kinetic = ca.dot(mass, ca.sum1(self._rate(world) ** 2).T) / 2
+        kinetic += ca.sum1(ca.sum2(rotary * turning**2)) / 2
+        weight = -ca.dot(mass, (ca.DM(self.model.arm.gravity).T @ world).T)
+        if labels is not None:
+            kinetic, weight = ca.substitute([kinetic, weight], [labels[0]], [labels[1]])
+        self._kinetic += kinetic
+        self._weight += weight
+
+    def _link_forces(self, part: LinkModel) -> None:
+        """Add damping and the user's nonlinear elastic forces of a link."""
+        link, d = part.link, self._q[part.modes]
+        bodies = tip_bodies(self.model.arm, self.model.links.index(part))
+        amplitude = {
+            name.removeprefix(f"{part.name}."): d[i]
+            for i, name in enumerate(self.model.names[part.modes])
+        }
+        for term in link.elastic_energy:
+            product = ca.SX(term.coefficient)
+            for name, power in term.powers.items():
+                product *= amplitude[name] ** power
+            self._elastic += product
+        for table in link.elastic_force:
+            self._elastic += ramp(table.amplitude, table.force, amplitude[table.coordinate])[1]
+        if part.elastic is not None:
+            matrix = clamped_damping(link, part.elastic.shapes, link.span, bodies)
+            self._dampers.append((part.modes, lambda q: matrix))
+        if part.sliding is not None:
+            shapes, index = part.sliding, part.joint
+
+            def at_length(q: Array) -> Array:
+                length = float(q[index])
+                return clamped_damping(link, shapes.at(length), length, bodies)
+
+            self._dampers.append((part.modes, at_length))
+
+    def _wrench(self, wrench: Wrench, section: Pose) -> None:
+        """Add a wrench by the power that it gives to a section."""
+        axes = section.rotation if wrench.frame == "link" else ca.DM.eye(3)
+        spin = spin_of(self._rate(section.rotation) @ section.rotation.T)
+        power = ca.dot(axes @ ca.DM(wrench.force), self._rate(section.position))
+        power += ca.dot(axes @ ca.DM(wrench.torque), spin)
+        self._wrenches.append(ca.gradient(power, self._v))

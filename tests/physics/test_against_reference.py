@@ -1,0 +1,476 @@
+"""Every formulation against Lagrange's equations by automatic differentiation, option by option.
+
+Coordinates are scaled by sqrt(diag M); max|x - y| <= 1e-10 max|x|.
+"""
+
+import zlib
+from functools import cache
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from flexarm.formulations import FORMULATIONS, formulation
+from flexarm.io.model_file import loads
+from flexarm.model import Model, build
+from tests.physics.placement import frame_pose
+from tests.physics.reference import Reference
+
+Array = npt.NDArray[np.float64]
+TOLERANCE = 1e-10
+
+TURN = "joint: {kind: revolute}"
+BODY = "{mass: 0.7, com: [0.1, -0.05, 0.08], inertia: [0.02, 0.03, 0.025, 0.002, -0.004, 0.003]}"
+SECTION = "section: {mass_per_length: 1.1, EIz: 14, EIy: 9, GJ: 6, EA: 400, Jx: 0.01}"
+PLANAR = "length: 0.8, section: {mass_per_length: 1.1, EIz: 14}"
+BEAM = f"{PLANAR}, shapes: {{kind: clamped-free, bending_y: 2}}"
+SPATIAL = "kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 0"
+# A flexible link whose tip moves and turns every way, and a body beyond to feel it.
+CARRIER = (
+    f"joint: {{kind: revolute, axis: [0, 1, 0]}}, length: 0.7, {SECTION}, shapes: {{{SPATIAL}}}"
+)
+RIDER = f"joint: {{kind: revolute, axis: [0, 1, 0]}}, length: 0.4, body: {BODY}"
+FRAME = "{position: [0.1, -0.2, 0.15], rotation: [0.4, -0.7, 1.1]}"
+SLIDE = "joint: {kind: sliding, start: {position: 0.6}, limits: {lower: 0.3}}"
+LONG = "length: 1.3, section: {mass_per_length: 1.1, EIz: 14, EIy: 9, GJ: 6, EA: 400, Jx: 0.01}"
+SPRING_TABLE = "{deflection: [-0.5, -0.1, 0.2, 0.6], effort: [-9, -1, 1.5, 12]}"
+PUSH = "force: [1, -2, 3], torque: [0.3, 0.2, -0.4]"
+
+
+def arm(*links: str, more: str = "") -> str:
+    """Text of a model file."""
+    listed = "\n".join(f"  - {{{link}}}" for link in links)
+    return f"flexarm: 1\nname: case\ngravity: [1, -9, 2]\n{more}\nlinks:\n{listed}\n"
+
+
+def shaped(shapes: str, *, length: float = 0.8, section: str = SECTION, more: str = "") -> str:
+    """A flexible link on a carrier, with a rider."""
+    link = f"{TURN}, length: {length}, {section}, shapes: {{{shapes}}}{more}"
+    return arm(link, RIDER)
+
+
+def on_carrier(joint: str, *, more: str = "") -> str:
+    """A link with the given joint on a flexible link."""
+    return arm(CARRIER, f"joint: {{{joint}}}, {BEAM}", more=more)
+
+
+CASES = {
+    "revolute": arm(f"{TURN}, {BEAM}"),
+    "prismatic": on_carrier("kind: prismatic, axis: [0, 1, 0]"),
+    "prismatic, oblique": on_carrier("kind: prismatic, axis: [1, -2, 0.5]"),
+    "rigid attachment": on_carrier(f"kind: fixed, before: {FRAME}, hub: {{outboard: {BODY}}}"),
+    "axis x": on_carrier("kind: revolute, axis: [1, 0, 0]"),
+    "axis y": on_carrier("kind: revolute, axis: [0, -1, 0]"),
+    "axis oblique": on_carrier("kind: revolute, axis: [1, 2, -0.5]"),
+    "frame before": on_carrier(f"kind: revolute, before: {FRAME}"),
+    "frame after": on_carrier(f"kind: revolute, axis: [1, 0, 1], after: {FRAME}"),
+    "standard DH": arm(
+        f"joint: {{kind: revolute, dh: {{theta: 0.3, d: 0.2, alpha: 0.8}}}}, {BEAM}",
+        f"joint: {{kind: revolute, dh: {{theta: -0.4, d: 0.1, alpha: 1.2}}}}, {BEAM}",
+        more=f"payload: {BODY}",
+    ),
+    "modified DH": arm(
+        CARRIER,
+        f"joint: {{kind: revolute, dh: {{convention: modified, theta: 0.3, d: 0.2, alpha: 0.8}}}},"
+        f" {BEAM}",
+        f"joint: {{kind: prismatic, dh: {{convention: modified, alpha: -0.5, d: 0.1}}}},"
+        f" length: 0.3, body: {BODY}",
+    ),
+    "hub inboard": on_carrier(
+        f"kind: revolute, axis: [1, 0, 1], before: {FRAME}, hub: {{inboard: {BODY}}}"
+    ),
+    "hub outboard": on_carrier(
+        f"kind: revolute, axis: [1, 0, 1], before: {FRAME}, after: {FRAME},"
+        f" hub: {{outboard: {BODY}}}"
+    ),
+    "hub of prismatic": on_carrier(
+        f"kind: prismatic, axis: [1, 0, 1], after: {FRAME},"
+        f" hub: {{inboard: {BODY}, outboard: {BODY}}}"
+    ),
+    "hub with DH": on_carrier(
+        "kind: revolute, dh: {theta: 0.3, d: 0.2, alpha: 0.8},"
+        f" hub: {{inboard: {BODY}, outboard: {BODY}}}"
+    ),
+    "rigid pieces": arm(
+        f"{TURN}, length: 1.1, root_piece: {{length: 0.12, body: {BODY}}},"
+        f" tip_piece: {{length: 0.18, body: {BODY}}}, {SECTION}, shapes: {{{SPATIAL}}}",
+        RIDER,
+    ),
+    "rigid link by body": arm(CARRIER, f"{TURN}, length: 0.5, body: {BODY}", RIDER),
+    "rigid link by section": arm(
+        CARRIER,
+        f"{TURN}, length: 1.1, root_piece: {{length: 0.12, body: {BODY}}},"
+        f" tip_piece: {{length: 0.18, body: {BODY}}}, rigid: true,"
+        " section: {mass_per_length: 1.1, Jx: 0.02, Jy: 0.01, Jz: 0.03}",
+        RIDER,
+    ),
+    "loaded bending y": shaped("kind: loaded, bending_y: 3", section=PLANAR[13:]),
+    "loaded bending z": shaped(
+        "kind: loaded, bending_z: 3", section="section: {mass_per_length: 1, EIy: 9}"
+    ),
+    "bending y and z": shaped("kind: loaded, bending_y: 2, bending_z: 2, torsion: 0"),
+    "torsion": shaped("kind: clamped-free, torsion: 2, bending_y: 0, bending_z: 0"),
+    "stretch": shaped("kind: clamped-free, stretch: 2, bending_y: 0, bending_z: 0, torsion: 0"),
+    "all directions": shaped("kind: loaded, bending_y: 2, bending_z: 1, torsion: 1, stretch: 1"),
+    "rotary inertia": shaped(
+        "kind: loaded, bending_y: 1, bending_z: 1, torsion: 1",
+        section="section: {mass_per_length: 1.1, EIz: 14, EIy: 9, GJ: 6,"
+        " Jx: 0.05, Jy: 0.03, Jz: 0.02}",
+    ),
+    "material and outline": shaped(
+        "kind: loaded, bending_y: 1, bending_z: 1, torsion: 1",
+        section="section: {material: {E: 70e6, density: 2700},"
+        " shape: {kind: box, width: 0.03, height: 0.05, thickness: 0.002}}",
+    ),
+    "tapered with a jump": shaped(
+        "kind: loaded, bending_y: 2, bending_z: 1, torsion: 1",
+        section="section: {stations: ["
+        "{at: 0, mass_per_length: 2, EIz: 20, EIy: 15, GJ: 9, Jx: 0.03, Jy: 0.02, Jz: 0.01},"
+        "{at: 0.3, mass_per_length: 1, EIz: 9, EIy: 12, GJ: 5, Jx: 0.02, Jy: 0.01, Jz: 0.01},"
+        "{at: 0.3, mass_per_length: 1.5, EIz: 9, EIy: 10, GJ: 5, Jx: 0.01, Jy: 0.01, Jz: 0},"
+        "{at: 0.8, mass_per_length: 0.5, EIz: 4, EIy: 3, GJ: 2, Jx: 0.01, Jy: 0, Jz: 0.01}]}",
+    ),
+    "no stiffening": arm(
+        f"{TURN}, length: 0.8, {SECTION}, shapes: {{kind: loaded, bending_y: 2, bending_z: 1}}",
+        RIDER,
+        more="stiffening: false",
+    ),
+    "no stiffening, rotary inertia and quadratic shapes": arm(
+        f"{TURN}, length: 0.8, section: {{mass_per_length: 1, EIz: 9, EIy: 8, Jy: 0.03, Jz: 0.02}},"
+        f" shapes: {{{SPATIAL}}}, quadratic_shapes: [{{direction: z, amplitudes: [y1, y1],"
+        " stations: [0, 0.2, 0.4, 0.8], values: [0, 0.04, 0.16, 0.64]}]",
+        RIDER,
+        more="stiffening: false",
+    ),
+    "payload": arm(CARRIER, f"{TURN}, {BEAM}", more=f"payload: {BODY}"),
+    "fixed base turned": arm(f"{TURN}, {BEAM}", more=f"base: {FRAME}"),
+    "free base": arm(
+        f"joint: {{kind: revolute, axis: [0, 1, 0], hub: {{inboard: {BODY}}}}}, {BEAM}",
+        more=f"base: {{kind: free, body: {BODY}, {FRAME[1:]}",
+    ),
+    "moved base": arm(
+        f"joint: {{kind: revolute, axis: [0, 1, 0], hub: {{inboard: {BODY}}}}}, {BEAM}",
+        more="base: {kind: moved, position: [1, 2, 3], rotation: [0.2, 0.3, 0.4],"
+        " motion: {x: {kind: constant, value: 1}}}",
+    ),
+    "prescribed joint": arm(
+        "joint: {kind: revolute, axis: [0, 1, 0], actuation: prescribed,"
+        f" motion: {{kind: sine, amplitude: 1, frequency: 1}}}}, {BEAM}",
+        RIDER,
+    ),
+    "free joint": arm(f"joint: {{kind: revolute, actuation: free}}, {BEAM}", RIDER),
+    "elastic joint, simple rotor": on_carrier(
+        "kind: revolute, drive: {rotor_inertia: 0.01, gear_ratio: 7, stiffness: 30, damping: 0.4}"
+    ),
+    "elastic joint, full rotor": on_carrier(
+        f"kind: revolute, axis: [1, 0.5, 2], before: {FRAME}, drive: {{rotor_inertia: 0.01,"
+        " gear_ratio: -7, rotor: full, stiffness: 30}"
+    ),
+    "elastic joint, table": on_carrier(
+        f"kind: revolute, drive: {{rotor_inertia: 0.01, stiffness: {SPRING_TABLE}}}"
+    ),
+    "rigid transmission, simple rotor": on_carrier(
+        "kind: revolute, drive: {rotor_inertia: 0.01, gear_ratio: 7}"
+    ),
+    "rigid transmission, full rotor": on_carrier(
+        f"kind: revolute, axis: [1, 0.5, 2], before: {FRAME},"
+        " drive: {rotor_inertia: 0.01, gear_ratio: 7, rotor: full}"
+    ),
+    "full rotor on a free base": arm(
+        f"joint: {{kind: revolute, axis: [1, 0, 1], drive: {{rotor_inertia: 0.02, gear_ratio: 5,"
+        f" rotor: full}}}}, {BEAM}",
+        more=f"base: {{kind: free, body: {BODY}}}",
+    ),
+    "full rotor of a prismatic joint": on_carrier(
+        "kind: prismatic, axis: [1, 0, 1], drive: {rotor_inertia: 0.01, gear_ratio: 7, rotor: full}"
+    ),
+    "motor torque": on_carrier(
+        "kind: revolute, drive: {rotor_inertia: 0.01, gear_ratio: -7, motor_torque: true}"
+    ),
+    "elastic joint, motor torque": on_carrier(
+        "kind: revolute, drive: {rotor_inertia: 0.01, gear_ratio: 7, stiffness: 30,"
+        " motor_torque: true}"
+    ),
+    "spring": on_carrier("kind: revolute, spring: {stiffness: 20, damping: 0.3, rest: 0.4}"),
+    "spring table": on_carrier(
+        f"kind: prismatic, spring: {{stiffness: {SPRING_TABLE}, damping: 0.3, rest: -0.2}}"
+    ),
+    "viscous friction": on_carrier("kind: revolute, friction: {viscous: 0.6}"),
+    "Coulomb friction": on_carrier("kind: revolute, friction: {coulomb: 0.6, smoothing: 0.7}"),
+    "friction of an elastic joint": on_carrier(
+        "kind: revolute, drive: {rotor_inertia: 0.01, stiffness: 30},"
+        " friction: {viscous: 0.5, coulomb: 0.6, smoothing: 0.7}"
+    ),
+    "damping": arm(
+        f"{TURN}, length: 0.9, tip_piece: {{length: 0.1, body: {BODY}}}, {SECTION},"
+        " shapes: {kind: clamped-free, bending_y: 2, bending_z: 1}, damping: [0.02, 0.05, 0.1]",
+        f"joint: {{kind: revolute, before: {FRAME}, hub: {{inboard: {BODY}}}}}, {BEAM},"
+        " damping: 0.03",
+        more=f"payload: {BODY}",
+    ),
+    "pinned-free": arm(
+        f"joint: {{kind: revolute, after: {{position: [0.1, 0.2, 0], rotation: [0, 0, 0.5]}},"
+        f" hub: {{outboard: {BODY}}}}}, {PLANAR}, shapes: {{kind: pinned-free, bending_y: 2}}",
+        RIDER,
+    ),
+    "pinned-free, spring and friction": arm(
+        f"joint: {{kind: revolute, hub: {{outboard: {BODY}}}, spring: {{stiffness: 9,"
+        " damping: 0.4, rest: 0.1}, friction: {viscous: 0.5, coulomb: 0.6, smoothing: 0.7}},"
+        f" {PLANAR}, shapes: {{kind: pinned-free, bending_y: 2}}",
+    ),
+    "pinned-free, elastic joint": arm(
+        f"joint: {{kind: revolute, hub: {{outboard: {BODY}}}, drive: {{rotor_inertia: 0.01,"
+        " gear_ratio: 5, stiffness: 20, damping: 0.4, rotor: full}},"
+        f" {PLANAR}, shapes: {{kind: pinned-free, bending_y: 2}}",
+    ),
+    "pinned-free, rigid transmission": arm(
+        f"joint: {{kind: revolute, hub: {{outboard: {BODY}}}, drive: {{rotor_inertia: 0.01,"
+        f" gear_ratio: 5}}}}, {PLANAR}, shapes: {{kind: pinned-free, bending_y: 2}}",
+    ),
+    "pinned-pinned": arm(
+        f"joint: {{kind: revolute, hub: {{outboard: {BODY}}}}}, {PLANAR},"
+        " shapes: {kind: pinned-pinned, bending_y: 2}",
+        RIDER,
+    ),
+    "clamped-mass": shaped("kind: clamped-mass, bending_y: 2, bending_z: 1, torsion: 1"),
+    "free-free": arm(f"{TURN}, {PLANAR}, shapes: {{kind: free-free, bending_y: 2}}", RIDER),
+    "lumped": shaped("kind: lumped, bending_y: 2, bending_z: 1, torsion: 2, stretch: 1"),
+    "craig-bampton": shaped("kind: craig-bampton, bending_y: 1, bending_z: 0, torsion: 1"),
+    "elements": shaped("kind: elements, bending_y: 2, bending_z: 1, torsion: 1, stretch: 1"),
+    "reduced elements": shaped("kind: elements, bending_y: 4, bending_z: 4, torsion: 0, reduce: 1"),
+    "quadratic shapes": shaped(
+        "kind: clamped-free, bending_y: 2, bending_z: 1, torsion: 0",
+        more=", quadratic_shapes: [{direction: z, amplitudes: [y1, y2],"
+        " stations: [0, 0.2, 0.4, 0.8], values: [0, 0.04, 0.16, 0.64]},"
+        " {direction: x, amplitudes: [z1, z1],"
+        " stations: [0, 0.2, 0.4, 0.8], values: [0, 0.008, 0.064, 0.512]},"
+        " {direction: y, amplitudes: [y1, y1],"
+        " stations: [0, 0.2, 0.4, 0.8], values: [0, -0.04, -0.16, -0.64]}]",
+    ),
+    "elastic energy and force": arm(
+        f"{TURN}, {BEAM}, elastic_energy: [{{coefficient: 300, powers: {{y1: 3, y2: 1}}}},"
+        " {coefficient: -80, powers: {y2: 2}}], elastic_force: [{coordinate: y1,"
+        " amplitude: [-0.5, -0.02, 0.03, 0.6], force: [-60, -1, 4, 90]}]",
+    ),
+    "wrench in world axes": arm(
+        CARRIER, f"{TURN}, {BEAM}, wrenches: [{{{PUSH}}}, {{at: 0.3, {PUSH}}}]"
+    ),
+    "wrench in link axes": arm(
+        CARRIER.replace("joint:", f"wrenches: [{{at: 0.5, frame: link, {PUSH}}}], joint:", 1),
+        f"{TURN}, {BEAM}, wrenches: [{{frame: link, {PUSH}}}]",
+    ),
+    "wrench on rigid pieces": arm(
+        f"{TURN}, length: 1.1, root_piece: {{length: 0.12}}, tip_piece: {{length: 0.18}},"
+        f" {SECTION}, shapes: {{{SPATIAL}}}, wrenches: [{{at: 0.05, frame: link, {PUSH}}},"
+        f" {{at: 0.5, {PUSH}}}, {{at: 1, frame: link, {PUSH}}}, {{frame: link, {PUSH}}}]",
+        f"joint: {{kind: revolute, dh: {{alpha: 0.6}}}}, length: 0.4, body: {BODY},"
+        f" wrenches: [{{at: 0.2, {PUSH}}}, {{frame: link, {PUSH}}}]",
+    ),
+    "wrench on a free base": arm(
+        f"{TURN}, length: 0.4, body: {BODY}, wrenches: [{{{PUSH}}}]",
+        more=f"base: {{kind: free, body: {BODY}, wrenches: [{{{PUSH}}},"
+        f" {{at: 0.3, frame: link, {PUSH}}}]}}",
+    ),
+    "wrench with quadratic shapes": arm(
+        f"{TURN}, length: 0.8, {SECTION}, shapes: {{{SPATIAL}}}, quadratic_shapes:"
+        " [{direction: z, amplitudes: [y1, z1], stations: [0, 0.2, 0.4, 0.8],"
+        f" values: [0, 0.04, 0.16, 0.64]}}], wrenches: [{{at: 0.5, frame: link, {PUSH}}}]"
+    ),
+    "sliding, fixed shapes": arm(
+        f"{SLIDE}, {LONG}, shapes: {{kind: clamped-free, bending_y: 2, torsion: 0, bending_z: 0}}",
+    ),
+    "sliding on a carrier, all directions": arm(
+        CARRIER,
+        f"joint: {{kind: sliding, start: {{position: 0.6}}, before: {FRAME},"
+        f" hub: {{inboard: {BODY}}}}}, {LONG},"
+        " shapes: {kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 1, stretch: 1}",
+    ),
+    "sliding, rotary inertia": arm(
+        CARRIER,
+        f"{SLIDE}, length: 1.3, section: {{mass_per_length: 1.1, EIz: 14, EIy: 9, Jx: 0.05,"
+        " Jy: 0.03, Jz: 0.02}, shapes: {kind: clamped-free, bending_y: 1, bending_z: 1}",
+    ),
+    "sliding, no stiffening": arm(
+        f"{TURN}, length: 0.4, body: {BODY}",
+        f"{SLIDE}, {LONG}, shapes: {{{SPATIAL}}}",
+        RIDER,
+        more="stiffening: false",
+    ),
+    "sliding, following shapes": arm(
+        f"{TURN}, length: 0.4, body: {BODY}",
+        f"{SLIDE}, {LONG}, shapes: {{kind: clamped-mass, follow: true, normalise: mass, bending_y: 2, bending_z: 0,"
+        " torsion: 0}",
+        more=f"payload: {BODY}",
+    ),
+    "sliding, elements": arm(
+        f"{TURN}, length: 0.4, body: {BODY}",
+        f"{SLIDE}, {LONG}, shapes: {{kind: elements, bending_y: 2, bending_z: 0, torsion: 1}}",
+        RIDER,
+    ),
+    "sliding, tip piece and rider": arm(
+        f"{SLIDE}, tip_piece: {{length: 0.1, body: {BODY}}}, {LONG}, shapes: {{{SPATIAL}}},"
+        f" wrenches: [{{frame: link, {PUSH}}}]",
+        RIDER,
+    ),
+    "sliding, damping": arm(
+        f"{SLIDE}, {LONG}, damping: 0.04,"
+        " shapes: {kind: clamped-free, bending_y: 2, torsion: 0, bending_z: 0}",
+        more=f"payload: {BODY}",
+    ),
+    "sliding, damping of following shapes": arm(
+        f"{SLIDE}, {LONG}, damping: 0.04, shapes: {{kind: clamped-mass, follow: true, normalise: mass,"
+        " bending_y: 2, bending_z: 0, torsion: 0}",
+        more=f"payload: {BODY}",
+    ),
+    "sliding, elastic joint": arm(
+        CARRIER,
+        "joint: {kind: sliding, start: {position: 0.6}, limits: {lower: 0.3}, spring:"
+        " {stiffness: 9, rest: 0.5}, friction: {viscous: 0.4, coulomb: 1, smoothing: 0.7}, drive:"
+        " {rotor_inertia: 0.01, gear_ratio: 7, stiffness: 30, damping: 0.2, rotor: full}},"
+        f" {LONG}, shapes: {{kind: clamped-free, bending_y: 1, torsion: 0, bending_z: 0}}",
+    ),
+    "sliding, nonlinear elastic force": arm(
+        f"{SLIDE}, {LONG}, shapes: {{kind: clamped-free, bending_y: 1, torsion: 0, bending_z: 0}},"
+        " elastic_energy: [{coefficient: 300, powers: {y1: 4}}]",
+    ),
+    "sliding, rigid": arm(CARRIER, f"{SLIDE}, rigid: true, {LONG}", RIDER),
+    "sliding, rigid, tip piece": arm(
+        CARRIER, f"{SLIDE}, rigid: true, tip_piece: {{length: 0.1, body: {BODY}}}, {LONG}"
+    ),
+}
+
+
+@cache
+def prepared(case: str) -> tuple[Model, Reference]:
+    """Model and reference of a case."""
+    model = build(loads(CASES[case]))
+    return model, Reference(model)
+
+
+@cache
+def traced(name: str, case: str, function: str) -> ca.Function:
+    """One function of a formulation, traced but not compiled."""
+    return formulation(name, prepared(case)[0]).function(function)
+
+
+def call(name: str, case: str, function: str, *arguments: Array) -> list[Array]:
+    """Evaluate one function of a formulation; a free base stands in its own frame."""
+    run = traced(name, case, function)
+    if run.n_in() > len(arguments):
+        base = prepared(case)[0].arm.base
+        arguments = (*arguments, np.array(frame_pose(base).rotation))
+    results = run.call([ca.DM(argument) for argument in arguments])
+    return [np.array(ca.densify(result)) for result in results]
+
+
+def state(case: str, number: int) -> tuple[Array, Array]:
+    """Random coordinates and rates, deflections about a twentieth of the length."""
+    model = prepared(case)[0]
+    random = np.random.default_rng(zlib.crc32(case.encode()) + number)
+    q, v = random.normal(size=(2, model.size))
+    for part in model.links:
+        q[part.modes] *= 0.05
+        if part.link.joint.kind == "sliding":
+            q[part.joint] = random.uniform(0.4, 1.1)
+    return q, v
+
+
+def loads_of(case: str) -> tuple[Array, Array]:
+    """Inputs and wrench factors."""
+    inputs, wrenches = prepared(case)[1].loads
+    return np.linspace(3.0, -5.0, inputs), np.linspace(0.5, 2.0, wrenches)
+
+
+def scale(case: str, q: Array) -> Array:
+    """Scale of the coordinates."""
+    return np.sqrt(np.diag(prepared(case)[1].mass_matrix(q)))
+
+
+def assert_close(got: npt.ArrayLike, expected: npt.ArrayLike) -> None:
+    """Compare with the largest entry expected."""
+    size = np.abs(expected).max()
+    error = np.abs(np.asarray(got) - np.asarray(expected)).max()
+    assert error <= TOLERANCE * size, f"error {error:.3g} of {size:.3g}"
+
+
+every_case = pytest.mark.parametrize("case", CASES)
+every_formulation = pytest.mark.parametrize("name", FORMULATIONS)
+
+
+@every_formulation
+@every_case
+def test_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case: str, name: str) -> None:
+    for number in range(3):
+        q, _ = state(case, number)
+        size = scale(case, q)
+        (got,) = call(name, case, "mass_matrix", q)
+        expected = prepared(case)[1].mass_matrix(q)
+        assert_close(got / np.outer(size, size), expected / np.outer(size, size))
+
+
+@every_formulation
+@every_case
+def test_parts_of_the_bias_follow_from_the_energies_and_the_work_of_the_forces(
+    case: str, name: str
+) -> None:
+    reference = prepared(case)[1]
+    for number in range(3):
+        q, v = state(case, number)
+        size = scale(case, q)
+        expected = (
+            reference.coriolis(q, v),
+            reference.gravity(q),
+            reference.elastic(q),
+            reference.dissipative(q, v),
+        )
+        for got, part in zip(call(name, case, "parts", q, v), expected, strict=True):
+            assert_close(got.ravel() / size, part / size)
+
+
+@every_formulation
+@every_case
+def test_inverse_dynamics_is_inertia_and_bias_less_the_wrenches(case: str, name: str) -> None:
+    reference = prepared(case)[1]
+    q, v = state(case, 0)
+    a, _ = state(case, 1)
+    u, factors = loads_of(case)
+    expected = reference.mass_matrix(q) @ a + reference.bias(q, v)
+    expected -= reference.applied(q, 0 * u, factors)
+    size = scale(case, q)
+    (got,) = call(name, case, "inverse_dynamics", q, v, a, factors)
+    assert_close(got.ravel() / size, expected / size)
+
+
+@every_formulation
+@every_case
+def test_forward_dynamics_balances_every_coordinate(case: str, name: str) -> None:
+    model, reference = prepared(case)
+    q, v = state(case, 0)
+    u, factors = loads_of(case)
+    given = np.linspace(1.0, -2.0, len(model.prescribed))
+    results = call(name, case, "forward_dynamics", q, v, u, factors, given)
+    a, effort = (result.ravel() for result in results)
+    assert np.array_equal(a[list(model.prescribed)], given)
+    assert not np.any(np.delete(effort, model.prescribed))
+    size = scale(case, q)
+    load = reference.applied(q, u, factors) - reference.bias(q, v) + effort
+    assert_close(reference.mass_matrix(q) @ a / size, load / size)
+
+
+@every_case
+def test_energies_are_sums_over_the_material(case: str) -> None:
+    reference = prepared(case)[1]
+    q, v = state(case, 0)
+    expected = (reference.kinetic(q, v), *reference.potential(q))
+    got = call(next(iter(FORMULATIONS)), case, "energy", q, v)
+    assert_close([float(energy[0, 0]) for energy in got], expected)
+
+
+@every_case
+def test_tip_is_where_the_frames_lead(case: str) -> None:
+    q, _ = state(case, 0)
+    rotation, position = call(next(iter(FORMULATIONS)), case, "tip_pose", q)
+    expected = prepared(case)[1].tip(q)
+    assert_close(rotation, expected[0])
+    assert_close(position.ravel(), expected[1])

@@ -1,0 +1,114 @@
+"""An arm under one formulation, its functions traced once and evaluated with numbers."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations import formulation
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.loads import wrench_list
+from flexarm.model import Model
+from tests.physics.states import Array, State, random_state
+
+FORWARD = "forward_expression"
+
+
+class Traced:
+    """The functions of one formulation of one arm, and a random state to evaluate them at.
+
+    Two formulations of one arm that have a method in common share what is traced from it: give
+    both the same ``shared``.
+    """
+
+    def __init__(
+        self, name: str, model: Model, shared: dict[Any, ca.Function], *, seed: int = 0
+    ) -> None:
+        self.model = model
+        self.equation: Formulation = formulation(name, model)
+        self._shared = shared
+        wrenches = len(wrench_list(model))
+        inputs = len(self.equation.input_names)
+        self.state: State = random_state(model, seed, inputs=inputs, wrenches=wrenches)
+
+    def __call__(self, name: str, *arrays: Array) -> tuple[Array, ...]:
+        """Evaluate a function of the formulation; columns come as vectors."""
+        function = self._traced(name, lambda: self.equation.function(name))
+        return self._evaluated(function, arrays)
+
+    @cached_property
+    def mass(self) -> Array:
+        """Mass matrix at the state."""
+        return self("mass_matrix", self.state.q)[0]
+
+    @cached_property
+    def scale(self) -> Array:
+        """Scale of the coordinates at the state: sqrt(diag M)."""
+        return np.asarray(np.sqrt(np.diag(self.mass)))
+
+    @cached_property
+    def condition(self) -> float:
+        """Condition of the mass matrix in scaled coordinates."""
+        return float(np.linalg.cond(self.mass / np.outer(self.scale, self.scale)))
+
+    @cached_property
+    def parts(self) -> dict[str, Array]:
+        """Parts of c at the state."""
+        names = ("coriolis", "gravity", "elastic", "dissipative")
+        return dict(zip(names, self("parts", self.state.q, self.state.v), strict=True))
+
+    @cached_property
+    def accelerations(self) -> tuple[Array, Array]:
+        """Accelerations at the state and efforts of the prescribed coordinates."""
+        s = self.state
+        a, effort = self("forward_dynamics", s.q, s.v, s.u, s.factors, s.given)
+        return a, effort
+
+    def inverse(self, v: Array, a: Array, factors: Array) -> Array:
+        """Generalised force that accelerations take at the state's coordinates."""
+        return self("inverse_dynamics", self.state.q, v, a, factors)[0]
+
+    @cached_property
+    def derivatives(self) -> dict[str, Array]:
+        """Derivatives of the energies at the state, by automatic differentiation.
+
+        ``momentum`` is dT/dv, ``momentum_rate`` what it changes by per second at zero acceleration,
+        ``kinetic``, ``elastic`` and ``gravitational`` are the gradients by q.
+        """
+        function = self._traced("derivatives", self._differentiate)
+        values = self._evaluated(function, (self.state.q, self.state.v))
+        return dict(zip(function.name_out(), values, strict=True))
+
+    def _differentiate(self) -> ca.Function:
+        energy = self._traced("energy", lambda: self.equation.function("energy"))
+        symbols = energy.sx_in()
+        q, v = symbols[0], symbols[1]
+        kinetic, elastic, weight = energy.call(symbols, True, False)
+        momentum = ca.gradient(kinetic, v)
+        table = {
+            "momentum": momentum,
+            "momentum_rate": ca.jtimes(momentum, q, v),
+            "kinetic": ca.gradient(kinetic, q),
+            "elastic": ca.gradient(elastic, q),
+            "gravitational": ca.gradient(weight, q),
+        }
+        results = [ca.densify(result) for result in table.values()]
+        return ca.Function("derivatives", symbols, results, energy.name_in(), list(table))
+
+    def _traced(self, name: str, make: Callable[[], ca.Function]) -> ca.Function:
+        kind = type(self.equation)
+        methods = [m for m in dir(kind) if m.endswith("_expression") and m != FORWARD]
+        methods += ["_recipes", "function", *([FORWARD] if name == "forward_dynamics" else [])]
+        key = (name, *(getattr(kind, method) for method in methods))
+        if key not in self._shared:
+            self._shared[key] = make()
+        return self._shared[key]
+
+    def _evaluated(self, function: ca.Function, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        if self.model.floats:
+            arrays = (*arrays, self.equation.anchor)
+        results = function.call([ca.DM(array) for array in arrays])
+        return tuple(np.squeeze(np.array(r), axis=1) if r.shape[1] == 1 else np.array(r)
+                     for r in results)  # fmt: skip
