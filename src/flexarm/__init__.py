@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from flexarm.arm import Arm
-    from flexarm.errors import FlexarmError, ModelError, ShapeError
+    from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
+    from flexarm.formulations import formulation
+    from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load, save
     from flexarm.io.sample import sample
+    from flexarm.model import build
     from flexarm.samples import sample_names
 
     __version__: str
@@ -20,10 +23,14 @@ __all__ = [
     "FlexarmError",
     "ModelError",
     "ShapeError",
+    "SimulationError",
+    "build",
+    "formulation",
     "load",
     "sample",
     "sample_names",
     "save",
+    "simulate",
 ]
 
 _HOMES = {
@@ -31,10 +38,14 @@ _HOMES = {
     "FlexarmError": "flexarm.errors",
     "ModelError": "flexarm.errors",
     "ShapeError": "flexarm.errors",
+    "SimulationError": "flexarm.errors",
+    "build": "flexarm.model",
+    "formulation": "flexarm.formulations",
     "load": "flexarm.io.model_file",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
+    "simulate": "flexarm.integrate.simulate",
 }
 
 if not TYPE_CHECKING:  # a checker that saw it would let any name pass

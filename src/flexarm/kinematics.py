@@ -137,6 +137,13 @@ def section(model: Model, part: LinkModel, q: Expr, x: float) -> Local:
     return _turned(model, straight + position, linear, angle, angle_columns)
 
 
+def span_section(model: Model, part: LinkModel, q: Expr, fraction: float) -> Local:
+    """See a section of a link, at a fraction of its (exposed) span, from its root."""
+    if part.sliding is not None:
+        return _sliding_at(model, part, q, fraction)
+    return section(model, part, q, fraction * part.length)
+
+
 def jacobian(
     model: Model, q: Expr, link: int, x: float | None = None, *, at_end: bool = False
 ) -> tuple[Expr, Expr]:

@@ -218,7 +218,7 @@ def _damping(draft: Draft, link: Piece) -> None:
         link["damping"] = draft.number(0.01, 0.1)
     elif draft.chance(0.2):
         draft.note("damping per mode")
-        link["damping"] = [0.02, 0.05, 0.1]
+        link["damping"] = [draft.number(0.01, 0.1)]
 
 
 def _nonlinear(draft: Draft, link: Piece) -> None:

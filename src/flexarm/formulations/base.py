@@ -123,16 +123,21 @@ class Formulation(ABC):
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: float = 0.0) -> Array:
         """Compute accelerations under inputs u, (n,); those prescribed are as their motion says."""
-        return self._forward(q, v, u, t)[0]
+        return self._driven_call("forward_dynamics", q, v, u, t)[0]
 
     def reaction(self, q: Array, v: Array, u: Array, t: float = 0.0) -> Array:
         """Compute the effort that each prescribed coordinate takes, (number prescribed,)."""
-        return self._forward(q, v, u, t)[1][list(self.model.prescribed)]
+        effort = self._driven_call("forward_dynamics", q, v, u, t)[1]
+        return effort[list(self.model.prescribed)]
 
-    def power(self, q: Array, v: Array, u: Array, t: float = 0.0) -> float:
-        """Compute what inputs, prescribed joints and wrenches put in, less what is lost [W]."""
-        effort = self._forward(q, v, u, t)[1]
-        return self._call("power", q, v, u, wrench_factors(self.model, t), effort)[0].item()
+    def motion(self, q: Array, v: Array, u: Array, t: float = 0.0) -> tuple[Array, float]:
+        """Compute accelerations (n,), and the power [W] that changes the arm's energy.
+
+        It is what inputs, prescribed joints and wrenches put in less what damping and friction
+        take.
+        """
+        a, power = self._driven_call("motion", q, v, u, t)
+        return a, power.item()
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array, t: float = 0.0) -> Array:
         """Compute the generalised force ``M a + c - sum J^T f`` that accelerations a take, (n,)."""
@@ -171,7 +176,6 @@ class Formulation(ABC):
             "u": len(self.input_names),
             "w": len(wrench_list(self.model)),
             "given": len(self.model.prescribed),
-            "effort": self.model.size,
         }
         anchor = ca.SX.sym("anchor", 3, 3)
         model = replace(self.model, anchor=anchor) if self.model.floats else self.model
@@ -202,9 +206,15 @@ class Formulation(ABC):
             arrays = (*arrays, self.anchor)
         return self.compiled(name).call(*arrays)
 
-    def _forward(self, q: Array, v: Array, u: Array, t: float) -> tuple[Array, ...]:
+    def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: float) -> tuple[Array, ...]:
         factors, given = wrench_factors(self.model, t), prescribed_accelerations(self.model, t)
-        return self._call("forward_dynamics", q, v, u, factors, given)
+        return self._call(name, q, v, u, factors, given)
+
+    def _motion(self, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
+        """Trace accelerations and power."""
+        applied = self.applied_expression(q, v, u, w)
+        a, effort = self.forward_expression(q, v, given, applied)
+        return a, ca.dot(v, applied + elastic_force(self.model, q) + effort)
 
     def _recipes(self) -> dict[str, _Recipe]:
         """List what can be traced: the maker, its inputs and its outputs."""
@@ -258,17 +268,7 @@ class Formulation(ABC):
                 ("q", "v"),
                 ("kinetic", "elastic", "gravitational"),
             ),
-            "power": (
-                lambda q, v, u, w, effort: ca.dot(
-                    v,
-                    ca.SX(ca.sparsify(ca.DM(input_matrix(model)))) @ u
-                    + effort
-                    + wrench_force(model, q, w)
-                    - dissipative_force(model, q, v),
-                ),
-                ("q", "v", "u", "w", "effort"),
-                ("power",),
-            ),
+            "motion": (self._motion, ("q", "v", "u", "w", "given"), ("a", "power")),
             "tip_pose": (lambda q: end_frame(model, q), ("q",), ("R", "p")),
             "tip_jacobian": (tip_jacobian, ("q",), ("J",)),
             "joint_wrench": (self.joint_wrench_expression, ("q", "v", "a", "w"), ("wrench",)),

@@ -14,7 +14,7 @@ from flexarm.links.base import Array
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, constant
 
-FEW = 8  # amplitudes up to which tensors cost less than points
+FEW = 8  # bending amplitudes up to which tensors cost less than points
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Quadratic:
 
 def quadratic_terms(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
     """Sum what the quadratic displacements of a span add."""
-    if d.shape[0] <= FEW and not np.any(e.points.quadratic[:, 1:]):
+    if _bending(e) <= FEW and not np.any(e.points.quadratic[:, 1:]):
         return _by_tensors(e, d, rates)
     return _by_points(e, d, rates)
 
@@ -68,7 +68,7 @@ def quartic_energy(e: Flexible, d: Expr) -> Expr:
 
 def quartic_gradient(e: Flexible, d: Expr) -> Expr:
     """Differentiate `quartic_energy` by the amplitudes, (k,)."""
-    if d.shape[0] <= FEW:
+    if _bending(e) <= FEW:
         return _quartic_by_tensors(e, d)
     return _quartic_by_points(e, d)
 
@@ -226,6 +226,11 @@ def _quartic_by_points(e: Flexible, d: Expr) -> Expr:
         total += slope[0].T @ (by_a * c[0]) + curve[0].T @ (by_a * s[0])
         total += slope[1].T @ (by_b * c[1]) + curve[1].T @ (by_b * s[1])
     return total
+
+
+def _bending(e: Flexible) -> int:
+    """Count the amplitudes that bend the span."""
+    return int(np.sum(np.any(e.points.slope != 0, axis=(0, 1))))
 
 
 def _clean(values: Array) -> Array:

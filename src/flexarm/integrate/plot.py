@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 
 from flexarm.integrate.run import Run
-from flexarm.kinematics import end_frame, frames, section, tip_section
+from flexarm.kinematics import end_frame, frames, span_section, tip_section
 from flexarm.links.base import Array
 from flexarm.model import LinkModel
 
@@ -35,34 +36,27 @@ def plot_run(run: Run) -> "Figure":
     return figure
 
 
-def arm_outline(run: Run, index: int, points: int = 25) -> Array:
-    """Trace the deformed axis of all links at one sample, in the world [m], (points, 3)."""
-    q = ca.DM(run.q[index])
-    rows: list[Array] = []
+def arm_outline(run: Run, samples: npt.NDArray[np.int_], points: int = 25) -> Array:
+    """Trace the deformed axis of all links at samples, in the world [m], (samples, points, 3)."""
+    q = ca.SX.sym("q", run.model.size)
+    rows = []
     for part, frame in zip(run.model.links, frames(run.model, q), strict=True):
-        for x in np.linspace(0.0, 1.0, points if part.elastic is not None else 2):
-            local = _at(run, part, q, float(x))
-            rows.append(np.array(frame.p_WL + frame.R_WL @ local).ravel())
-    rows.append(np.array(end_frame(run.model, q)[1]).ravel())
-    return np.array(rows)
+        bends = part.elastic is not None or part.sliding is not None
+        for x in np.linspace(0.0, 1.0, points if bends else 2):
+            local = span_section(run.model, part, q, float(x))
+            rows.append((frame.p_WL + frame.R_WL @ local.position).T)
+    rows.append(end_frame(run.model, q)[1].T)
+    trace = ca.Function("outline", [q], [ca.vertcat(*rows)])
+    return np.array([np.array(trace(run.q[i])) for i in samples])
 
 
 def tip_deflection(run: Run, part: LinkModel) -> Array:
     """Give the tip's displacement from the undeformed link in its root frame [m], (T, 3)."""
-    rows = []
-    for q in run.q:
-        place = np.array(tip_section(run.model, part, ca.DM(q)).position).ravel()
-        length = part.length if part.sliding is None or part.joint is None else q[part.joint]
-        rows.append(place - np.array([length, 0.0, 0.0]))
-    return np.array(rows)
-
-
-def _at(run: Run, part: LinkModel, q: ca.DM, fraction: float) -> ca.DM:
-    if part.sliding is not None and part.joint is not None:
-        exposed = float(q[part.joint])
-        x = part.length - exposed + fraction * exposed
-        return section(run.model, part, q, x).position  # type: ignore[no-any-return]
-    return section(run.model, part, q, fraction * part.length).position  # type: ignore[no-any-return]
+    q = ca.SX.sym("q", run.model.size)
+    length = part.length if part.sliding is None or part.joint is None else q[part.joint]
+    place = tip_section(run.model, part, q).position - ca.vertcat(length, 0, 0)
+    trace = ca.Function("tip", [q], [place])
+    return np.array(trace(run.q.T)).T
 
 
 def _joints(run: Run, panel: "Axes") -> None:
@@ -93,9 +87,8 @@ def _deflections(run: Run, panel: "Axes") -> None:
 
 def _snapshots(run: Run, panel: "Axes") -> None:
     """Draw the arm at a few instants in the plane in which its tip moves most."""
-    spread = np.ptp(run.tip, axis=0)
-    lines = [arm_outline(run, i) for i in np.linspace(0, len(run.t) - 1, 9).round().astype(int)]
-    spread = np.ptp(np.concatenate(lines), axis=0)
+    lines = arm_outline(run, np.linspace(0, len(run.t) - 1, 9).round().astype(int))
+    spread = np.ptp(lines.reshape(-1, 3), axis=0)
     first, second = sorted(np.argsort(spread)[-2:])
     for i, line in enumerate(lines):
         shade = 0.15 + 0.85 * i / (len(lines) - 1)

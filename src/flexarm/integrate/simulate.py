@@ -79,8 +79,8 @@ class _Motion:
         u = self.input_at(t)
         if self.known:
             q[self.known], v[self.known], _ = prescribed_motion(self.model, t)
-        a = self.equation.forward_dynamics(q, v, u, t)
-        return np.concatenate([v, a, [self.equation.power(q, v, u, t)]])
+        a, power = self.equation.motion(q, v, u, t)
+        return np.concatenate([v, a, [power]])
 
     def integrate(
         self, times: Array, rtol: float, atol: float, progress: Callable[[float], None]
