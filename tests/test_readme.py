@@ -10,33 +10,12 @@ from pathlib import Path
 import pytest
 
 import flexarm
+from tests.docs_blocks import ROOT, blocks, commands, write_files
 
-ROOT = Path(__file__).parents[1]
-FLAGS = re.MULTILINE | re.DOTALL
-
-
-def blocks(language: str) -> list[str]:
-    """Collect the fenced blocks of README.md in one language."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, FLAGS)
-
-
-def shell_commands() -> list[str]:
-    """List the lines of the shell blocks in order."""
-    return [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
-
-
-def write_files(folder: Path) -> None:
-    """Write the blocks that README.md names as files."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = re.findall(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", text, FLAGS)
-    assert named
-    for name, content in named:
-        (folder / name).write_text(content, encoding="utf-8")
-
-
-MAKE = [command for command in shell_commands() if command.startswith("make ")]
-FLEXARM = [command for command in shell_commands() if command.startswith("flexarm ")]
+README = ROOT / "README.md"
+LINES = [line for line, _ in commands(README)]
+MAKE = [command for command in LINES if command.startswith("make ")]
+FLEXARM = [command for command in LINES if command.startswith("flexarm ")]
 
 
 def run(arguments: list[str], folder: Path) -> None:
@@ -59,7 +38,7 @@ def test_a_newcomer_is_told_to_run_the_demo_and_then_the_tests() -> None:
 
 
 def test_every_shell_command_is_one_that_is_checked() -> None:
-    assert sorted(shell_commands()) == sorted(MAKE + FLEXARM)
+    assert sorted(LINES) == sorted(MAKE + FLEXARM)
 
 
 @pytest.mark.parametrize("command", MAKE)
@@ -71,23 +50,23 @@ def test_every_make_command_is_a_target(command: str) -> None:
 
 @pytest.mark.parametrize("command", FLEXARM)
 def test_every_flexarm_command_runs(command: str, tmp_path: Path) -> None:
-    write_files(tmp_path)
+    write_files(README, tmp_path)
     run(shlex.split(command), tmp_path)
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("code", [block.content for block in blocks(README, "python")])
 def test_every_python_block_runs(code: str, tmp_path: Path) -> None:
-    write_files(tmp_path)
+    write_files(README, tmp_path)
     run([sys.executable, "-c", code], tmp_path)
 
 
 def test_the_message_about_a_mistake_is_the_one_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_files(tmp_path)
+    write_files(README, tmp_path)
     monkeypatch.chdir(tmp_path)
     text = Path("arm.yaml").read_text(encoding="utf-8")
     Path("arm.yaml").write_text(text.replace("length: 1.2", "length: -1.2"), encoding="utf-8")
     with pytest.raises(flexarm.ModelError) as error:
         flexarm.load("arm.yaml")
-    assert [f"{error.value}\n"] == blocks("text")
+    assert [f"{error.value}\n"] == [block.content for block in blocks(README, "text")]

@@ -16,8 +16,7 @@ import numpy as np
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
-from flexarm.links.sliding import SlidingShapes
-from flexarm.links.sliding_curves import Factors, length_factors, sliding_curves
+from flexarm.links.sliding_fields import SlidingMotion, evaluate
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Pose, base_rotation, cayley, constant, turn_z
 
@@ -101,7 +100,7 @@ def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
     if part.sliding is not None:
         return _sliding_at(model, part, q, 1.0)
     if part.elastic is None:
-        return _rigid_section(q, part.length)
+        return _rigid_section(q, part.length, 0)
     e = part.elastic
     straight = np.array([part.length, 0.0, 0.0])
     position, linear = _quadratic(d, e.tip_shape, e.tip_quadratic)
@@ -112,14 +111,17 @@ def tip_section(model: Model, part: LinkModel, q: Expr) -> Local:
 def section(model: Model, part: LinkModel, q: Expr, x: float) -> Local:
     """See a section of a link, at x [m] from L along the undeformed axis, from its root.
 
-    For a sliding link x counts from the inner end of the whole beam; it must be a section that the
-    hub has let out (x >= total length - exposed length), which the caller sees to.
+    Below 0 it is on the rigid root piece, beyond the span on the tip piece.  For a sliding link x
+    counts from the inner end of the whole beam; numbers are needed where it is along the span, and
+    it must be a section that the hub has let out.
     """
     d = q[part.modes.start : part.modes.stop]
+    if x >= part.length:
+        return _beyond(tip_section(model, part, q), x - part.length)
     if part.sliding is not None:
         return _material_section(model, part, q, x)
-    if part.elastic is None:
-        return _rigid_section(q, x)
+    if part.elastic is None or x < 0:
+        return _rigid_section(q, x, len(own_columns(part)))
     e = part.elastic
     where = np.array([x])
     edges = np.union1d(e.span.edges, e.shapes.edges)
@@ -200,37 +202,22 @@ def end_jacobian(model: Model, q: Expr) -> tuple[Expr, Expr]:
     return jacobian(model, q, len(model.links) - 1, at_end=True)
 
 
-def sliding_section(
-    model: Model,
-    shapes: SlidingShapes,
-    own: Expr,
-    factors: Factors,
-    xi: float,
-    *,
-    shift: Expr | float = 0.0,
-) -> Local:
+def sliding_place(
+    model: Model, motion: SlidingMotion, xi: float
+) -> tuple[Local, Expr, tuple[Expr, Expr], Expr]:
     """See the material section of a sliding link that is now at x = xi l from its root.
 
-    Parameters
-    ----------
-    model, shapes
-        The arm and the link's shapes.
-    own
-        Exposed length and amplitudes, (1 + m,).
-    factors, xi, shift
-        As in `sliding_curves`.  Velocities are those of the material.
+    Returns
+    -------
+    local, bias, angle, angle_bias
+        The section; the acceleration that it gets from velocities alone (3,); its first-order
+        angles (3,) with their columns (3, k); and their acceleration likewise (3,).
     """
-    length, d = own[0], own[1:]
-    curves = sliding_curves(shapes, length, factors, xi, shift=shift, drawn=model.stiffening)
-    position = ca.vertcat((xi + shift) * length, 0, 0) + curves.shape @ d
-    out, linear = ca.vertcat(1, 0, 0) + curves.shape_l @ d, curves.shape
-    if model.stiffening:
-        position[0] -= ca.dot(d, curves.drawn @ d) / 2
-        out[0] -= ca.dot(d, curves.drawn_l @ d) / 2
-        linear[0, :] -= (curves.drawn @ d).T
-    columns = ca.horzcat(out, linear)
-    angle_columns = ca.horzcat(curves.angle_l @ d, curves.angle)
-    return _turned(model, position, columns, curves.angle @ d, angle_columns)
+    place = (np.array([xi]), np.ones(1))
+    position, columns, bias = evaluate(motion.displacement(), motion.displacement_basis(*place))
+    angle, angle_columns, angle_bias = evaluate(motion.rotation(), motion.rotation_basis(*place))
+    local = _turned(model, position, columns, angle, angle_columns)
+    return local, bias, (angle, angle_columns), angle_bias
 
 
 def own_values(part: LinkModel, q: Expr) -> Expr:
@@ -257,13 +244,21 @@ def _material_section(model: Model, part: LinkModel, q: Expr, x: float) -> Local
 def _sliding_at(model: Model, part: LinkModel, q: Expr, xi: float) -> Local:
     assert part.sliding is not None
     own = own_values(part, q)
-    return sliding_section(model, part.sliding, own, length_factors(part.sliding, own[0]), xi)
+    motion = SlidingMotion(part.sliding, own, 0 * own, stiffening=model.stiffening)
+    return sliding_place(model, motion, xi)[0]
 
 
-def _rigid_section(q: Expr, x: float) -> Local:
-    place = constant(np.array([x, 0.0, 0.0]))
-    none = type(q).zeros(3, 0)
-    return Local(type(q)(place), type(q).eye(3), none, none)
+def _rigid_section(q: Expr, x: float, k: int) -> Local:
+    """See a point that is fixed in L; the k own coordinates do not move it."""
+    none = type(q)(3, k)
+    return Local(type(q)(constant(np.array([x, 0.0, 0.0]))), type(q).eye(3), none, none)
+
+
+def _beyond(tip: Local, along: float) -> Local:
+    """See a point of the rigid tip piece, some way beyond the flexible tip."""
+    arm = tip.rotation @ constant(np.array([along, 0.0, 0.0]))
+    linear = tip.linear - ca.skew(arm) @ tip.angular
+    return Local(tip.position + arm, tip.rotation, linear, tip.angular)
 
 
 def _quadratic(d: Expr, linear: Array, quadratic: Array) -> tuple[Expr, Expr]:

@@ -9,6 +9,7 @@ from flexarm.analysis.check import check
 from flexarm.analysis.report import Notice
 from flexarm.analysis.slender import shear_error, shear_ratio
 from flexarm.arm.section import Material, Section, Tube
+from flexarm.errors import ModelError
 from flexarm.io.model_file import loads
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
@@ -146,16 +147,10 @@ CASES = [
         (link(f"{PLANAR}\n    damping: 0.05"), DOWN),
     ),
     (
-        "unused-damping",
-        "links[1].damping",
-        (shaped("bending_y: 2", PLANAR, "\n    damping: [0.01, 0.01, 0.01]"), DOWN),
-        (shaped("bending_y: 2", PLANAR, "\n    damping: [0.01, 0.01]"), DOWN),
-    ),
-    (
         "missing-damping",
         "links[1].damping",
         (shaped("bending_y: 3", PLANAR, "\n    damping: [0.01, 0.01]"), DOWN),
-        (shaped("bending_y: 3", PLANAR, "\n    damping: [0.01]"), DOWN),
+        (shaped("bending_y: 3", PLANAR, "\n    damping: 0.01"), DOWN),
     ),
     (
         "stubby-link",
@@ -208,15 +203,16 @@ def test_notice_comes_with_its_cause_and_goes_with_it(
     assert notices(*even) == []
 
 
-@pytest.mark.parametrize(
-    ("code", "severity"),
-    [("unused-damping", "error"), ("gear-speeds-up", "note"), ("stubby-link", "warning")],
-)
-def test_what_is_not_used_is_an_error_and_what_is_merely_unusual_a_note(
-    code: str, severity: str
-) -> None:
-    odd = next(case[2] for case in CASES if case[0] == code)
-    assert [notice.severity for notice in notices(*odd)] == [severity]
+def test_what_is_merely_unusual_is_a_note_and_comes_last() -> None:
+    odd = link(f"{PLANAR}\n    damping: 0.5", ", drive: {rotor_inertia: 1, gear_ratio: 0.1}")
+    found = notices(odd)
+    assert [notice.severity for notice in found].count("note") == 1
+    assert found[-1].severity == "note"
+
+
+def test_a_damping_list_longer_than_the_modes_is_no_valid_model() -> None:
+    with pytest.raises(ModelError, match="3 ratios for 2 modes"):
+        notices(shaped("bending_y: 2", PLANAR, "\n    damping: [0.01, 0.01, 0.01]"))
 
 
 def unexcited(links: str, head: str = DOWN) -> str:

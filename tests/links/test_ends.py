@@ -246,6 +246,13 @@ def test_what_a_joint_lets_through(joint: dict[str, Any], expected: str) -> None
     assert hold(arm(link(1.0, joint)), 0) == expected
 
 
+def test_rotor_that_a_free_joint_turns_back_counts_too() -> None:
+    ends = loaded_ends(two_links(FREE | geared(0.7), FREE | geared(0.4)), 0)
+    assert ends.root_inertia[2] == pytest.approx(0.3 + 0.7)
+    series = 0.4 * DISTAL_INERTIA / (0.4 + DISTAL_INERTIA)
+    assert ends.tip_inertia[2] == pytest.approx(series, rel=1e-13)
+
+
 @pytest.mark.parametrize("wish", ["free", "geared", "held"])
 def test_wish_of_the_link_overrules_its_joint(wish: str) -> None:
     wanted = {"shapes": {"kind": "loaded", "root": wish}}

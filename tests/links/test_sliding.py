@@ -2,26 +2,19 @@
 
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.integrate import quad, quad_vec
+from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Curve, Direction, Ends, Shape, Shapes
 from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
-from flexarm.links.sliding_curves import (
-    SlidingCurves,
-    curvature_forms,
-    length_factors,
-    sliding_curves,
-    sliding_points,
-)
+from flexarm.links.sliding_fields import AXES, Field, SlidingMotion, evaluate, exposed_points
 from tests.links.spans import HELD, uniform
 
 Array = npt.NDArray[np.float64]
@@ -29,6 +22,9 @@ TOTAL, RANGE = 1.3, (0.25, 1.1)
 PROPERTIES = {"mass_per_length": 0.331, "EIy": 900.0, "EIz": 1165.0, "GJ": 400.0, "EA": 5e5}
 DIRECTIONS: tuple[Direction, ...] = ("y", "z", "twist", "x")
 STRAIN: dict[Direction, int] = {"y": 2, "z": 2, "twist": 1, "x": 1}
+AMPLITUDES = np.array([0.03, -0.02, 0.05, 0.01, -0.04, 0.02, 0.07, 0.06])
+BENDING: tuple[Direction, ...] = ("y", "z")
+STEP = 5e-4
 LENGTHS = np.random.default_rng(7).uniform(*RANGE, 3).tolist()
 
 
@@ -148,129 +144,139 @@ def test_shapes_that_change_too_fast_with_the_length_are_refused_with_advice() -
         follow_length(build, uniform(TOTAL), RANGE)
 
 
+def own_state(kind: str, length: float) -> Array:
+    """Give exposed length and amplitudes of some size."""
+    return np.concatenate([[length], AMPLITUDES[: len(shapes_named(kind).names)]])
+
+
 @cache
-def curves_at(kind: str, length: float, material: float) -> SlidingCurves:
-    """Evaluate the section at a distance from the beam's inner end."""
-    shapes, exposed = shapes_named(kind), ca.DM(length)
-    xi = (material - (TOTAL - length)) / length
-    return sliding_curves(shapes, exposed, length_factors(shapes, exposed), xi)
+def coefficients(kind: str, stiffening: bool) -> tuple[SlidingMotion, ca.Function]:
+    """Trace the fields of displacement and angles: value, columns and bias per axis."""
+    count = len(shapes_named(kind).names) + 1
+    own, rates = ca.SX.sym("own", count), ca.SX.sym("rates", count)
+    motion = SlidingMotion(shapes_named(kind), own, rates, stiffening=stiffening)
+    outputs = []
+    for moving in (motion.displacement(), motion.rotation()):
+        fields = [moving.value, *moving.columns, moving.bias]
+        outputs += [ca.horzcat(*[field.of(axis) for field in fields]) for axis in AXES]
+    return motion, ca.Function("fields", [own, rates], outputs)
 
 
-def slope_by_differences(function: Callable[[float], Array], at: float) -> Array:
-    """Differentiate by the fourth-order central difference."""
-    h = 4e-4
-    near, far = (function(at + k * h) - function(at - k * h) for k in (1, 2))
-    return (8 * near - far) / (12 * h)
+def section_of(
+    kind: str, stiffening: bool, material: float, own: Array, rates: Array
+) -> tuple[Array, Array]:
+    """Evaluate displacement and angles at a distance from the beam's inner end.
+
+    Each is (3, k + 2): its value, its columns, its bias.
+    """
+    motion, function = coefficients(kind, stiffening)
+    parts = [np.array(part) for part in function(own, rates)]
+    xi = np.array([(material - (TOTAL - own[0])) / own[0]])
+    bases = (motion.displacement_basis(xi, np.ones(1)), motion.rotation_basis(xi, np.ones(1)))
+    rows = [basis.functions[axis][:, 0] for basis in bases for axis in AXES]
+    values = np.stack([row @ part for row, part in zip(rows, parts, strict=True)])
+    return values[:3], values[3:]
 
 
-def field_of(kind: str, field: str, material: float) -> Callable[[float], Array]:
-    """Follow a field of one material section over the exposed length."""
-    return lambda length: np.array(getattr(curves_at(kind, length, material), field))
+def check_against_differences(
+    kind: str, stiffening: bool, material: float, velocity: Array
+) -> None:  # fmt: skip
+    """Compare velocity and acceleration of a material section with differences over time."""
+    start = own_state(kind, 0.71)
+
+    def at(steps: int, rates: Array) -> Array:
+        state = start + steps * STEP * velocity
+        return np.concatenate(section_of(kind, stiffening, material, state, rates))
+
+    back2, back, here, near, near2 = (at(k, 0 * velocity)[:, 0] for k in range(-2, 3))
+    rate = (8 * (near - back) - (near2 - back2)) / (12 * STEP)
+    second = (16 * (near + back) - (near2 + back2) - 30 * here) / (12 * STEP**2)
+    values = at(0, velocity)
+    size = max(1.0, float(np.abs(rate).max()))
+    assert values[:, 1:-1] @ velocity == pytest.approx(rate, abs=2e-9 * size)
+    assert values[:, -1] == pytest.approx(second, abs=1e-6 * max(1.0, float(np.abs(second).max())))
 
 
-@pytest.mark.parametrize("field", ["shape", "angle", "drawn"])
+@pytest.mark.parametrize("stiffening", [True, False])
 @pytest.mark.parametrize("kind", [*BUILD, "proportional"])
-def test_derivative_by_the_length_follows_the_material(kind: str, field: str) -> None:
-    length = 0.71
+def test_velocity_and_acceleration_are_those_of_the_material(kind: str, stiffening: bool) -> None:
+    count = len(own_state(kind, 0.71))
+    together = np.random.default_rng(3).uniform(-1, 1, count)
     # just out of the hub, on both sides of the middle node of the elements, near and at the tip
-    pairs = []
     for material in (0.6, 0.9, 1.0, 1.21, TOTAL):
-        found = np.array(getattr(curves_at(kind, length, material), f"{field}_l"))
-        pairs.append((found, slope_by_differences(field_of(kind, field, material), length)))
-    size = max(np.abs(expected).max() for _, expected in pairs)
-    assert size > 0.1
-    for found, expected in pairs:
-        assert found == pytest.approx(expected, abs=1e-9 * size)
-
-
-@pytest.mark.parametrize("kind", [*BUILD, "proportional"])
-def test_section_has_the_values_of_a_link_of_that_length(kind: str) -> None:
-    shapes, length, material = shapes_named(kind), 0.71, 1.21
-    x = material - (TOTAL - length)
-    curves, frozen = curves_at(kind, length, material), shapes.at(length)
-    at = np.array([x])
-    moved, turned = frozen.displacement(at)[0], frozen.rotation(at)[0]
-    assert np.array(curves.shape) == pytest.approx(moved, abs=1e-13)
-    assert np.array(curves.angle) == pytest.approx(turned, abs=1e-12 * np.abs(turned).max())
-
-    def density(s: float) -> Array:
-        place = np.array([s])
-        v, w = frozen.values("y", place, 1)[0], frozen.values("z", place, 1)[0]
-        return np.outer(v, v) + np.outer(w, w)
-
-    breaks = [*[float(edge) for edge in frozen.edges if edge < x], x]
-    areas = [quad_vec(density, *pair, epsabs=1e-12, epsrel=1e-12)[0] for pair in pairwise(breaks)]
-    drawn = np.array(curves.drawn)
-    assert drawn == pytest.approx(sum(areas), abs=1e-11 * np.abs(drawn).max())
-
-
-def test_root_neither_moves_nor_turns_and_draws_nothing_in() -> None:
-    curves = curves_at("modes", 0.71, TOTAL - 0.71)
-    for field, tolerance in (("shape", 1e-13), ("angle", 1e-10), ("drawn", 0.0)):
-        assert np.array(getattr(curves, field)) == pytest.approx(0, abs=tolerance)
-    # the root's curvature sets in as the section leaves the hub
-    size = np.abs(followed("modes").at(0.71).values("y", np.zeros(1), 2)).max()
-    assert np.abs(np.array(curves.angle_l)[2]).max() == pytest.approx(size, rel=1e-8)
-
-
-def test_shift_follows_the_material_to_first_order() -> None:
-    shapes, xi, length = followed("modes"), 0.63, ca.DM(0.8)
-    shift = ca.SX.sym("shift")
-    factors = length_factors(shapes, length)
-    moved = sliding_curves(shapes, length, factors, xi, shift=shift)
-    h = 1e-3
-
-    def at(place: float, field: str) -> Array:
-        return np.array(getattr(sliding_curves(shapes, length, factors, place), field))
-
-    for field in ("shape", "angle", "drawn", "shape_l", "angle_l", "drawn_l"):
-        value = getattr(moved, field)
-        rate = ca.Function("rate", [shift], [ca.jacobian(value, shift), value])
-        slope, here = (np.array(v) for v in rate(0))
-        assert here == pytest.approx(at(xi, field), abs=1e-15 + 1e-14 * np.abs(here).max())
-        near, far = (at(xi + k * h, field) - at(xi - k * h, field) for k in (1, 2))
-        expected = ((8 * near - far) / (12 * h)).T.reshape(-1, 1)
-        assert slope == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
-
-
-def test_shortening_is_left_out_where_it_is_not_wanted() -> None:
-    shapes, length = followed("elements"), ca.DM(0.8)
-    curves = sliding_curves(shapes, length, length_factors(shapes, length), 0.6, drawn=False)
-    assert not np.array(curves.drawn).any()
-    assert not np.array(curves.drawn_l).any()
-
-
-@pytest.mark.parametrize("kind", [*BUILD, "proportional"])
-def test_quadrature_points_give_the_stiffness_at_every_length(kind: str) -> None:
-    shapes, length = shapes_named(kind), 0.53
-    total = np.zeros((len(shapes.names),) * 2)
-    for weight, _, curvature, strain in curvature_forms(shapes, ca.DM(length)):
-        bent, drawn = np.array(curvature), np.array(strain)
-        for row, name in ((bent[0], "EIz"), (bent[1], "EIy"), (drawn[0], "GJ"), (drawn[1], "EA")):
-            total += weight * length * PROPERTIES[name] * np.outer(row, row)
-    built = shapes.at(length).stiffness if kind == "proportional" else BUILD[kind](length).stiffness
-    size = np.sqrt(np.diag(built))
-    assert total / np.outer(size, size) == pytest.approx(built / np.outer(size, size), abs=1e-10)
+        check_against_differences(kind, stiffening, material, together)
 
 
 @pytest.mark.parametrize("kind", BUILD)
-def test_quadrature_points_integrate_products_of_four_slopes(kind: str) -> None:
-    shapes, length = followed(kind), 0.8
-    frozen = shapes.at(length)
-    points = [
-        (weight * length, np.array(slopes))
-        for weight, slopes, _, _ in curvature_forms(shapes, ca.DM(length))
-    ]
-    found = sum(weight * (row[0] @ AMPLITUDES[: row.shape[1]]) ** 4 for weight, row in points)
-
-    def density(x: float) -> float:
-        slope = frozen.values("y", np.array([x]), 1)[0]
-        return float(slope @ AMPLITUDES[: len(slope)]) ** 4
-
-    inner = [float(e) for e in frozen.edges[1:-1]] or None
-    expected = quad(density, 0, length, points=inner, epsabs=0, epsrel=1e-12)[0]
-    assert found == pytest.approx(expected, rel=1e-10)
-    assert sliding_points(shapes)[1].sum() == pytest.approx(1, rel=1e-14)
+def test_every_coordinate_moves_a_section_by_its_column(kind: str) -> None:
+    for velocity in np.eye(len(own_state(kind, 0.71))):
+        check_against_differences(kind, True, 1.08, velocity)
 
 
-AMPLITUDES = np.array([0.3, -0.2, 0.5, 0.1, -0.4, 0.2, 0.7, 0.6])
+@pytest.mark.parametrize("stiffening", [True, False])
+@pytest.mark.parametrize("kind", [*BUILD, "proportional"])
+def test_section_is_where_a_link_of_that_length_has_it(kind: str, stiffening: bool) -> None:
+    length, material = 0.71, 1.21
+    own, x = own_state(kind, length), material - (TOTAL - length)
+    moved, turned = section_of(kind, stiffening, material, own, 0 * own)
+    frozen, d = shapes_named(kind).at(length), own[1:]
+    at = np.array([x])
+    expected = np.array([x, 0, 0]) + frozen.displacement(at)[0] @ d
+
+    def density(s: float) -> float:
+        slopes = [float(frozen.values(direction, np.array([s]), 1)[0] @ d) for direction in BENDING]
+        return sum(slope**2 for slope in slopes) / 2
+
+    if stiffening:
+        breaks = [float(edge) for edge in frozen.edges if 0 < edge < x] or None
+        expected[0] -= quad(density, 0, x, points=breaks, epsabs=1e-12, epsrel=1e-12)[0]
+    assert moved[:, 0] == pytest.approx(expected, abs=1e-11)
+    assert turned[:, 0] == pytest.approx(frozen.rotation(at)[0] @ d, abs=1e-10)
+
+
+def test_section_at_the_mouth_moves_out_and_takes_on_the_roots_strain() -> None:
+    own = own_state("modes", 0.71)
+    moved, turned = section_of("modes", True, TOTAL - 0.71, own, 0 * own)
+    assert moved[:, 0] == pytest.approx(0, abs=1e-12)
+    assert turned[:, 0] == pytest.approx(0, abs=1e-10)
+    root = followed("modes").at(0.71)
+    stretch = float(root.values("x", np.zeros(1), 1)[0] @ own[1:])
+    assert moved[:, 1] == pytest.approx([1 + stretch, 0, 0], abs=1e-10)
+    bent = float(root.values("y", np.zeros(1), 2)[0] @ own[1:])
+    assert turned[2, 1] == pytest.approx(bent, rel=1e-8)
+
+
+def test_section_is_evaluated_from_its_coefficients() -> None:
+    own, rates = own_state("elements", 0.71), np.full(9, 0.3)
+    motion = SlidingMotion(followed("elements"), ca.DM(own), ca.DM(rates), stiffening=True)
+    basis = motion.displacement_basis(np.array([0.63]), np.ones(1))
+    value, columns, bias = (np.array(v) for v in evaluate(motion.displacement(), basis))
+    material = TOTAL - 0.71 + 0.63 * 0.71
+    expected, _ = section_of("elements", True, material, own, rates)
+    assert np.column_stack([value, columns, bias]) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["modes", "elements"])
+def test_moments_are_sums_over_the_exposed_part(kind: str) -> None:
+    shapes, own = followed(kind), own_state(kind, 0.71)
+    rates = np.random.default_rng(4).uniform(-1, 1, len(own))
+    motion = SlidingMotion(shapes, ca.DM(own), ca.DM(rates), stiffening=True)
+    moving = motion.displacement()
+    basis = motion.displacement_basis(*exposed_points(shapes))
+    # the same fields summed point by point, on a finer mesh
+    node, weight = np.polynomial.legendre.leggauss(30)
+    edges = np.unique(np.concatenate([shapes.edges, np.linspace(0, 1, 5)]))
+    half = np.diff(edges)[:, None] / 2
+    places, weights = (edges[:-1, None] + half + half * node).ravel(), (half * weight).ravel()
+    functions = motion.displacement_basis(places, weights).functions
+
+    def values(field: Field) -> Array:
+        return np.stack([np.array(field.of(a)).ravel() @ functions[a] for a in AXES])
+
+    first = np.array(basis.integral(moving.value)).ravel()
+    assert first == pytest.approx(values(moving.value) @ weights, abs=1e-12)
+    pairs = [(moving.value, moving.bias), (moving.columns[0], moving.columns[1])]
+    for left, right in pairs:
+        expected = (values(left) * weights) @ values(right).T
+        found = np.array(basis.moment(left, right))
+        assert found == pytest.approx(expected, abs=1e-12 * np.abs(expected).max())

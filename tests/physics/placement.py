@@ -4,6 +4,7 @@ Frames, tables and the sections of bent and of growing beams, for `reference.Ref
 """
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -25,9 +26,15 @@ POINTS = 40
 E_X = np.array([1.0, 0.0, 0.0])
 
 
+@cache
+def unit_rule(points: int) -> tuple[Array, Array]:
+    """Gauss-Legendre points and weights on -1 to 1."""
+    return np.polynomial.legendre.leggauss(points)
+
+
 def gauss(edges: Array, points: int = POINTS) -> tuple[Array, Array]:
     """Gauss-Legendre points and weights on all panels between edges."""
-    node, weight = np.polynomial.legendre.leggauss(points)
+    node, weight = unit_rule(points)
     panels = [p for p in pairwise(edges) if p[1] - p[0] > 1e-12 * edges[-1]]
     x = [(a + b) / 2 + (b - a) / 2 * node for a, b in panels]
     return np.concatenate(x), np.concatenate([(b - a) / 2 * weight for a, b in panels])
@@ -131,16 +138,27 @@ def inertia_matrix(body: Body) -> Array:
 
 @dataclass(frozen=True)
 class Sections:
-    """Sections of a link at G places: centre in the root frame and angles, (3, G) each."""
+    """Sections of a link at G places, (3, G) each.
+
+    Attributes
+    ----------
+    centre
+        Position in the root frame [m].
+    linear
+        Angles to first order in the amplitudes [rad]: what rotary inertia sees.
+    angle
+        The same with the slopes of the user's quadratic shapes: what turns the section's frame.
+    """
 
     centre: Expr
+    linear: Expr
     angle: Expr
 
 
 def straight(x: Expr) -> Sections:
     """Sections at places x of a beam that does not deform."""
     zero = ca.SX(1, x.numel())
-    return Sections(ca.vertcat(x.T, zero, zero), ca.SX(3, x.numel()))
+    return Sections(ca.vertcat(x.T, zero, zero), ca.SX(3, x.numel()), ca.SX(3, x.numel()))
 
 
 def bent(link: Link, shapes: Shapes, stiffening: bool, d: Expr, x: Array) -> Sections:
@@ -149,26 +167,29 @@ def bent(link: Link, shapes: Shapes, stiffening: bool, d: Expr, x: Array) -> Sec
     slope = [ca.DM(shapes.displacement(x, 1)[:, k]) @ d for k in range(3)]
     if stiffening:
         moved[0] -= ca.DM(squared_slopes(shapes, x)) @ ca.vec(d @ d.T) / 2
+    twist = ca.DM(shapes.values("twist", x)) @ d
+    linear = ca.horzcat(twist, -slope[2], slope[1]).T
     for term in link.quadratic_shapes:
         curve = CubicSpline(term.stations, term.values)
         first, second = (d[shapes.names.index(name)] for name in term.amplitudes)
         k = "xyz".index(term.direction)
         moved[k] += ca.DM(curve(x)) * first * second
         slope[k] += ca.DM(curve(x, 1)) * first * second
-    twist = ca.DM(shapes.values("twist", x)) @ d
-    return Sections(
-        ca.horzcat(x + moved[0], moved[1], moved[2]).T, ca.horzcat(twist, -slope[2], slope[1]).T
-    )
+    centre = ca.horzcat(x + moved[0], moved[1], moved[2]).T
+    return Sections(centre, linear, ca.horzcat(twist, -slope[2], slope[1]).T)
 
 
 def squared_slopes(shapes: Shapes, x: Array) -> Array:
     """Integrals from the root of y'^T y' + z'^T z', (len(x), m m)."""
-    rows = []
-    for end in x:
-        inner, weight = gauss(np.append(shapes.edges[shapes.edges < end], end))
-        y, z = shapes.values("y", inner, 1), shapes.values("z", inner, 1)
-        rows.append(((y.T * weight) @ y + (z.T * weight) @ z).ravel())
-    return np.array(rows)
+    rules = [gauss(np.append(shapes.edges[shapes.edges < end], end)) for end in x]
+    cuts = np.cumsum([len(weight) for _, weight in rules])[:-1]
+    inner = np.concatenate([places for places, _ in rules])
+    total = np.zeros((len(x), len(shapes.names) ** 2))
+    for direction in ("y", "z"):
+        slopes = np.split(shapes.values(direction, inner, 1), cuts)
+        for row, slope, (_, weight) in zip(total, slopes, rules, strict=True):
+            row += ((slope.T * weight) @ slope).ravel()
+    return total
 
 
 def tip_bodies(arm: Arm, index: int) -> list[tuple[Pose, Body]]:
@@ -245,9 +266,10 @@ class Growing:
         if stiffening:
             moved[0] -= self._drawn(xi, shift)
         twist = self.values("twist", xi, 0, shift)
-        angle = [twist, -self.values("z", xi, 1, shift), self.values("y", xi, 1, shift)]
+        slopes = [self.values(k, xi, 1, shift) for k in "yz"]
+        angle = ca.horzcat(twist, -slopes[1], slopes[0]).T
         x = (xi + shift) * self.length
-        return Sections(ca.horzcat(x + moved[0], moved[1], moved[2]).T, ca.horzcat(*angle).T)
+        return Sections(ca.horzcat(x + moved[0], moved[1], moved[2]).T, angle, angle)
 
     def _drawn(self, xi: Array, shift: Expr) -> Expr:
         total = ca.SX(len(xi), 1)

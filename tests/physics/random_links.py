@@ -218,7 +218,12 @@ def _damping(draft: Draft, link: Piece) -> None:
         link["damping"] = draft.number(0.01, 0.1)
     elif draft.chance(0.2):
         draft.note("damping per mode")
-        link["damping"] = [draft.number(0.01, 0.1)]
+        link["damping"] = [draft.number(0.01, 0.1) for _ in range(_modes(link["shapes"]))]
+
+
+def _modes(shapes: Piece) -> int:
+    """Count the modes that are sure to be there."""
+    return max(sum(int(shapes[d] not in (0, "auto")) for d in DIRECTIONS), 1)
 
 
 def _nonlinear(draft: Draft, link: Piece) -> None:

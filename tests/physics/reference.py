@@ -112,10 +112,9 @@ class Reference:
         momentum = ca.gradient(self._kinetic, v)
         u, factors = (ca.SX.sym(name, k) for name, k in zip("uf", self.loads, strict=True))
         applied = ca.SX(len(self.model.names), 1)
-        for load, amount in zip(
-            self._inputs + self._wrenches, ca.vertsplit(ca.vertcat(u, factors)), strict=False
-        ):
-            applied += load * amount
+        amounts = ca.vertcat(u, factors)
+        for i, load in enumerate(self._inputs + self._wrenches):
+            applied += load * amounts[i]
         table: dict[str, tuple[list[Expr], Expr]] = {
             "kinetic": ([q, v], self._kinetic),
             "momentum": ([q, v], momentum),
@@ -223,8 +222,8 @@ class Reference:
             drive, ratio = joint.drive, joint.drive.gear_ratio
             if drive.stiffness is not None:
                 motor = self._coordinate(part.motor)
-                self._elastic += spring(drive.stiffness, hub - motor)[1]
-                self._resist(hub - motor, drive.damping or 0.0)
+                self._elastic += spring(drive.stiffness, motor - hub)[1]
+                self._resist(motor - hub, drive.damping or 0.0)
             rate = ratio * self._rate(motor)
             if drive.rotor == "full":
                 spin = spin_of(end.rotation.T @ self._rate(end.rotation))
@@ -347,7 +346,7 @@ class Reference:
         """
         world = root.rotation @ sections.centre + ca.repmat(root.position, 1, mass.shape[0])
         spin = spin_of(root.rotation.T @ self._rate(root.rotation))
-        turning = self._rate(sections.angle) + ca.repmat(spin, 1, mass.shape[0])
+        turning = self._rate(sections.linear) + ca.repmat(spin, 1, mass.shape[0])
         kinetic = ca.dot(mass, ca.sum1(self._rate(world) ** 2).T) / 2
         kinetic += ca.sum1(ca.sum2(rotary * turning**2)) / 2
         weight = -ca.dot(mass, (ca.DM(self.model.arm.gravity).T @ world).T)

@@ -14,6 +14,7 @@ from flexarm.model import Model
 from tests.physics.states import Array, State, random_state
 
 FORWARD = "forward_expression"
+MATRICES = ("M", "J", "R", "wrench")  # outputs that stay matrices with one column, too
 
 
 class Traced:
@@ -34,7 +35,7 @@ class Traced:
         self.state: State = random_state(model, seed, inputs=inputs, wrenches=wrenches)
 
     def __call__(self, name: str, *arrays: Array) -> tuple[Array, ...]:
-        """Evaluate a function of the formulation; columns come as vectors."""
+        """Evaluate a function of the formulation: vectors and matrices."""
         function = self._traced(name, lambda: self.equation.function(name))
         return self._evaluated(function, arrays)
 
@@ -49,9 +50,19 @@ class Traced:
         return np.asarray(np.sqrt(np.diag(self.mass)))
 
     @cached_property
+    def free(self) -> list[int]:
+        """Indices of the coordinates that are not prescribed: M need be definite for them only."""
+        return [i for i in range(self.model.size) if i not in self.model.prescribed]
+
+    @cached_property
+    def free_mass(self) -> Array:
+        """Mass matrix of the free coordinates in scaled coordinates, with ones on its diagonal."""
+        return (self.mass / np.outer(self.scale, self.scale))[np.ix_(self.free, self.free)]
+
+    @cached_property
     def condition(self) -> float:
-        """Condition of the mass matrix in scaled coordinates."""
-        return float(np.linalg.cond(self.mass / np.outer(self.scale, self.scale)))
+        """Condition of the free coordinates' scaled mass matrix."""
+        return float(np.linalg.cond(self.free_mass)) if self.free else 1.0
 
     @cached_property
     def parts(self) -> dict[str, Array]:
@@ -81,8 +92,26 @@ class Traced:
         values = self._evaluated(function, (self.state.q, self.state.v))
         return dict(zip(function.name_out(), values, strict=True))
 
+    @cached_property
+    def weight_change(self) -> float:
+        """Second time derivative of the gravitational energy at the state [W/s]."""
+        function = self._traced("weight_change", self._differentiate_weight)
+        s = self.state
+        return float(self._evaluated(function, (s.q, s.v, s.a))[0][0])
+
+    def _energy(self) -> ca.Function:
+        return self._traced("energy", lambda: self.equation.function("energy"))
+
+    def _differentiate_weight(self) -> ca.Function:
+        energy = self._energy()
+        symbols = energy.sx_in()
+        q, v, a = symbols[0], symbols[1], ca.SX.sym("a", self.model.size)
+        weight = energy.call(symbols, True, False)[2]
+        change = ca.jtimes(ca.jtimes(weight, q, v), q, v) + ca.jtimes(weight, q, a)
+        return ca.Function("weight_change", [q, v, a, *symbols[2:]], [change])
+
     def _differentiate(self) -> ca.Function:
-        energy = self._traced("energy", lambda: self.equation.function("energy"))
+        energy = self._energy()
         symbols = energy.sx_in()
         q, v = symbols[0], symbols[1]
         kinetic, elastic, weight = energy.call(symbols, True, False)
@@ -109,6 +138,8 @@ class Traced:
     def _evaluated(self, function: ca.Function, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         if self.model.floats:
             arrays = (*arrays, self.equation.anchor)
-        results = function.call([ca.DM(array) for array in arrays])
-        return tuple(np.squeeze(np.array(r), axis=1) if r.shape[1] == 1 else np.array(r)
-                     for r in results)  # fmt: skip
+        results = [np.array(r) for r in function.call([ca.DM(array) for array in arrays])]
+        return tuple(
+            result if name in MATRICES else result[:, 0]
+            for name, result in zip(function.name_out(), results, strict=True)
+        )

@@ -44,17 +44,20 @@ from flexarm.analysis.report import (
     StepReport,
     Vector,
 )
-from flexarm.analysis.start import starting_pose
 from flexarm.arm import Arm, FreeBase, Moving, Sliding
 from flexarm.errors import ModelError
 from flexarm.kinematics import base_frame, frames
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia, reflected_rotor
 from flexarm.links.span import Span
-from flexarm.model import LinkModel, Model, build, link_shapes, start_state
+from flexarm.model import Model, build, link_shapes, start_state
 from flexarm.spatial import Pose
 
-SEVERITIES = ("error", "warning", "note")
+SEVERITIES = ("warning", "note")
+TOO_LARGE = (
+    "the arm's masses, lengths or stiffnesses are too large to compute with: "
+    "check the exponents and units of its numbers"
+)
 
 
 def check(arm: Arm) -> Report:
@@ -68,20 +71,30 @@ def check(arm: Arm) -> Report:
     Returns
     -------
     Report
-        Its fields say what they are; notices come with errors first.
+        Its fields say what they are; notices come with warnings first.
 
     Raises
     ------
     ModelError
-        If the arm cannot be built: one line per link that cannot.
+        If the arm cannot be built: one line per link that cannot.  If its numbers overflow.
     """
-    model = _build(arm)
-    start, speeds = starting_pose(model), start_state(model)[1]
+    try:
+        with np.errstate(over="raise"):
+            return _report(_build(arm))
+    except (FloatingPointError, OverflowError):
+        raise ModelError(TOO_LARGE) from None
+
+
+def _report(model: Model) -> Report:
+    arm = model.arm
+    start, speeds = start_state(model)
     pose = _within_shapes(model, start)
     traced = trace(model)
     linear = linearise_elastic(model, traced, pose)
-    links = tuple(_link(arm, i, part, pose) for i, part in enumerate(model.links))
-    notices = list(_described(model, links, start, speeds, linear))
+    if not all(np.isfinite(m).all() for m in (linear.mass, linear.stiffness, linear.damping)):
+        raise ModelError(TOO_LARGE)
+    links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
+    notices = list(_described(model, links, start, speeds))
     notices += slender_notices(arm, links)
     notices += unexcited_notices(model, links, unexcited(model, traced, linear, pose))
     open_ = [i for i in range(model.size) if i not in model.prescribed]
@@ -124,16 +137,14 @@ def _build(arm: Arm) -> Model:
     try:
         return build(arm)
     except ModelError as first:
-        problems = []
+        problems = [str(first)]
         for index, link in enumerate(arm.links):
             if link.flexible and link.section is not None:
                 try:
                     link_shapes(arm, index, Span.of(link.section, link.span))
                 except ModelError as error:
                     problems.append(str(error))
-        if not problems:
-            raise
-        raise ModelError("\n".join(problems)) from first
+        raise ModelError("\n".join(dict.fromkeys(problems))) from first
 
 
 def _within_shapes(model: Model, start: Array) -> Array:
@@ -146,7 +157,7 @@ def _within_shapes(model: Model, start: Array) -> Array:
 
 
 def _described(
-    model: Model, links: tuple[LinkReport, ...], start: Array, speeds: Array, linear: Linear
+    model: Model, links: tuple[LinkReport, ...], start: Array, speeds: Array
 ) -> Iterator[Notice]:
     """Judge the description, part by part."""
     yield from gravity_notices(model.arm)
@@ -155,13 +166,14 @@ def _described(
         if part.joint is not None:
             at, speed = float(start[part.joint]), float(speeds[part.joint])
             yield from joint_notices(index, part, at, speed)
-        damped = bool(np.any(linear.damping[part.modes, part.modes]))
-        yield from damping_notices(index, part, damped)
+        if part.link.flexible:
+            yield from damping_notices(index, part)
     yield from inertia_notices(model.arm)
 
 
-def _link(arm: Arm, index: int, part: LinkModel, pose: Array) -> LinkReport:
-    link, joint = arm.links[index], arm.links[index].joint
+def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
+    part = model.links[index]
+    link, joint = part.link, part.link.joint
     sides = (joint.hub.inboard, joint.hub.outboard)
     hub_mass = [0.0 if body is None else body.mass for body in sides]
     piece = link.tip_piece.body.mass if link.tip_piece is not None else 0.0
@@ -183,7 +195,7 @@ def _link(arm: Arm, index: int, part: LinkModel, pose: Array) -> LinkReport:
         length=link.length,
         mass=own_inertia(link).mass - hub_mass[1] + piece,
         hub_mass=sum(hub_mass),
-        flexible=flexible_report(arm, index, part, pose) if link.flexible else None,
+        flexible=flexible_report(model, index, linear, pose) if link.flexible else None,
     )
 
 
@@ -204,7 +216,7 @@ def _coordinates(model: Model, start: Array, speeds: Array) -> tuple[CoordinateR
             unit=model.units[i],
             prescribed=i in model.prescribed,
             start=float(start[i]),
-            start_speed=None if i in model.prescribed else float(speeds[i]),
+            start_speed=float(speeds[i]),
         )
         for i, (name, kind) in enumerate(zip(model.names, _kinds(model), strict=True))
     )

@@ -8,13 +8,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.analysis.linear import Linear
-from flexarm.analysis.start import motions
+from flexarm.arm import MovedBase, Moving
 from flexarm.arm.profile import Constant
 from flexarm.errors import FlexarmError
 from flexarm.formulations.loads import input_matrix, wrench_force, wrench_list
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
-from flexarm.model import LinkModel, Model, start_state
+from flexarm.model import BASE_COORDINATES, LinkModel, Model, start_state
 
 COUPLED = 1e-8  # of the force on all coordinates, each over the root of its inertia
 TRIALS = 3
@@ -86,7 +86,7 @@ def _random_state(
 ) -> _State:
     """Draw a state in which the given amplitudes are at rest, and fixed joints where they start."""
     fixed = set(still) | _fixed(model)
-    size = np.sqrt(np.maximum(np.diag(linear.mass), 1e-300))
+    size = _roots(linear.mass)
     scale = np.ones(model.size)
     q = pose.copy()
     for part in model.links:
@@ -114,8 +114,21 @@ def _random_joint(part: LinkModel, start: float, generator: np.random.Generator)
 
 def _fixed(model: Model) -> set[int]:
     """List the prescribed coordinates that never move."""
-    given = motions(model)
-    return {i for i in model.prescribed if i not in given or isinstance(given[i], Constant)}
+    base = model.arm.base
+    motions: list[object] = []
+    if isinstance(base, MovedBase):
+        motions += [getattr(base.motion, name) for name in BASE_COORDINATES]
+    joints = [part.link.joint for part in model.links]
+    motions += [
+        joint.motion
+        for joint in joints
+        if isinstance(joint, Moving) and joint.actuation == "prescribed"
+    ]
+    return {
+        index
+        for index, motion in zip(model.prescribed, motions, strict=True)
+        if motion is None or isinstance(motion, Constant)
+    }
 
 
 def _forces(
@@ -128,12 +141,11 @@ def _forces(
     """Yield kinds of force at a state, each with the scale that makes its entries comparable."""
     mass, moving, elastic = (np.array(value) for value in traced(state.q, state.v)[:3])
     resting = np.array(traced(state.q, np.zeros(model.size))[1])
-    size = np.sqrt(np.maximum(np.diag(mass), 1e-300))
-    stiff = np.sqrt(np.abs(np.diag(linear.stiffness)))
+    size, stiff = _roots(mass), _roots(linear.stiffness)
     yield mass @ state.a, size
     yield (moving - resting).ravel(), size
     yield resting.ravel(), size
-    yield elastic.ravel(), np.where(stiff > 0, stiff, 1.0)
+    yield elastic.ravel(), stiff
     inputs = input_matrix(model)
     if inputs.shape[1]:
         yield inputs @ generator.standard_normal(inputs.shape[1]), size
@@ -141,3 +153,9 @@ def _forces(
     # A section of a sliding link may be inside its hub at a random length: nothing to learn then.
     with contextlib.suppress(FlexarmError):
         yield np.array(wrench_force(model, ca.DM(state.q), factors)).ravel(), size
+
+
+def _roots(matrix: Array) -> Array:
+    """Give the roots of a matrix's diagonal, 1 where it is 0."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    return np.where(size > 0, size, 1.0)

@@ -135,23 +135,11 @@ def _outside(place: str, name: str, values: str) -> Notice:
     )
 
 
-def damping_notices(index: int, part: LinkModel, damped: bool) -> Iterator[Notice]:
-    """Tell of damping that is large, that is not used, or that leaves modes out.
-
-    Parameters
-    ----------
-    index, part
-        The link.
-    damped
-        Whether the amplitudes have any damping in the equation.
-    """
-    if not part.link.flexible:
-        return
+def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
+    """Tell of damping that is large, or that leaves modes out."""
     place, given = f"links[{index + 1}].damping", part.link.damping
     listed = given if isinstance(given, tuple) else (given,)
     modes, largest = part.modes.stop - part.modes.start, max(listed, default=0.0)
-    counted = f"{len(listed)} damping ratios for the {modes} modes of {part.name}"
-    remedy = f"give {modes}, or one for all"
     if largest > DAMPING:
         yield Notice(
             "warning",
@@ -160,17 +148,15 @@ def damping_notices(index: int, part: LinkModel, damped: bool) -> Iterator[Notic
             f"a damping ratio of {largest:.4g} in {part.name} is above {DAMPING:g}",
             "structures have 0.002 to 0.05; it is a ratio, so 2 % is 0.02",
         )
-    if isinstance(given, tuple) and len(given) > modes:
-        message = f"{counted}: {len(given) - modes} of them not used"
-        yield Notice("error", "unused-damping", place, message, remedy)
-    elif 1 < len(listed) < modes:
-        message = f"{counted}: the {modes - len(listed)} highest have none"
-        yield Notice("warning", "missing-damping", place, message, remedy)
-    measured = part.elastic is not None and part.elastic.shapes.damping is not None
-    if largest > 0 and modes and (measured or not damped):
-        why = "the file of its shapes gives its damping" if measured else "sliding links have none"
-        message = f"the damping of {part.name} is not used: {why}"
-        yield Notice("error", "unused-damping", place, message, "leave it out")
+    if isinstance(given, tuple) and len(given) < modes:
+        yield Notice(
+            "warning",
+            "missing-damping",
+            place,
+            f"{len(given)} damping ratios for the {modes} modes of {part.name}: "
+            f"the {modes - len(given)} highest have none",
+            f"give {modes}, or one number for all",
+        )
 
 
 def inertia_notices(arm: Arm) -> Iterator[Notice]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import scipy.linalg
 
+from flexarm.analysis.linear import Linear
 from flexarm.analysis.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
 from flexarm.analysis.shape_rule import why_count, why_root
 from flexarm.arm import Arm
@@ -17,26 +18,26 @@ from flexarm.links.finite import Conditions, modes
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
 from flexarm.links.tabulated import modal_data_report
-from flexarm.model import LinkModel
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import skew_matrix
 
 DUST = 1e-9
 LISTED = 3  # frequencies per direction, more where the link has more coordinates
 
 
-def flexible_report(arm: Arm, index: int, part: LinkModel, pose: Array) -> FlexibleReport:
+def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> FlexibleReport:
     """Describe the flexible part of a link.
 
     Parameters
     ----------
-    arm, index
+    model, index
         The arm and which of its links.
-    part
-        The link made ready.
+    linear
+        The arm's matrices at the start.
     pose
         Coordinates at the start, (n,), sliding links within the range of their shapes.
     """
-    link = arm.links[index]
+    arm, part, link = model.arm, model.links[index], model.arm.links[index]
     span = span_at_start(part, pose)
     ends = loaded_ends(arm, index)
     kind = link.shapes.kind
@@ -52,7 +53,7 @@ def flexible_report(arm: Arm, index: int, part: LinkModel, pose: Array) -> Flexi
         tip_mass=ends.tip_mass,
         tip_inertia=ends.tip_inertia,
         directions=_directions(arm, index, part, span, ends),
-        modes=shape_modes(part, pose),
+        modes=shape_modes(part, span, linear.damping[part.modes, part.modes]),
         modal_data=lines,
     )
 
@@ -80,17 +81,23 @@ def shapes_at_start(part: LinkModel, span: Span) -> Shapes:
     return part.sliding.at(span.length)
 
 
-def shape_modes(part: LinkModel, pose: Array) -> tuple[ShapeMode, ...]:
-    """Find the modes of a link's amplitudes with what its tip carries, its joint at rest."""
-    span = span_at_start(part, pose)
+def shape_modes(part: LinkModel, span: Span, damping: Array) -> tuple[ShapeMode, ...]:
+    """Find the modes of a link's amplitudes with what its tip carries, its joint at rest.
+
+    Parameters
+    ----------
+    part, span
+        The link, and its span at the start.
+    damping
+        Damping matrix of the amplitudes, (m, m).
+    """
     shapes = shapes_at_start(part, span)
-    if part.elastic is not None:
-        damping, integrals = part.elastic.damping, part.elastic.integrals
-    else:
-        damping = np.zeros_like(shapes.stiffness)
-        integrals = integrate(span, shapes, stiffening=False)[0]
     if not shapes.names:
         return ()
+    if part.elastic is not None:
+        integrals = part.elastic.integrals
+    else:
+        integrals = integrate(span, shapes, stiffening=False)[0]
     tip = np.array([span.length])
     moved, turned, body = shapes.displacement(tip)[0], shapes.rotation(tip)[0], part.tip_body
     coupling = turned.T @ skew_matrix(body.first) @ moved

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Severity = Literal["error", "warning", "note"]
+Severity = Literal["warning", "note"]
 Vector = tuple[float, float, float]
 
 
@@ -14,8 +14,7 @@ class Notice:
     Attributes
     ----------
     severity
-        ``error``: something that the file says is not used; ``warning``: likely a mistake or a
-        model outside its range; ``note``: right, but worth knowing.
+        ``warning``: likely a mistake, or a model outside its range; ``note``: right, but unusual.
     code
         Name of the check, the same in every version.
     place
@@ -178,7 +177,7 @@ class CoordinateReport:
     kind
         ``base``, ``motor``, ``joint`` or ``amplitude``.
     start, start_speed
-        Initial value and rate; None for the rate of a prescribed coordinate.
+        Initial value and rate.
     """
 
     name: str
@@ -186,7 +185,7 @@ class CoordinateReport:
     unit: str
     prescribed: bool
     start: float
-    start_speed: float | None
+    start_speed: float
 
 
 @dataclass(frozen=True)

@@ -93,26 +93,42 @@ class Table(Part, Generic[V]):
         return self
 
 
-class Csv(Part, Generic[V]):
-    """Two columns of a CSV file with a header line, in SI units."""
+class BesideModel(Part):
+    """Something in a file of its own, named relative to the folder of the model file."""
 
-    kind: Literal["csv"]
     file: str
-    time: str = "time"
-    value: str = "value"
-    interpolation: Interpolation = "linear"
-
     _folder: Path = PrivateAttr(default=Path())
 
     @property
     def path(self) -> Path:
-        """Where the file is: beside the model file that names it."""
+        """Where the file is."""
         return self._folder / self.file
 
     @model_validator(mode="after")
     def _file_exists(self, info: ValidationInfo) -> Self:
-        self._folder = require_file(self.file, info)
+        context = info.context if isinstance(info.context, dict) else {}
+        self._folder = Path(context.get("folder", ""))
+        try:
+            found = self.path.is_file()
+        except (OSError, ValueError):
+            found = False
+        if not found:
+            raise fault(
+                "no such file: {name} (looked in {folder})",
+                "file",
+                name=self.file,
+                folder=str(self._folder),
+            )
         return self
+
+
+class Csv(BesideModel, Generic[V]):
+    """Two columns of a CSV file with a header line, in SI units."""
+
+    kind: Literal["csv"]
+    time: str = "time"
+    value: str = "value"
+    interpolation: Interpolation = "linear"
 
 
 AngleProfile = Annotated[
@@ -170,20 +186,6 @@ RatioProfile = Annotated[
     | Csv[Ratio],
     Field(discriminator="kind"),
 ]
-
-
-def require_file(name: str, info: ValidationInfo) -> Path:
-    """Refuse a file that is not beside the model file it is named in; return that folder."""
-    folder = Path(info.context.get("folder", "")) if isinstance(info.context, dict) else Path()
-    try:
-        found = (folder / name).is_file()
-    except (OSError, ValueError):
-        found = False
-    if not found:
-        raise fault(
-            "no such file: {name} (looked in {folder})", "file", name=name, folder=str(folder)
-        )
-    return folder
 
 
 def _require_increasing(times: tuple[float, ...]) -> None:

@@ -1,12 +1,11 @@
 """Which shape functions a flexible link gets: the choice, not the mathematics."""
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
 from flexarm.arm.part import Count, Flag, Part, fault
-from flexarm.arm.profile import require_file
+from flexarm.arm.profile import BesideModel
 from flexarm.units import Angle, Inertia, Length, Mass
 
 Automatic = Literal["auto"]
@@ -107,22 +106,10 @@ class Lumped(Counted):
     kind: Literal["lumped"]
 
 
-class Tabulated(Part):
+class Tabulated(BesideModel):
     """Shapes, mass and stiffness from measurement or another program."""
 
     kind: Literal["table"]
-    file: str
-    _folder: Path = PrivateAttr(default=Path())
-
-    @property
-    def path(self) -> Path:
-        """Where the file is: beside the model file that names it."""
-        return self._folder / self.file
-
-    @model_validator(mode="after")
-    def _file_exists(self, info: ValidationInfo) -> Self:
-        self._folder = require_file(self.file, info)
-        return self
 
 
 ShapeChoice = Annotated[

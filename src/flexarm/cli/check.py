@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from flexarm.analysis.report import ArmMode, FlexibleReport, Frequency, Report
 
 SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
-EXIT_INVALID_MODEL = 3
 PLAIN_WIDTH = 250  # nothing is folded where nobody knows the width
 LEAST_WIDTH = 80  # in less, numbers would be cut
 
@@ -24,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report on an arm; fail if it says something that is not used."""
+    """Print the report on an arm."""
     from flexarm.analysis.check import check
     from flexarm.io.sample import open_arm
 
@@ -33,8 +32,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(dataclasses.asdict(report), allow_nan=False))
     else:
         _print(report)
-    failed = any(notice.severity == "error" for notice in report.notices)
-    return EXIT_INVALID_MODEL if failed else 0
+    return 0
 
 
 def _print(report: "Report") -> None:
@@ -169,8 +167,7 @@ def _print_coordinates(console: "Console", report: "Report") -> None:
     rows = [
         [
             str(k), each.name, each.kind + (", prescribed" if each.prescribed else ""),
-            each.unit, _number(each.start),
-            "" if each.start_speed is None else _number(each.start_speed),
+            each.unit, _number(each.start), _number(each.start_speed),
         ]
         for k, each in enumerate(report.coordinates, 1)
     ]  # fmt: skip
@@ -218,7 +215,7 @@ def _print_notices(console: "Console", report: "Report") -> None:
     console.print()
     if not report.notices:
         console.print("Nothing looks wrong.")
-    styles = {"error": "red", "warning": "yellow", "note": "cyan"}
+    styles = {"warning": "yellow", "note": "cyan"}
     for notice in report.notices:
         head = f"{notice.severity}: {notice.place}: {notice.message} [{notice.code}]"
         _line(console, head, indent=0, style=styles[notice.severity])

@@ -49,6 +49,18 @@ class Formulation(ABC):
         self._compiled: dict[tuple[str, Level], Compiled] = {}
         self.anchor = model.base_pose.rotation
 
+    @classmethod
+    def refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Tell why a model cannot be treated this way, or None if it can."""
+        if paper:
+            return "it has no paper whose approximations it could keep"
+        if model.tip_rotation == "first-order":
+            return (
+                "with first-order tip rotation outboard bodies are not rigid: "
+                "build the model with tip_rotation='cayley'"
+            )
+        return None
+
     @abstractmethod
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix, (n, n)."""

@@ -8,41 +8,54 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.quadratic import quadratic_terms, quartic_energy, quartic_gradient
-from flexarm.formulations.sliding import sliding_energy, sliding_terms, tip_of_sliding
+from flexarm.formulations.sliding import sliding_energy, sliding_terms
 from flexarm.formulations.terms import (
     Motion,
     Terms,
     add,
     attach,
+    axial,
     own_rates,
     rigid_terms,
 )
-from flexarm.kinematics import Local, own_columns, tip_section
+from flexarm.kinematics import Local, own_columns, own_values, sliding_place, tip_section
 from flexarm.links.base import Array
+from flexarm.links.sliding_fields import SlidingMotion
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 
 def tip_motion(model: Model, part: LinkModel, q: Expr, v: Expr) -> Motion:
-    """Motion of a link's flexible tip relative to its root."""
-    if part.sliding is not None:
-        return tip_of_sliding(model, part, q, v)
-    local = tip_section(model, part, q)
+    """Follow a link's flexible tip relative to its root."""
     rates = own_rates(part, v)
+    if part.sliding is not None:
+        motion = SlidingMotion(
+            part.sliding, own_values(part, q), rates, stiffening=model.stiffening
+        )
+        local, bias, angle, angle_bias = sliding_place(model, motion, 1.0)
+        spins = _spin(model, angle[0], angle[1] @ rates, angle_bias)
+        return Motion(local, spins[0], local.linear @ rates, spins[1], bias)
+    local = tip_section(model, part, q)
     if rates.shape[0] == 0:
         none = type(q).zeros(3, 1)
         return Motion(local, none, none, none, none)
     e = part.elastic
     assert e is not None
     d = q[part.modes.start : part.modes.stop]
-    speed_bias = _second_rate(e.tip_quadratic, rates)
     angle, angle_rate = constant(e.tip_angle) @ d, constant(e.tip_angle) @ rates
-    angle_bias = _second_rate(e.tip_angle_quadratic, rates)
     for k in range(3):
         if np.any(e.tip_angle_quadratic[k]):
             bent = constant(e.tip_angle_quadratic[k]) @ d
             angle[k] += ca.dot(bent, d) / 2
             angle_rate[k] += ca.dot(bent, rates)
+    spin, spin_bias = _spin(model, angle, angle_rate, _second_rate(e.tip_angle_quadratic, rates))
+    return Motion(
+        local, spin, local.linear @ rates, spin_bias, _second_rate(e.tip_quadratic, rates)
+    )
+
+
+def _spin(model: Model, angle: Expr, angle_rate: Expr, angle_bias: Expr) -> tuple[Expr, Expr]:
+    """Give a section's angular velocity, and its change, from its first-order angles' rates."""
     vector, rate, bias = angle, angle_rate, angle_bias
     if model.stiffening:
         scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
@@ -55,8 +68,7 @@ def tip_motion(model: Model, part: LinkModel, q: Expr, v: Expr) -> Motion:
     size = 1 / (1 + ca.dot(vector, vector) / 4)
     spin = size * (rate + ca.cross(vector, rate) / 2)
     spin_bias = -(size * ca.dot(vector, rate) / 2) * spin
-    spin_bias = spin_bias + size * (bias + ca.cross(vector, bias) / 2)
-    return Motion(local, spin, local.linear @ rates, spin_bias, speed_bias)
+    return spin, spin_bias + size * (bias + ca.cross(vector, bias) / 2)
 
 
 def hub_motion(part: LinkModel, q: Expr, v: Expr) -> Motion | None:
@@ -126,7 +138,7 @@ def elastic_energy(model: Model, part: LinkModel, q: Expr) -> Expr:
     """Elastic energy of a link [J]."""
     d = q[part.modes.start : part.modes.stop]
     if part.sliding is not None:
-        return sliding_energy(model, part, q)
+        return sliding_energy(model, part, q) + _given_energy(part, d)
     if part.elastic is None:
         return type(q)(0)
     energy = ca.dot(d, constant(part.elastic.integrals.stiffness) @ d) / 2
@@ -162,13 +174,13 @@ def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     total = type(q).zeros(3, 3)
     for j in range(k):
         total += rates[j] * moments[j]
-        effort[j] += ca.trace(square @ moments[j]) + 2 * ca.dot(omega, _axial(flow[j]))
+        effort[j] += ca.trace(square @ moments[j]) + 2 * ca.dot(omega, axial(flow[j]))
     inertia = ca.trace(second_moment) * type(q).eye(3) - second_moment + constant(i.rotary)
     inertia = ca.triu2symm(ca.triu(inertia))
     torque += ca.cross(omega, inertia @ omega + constant(i.rotary_shape) @ rates)
     torque += 2 * (ca.trace(total) * omega - total.T @ omega)
     force += square @ first + 2 * ca.cross(omega, linear @ rates)
-    angular = [_axial(moment) for moment in moments]
+    angular = [axial(moment) for moment in moments]
     columns = ca.horzcat(*angular) if k else type(q).zeros(3, 0)
     return Terms(
         i.mass,
@@ -192,13 +204,6 @@ def _moment(constant_part: Array, slope: Array, d: Expr) -> Expr:
     return total
 
 
-def _axial(moment: Expr) -> Expr:
-    """``int a x b`` from ``int a b^T``."""
-    return ca.vertcat(
-        moment[1, 2] - moment[2, 1], moment[2, 0] - moment[0, 2], moment[0, 1] - moment[1, 0]
-    )
-
-
 def _second_rate(quadratic: Array, rates: Expr) -> Expr:
     rows = [
         ca.dot(rates, constant(quadratic[a]) @ rates) if np.any(quadratic[a]) else type(rates)(1, 1)
@@ -210,9 +215,10 @@ def _second_rate(quadratic: Array, rates: Expr) -> Expr:
 def _given_energy(part: LinkModel, d: Expr) -> Expr:
     """Nonlinear elastic energy that the user gives: products of powers, and force tables."""
     energy = type(d)(0)
-    if part.elastic is None:
+    shapes = part.sliding if part.elastic is None else part.elastic.shapes
+    if shapes is None:
         return energy
-    names = part.elastic.shapes.names
+    names = shapes.names
     for term in part.link.elastic_energy:
         product = type(d)(term.coefficient)
         for name, power in term.powers.items():
@@ -231,6 +237,7 @@ def table_energy(places: tuple[float, ...], efforts: tuple[float, ...], x: Expr)
     for k in range(1, len(places) - 1):
         slope1 = (efforts[k + 1] - efforts[k]) / (places[k + 1] - places[k])
         beyond = ca.fmax(x - places[k], 0)
-        total += (slope1 - slope0) * beyond * beyond / 2
+        at_rest = max(-places[k], 0.0)
+        total += (slope1 - slope0) * (beyond * beyond - at_rest * at_rest) / 2
         slope0 = slope1
     return total

@@ -16,7 +16,7 @@ from flexarm.kinematics import (
     section,
 )
 from flexarm.links.base import Array
-from flexarm.links.sliding_curves import chebyshev_series
+from flexarm.links.sliding_fields import chebyshev_series
 from flexarm.model import LinkModel, Model, prescribed_motion
 from flexarm.profiles import evaluate
 from flexarm.spatial import Expr, constant
@@ -114,9 +114,9 @@ def dissipative_force(model: Model, q: Expr, v: Expr) -> Expr:
         if isinstance(joint.spring, Spring) and joint.spring.damping:
             result += constant(row) * (float(joint.spring.damping) * rate)
         if part.motor is not None and joint.drive is not None and joint.drive.damping:
-            across = float(joint.drive.damping) * (v[part.motor] - v[part.joint])
+            across = float(joint.drive.damping) * (v[part.motor] - rate)
             result[part.motor] += across
-            result[part.joint] -= across
+            result -= constant(row) * across
     return result
 
 
@@ -150,8 +150,7 @@ def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
         if index < 0:
             linear, angular = base_jacobian(model, q, point)
         else:
-            x = _place(model.links[index], wrench)
-            linear, angular = jacobian(model, q, index, x)
+            linear, angular = jacobian(model, q, index, _place(model.links[index], wrench))
         result += linear.T @ force + angular.T @ torque
     return result
 
@@ -170,8 +169,7 @@ def wrench_loads(
             point = position + turned @ constant(np.array([along, 0.0, 0.0]))
         else:
             frame, part = placed[index], model.links[index]
-            x = _place(part, wrench)
-            local = frame.tip if x is None else section(model, part, q, x)
+            local = section(model, part, q, _place(part, wrench))
             point, turned = frame.p_WL + frame.R_WL @ local.position, frame.R_WL @ local.rotation
         if wrench.frame == "link":
             force, torque = turned @ force, turned @ torque
@@ -179,10 +177,11 @@ def wrench_loads(
     return result
 
 
-def _place(part: LinkModel, wrench: Wrench) -> float | None:
-    """Distance of a wrench from L [m], None at the flexible tip."""
+def _place(part: LinkModel, wrench: Wrench) -> float:
+    """Tell the distance of a wrench from L [m] along the undeformed link."""
     root = part.link.root_piece.length if part.link.root_piece is not None else 0.0
-    return None if wrench.at == "tip" else float(wrench.at) - root
+    at = part.link.length if wrench.at == "tip" else float(wrench.at)
+    return at - root
 
 
 def _joint_energy(model: Model, q: Expr) -> Expr:
@@ -197,7 +196,8 @@ def _joint_energy(model: Model, q: Expr) -> Expr:
             wound = ca.dot(constant(hub_row(model, part)), q) - rest
             energy += _spring_energy(joint.spring.stiffness, wound)
         if part.motor is not None and joint.drive is not None:
-            energy += _spring_energy(joint.drive.stiffness, q[part.motor] - q[part.joint])
+            wound = q[part.motor] - ca.dot(constant(hub_row(model, part)), q)
+            energy += _spring_energy(joint.drive.stiffness, wound)
     return energy
 
 

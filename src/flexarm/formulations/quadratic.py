@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 
 from flexarm.links.base import Array
+from flexarm.links.pairs import Pairs
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, constant
 
@@ -73,39 +73,10 @@ def quartic_gradient(e: Flexible, d: Expr) -> Expr:
     return _quartic_by_points(e, d)
 
 
-class _Pairs:
-    """Products of two amplitudes, each once: the columns of a symmetric form."""
-
-    def __init__(self, used: npt.NDArray[np.bool_]) -> None:
-        upper = np.triu(used | used.T)
-        self.rows, self.columns = np.nonzero(upper)
-        self.size = used.shape[0]
-
-    def products(self, d: Expr, e: Expr) -> Expr:
-        """Give ``d_k e_l + d_l e_k``, or ``d_k e_k`` on the diagonal."""
-        values = [
-            d[k] * e[l] + d[l] * e[k] if k != l else d[k] * e[k]
-            for k, l in zip(self.rows.tolist(), self.columns.tolist(), strict=True)
-        ]
-        return ca.vertcat(*values) if values else type(d).zeros(0, 1)
-
-    def of(self, form: Array) -> Array:
-        """Pick the entries of symmetric forms (..., k, k) that multiply the products."""
-        return np.asarray(form[..., self.rows, self.columns])
-
-    def matrix(self, entries: Expr) -> Expr:
-        """Spread one entry per pair over a symmetric matrix, (k, k)."""
-        result = type(entries)(self.size, self.size)
-        for i, (k, l) in enumerate(zip(self.rows.tolist(), self.columns.tolist(), strict=True)):
-            result[k, l] = entries[i]
-            result[l, k] = entries[i]
-        return result
-
-
 def _by_tensors(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
     p, i, k, new = e.points, e.integrals, d.shape[0], type(d)
     drawn = p.quadratic[:, 0]
-    pairs = _Pairs(np.any(drawn != 0, axis=0))
+    pairs = Pairs.of_form(np.any(drawn != 0, axis=0))
     still, mixed, moving = (pairs.products(*z) for z in ((d, d), (d, rates), (rates, rates)))
     # int mu phi_a X, one row per amplitude and axis; int mu X X
     weighed = [_clean(pairs.of(np.einsum("g,gi,gkl->ikl", p.mass, p.shape[:, a], drawn)))
@@ -113,7 +84,7 @@ def _by_tensors(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
     square = np.einsum("g,gij,gkl->ijkl", p.mass, drawn, drawn)
     # columns X d of two amplitudes multiply, whichever plane they bend in
     active = np.any(drawn != 0, axis=(0, 1))
-    every = _Pairs(np.outer(active, active))
+    every = Pairs.of_form(np.outer(active, active))
     crossed = (square.transpose(0, 2, 1, 3) + square.transpose(0, 2, 3, 1)) / 2
     crossed = every.of(np.moveaxis(every.of(crossed), -1, 0)).T
     both = every.matrix(constant(_clean(crossed)) @ every.products(d, d))
@@ -198,7 +169,7 @@ def _quartic_by_tensors(e: Flexible, d: Expr) -> Expr:
     p, k = e.points, d.shape[0]
     form = np.einsum("ngi,ngj->ngij", p.slope, p.curvature)
     form = (form + form.transpose(0, 1, 3, 2)) / 2
-    pairs = _Pairs(np.any(form != 0, axis=(0, 1)))
+    pairs = Pairs.of_form(np.any(form != 0, axis=(0, 1)))
     entries = pairs.of(form)
     ky, kz = p.bending
     stiffness = (

@@ -136,3 +136,10 @@ def add(a: Terms, b: Terms) -> Terms:
         a.force + b.force,
         a.effort + b.effort,
     )
+
+
+def axial(moment: Expr) -> Expr:
+    """Give ``int a x b`` from ``int a b^T``."""
+    return ca.vertcat(
+        moment[1, 2] - moment[2, 1], moment[2, 0] - moment[0, 2], moment[0, 1] - moment[1, 0]
+    )

@@ -61,19 +61,29 @@ def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
         before = Pose(rotation_from_angles(joint.before.rotation), np.array(joint.before.position))
     if joint.after is not None:
         after = Pose(rotation_from_angles(joint.after.rotation), np.array(joint.after.position))
-    if isinstance(joint, Moving) and not isinstance(joint, Sliding):
-        to_axis = Pose(rotation_z_to(joint.axis), np.zeros(3))
-        before = before @ to_axis
-        after = Pose(to_axis.rotation.T, np.zeros(3)) @ after
-    return before, after, end
+    to_axis = Pose(_axis_rotation(link), np.zeros(3))
+    return before @ to_axis, Pose(to_axis.rotation.T, np.zeros(3)) @ after, end
+
+
+def hub_inertia(link: Link) -> Inertia:
+    """Weigh a joint's outboard hub, given in the user's joint axes, about the link's root."""
+    _, after, _ = joint_poses(link)
+    root = Pose(_axis_rotation(link), np.zeros(3)) @ after
+    back = Pose(root.rotation.T, -root.rotation.T @ root.position)
+    return body_inertia(link.joint.hub.outboard).moved(back)
+
+
+def _axis_rotation(link: Link) -> Array:
+    """Turn the axes in which a joint's axis is z into those that the user gave it."""
+    if isinstance(link.joint, Moving) and not isinstance(link.joint, Sliding):
+        return rotation_z_to(link.joint.axis)
+    return np.eye(3)
 
 
 def joint_frame(link: Link) -> Pose:
     """Place the joint frame, with the axes that the user gave it, in the previous end frame."""
     before, _, _ = joint_poses(link)
-    if isinstance(link.joint, Moving) and not isinstance(link.joint, Sliding):
-        return before @ Pose(rotation_z_to(link.joint.axis).T, np.zeros(3))
-    return before
+    return before @ Pose(_axis_rotation(link).T, np.zeros(3))
 
 
 def hold(arm: Arm, index: int) -> Hold:
@@ -124,11 +134,7 @@ def own_inertia(link: Link) -> Inertia:
 
     A sliding link counts as fully extended.
     """
-    _, after, _ = joint_poses(link)
-    total = body_inertia(link.joint.hub.outboard).moved(
-        Pose(after.rotation.T, -after.rotation.T @ after.position)
-    )
-    total = total + body_inertia(link.body)
+    total = hub_inertia(link) + body_inertia(link.body)
     if link.root_piece is not None:
         total = total + body_inertia(link.root_piece.body)
     if link.section is not None:
@@ -253,9 +259,7 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
     result = [math.inf] * 3
     if state != "held" and isinstance(link.joint, Revolute):
         _, after, _ = joint_poses(link)
-        hub = body_inertia(link.joint.hub.outboard).moved(
-            Pose(after.rotation.T, -after.rotation.T @ after.position)
-        )
+        hub = hub_inertia(link)
         if link.root_piece is not None:
             hub = hub + body_inertia(link.root_piece.body)
         rotor = reflected_rotor(link) if state == "geared" else 0.0

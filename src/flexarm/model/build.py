@@ -8,9 +8,11 @@ from flexarm.errors import ModelError
 from flexarm.links.ends import (
     body_inertia,
     end_pose,
+    hub_inertia,
     joint_frame,
     joint_poses,
     own_inertia,
+    reflected_rotor,
     tip_inertia,
 )
 from flexarm.model.flexible import flexible_part, sliding_damping, sliding_shapes
@@ -95,7 +97,7 @@ def _build_link(
         # a rigid beam that slides out is carried whole, from its inner end, along its own axis
         kind = "prismatic"
         along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
-        inner = Pose(np.eye(3), np.array([-link.length, 0.0, 0.0]))
+        inner = Pose(np.eye(3), np.array([_tip_length(link) - link.length, 0.0, 0.0]))
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
     motor = joint = None
@@ -122,8 +124,7 @@ def _build_link(
     turned = elastic is not None and bool(np.any(elastic.root_angle))
     if turned:
         _check_hub_axis(arm, index, elastic, pose_to_root)
-    hub = body_inertia(link.joint.hub.outboard)
-    body = _root_body(link, pose_to_root, with_hub=not turned)
+    body = _root_body(link, with_hub=not turned)
     return LinkModel(
         name=arm.link_names[index],
         joint_name=arm.joint_names[index],
@@ -132,7 +133,7 @@ def _build_link(
         pose_FJ=before @ pose_to_joint,
         pose_JL=pose_to_root @ root,
         root_body=body.moved(Pose(np.eye(3), -root.position)),
-        hub_body=hub if turned else NO_INERTIA,
+        hub_body=hub_inertia(link).moved(pose_to_root) if turned else NO_INERTIA,
         tip_body=tip_inertia(arm, index),
         length=link.length - _root_length(link) - _tip_length(link),
         motor=motor,
@@ -141,19 +142,20 @@ def _build_link(
         elastic=elastic,
         sliding=sliding,
         sliding_damping=damping,
-        rotor=_rotor(link, motor if motor is not None else joint, before @ pose_to_joint),
+        rotor=_rotor(link, joint if motor is None else motor, before @ pose_to_joint, kind),
     )
 
 
-def _rotor(link: Link, coordinate: int | None, pose: Pose) -> Rotor | None:
+def _rotor(link: Link, coordinate: int | None, pose: Pose, kind: JointKind) -> Rotor | None:
     drive = link.joint.drive if isinstance(link.joint, Moving) else None
     if drive is None or coordinate is None or drive.rotor_inertia == 0:
         return None
-    axis = pose.rotation[:, 2] if drive.rotor == "full" else None
+    along = 0 if kind == "sliding" else 2
+    axis = pose.rotation[:, along] if drive.rotor == "full" else None
     return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, axis)
 
 
-def _root_body(link: Link, pose_to_root: Pose, *, with_hub: bool) -> Inertia:
+def _root_body(link: Link, *, with_hub: bool) -> Inertia:
     """Bodies rigidly in the root frame, without the flexible span itself."""
     if not link.flexible:
         return own_inertia(link)
@@ -161,8 +163,7 @@ def _root_body(link: Link, pose_to_root: Pose, *, with_hub: bool) -> Inertia:
     if link.root_piece is not None:
         total = total + body_inertia(link.root_piece.body)
     if with_hub:
-        back = Pose(pose_to_root.rotation.T, -pose_to_root.rotation.T @ pose_to_root.position)
-        total = total + body_inertia(link.joint.hub.outboard).moved(back)
+        total = total + hub_inertia(link)
     return total
 
 
@@ -228,4 +229,11 @@ def _check_hub_axis(arm: Arm, index: int, elastic: Flexible | None, after: Pose)
             f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root "
             "about an axis that the joint holds: use them only in the plane that a revolute "
             "joint turns in"
+        )
+    joint = arm.links[index].joint
+    if isinstance(joint, Moving) and reflected_rotor(arm.links[index]) > 0 and not joint.elastic:
+        raise ModelError(
+            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the hub, and "
+            "with it a rotor behind a rigid transmission, which is not modelled: use loaded "
+            "shapes, or give the drive a stiffness"
         )

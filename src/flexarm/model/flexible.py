@@ -16,7 +16,7 @@ from flexarm.links.span import Span
 from flexarm.model.parts import Flexible
 from flexarm.spatial import Inertia, skew_matrix
 
-_NODES = 20  # a damping matrix is known to a few digits at best
+_NODES = 40
 
 
 def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
@@ -147,4 +147,6 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
         rows.append(_damping(ratios, integrals, *ends, tip_inertia(arm, index)))
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
-    return np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)
+    fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)
+    kept = np.flatnonzero(np.abs(fit).max(axis=(1, 2)) > 1e-13 * np.abs(fit).max())
+    return fit[: int(kept.max()) + 1]

@@ -1,0 +1,295 @@
+"""How long does forward dynamics take, and how does that compare with rigid-body libraries?
+
+Times flexarm's flexible and rigid chains against pinocchio's and MuJoCo's rigid ones of the same
+length, all in this process and in turns; then how long it takes until an arm can be used.
+`pip install 'flexarm[bench]'` brings the peers; `--quick` is a small run without them.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import peers
+from chains import contender, flexible_chain, rigid_chain, state
+from flexarm.engine.cache import VARIABLE
+from flexarm.engine.compile import native_width
+from flexarm.model import build
+from report import table, write
+from timing import Contender, Times, machine, measure
+
+LINKS = (2, 6, 10, 12, 30, 100)
+ELEMENTS = (5, 10, 20)  # per link, two coordinates each
+STEPS = ("imports", "model", "first_result", "fast_code")  # of first_use.py
+FLEXIBLE, STIFFENED, RIGID = "flexarm flexible", "flexarm flexible, stiffening", "flexarm rigid"
+MUJOCO_FORWARD, MUJOCO_NEEDED = "mujoco mj_forward", "mujoco needed stages"
+
+
+def main() -> None:
+    """Measure, print the tables, and write them where that was asked for."""
+    parser = argparse.ArgumentParser(description="Time forward dynamics against its peers.")
+    parser.add_argument("--quick", action="store_true", help="two links, no peers, few rounds")
+    parser.add_argument("--rounds", type=int, default=31, help="measurements of each (default 31)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the numbers as JSON")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page")
+    args = parser.parse_args()
+
+    rounds, seconds = (3, 2e-3) if args.quick else (args.rounds, 2e-2)
+    links = LINKS[:1] if args.quick else LINKS
+    about = machine() | ({} if args.quick else peers.versions())
+    chains = [each for n in links for each in _chain_contenders(n, with_peers=not args.quick)]
+    wide = _element_contenders((1,) if args.quick else ELEMENTS)
+    times = measure([*chains, *wide], rounds=rounds, seconds=seconds)
+    if args.quick:
+        use = _first_use(2, stiffening=False, repeats=0)
+    else:
+        use = [
+            run
+            for stiffening in (False, True)
+            for run in _first_use(6, stiffening=stiffening, repeats=5)
+        ]
+    found = Found(
+        about,
+        {(each.name, each.links): times[each] for each in chains},
+        {each.name: times[each] for each in wide},
+        use,
+    )
+    page = _page(found)
+    print(page)
+    if args.out is not None:
+        write(args.out, json.dumps(found.to_json(), indent=2) + "\n")
+    if args.markdown is not None:
+        write(args.markdown, page)
+
+
+def _chain_contenders(links: int, *, with_peers: bool) -> list[Contender]:
+    """Return all that is timed on chains of so many links."""
+    print(f"preparing {links} links", file=sys.stderr)
+    found = [
+        contender(FLEXIBLE, flexible_chain(links), stiffening=False)[0],
+        contender(STIFFENED, flexible_chain(links), stiffening=True)[0],
+    ]
+    arm = rigid_chain(links)
+    rigid, accelerations = contender(RIGID, arm, stiffening=False)
+    found.append(rigid)
+    if with_peers:
+        found += peers.contenders(*state(build(arm)), accelerations)
+    return found
+
+
+def _element_contenders(elements: tuple[int, ...]) -> list[Contender]:
+    """Return arms of two links with many coordinates each."""
+    print("preparing links of many coordinates", file=sys.stderr)
+    return [
+        contender(
+            f"{2 * count} coordinates{', stiffening' if stiffening else ''}",
+            flexible_chain(2, shapes={"kind": "elements", "bending_y": count, "bending_z": 0}),
+            stiffening=stiffening,
+        )[0]
+        for stiffening in (False, True)
+        for count in elements
+    ]
+
+
+def _first_use(links: int, *, stiffening: bool, repeats: int) -> list[dict[str, Any]]:
+    """Measure the steps to a first result, without and with what an earlier process compiled."""
+    print(f"first use of {links} links", file=sys.stderr)
+    script = Path(__file__).with_name("first_use.py")
+    command = [sys.executable, str(script), "--links", str(links)]
+    command += ["--stiffening"] if stiffening else []
+    # Python's own byte code is there when a user starts a program again.
+    plain = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    runs: list[list[dict[str, Any]]] = [[], []]
+    with tempfile.TemporaryDirectory() as top:
+        plain["PYTHONPYCACHEPREFIX"] = str(Path(top) / "byte-code")
+        for repeat in range(-1, repeats):
+            for kept in runs:
+                env = plain | {VARIABLE: str(Path(top) / f"cache{repeat}")}
+                result = subprocess.run(
+                    command, env=env, stdout=subprocess.PIPE, text=True, check=True
+                )
+                kept.append(json.loads(result.stdout))
+    return [
+        {"links": links, "stiffening": stiffening, "cache": cache}
+        | {step: statistics.median(run[step] for run in kept[1:] or kept) for step in STEPS}
+        for cache, kept in zip(("empty", "filled"), runs, strict=True)
+    ]
+
+
+def _page(found: "Found") -> str:
+    parts = [
+        "# Benchmarks",
+        "Made by `python benchmarks/forward_dynamics.py --markdown docs/benchmarks.md`; do not "
+        "edit. All numbers are of one run, in which every contender was timed in turns on one "
+        "core; `--out` keeps them as JSON.",
+        ", ".join(f"{name} {value}" for name, value in found.machine.items()) + ".",
+        "## Forward dynamics of chains",
+        _CHAINS,
+        _chain_table(found),
+        *_verdicts(found),
+        "## Links of many coordinates",
+        "Two links of finite elements, bending in one plane. The exponent p says that the time "
+        "grows like the number of coordinates per link to the power p.",
+        _element_table(found),
+        "## Until an arm can be used",
+        "CPU time in a fresh process [s], median of five. *First result* is from the built model "
+        "to the first accelerations: trace the equations, compile them quickly, call them; with a "
+        "filled cache, find them and call them. *Fast code* is what long runs wait for besides.",
+        _use_table(found),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+_CHAINS = """Microseconds per evaluation: median, and in brackets the middle half of the rounds.
+Links of 0.4 m and 2 kg, joint axes turned by 0 and 90 degrees in turn, gravity across the first
+axis. Flexible links have three clamped-free modes each, two along y and one along z. The peers'
+chains are rigid, with as many joints; all libraries find the same accelerations in the same random
+state, which is checked first.
+
+flexarm is called in a compiled loop. pinocchio's articulated-body algorithm is timed in three ways,
+of which the fastest counts: `aba` in its two conventions called from Python, less an equal number
+of calls on a model without joints, and `abaInParallel` on one thread, which loops over states in
+compiled code. MuJoCo is called from Python, less as many calls that return at once: as `mj_forward`
+with contacts and constraints switched off, and as only the stages that these accelerations need
+(kinematics, inertia matrix and its factors, velocities, passive and bias forces, solution). The
+peers are what their wheels ship; flexarm compiles for the machine that it runs on."""
+
+
+def _chain_table(found: "Found") -> str:
+    head = [
+        "links", "flexarm, flexible", "the same, stiffening on", "flexarm, rigid",
+        "pinocchio, rigid", "MuJoCo, rigid, needed stages", "MuJoCo, rigid, mj_forward",
+        "flexible / pinocchio",
+    ]  # fmt: skip
+    rows = []
+    for n in found.lengths:
+        names = (FLEXIBLE, STIFFENED, RIGID, None, MUJOCO_NEEDED, MUJOCO_FORWARD)
+        cells = [
+            found.pinocchio(n) if name is None else found.chains.get((name, n)) for name in names
+        ]
+        peer = found.pinocchio(n)
+        ratio = "" if peer is None else f"{found.chains[FLEXIBLE, n].median / peer.median:.2f}"
+        rows.append([str(n), *("" if cell is None else str(cell) for cell in cells), ratio])
+    return table(head, rows)
+
+
+def _verdicts(found: "Found") -> list[str]:
+    """Say how the measurements stand to what was aimed at."""
+    said = []
+    peer = found.pinocchio(6)
+    if peer is not None:
+        ratio = found.chains[FLEXIBLE, 6].median / peer.median
+        stiff = found.chains[STIFFENED, 6].median / peer.median
+        said.append(
+            "Six flexible links are to take no longer than pinocchio's six rigid ones: "
+            f"{_met(ratio <= 1)}, {ratio:.2f} times as long; with stiffening {stiff:.2f} times."
+        )
+    if (FLEXIBLE, 100) in found.chains:
+        growth = {
+            name: found.chains[name, 100].median / found.chains[name, 10].median
+            for name in (FLEXIBLE, STIFFENED)
+        }
+        said.append(
+            f"100 links are to take at most 11 times as long as 10: "
+            f"{_met(growth[FLEXIBLE] <= 11)}, {growth[FLEXIBLE]:.1f} times; with stiffening "
+            f"{growth[STIFFENED]:.1f} times."
+        )
+    return said
+
+
+def _met(reached: bool) -> str:
+    return "reached" if reached else "not reached"
+
+
+def _element_table(found: "Found") -> str:
+    rows = []
+    for stiffening, limit in (("", 1.3), (", stiffening", 2.1)):
+        before: tuple[int, Times] | None = None
+        for name, times in found.wide.items():
+            count = int(name.split()[0])
+            if name != f"{count} coordinates{stiffening}":
+                continue
+            power, verdict = "", ""
+            if before is not None:
+                p = math.log(times.median / before[1].median) / math.log(count / before[0])
+                power, verdict = f"{p:.2f}", f"at most {limit}: {_met(p < limit)}"
+            rows.append([str(count), "on" if stiffening else "off", str(times), power, verdict])
+            before = (count, times)
+    head = ["coordinates per link", "stiffening", "microseconds", "exponent", "aim"]
+    return table(head, rows)
+
+
+def _use_table(found: "Found") -> str:
+    aims = {"empty": 1.0, "filled": 0.1}
+    rows = [
+        [
+            str(run["links"]),
+            "on" if run["stiffening"] else "off",
+            run["cache"],
+            *(f"{run[step]:.3f}" for step in STEPS),
+            f"first result under {aims[run['cache']]} s: "
+            f"{_met(run['first_result'] < aims[run['cache']])}",
+        ]
+        for run in found.first_use
+    ]
+    head = [
+        "links", "stiffening", "cache", "imports", "building the model", "first result",
+        "fast code", "aim",
+    ]  # fmt: skip
+    return table(head, rows)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured.
+
+    Attributes
+    ----------
+    machine
+        The machine and the versions.
+    chains
+        Times by contender and number of links.
+    wide
+        Times of links of many coordinates, by name.
+    first_use
+        CPU times of the steps to a first result [s].
+    """
+
+    machine: dict[str, str | int]
+    chains: dict[tuple[str, int], Times]
+    wide: dict[str, Times]
+    first_use: list[dict[str, Any]]
+
+    @property
+    def lengths(self) -> list[int]:
+        """Return the numbers of links."""
+        return sorted({links for _, links in self.chains})
+
+    def pinocchio(self, links: int) -> Times | None:
+        """Return pinocchio's times in the fastest of the ways it was called in."""
+        ways = [t for (name, n), t in self.chains.items() if "pinocchio" in name and n == links]
+        return min(ways, key=lambda times: times.median, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as one document."""
+        return {
+            "machine": self.machine,
+            "lanes": native_width(),
+            "chains": [
+                {"contender": name, "links": links, "microseconds": times.to_json()}
+                for (name, links), times in self.chains.items()
+            ],
+            "many_coordinates": {name: times.to_json() for name, times in self.wide.items()},
+            "first_use": self.first_use,
+        }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""`flexarm check`: the text, the JSON document, and what it takes for an arm."""
+
+import dataclasses
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import types
+import typing
+from pathlib import Path
+
+import pytest
+
+from flexarm.analysis import report
+from flexarm.cli import main
+
+DOCS = Path(__file__).parents[2] / "docs" / "check.md"
+ARM = """\
+flexarm: 1
+name: '[red]two links[/red] :smile:'
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute, name: shoulder, drive: {rotor_inertia: 1, gear_ratio: 0.5}}
+    length: 1
+    section: {mass_per_length: 5, EIz: 1000}
+    damping: 0.02
+  - joint: {kind: fixed}
+    length: 0.5
+    body: {mass: 2, com: [0.25, 0, 0], inertia: [0, 0, 0.04]}
+payload: {mass: 0.5}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def out(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """Run a command that must succeed and say nothing but its result."""
+    assert main(["check", *argv]) == 0
+    text, errors = capsys.readouterr()
+    assert errors == ""
+    return text
+
+
+def test_text_has_the_links_frequencies_step_and_verdict(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = out(capsys, "korayem-two-link")
+    lines = [re.sub(r" +", " ", line).strip() for line in text.splitlines()]
+    assert "link2 joint2 revolute about (0, 0, 1) torque 1 5 0 clamped-free" in lines
+    assert "bending_y 1 yes 7.9138148 49.723965 2.7070141 17.008671" in lines
+    assert any(line.startswith("bending_y 3 138.86752 872.53037") for line in lines)
+    assert "bending_y: 1 mode: the file says so" in lines
+    assert "3 joint2 joint rad 0.0872665 0" in lines
+    assert any(line.startswith("Highest mode: 62.9642 Hz") for line in lines)
+    assert any(line.startswith("Recommended step for fixed-step RK4: 0.00632 s") for line in lines)
+    assert lines[-1] == "Nothing looks wrong."
+
+
+def test_text_is_plain_and_never_folded_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    (folder / "arm.yaml").write_text(ARM)
+    text = out(capsys, "arm.yaml")
+    assert "\x1b" not in text
+    assert text.startswith("[red]two links[/red] :smile:\n")
+    (warning,) = [line for line in text.splitlines() if line.startswith("note: ")]
+    assert warning.startswith("note: links[1].joint.drive.gear_ratio: the rotor of shoulder turns")
+    assert warning.endswith("[gear-speeds-up]")
+
+
+def test_text_fits_a_terminal_of_80_columns(folder: Path) -> None:
+    (folder / "arm.yaml").write_text(ARM)
+    inside, outside = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from flexarm.cli import main; main(['check', 'arm.yaml'])"],
+        stdin=outside,
+        stdout=outside,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+    )
+    os.close(outside)
+    written = b""
+    try:
+        while block := os.read(inside, 10_000):
+            written += block
+    except OSError:  # how Linux tells the end of a terminal
+        pass
+    os.close(inside)
+    assert process.wait() == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", written.decode()).replace("\r", "").splitlines()
+    assert "\x1b[" in written.decode()
+    assert max(map(len, lines)) <= 80
+
+
+def keys(kind: object, value: object, path: str = "report") -> None:
+    """Compare the keys of a JSON value with the fields of a dataclass, all the way down."""
+    if isinstance(kind, types.UnionType):
+        kinds = [each for each in typing.get_args(kind) if each is not type(None)]
+        if value is not None:
+            keys(kinds[0], value, path)
+        return
+    if typing.get_origin(kind) is tuple and isinstance(value, list):
+        for k, each in enumerate(value):
+            keys(typing.get_args(kind)[0], each, f"{path}[{k}]")
+        return
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        assert isinstance(value, dict), path
+        assert list(value) == list(hints), path
+        for name, hint in hints.items():
+            keys(hint, value[name], f"{path}.{name}")
+
+
+@pytest.mark.parametrize("name", ["korayem-two-link", "spin-up-beam", "puma-560", "tg-rp"])
+def test_json_is_one_document_of_the_documented_form(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    text = out(capsys, name, "--json")
+    assert text.count("\n") == 1
+    document = json.loads(text, parse_constant=lambda word: pytest.fail(word))
+    assert document["check"] == 1
+    keys(report.Report, document)
+
+
+def test_json_names_have_not_changed() -> None:
+    # A new name is no break; a name that goes, or means something else, needs a new version.
+    fields = {
+        name: [field.name for field in dataclasses.fields(kind)]
+        for name, kind in vars(report).items()
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type)
+    }
+    assert fields == {
+        "Notice": ["severity", "code", "place", "message", "remedy"],
+        "Frequency": ["hz", "rad_s"],
+        "JointReport": ["name", "kind", "axis", "actuation", "elastic", "reflected_inertia"],
+        "DirectionReport": [
+            "direction", "stiffness", "count", "coordinates", "why", "clamped", "loaded",
+        ],
+        "ShapeMode": ["frequency", "damping", "coordinate"],
+        "FlexibleReport": [
+            "span", "shapes", "summary", "root", "why_root", "tip_mass", "tip_inertia",
+            "directions", "modes", "modal_data",
+        ],
+        "LinkReport": ["name", "joint", "length", "mass", "hub_mass", "flexible"],
+        "CoordinateReport": ["name", "kind", "unit", "prescribed", "start", "start_speed"],
+        "ArmMode": ["frequency", "coordinate", "share"],
+        "StepReport": ["rk4", "rate", "limited_by", "coordinate"],
+        "Report": [
+            "check", "arm", "gravity", "stiffening", "base", "links", "coordinates",
+            "degrees_of_freedom", "mass", "base_mass", "payload_mass", "centre_of_mass",
+            "rigid_motions", "modes_free", "modes_held", "step", "notices",
+        ],
+    }  # fmt: skip
+
+
+def test_documentation_names_every_field_and_every_code() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w-]+)`", text))
+    fields = {
+        field.name
+        for kind in vars(report).values()
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type)
+        for field in dataclasses.fields(kind)
+    }
+    assert fields - named == set()
+    source = "".join(path.read_text() for path in Path(report.__file__).parent.glob("*.py"))
+    codes = set(re.findall(r'"(?:warning|note)",\s*"([\w-]+)"', source))
+    assert len(codes) >= 14
+    assert codes - named == set()
+
+
+def test_a_file_wins_over_a_sample_of_its_name(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    (folder / "telescope").mkdir()
+    assert json.loads(out(capsys, "telescope", "--json"))["arm"] == "Telescope"
+    (folder / "telescope").rmdir()
+    (folder / "telescope").write_text(ARM)
+    assert json.loads(out(capsys, "telescope", "--json"))["arm"] == "[red]two links[/red] :smile:"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("koraym-two-link", "korayem-two-link"), ("my-amr.yaml", "my-arm.yaml"), ("zzz", None)],
+)
+def test_an_arm_that_is_not_there_is_an_invalid_model_and_the_near_one_is_named(
+    capsys: pytest.CaptureFixture[str], folder: Path, given: str, meant: str | None
+) -> None:
+    (folder / "my-arm.yaml").write_text(ARM)
+    assert main(["check", given, "--json"]) == 3
+    text, errors = capsys.readouterr()
+    assert text == ""
+    assert f"no file and no sample is named '{given}': " in errors
+    assert ("did you mean" in errors) == (meant is not None)
+    assert meant is None or f"did you mean '{meant}'?" in errors
+
+
+def test_an_invalid_file_has_a_line_per_mistake_and_no_report(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    wrong = ARM.replace("length: 1\n", "length: -1\n").replace("mass: 0.5", "mas: 0.5")
+    (folder / "arm.yaml").write_text(wrong)
+    assert main(["check", "arm.yaml"]) == 3
+    text, errors = capsys.readouterr()
+    assert text == ""
+    assert "arm.yaml:6:13: links[1].length" in errors
+    assert "arm.yaml:12:11: payload" in errors
+
+
+def test_shapes_that_cannot_be_built_are_an_invalid_model(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    shapes = "    shapes: {kind: loaded, torsion: 1}\n    damping: 0.02\n"
+    (folder / "arm.yaml").write_text(ARM.replace("    damping: 0.02\n", shapes))
+    assert main(["check", "arm.yaml", "--json"]) == 3
+    text, errors = capsys.readouterr()
+    assert text == ""
+    assert "torsion: 1 needs GJ in the section" in errors
+
+
+def cpu_seconds(code: str) -> float:
+    """Measure the CPU time of a fresh interpreter that runs some code, the better of two [s]."""
+    found = []
+    for _ in range(2):
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        found.append(usage.ru_utime + usage.ru_stime)
+    return min(found)
+
+
+def test_checking_a_small_arm_takes_little_more_than_the_imports() -> None:
+    imports = "import flexarm.analysis.check, flexarm.io.sample, flexarm.cli, rich.table"
+    command = f"{imports}; flexarm.cli.main(['check', 'korayem-two-link'])"
+    assert cpu_seconds(command) - cpu_seconds(imports) < 1.0

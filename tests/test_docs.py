@@ -1,0 +1,143 @@
+"""What the pages in docs/ say is so: their examples run, their messages and links are real."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from docs.make_images import FIGURES
+from flexarm import build
+from flexarm.cli import main
+from flexarm.errors import ModelError
+from flexarm.io.model_file import load, loads
+from tests.docs_blocks import ROOT, Block, assert_printed, blocks, commands, write_files
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+MODEL_FILE = DOCS / "model-file.md"
+REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+
+
+def numbered(language: str) -> list[tuple[str, int]]:
+    """List the blocks of one language by page and number, as names of tests."""
+    return [
+        (page.relative_to(DOCS).as_posix(), number)
+        for page in PAGES
+        for number in range(len(blocks(page, language)))
+    ]
+
+
+def folder_of(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Go where the files of a page are; return the page."""
+    write_files(DOCS / page, folder)
+    monkeypatch.chdir(folder)
+    return DOCS / page
+
+
+def model_text(block: Block) -> str:
+    """Complete the text of a model file."""
+    if block.kind == "links":
+        return "flexarm: 1\nname: links of an example\nlinks:\n" + block.content
+    return block.content
+
+
+def anchors(page: Path) -> set[str]:
+    """List what links can point to inside a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(("page", "number"), numbered("yaml"))
+def test_every_arm_loads_and_builds(
+    page: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = blocks(folder_of(page, tmp_path, monkeypatch), "yaml")[number]
+    if block.content.startswith("modal_data: 1"):
+        assert page == "modal-data.md"  # read and checked by tests/io/test_modal_data.py
+        return
+    assert block.kind in ("arm", "links")
+    build(loads(model_text(block)))
+
+
+@pytest.mark.parametrize(("page", "number"), numbered("python"))
+def test_every_python_block_runs_and_prints_what_the_page_shows(
+    page: str,
+    number: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    block = blocks(folder_of(page, tmp_path, monkeypatch), "python")[number]
+    exec(compile(block.content, f"{page}, block {number + 1}", "exec"), {"__name__": "__main__"})
+    assert_printed(capsys.readouterr().out, block.output)
+
+
+@pytest.mark.parametrize("page", [page for page, number in numbered("sh") if number == 0])
+def test_every_command_runs_and_prints_what_the_page_shows(
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for line, shown in commands(folder_of(page, tmp_path, monkeypatch)):
+        program, *arguments = shlex.split(line)
+        assert program == "flexarm", line
+        assert main(arguments) == 0
+        assert_printed(capsys.readouterr().out, shown)
+
+
+@pytest.mark.parametrize(("before", "after", "message"), REFUSAL.findall(MODEL_FILE.read_text()))
+def test_every_message_in_the_table_is_what_is_said(
+    before: str, after: str, message: str, tmp_path: Path
+) -> None:
+    write_files(MODEL_FILE, tmp_path)
+    crane = tmp_path / "crane.yaml"
+    text = crane.read_text(encoding="utf-8")
+    assert before in text
+    crane.write_text(text.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(ModelError) as error:
+        build(load(crane))
+    said = str(error.value)
+    assert re.sub(rf"^{re.escape(str(crane))}:\d+:\d+: ", "", said) == message
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_test_that_a_page_names_is_there(page: Path) -> None:
+    for path, name in NAMED_TEST.findall(page.read_text(encoding="utf-8")):
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert not name or f"\ndef {name}(" in source, f"{path}::{name}"
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    linked = {target.partition("#")[0] for target in LINK.findall((DOCS / "index.md").read_text())}
+    assert {page.relative_to(DOCS).as_posix() for page in PAGES} - linked == {"index.md"}
+
+
+def test_the_script_draws_every_picture_that_pages_show() -> None:
+    shown = {
+        Path(target).name
+        for page in PAGES
+        for target in LINK.findall(page.read_text(encoding="utf-8"))
+        if target.endswith(".png")
+    }
+    there = {path.name for path in (DOCS / "images").iterdir()}
+    assert shown == there == {f"{name}.png" for name in FIGURES}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_picture_can_be_drawn_again(name: str, tmp_path: Path) -> None:
+    FIGURES[name]().savefig(tmp_path / "picture.png", dpi=40)

@@ -1,0 +1,485 @@
+"""The built arm: coordinates, start, refusals, damping, and bodies against sums of points."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.linalg
+from numpy.polynomial import chebyshev
+from scipy.integrate import quad_vec
+from scipy.spatial.transform import Rotation
+
+from flexarm.arm import Arm
+from flexarm.errors import ModelError
+from flexarm.links.base import Shapes
+from flexarm.links.ends import outboard_inertia as outboard
+from flexarm.links.ends import own_inertia, tip_inertia
+from flexarm.model import Model, build, start_state
+from flexarm.spatial import Inertia
+
+Array = npt.NDArray[np.float64]
+SECTION = {"mass_per_length": 2.0, "EIy": 30.0, "EIz": 40.0, "GJ": 20.0, "EA": 500.0, "Jx": 0.01}
+REVOLUTE: dict[str, Any] = {"kind": "revolute"}
+FREE_BASE = {"kind": "free", "body": {"mass": 5, "inertia": [1, 2, 3]}}
+
+
+def arm(*links: dict[str, Any], **more: Any) -> Arm:
+    """Make an arm."""
+    return Arm.model_validate({"flexarm": 1, "name": "arm", "links": links, **more})
+
+
+def beam(joint: dict[str, Any], kind: str = "clamped-free", **counts: Any) -> dict[str, Any]:
+    """Make a flexible link of 1 m."""
+    given = {"bending_y": 0, "bending_z": 0, "torsion": 0, "stretch": 0} | counts
+    return {"joint": joint, "length": 1.0, "section": SECTION, "shapes": {"kind": kind, **given}}
+
+
+def test_coordinates_come_in_order_base_motor_joint_then_bending_twist_stretch() -> None:
+    spring = {"drive": {"rotor_inertia": 1e-3, "gear_ratio": 50, "stiffness": 1e3}}
+    model = build(
+        arm(
+            beam(REVOLUTE | spring, bending_y=2, bending_z=1, torsion=1, stretch=1),
+            {"joint": {"kind": "prismatic"}, "length": 0.2},
+            {"joint": {"kind": "fixed"}, "length": 0.2},
+            beam(REVOLUTE, "elements", bending_y=2, bending_z=1, torsion=1, stretch=1),
+            base=FREE_BASE,
+        )
+    )
+    base = ["base.x", "base.y", "base.z", "base.rx", "base.ry", "base.rz"]
+    first = ["joint1.motor", "joint1", "link1.y1", "link1.y2", "link1.z1", "link1.twist1",
+             "link1.stretch1"]  # fmt: skip
+    nodes = ["node1.y", "node1.slope_y", "node2.y", "node2.slope_y", "node1.z", "node1.slope_z",
+             "node1.twist", "node1.stretch"]  # fmt: skip
+    last = ["joint4", *[f"link4.{name}" for name in nodes]]
+    assert model.names == (*base, *first, "joint2", *last)
+    assert model.size == 23
+    units = [*"mmm", "rad", "rad", "rad", "rad", "rad", *"mmm", "rad", "m", "m"]
+    units += ["rad", "m", "rad", "m", "rad", "m", "rad", "rad", "m"]
+    assert list(model.units) == units
+    assert [part.modes for part in model.links] == [
+        slice(8, 13), slice(14, 14), slice(14, 14), slice(15, 23)
+    ]  # fmt: skip
+    assert [(part.motor, part.joint) for part in model.links] == [
+        (6, 7), (None, 13), (None, None), (None, 14)
+    ]  # fmt: skip
+
+
+def test_coordinates_go_by_the_names_that_the_file_gives() -> None:
+    link = beam(REVOLUTE | {"name": "shoulder"}, bending_y=1) | {"name": "boom"}
+    assert build(arm(link)).names == ("shoulder", "boom.y1")
+
+
+def test_sliding_link_has_its_exposed_length_as_coordinate() -> None:
+    joint = {"kind": "sliding", "start": {"position": 0.5}}
+    model = build(arm(beam(joint, bending_z=1, torsion=1)))
+    assert model.names == ("joint1", "link1.z1", "link1.twist1")
+    assert model.units == ("m", "m", "rad")
+    assert model.links[0].kind == "sliding"
+
+
+def test_lumped_amplitudes_are_angles_of_springs_and_gaps() -> None:
+    model = build(arm(beam({"kind": "fixed"}, "lumped", bending_y=2, torsion=1, stretch=1)))
+    assert model.units == ("rad", "rad", "rad", "m")
+
+
+def test_second_craig_bampton_amplitude_is_the_slope_of_the_tip() -> None:
+    model = build(arm(beam({"kind": "fixed"}, "craig-bampton", bending_y=1, bending_z=1)))
+    assert model.names == tuple(f"link1.{n}" for n in ("y1", "y2", "y3", "z1", "z2", "z3"))
+    assert model.units == ("m", "rad", "m", "m", "rad", "m")
+
+
+def test_fixed_base_and_rigid_arm_have_joints_only() -> None:
+    rigid = {"joint": REVOLUTE, "length": 1, "section": SECTION, "rigid": True}
+    assert build(arm({"joint": REVOLUTE, "length": 1}, rigid)).names == ("joint1", "joint2")
+
+
+def test_moved_base_and_prescribed_joints_are_known() -> None:
+    motion = {"kind": "constant", "value": 0.3}
+    given = {"actuation": "prescribed", "motion": motion}
+    made = arm(
+        beam(REVOLUTE | given, bending_y=1),
+        beam(REVOLUTE, bending_y=1),
+        base={"kind": "moved", "motion": {"z": motion}},
+    )
+    model = build(made)
+    assert model.prescribed == (0, 1, 2, 3, 4, 5, 6)
+    q, v = start_state(model)
+    assert q.tolist() == [0, 0, 0.3, 0, 0, 0, 0.3, 0, 0, 0]
+    assert not v.any()
+
+
+def test_start_is_read_off_the_file() -> None:
+    spring = {"drive": {"rotor_inertia": 1e-3, "stiffness": 1e3}}
+    first = {"start": {"position": "30 deg", "speed": 0.4}} | spring
+    second = {"start": {"position": 0.2, "motor_position": 0.25, "motor_speed": -1.0}} | spring
+    link = beam(REVOLUTE | first, bending_y=2) | {"start": {"y2": 0.01}, "start_speed": {"y1": -2}}
+    model = build(arm(link, {"joint": REVOLUTE | second, "length": 1}))
+    q, v = start_state(model)
+    angle = np.pi / 6
+    # a motor of which nothing is said starts with its spring relaxed
+    assert q == pytest.approx([angle, angle, 0, 0.01, 0.25, 0.2])
+    assert v == pytest.approx([0.4, 0.4, -2, 0, -1, 0])
+
+
+def test_motor_of_a_prescribed_elastic_joint_starts_with_its_spring_relaxed() -> None:
+    given = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.5}}
+    spring = {"drive": {"rotor_inertia": 1e-3, "stiffness": 1e3}}
+    model = build(arm({"joint": REVOLUTE | given | spring, "length": 1}))
+    assert start_state(model)[0].tolist() == [0.5, 0.5]
+
+
+def test_free_base_starts_with_its_velocity_and_spin_in_base_axes() -> None:
+    base = FREE_BASE | {
+        "rotation": [0, 0, "90 deg"], "velocity": [1, 0, 2], "spin": [0.1, 0.2, 0.3]
+    }  # fmt: skip
+    q, v = start_state(build(arm({"joint": {"kind": "fixed"}, "length": 1}, base=base)))
+    assert not q.any()
+    assert v == pytest.approx([0, 1, 2, 0.1, 0.2, 0.3], abs=1e-15)
+
+
+def test_stiffening_is_the_arms_own_choice_unless_told() -> None:
+    made = arm(beam(REVOLUTE, bending_y=1), stiffening=False)
+    assert not build(made).stiffening
+    model = build(made, stiffening=True)
+    assert model.stiffening
+    assert model.links[0].elastic is not None
+    assert model.links[0].elastic.integrals.quadratic.any()
+
+
+TABLE = {"coordinate": "z9", "amplitude": [0, 1], "force": [0, 1]}
+CURVE = {"direction": "z", "amplitudes": ["y1", "z9"], "stations": [0, 0.5, 1], "values": [0, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("start", {"z9": 0.1}),
+        ("start_speed", {"z9": 0.1}),
+        ("elastic_energy", [{"coefficient": 1, "powers": {"y1": 2, "z9": 2}}]),
+        ("elastic_force", [TABLE]),
+        ("quadratic_shapes", [CURVE]),
+    ],
+)
+def test_amplitude_that_the_link_does_not_have_is_refused(key: str, value: Any) -> None:
+    made = arm(beam(REVOLUTE), beam(REVOLUTE, bending_y=2) | {key: value, "name": "boom"})
+    with pytest.raises(ModelError, match=rf"links\[2\]\.{key}: no amplitude 'z9': boom has y1, y2"):
+        build(made)
+
+
+def test_shapes_without_their_stiffness_are_refused_with_the_link_and_the_remedy() -> None:
+    bare = beam(REVOLUTE, bending_y=2) | {"section": {"mass_per_length": 1, "EIy": 1}}
+    with pytest.raises(ModelError, match=r"links\[1\] \(link1\).*EIz.*bending_y: 0"):
+        build(arm(bare))
+
+
+TILTED = {"kind": "revolute", "after": {"rotation": ["90 deg", 0, 0]}}
+
+
+@pytest.mark.parametrize(
+    ("joint", "plane"),
+    [
+        (REVOLUTE, "bending_z"),
+        (REVOLUTE | {"axis": [0, 1, 0]}, "bending_y"),
+        (REVOLUTE | {"axis": [0, 1, 1]}, "bending_y"),
+        (TILTED, "bending_y"),
+        ({"kind": "prismatic"}, "bending_y"),
+        ({"kind": "fixed"}, "bending_y"),
+        ({"kind": "sliding", "start": {"position": 0.5}}, "bending_y"),
+    ],
+)
+def test_pinned_shapes_are_refused_in_a_plane_that_the_joint_holds(
+    joint: dict[str, Any], plane: str
+) -> None:
+    with pytest.raises(ModelError, match=r"links\[1\]\.shapes: pinned-free.*joint"):
+        build(arm(beam(joint, "pinned-free", **{plane: 1})))
+
+
+@pytest.mark.parametrize(
+    ("joint", "plane"), [(REVOLUTE, "bending_y"), (REVOLUTE | {"axis": [0, 1, 0]}, "bending_z"),
+                         (TILTED, "bending_z")],
+)  # fmt: skip
+def test_pinned_shapes_turn_the_hub_about_the_joint_axis(
+    joint: dict[str, Any], plane: str
+) -> None:  # fmt: skip
+    hub = {"hub": {"outboard": {"mass": 3, "inertia": [1, 2, 3]}}}
+    part = build(arm(beam(joint | hub, "pinned-free", **{plane: 1}))).links[0]
+    assert part.elastic is not None
+    assert np.abs(part.elastic.root_angle).max() > 1
+    assert part.hub_body.mass == 3
+    assert part.root_body.mass == 0
+
+
+def test_lumped_springs_cannot_slide_because_only_curvature_holds_a_sliding_beam() -> None:
+    joint = {"kind": "sliding", "start": {"position": 0.5}}
+    with pytest.raises(ModelError, match="lumped"):
+        build(arm(beam(joint, "lumped", bending_y=2)))
+
+
+def test_given_quadratic_shapes_cannot_slide() -> None:
+    joint = {"kind": "sliding", "start": {"position": 0.5}}
+    curve = CURVE | {"amplitudes": ["y1", "y1"]}
+    with pytest.raises((ModelError, ValueError), match="quadratic_shapes"):
+        build(arm(beam(joint, bending_y=1) | {"quadratic_shapes": [curve]}))
+
+
+def test_twist_without_inertia_is_refused_where_damping_needs_its_frequency() -> None:
+    massless = beam(REVOLUTE, "elements", bending_y=1, torsion=1) | {"damping": 0.01}
+    massless["section"] = {"mass_per_length": 1, "EIz": 1, "GJ": 1}
+    with pytest.raises(ModelError, match="Jx"):
+        build(arm(massless))
+
+
+def test_more_damping_ratios_than_modes_are_refused() -> None:
+    with pytest.raises(ModelError, match=r"links\[1\]\.damping: 3 ratios for 2 modes"):
+        build(arm(beam(REVOLUTE, bending_y=2) | {"damping": [0.1, 0.2, 0.3]}))
+
+
+PAYLOAD: dict[str, Any] = {
+    "mass": 1.5,
+    "com": [0.1, 0.05, -0.08],
+    "inertia": [0.02, 0.03, 0.04, 0, 0.005, 0],
+}
+
+
+def clamped_mass_matrix(shapes: Shapes, length: float) -> Array:
+    """Sum the mass matrix of a clamped link of `SECTION` with `PAYLOAD` at its tip."""
+
+    def density(x: float) -> Array:
+        moved, turned = shapes.displacement(np.array([x]))[0], shapes.rotation(np.array([x]))[0]
+        return np.asarray(2.0 * moved.T @ moved + 0.01 * np.outer(turned[0], turned[0]))
+
+    total = quad_vec(density, 0, length, epsabs=1e-12, epsrel=1e-12)[0]
+    tip = np.array([length])
+    moved, turned = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
+    centre = moved + np.cross(turned.T, PAYLOAD["com"]).T
+    xx, yy, zz, xy, xz, yz = PAYLOAD["inertia"]
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return np.asarray(total + 1.5 * centre.T @ centre + turned.T @ inertia @ turned)
+
+
+def damping_ratios(stiffness: Array, damping: Array, mass: Array) -> Array:
+    """Find the ratios of damped modes, slowest first, from the roots of the damped system."""
+    m = len(mass)
+    left = np.block([[np.zeros((m, m)), np.eye(m)], [-stiffness, -damping]])
+    right = scipy.linalg.block_diag(np.eye(m), mass)
+    roots = np.linalg.eigvals(np.linalg.solve(right, left))
+    upper = roots[roots.imag > 0]
+    upper = upper[np.argsort(np.abs(upper))]
+    return np.asarray(-upper.real / np.abs(upper))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(0.03, [0.03] * 9), ([0.01, 0.05, 0.002, 0.2], [0.01, 0.05, 0.002, 0.2, *[0.0] * 5])],
+)
+@pytest.mark.parametrize("kind", ["clamped-free", "loaded", "elements"])
+def test_damping_ratios_are_those_of_the_link_clamped_with_its_tip_body(
+    kind: str, given: float | list[float], expected: list[float]
+) -> None:
+    link = beam(REVOLUTE, kind, bending_y=2, bending_z=2, torsion=1) | {"damping": given}
+    elastic = build(arm(link, payload=PAYLOAD)).links[0].elastic
+    assert elastic is not None
+    mass = clamped_mass_matrix(elastic.shapes, 1.0)
+    found = damping_ratios(elastic.shapes.stiffness, elastic.damping, mass)
+    assert found == pytest.approx(expected[: len(mass)], abs=1e-10)
+    assert elastic.damping == pytest.approx(elastic.damping.T, rel=1e-12)
+
+
+def test_sliding_link_keeps_its_damping_ratios_at_every_length() -> None:
+    joint = {"kind": "sliding", "start": {"position": 0.5}, "limits": {"lower": 0.3, "upper": 0.9}}
+    link = beam(joint, bending_y=2, bending_z=1) | {"damping": [0.01, 0.05, 0.002]}
+    part = build(arm(link, payload=PAYLOAD)).links[0]
+    assert part.sliding is not None
+    assert part.sliding_damping is not None
+    for length in (0.3, 0.71):
+        shapes = part.sliding.at(length)
+        damping = chebyshev.chebval((2 * length - 1.2) / 0.6, part.sliding_damping)
+        mass = clamped_mass_matrix(shapes, length)
+        found = damping_ratios(shapes.stiffness, np.asarray(damping), mass)
+        assert found == pytest.approx([0.01, 0.05, 0.002], rel=1e-3)
+
+
+@dataclass
+class Cloud:
+    """Point masses in the world, gathered while a test walks along an arm."""
+
+    masses: list[float] = field(default_factory=list)
+    places: list[Array] = field(default_factory=list)
+
+    def add(self, masses: Array, points: Array, frame: npt.NDArray[np.floating]) -> None:
+        """Place points that are given in a 4x4 frame."""
+        self.masses += masses.tolist()
+        self.places += list(points @ frame[:3, :3].T + frame[:3, 3])
+
+    def check(self, body: Inertia) -> None:
+        """Compare a body with the sum of the points."""
+        masses, places = np.array(self.masses), np.array(self.places)
+        squares = np.einsum("k,ki,kj->ij", masses, places, places)
+        assert body.mass == pytest.approx(masses.sum(), rel=1e-13)
+        assert body.first == pytest.approx(masses @ places, abs=1e-12)
+        second = np.trace(squares) * np.eye(3) - squares
+        assert body.second == pytest.approx(second, abs=1e-11)
+
+
+def points_of(seed: int) -> tuple[Array, Array]:
+    """Draw a body of six point masses."""
+    random = np.random.default_rng(seed)
+    return random.uniform(0.1, 1.0, 6), random.normal(size=(6, 3)) * 0.2
+
+
+def body_of(seed: int) -> dict[str, Any]:
+    """Describe those point masses as a body: mass, centre, inertia about the centre."""
+    masses, points = points_of(seed)
+    centre = masses @ points / masses.sum()
+    squares = np.einsum("k,ki,kj->ij", masses, points - centre, points - centre)
+    inertia = np.trace(squares) * np.eye(3) - squares
+    rows = [
+        inertia[0, 0],
+        inertia[1, 1],
+        inertia[2, 2],
+        inertia[0, 1],
+        inertia[0, 2],
+        inertia[1, 2],
+    ]
+    return {"mass": masses.sum(), "com": centre.tolist(), "inertia": [float(r) for r in rows]}
+
+
+def frame(rotation: Any = (0, 0, 0), position: Any = (0, 0, 0)) -> Array:
+    """Make a 4x4 frame from fixed-axis angles and a position."""
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.from_euler("xyz", rotation).as_matrix()
+    matrix[:3, 3] = position
+    return matrix
+
+
+def rod(density: float, length: float) -> tuple[Array, Array]:
+    """Replace a uniform rod along x by two points of the same moments."""
+    x = length / 2 * (1 + np.array([-1, 1]) / np.sqrt(3))
+    return np.full(2, density * length / 2), np.stack([x, 0 * x, 0 * x], axis=1)
+
+
+BEFORE = ((0.4, -0.9, 0.5), (0.1, -0.2, 0.3))
+AFTER = ((-0.7, 0.2, 1.3), (-0.3, 0.1, 0.2))
+AXIS = np.array([0.3, -0.5, 0.8])
+
+
+def placed(kind: str, name: str, seed: int) -> dict[str, Any]:
+    """Describe a joint with frames, an oblique axis and bodies on both of its sides."""
+    (turn_before, at_before), (turn_after, at_after) = BEFORE, AFTER
+    return {
+        "kind": kind,
+        "name": name,
+        "axis": AXIS.tolist(),
+        "before": {"position": at_before, "rotation": turn_before},
+        "after": {"position": at_after, "rotation": turn_after},
+        "hub": {"inboard": body_of(seed), "outboard": body_of(seed + 1)},
+    }
+
+
+def motion(kind: str, value: float) -> Array:
+    """Turn about, or slide along, the oblique axis."""
+    unit = AXIS / np.linalg.norm(AXIS)
+    if kind == "prismatic":
+        return frame(position=unit * value)
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.from_rotvec(unit * value).as_matrix()
+    return matrix
+
+
+def chain() -> Arm:
+    """Make an arm with everything that has mass: pieces, hubs, bodies, spans, a payload."""
+    thin = {"mass_per_length": 2.0, "EIy": 1, "EIz": 1}
+    pieces = {
+        "root_piece": {"length": 0.2, "body": body_of(10)},
+        "tip_piece": {"length": 0.3, "body": body_of(11)},
+    }
+    return arm(
+        {"joint": placed("revolute", "a", 1), "length": 1.5, "section": thin, **pieces},
+        {"joint": placed("prismatic", "b", 3), "length": 0.7, "body": body_of(12)},
+        {"joint": placed("revolute", "c", 5), "length": 1.1, "section": thin, **pieces},
+        payload=body_of(13),
+    )
+
+
+def test_own_inertia_is_that_of_hub_root_piece_and_span() -> None:
+    root = frame()
+    hub = np.linalg.inv(frame(*AFTER))
+    cloud = Cloud()
+    cloud.add(*points_of(2), hub)
+    cloud.add(*points_of(10), root)
+    cloud.add(*rod(2.0, 1.0), frame(position=(0.2, 0, 0)))
+    cloud.check(own_inertia(chain().links[0]))
+
+
+def test_tip_inertia_is_that_of_tip_piece_and_next_hubs_inner_side() -> None:
+    cloud = Cloud()
+    cloud.add(*points_of(11), frame())
+    cloud.add(*points_of(3), frame(position=(0.3, 0, 0)) @ frame(*BEFORE))
+    cloud.check(tip_inertia(chain(), 0))
+
+
+def test_tip_inertia_of_the_last_link_is_that_of_tip_piece_and_payload() -> None:
+    cloud = Cloud()
+    cloud.add(*points_of(11), frame())
+    cloud.add(*points_of(13), frame(position=(0.3, 0, 0)))
+    cloud.check(tip_inertia(chain(), 2))
+
+
+def test_outboard_inertia_is_that_of_all_points_beyond_the_tip() -> None:
+    values = {"b": 0.35, "c": -1.2}
+    cloud = Cloud()
+    cloud.add(*points_of(11), frame())
+    joint = frame(position=(0.3, 0, 0)) @ frame(*BEFORE)
+    cloud.add(*points_of(3), joint)
+    turned = joint @ motion("prismatic", values["b"])
+    cloud.add(*points_of(4), turned)
+    root = turned @ frame(*AFTER)
+    cloud.add(*points_of(12), root)
+    joint = root @ frame(position=(0.7, 0, 0)) @ frame(*BEFORE)
+    cloud.add(*points_of(5), joint)
+    turned = joint @ motion("revolute", values["c"])
+    cloud.add(*points_of(6), turned)
+    root = turned @ frame(*AFTER)
+    cloud.add(*points_of(10), root)
+    cloud.add(*rod(2.0, 0.6), root @ frame(position=(0.2, 0, 0)))
+    tip = root @ frame(position=(0.8, 0, 0))
+    cloud.add(*points_of(11), tip)
+    cloud.add(*points_of(13), tip @ frame(position=(0.3, 0, 0)))
+    cloud.check(outboard(chain(), 0, values))
+
+
+def test_bodies_of_the_model_are_about_the_ends_of_the_flexible_span() -> None:
+    part = build(chain()).links[0]
+    cloud = Cloud()
+    to_span = frame(position=(-0.2, 0, 0))
+    cloud.add(*points_of(2), to_span @ np.linalg.inv(frame(*AFTER)))
+    cloud.add(*points_of(10), to_span)
+    cloud.check(part.root_body)
+    assert part.tip_body.mass == pytest.approx(points_of(11)[0].sum() + points_of(3)[0].sum())
+    assert part.length == pytest.approx(1.0)
+
+
+def test_base_carries_the_first_hubs_inner_side() -> None:
+    made = arm(*[link.model_dump(exclude_unset=True) for link in chain().links],
+               base={"kind": "free", "body": body_of(20)})  # fmt: skip
+    cloud = Cloud()
+    cloud.add(*points_of(20), frame())
+    cloud.add(*points_of(1), frame(*BEFORE))
+    cloud.check(build(made).base_body)
+
+
+def total_mass(model: Model) -> float:
+    """Add the masses of a model's bodies and spans."""
+    spans = [p.elastic.integrals.mass for p in model.links if p.elastic is not None]
+    bodies = [b.mass for p in model.links for b in (p.root_body, p.tip_body, p.hub_body)]
+    return sum(spans) + sum(bodies) + model.base_body.mass
+
+
+def test_no_mass_is_lost_or_counted_twice() -> None:
+    seeds = (1, 2, 3, 4, 5, 6, 10, 10, 11, 11, 12, 13)
+    expected = sum(points_of(seed)[0].sum() for seed in seeds) + 2.0 * (1.0 + 0.6)
+    assert total_mass(build(chain())) == pytest.approx(expected, rel=1e-13)
+    pinned = beam(REVOLUTE | {"hub": {"outboard": {"mass": 3}}}, "pinned-free", bending_y=1)
+    assert total_mass(build(arm(pinned))) == pytest.approx(5.0, rel=1e-13)
