@@ -374,20 +374,18 @@ CHAIN = """
     section: {mass_per_length: 1, EIz: 100}
     shapes: {kind: clamped-free, bending_y: 2}
 """
-LONGEST = 8
+LINKS = (1, 2, 3, 4, 6)
 
 
 def draw_cost() -> Figure:
     """Draw how the cost of forward dynamics grows with the number of links."""
+    models = [model_of(links * CHAIN, more="stiffening: false") for links in LINKS]
     figure = Figure(figsize=(6.5, 3.6), layout="constrained")
     panel = figure.subplots()
     for colour, name in ((COLOURS[1], "composite"), (COLOURS[0], "articulated")):
-        cost = []
-        for links in range(1, LONGEST + 1):
-            eq = formulation(name, model_of(links * CHAIN, more="stiffening: false"))
-            found = operation_counts(eq, "forward_dynamics")
-            cost.append(found.multiplications + found.additions)
-        panel.plot(range(1, LONGEST + 1), cost, "o-", color=colour, ms=4, label=name)
+        found = [operation_counts(formulation(name, model), "forward_dynamics") for model in models]
+        cost = [each.multiplications + each.additions for each in found]
+        panel.plot(LINKS, cost, "o-", color=colour, ms=4, label=name)
     panel.set_xlabel("links, two bending shapes each, twists of 40°, no stiffening")
     panel.set_ylabel("multiplications + additions")
     panel.set_title("One evaluation of forward dynamics", fontsize=10)

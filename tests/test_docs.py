@@ -16,6 +16,7 @@ from tests.docs_blocks import ROOT, Block, assert_printed, blocks, commands, wri
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 MODEL_FILE = DOCS / "model-file.md"
+REFUSED = MODEL_FILE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
@@ -89,7 +90,7 @@ def test_every_command_runs_and_prints_what_the_page_shows(
         assert_printed(capsys.readouterr().out, shown)
 
 
-@pytest.mark.parametrize(("before", "after", "message"), REFUSAL.findall(MODEL_FILE.read_text()))
+@pytest.mark.parametrize(("before", "after", "message"), REFUSAL.findall(REFUSED))
 def test_every_message_in_the_table_is_what_is_said(
     before: str, after: str, message: str, tmp_path: Path
 ) -> None:
@@ -123,7 +124,8 @@ def test_every_test_that_a_page_names_is_there(page: Path) -> None:
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    linked = {target.partition("#")[0] for target in LINK.findall((DOCS / "index.md").read_text())}
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    linked = {target.partition("#")[0] for target in LINK.findall(text)}
     assert {page.relative_to(DOCS).as_posix() for page in PAGES} - linked == {"index.md"}
 
 

@@ -186,7 +186,6 @@ TILTED = {"kind": "revolute", "after": {"rotation": ["90 deg", 0, 0]}}
         (TILTED, "bending_y"),
         ({"kind": "prismatic"}, "bending_y"),
         ({"kind": "fixed"}, "bending_y"),
-        ({"kind": "sliding", "start": {"position": 0.5}}, "bending_y"),
     ],
 )
 def test_pinned_shapes_are_refused_in_a_plane_that_the_joint_holds(
@@ -213,8 +212,15 @@ def test_pinned_shapes_turn_the_hub_about_the_joint_axis(
 
 def test_lumped_springs_cannot_slide_because_only_curvature_holds_a_sliding_beam() -> None:
     joint = {"kind": "sliding", "start": {"position": 0.5}}
-    with pytest.raises(ModelError, match="lumped"):
+    with pytest.raises(ValueError, match="lumped"):
         build(arm(beam(joint, "lumped", bending_y=2)))
+
+
+@pytest.mark.parametrize("kind", ["pinned-free", "pinned-pinned"])
+def test_pinned_shapes_cannot_slide_because_the_hub_clamps_the_beam(kind: str) -> None:
+    joint = {"kind": "sliding", "start": {"position": 0.5}}
+    with pytest.raises(ValueError, match=f"{kind} shapes.*clamped"):
+        arm(beam(joint, kind, bending_y=1))
 
 
 def test_given_quadratic_shapes_cannot_slide() -> None:

@@ -434,3 +434,16 @@ def test_every_link_that_cannot_be_built_has_its_line() -> None:
 def test_numbers_that_overflow_are_refused(body: str) -> None:
     with pytest.raises(ModelError, match="too large to compute with"):
         report_on(body)
+
+
+def test_a_twist_that_turns_only_what_is_outboard_is_a_mode_of_the_arm_not_of_the_link() -> None:
+    section = "section: {mass_per_length: 5, EIz: 1000, EIy: 1000, GJ: 700}"
+    outer = one_link("body: {mass: 1, inertia: [0.07, 0, 0]}", "{kind: fixed}", 0)
+    report = report_on(one_link(section, "{kind: fixed}", 2) + outer)
+    flexible = report.links[0].flexible
+    assert flexible is not None
+    assert [mode.coordinate for mode in flexible.modes if "twist" in mode.coordinate] == []
+    assert report.modes_free is not None
+    (twist,) = [mode for mode in report.modes_free if mode.coordinate == "link1.twist1"]
+    assert twist.frequency.rad_s == pytest.approx(math.sqrt(700 / 2 / 0.07))
+    assert report.modes_free == report.modes_held

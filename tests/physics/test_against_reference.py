@@ -224,10 +224,6 @@ CASES = {
         " gear_ratio: 5, stiffness: 20, damping: 0.4, rotor: full}},"
         f" {PLANAR}, shapes: {{kind: pinned-free, bending_y: 2}}",
     ),
-    "pinned-free, rigid transmission": arm(
-        f"joint: {{kind: revolute, hub: {{outboard: {BODY}}}, drive: {{rotor_inertia: 0.01,"
-        f" gear_ratio: 5}}}}, {PLANAR}, shapes: {{kind: pinned-free, bending_y: 2}}",
-    ),
     "pinned-pinned": arm(
         f"joint: {{kind: revolute, hub: {{outboard: {BODY}}}}}, {PLANAR},"
         " shapes: {kind: pinned-pinned, bending_y: 2}",

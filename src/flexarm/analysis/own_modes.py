@@ -102,15 +102,21 @@ def shape_modes(part: LinkModel, span: Span, damping: Array) -> tuple[ShapeMode,
     moved, turned, body = shapes.displacement(tip)[0], shapes.rotation(tip)[0], part.tip_body
     coupling = turned.T @ skew_matrix(body.first) @ moved
     mass = integrals.modal_mass + body.mass * moved.T @ moved + turned.T @ body.second @ turned
-    squares, vectors = scipy.linalg.eigh(integrals.stiffness, mass + coupling + coupling.T)
+    mass += coupling + coupling.T
+    # A twist that turns nothing but what other links carry is no mode of this one.
+    kept = np.flatnonzero(np.diag(mass) > 0)
+    mass, stiffness, damping = (
+        matrix[np.ix_(kept, kept)] for matrix in (mass, integrals.stiffness, damping)
+    )
+    squares, vectors = scipy.linalg.eigh(stiffness, mass)
     omegas = np.sqrt(np.maximum(squares, 0.0))
-    shares = vectors * (integrals.stiffness @ vectors)
+    shares = vectors * (stiffness @ vectors)
     ratios = np.einsum("im,ij,jm->m", vectors, damping, vectors) / (2 * np.maximum(omegas, 1e-300))
     return tuple(
         ShapeMode(
             frequency=frequency(float(omega)),
             damping=float(ratio),
-            coordinate=f"{part.name}.{shapes.names[int(np.argmax(share))]}",
+            coordinate=f"{part.name}.{shapes.names[kept[int(np.argmax(share))]]}",
         )
         for omega, ratio, share in zip(omegas, ratios, shares.T, strict=True)
     )

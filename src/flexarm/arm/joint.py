@@ -199,6 +199,8 @@ class Moving(Placed, Generic[Q, S, E, K, D, PQ, PE]):
     def _rules_of_motion(self) -> Self:
         if not any(self.axis):
             raise fault("must not be the zero vector", "axis")
+        if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
+            raise fault("a joint given by dh has its axis along z: leave it out", "axis")
         prescribed = self.actuation == "prescribed"
         if prescribed and self.motion is None:
             raise fault("a prescribed joint needs its motion as a function of time", "actuation")

@@ -8,7 +8,15 @@ from flexarm.arm.joint import Joint, Moving, Sliding
 from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
 from flexarm.arm.section import Section
-from flexarm.arm.shapes import ClampedMass, Loaded, ShapeChoice, Tabulated
+from flexarm.arm.shapes import (
+    ClampedMass,
+    Loaded,
+    Lumped,
+    PinnedFree,
+    PinnedPinned,
+    ShapeChoice,
+    Tabulated,
+)
 from flexarm.units import (
     Acceleration,
     AngularSpeed,
@@ -136,6 +144,8 @@ class Link(Part):
             raise fault("a link with a section has its mass there: put a body in joint.hub", "body")
         if self.section is None and "shapes" in self.model_fields_set:
             raise fault("a link without a section cannot bend: give its section", "shapes")
+        if self.root_piece is not None and isinstance(self.shapes, PinnedFree | PinnedPinned):
+            raise fault("a rigid root piece would not turn with a pinned root", "root_piece")
         if self.rigid and "shapes" in self.model_fields_set:
             raise fault("a rigid link has no shapes: leave one of the two out", "shapes")
         if self.section is None and self.length < 0:
@@ -184,6 +194,17 @@ class Link(Part):
             raise fault("a sliding link has no rigid root piece", "root_piece")
         if isinstance(self.shapes, Tabulated):
             raise fault("tabulated shapes have one length: they cannot slide", "shapes")
+        if isinstance(self.shapes, Lumped | PinnedFree | PinnedPinned):
+            raise fault(
+                "{kind} shapes do not fit a beam that is clamped where it leaves its hub",
+                "shapes",
+                kind=self.shapes.kind,
+            )
+        if self.quadratic_shapes:
+            raise fault("quadratic_shapes are for links of constant length", "quadratic_shapes")
+        for i, wrench in enumerate(self.wrenches):
+            if wrench.at != "tip":
+                raise fault("a wrench on a sliding link acts at its tip", "wrenches", i, "at")
         start = self.joint.start.position
         if self.joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
             raise fault(

@@ -157,7 +157,8 @@ def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
     if needed > _NODES - 4:
         raise ShapeError(
             f"the shapes change too fast over exposed lengths {range_[0]:g} to {range_[1]:g} m: "
-            "raise limits.lower of the joint"
+            "raise limits.lower of the joint, or say 'normalise: mass' (a tip that hardly moves at "
+            "some length cannot be scaled to 1 there)"
         )
     return np.ascontiguousarray(fit[:needed])
 

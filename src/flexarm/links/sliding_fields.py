@@ -311,7 +311,7 @@ def _integrated(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array
         half = (end - start) / 2
         where = (start + half)[:, None] + half[:, None] * node
         slope = shapes.values(direction, where.ravel(), 1).reshape(-1, *where.shape)
-        return np.einsum("pg,ipg,jpg->pij", half[:, None] * weight, slope, slope)
+        return np.asarray(np.einsum("pg,ipg,jpg->pij", half[:, None] * weight, slope, slope))
 
     panel = np.clip(np.searchsorted(edges, xi, side="left") - 1, 0, len(edges) - 2)
     whole = piece(edges[:-1], edges[1:])

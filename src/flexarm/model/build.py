@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexarm.arm import Arm, FreeBase, Link, MovedBase, Moving, Prismatic, Revolute, Sliding
-from flexarm.arm.shapes import Lumped
+from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.links.ends import (
     body_inertia,
@@ -15,7 +15,12 @@ from flexarm.links.ends import (
     reflected_rotor,
     tip_inertia,
 )
-from flexarm.model.flexible import flexible_part, sliding_damping, sliding_shapes
+from flexarm.model.flexible import (
+    check_amplitudes,
+    flexible_part,
+    sliding_damping,
+    sliding_shapes,
+)
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Flexible,
@@ -120,7 +125,7 @@ def _build_link(
     first = len(names)
     for label in labels:
         _add(names, units, f"{arm.link_names[index]}.{label}", _unit(link, label))
-    _check_amplitudes(arm, index, labels)
+    check_amplitudes(arm, index, labels)
     turned = elastic is not None and bool(np.any(elastic.root_angle))
     if turned:
         _check_hub_axis(arm, index, elastic, pose_to_root)
@@ -186,6 +191,8 @@ def _tip_length(link: Link) -> float:
 def _unit(link: Link, label: str) -> str:
     if isinstance(link.shapes, Lumped) and "stretch" not in label:
         return "rad"
+    if isinstance(link.shapes, CraigBampton) and label in ("y2", "z2"):
+        return "rad"
     return "rad" if "twist" in label or "slope" in label else "m"
 
 
@@ -202,20 +209,6 @@ def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
         if isinstance(joint, Moving) and joint.actuation == "prescribed" and part.joint is not None:
             indices.append(part.joint)
     return tuple(indices)
-
-
-def _check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
-    link = arm.links[index]
-    used = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
-    used += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]
-    used += [("elastic_force", t.coordinate) for t in link.elastic_force]
-    used += [("quadratic_shapes", n) for t in link.quadratic_shapes for n in t.amplitudes]
-    for where, name in used:
-        if name not in labels:
-            raise ModelError(
-                f"links[{index + 1}].{where}: no amplitude '{name}': "
-                f"{arm.link_names[index]} has {', '.join(labels) or 'none'}"
-            )
 
 
 def _check_hub_axis(arm: Arm, index: int, elastic: Flexible | None, after: Pose) -> None:

@@ -37,6 +37,21 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
         ) from error
 
 
+def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
+    """Refuse what a link says about amplitudes that it does not have."""
+    link = arm.links[index]
+    used = [("start", n) for n in link.start] + [("start_speed", n) for n in link.start_speed]
+    used += [("elastic_energy", n) for t in link.elastic_energy for n in t.powers]
+    used += [("elastic_force", t.coordinate) for t in link.elastic_force]
+    used += [("quadratic_shapes", n) for t in link.quadratic_shapes for n in t.amplitudes]
+    for where, name in used:
+        if name not in labels:
+            raise ModelError(
+                f"links[{index + 1}].{where}: no amplitude '{name}': "
+                f"{arm.link_names[index]} has {', '.join(labels) or 'none'}"
+            )
+
+
 def flexible_part(arm: Arm, index: int, stiffening: bool) -> Flexible:
     """Build the elastic part of a link of constant length."""
     link = arm.links[index]
@@ -44,6 +59,7 @@ def flexible_part(arm: Arm, index: int, stiffening: bool) -> Flexible:
     span = Span.of(link.section, link.span)
     shapes = link_shapes(arm, index, span)
     extra = link.quadratic_shapes
+    check_amplitudes(arm, index, shapes.names)
     integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
     tip = np.array([span.length])
     edges = np.union1d(span.edges, shapes.edges)
@@ -98,7 +114,13 @@ def _damping(
         + coupling
         + coupling.T
     )
-    squares, modes = scipy.linalg.eigh(integrals.stiffness, mass)
+    try:
+        squares, modes = scipy.linalg.eigh(integrals.stiffness, mass)
+    except np.linalg.LinAlgError as error:
+        raise ModelError(
+            "damping: an amplitude of the link moves no mass, so it has no frequency to be damped "
+            "at: give the section's rotary inertia (Jx for twist) or leave the amplitude out"
+        ) from error
     weighted = mass @ modes
     return np.asarray(weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
 

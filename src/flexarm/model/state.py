@@ -21,10 +21,15 @@ def start_state(model: Model) -> tuple[Array, Array]:
     if isinstance(base, FreeBase):
         rotation = model.base_pose.rotation
         v[:3], v[3:6] = rotation @ np.array(base.velocity), base.spin
+    known = list(model.prescribed)
+    moved, moving, _ = prescribed_motion(model, 0.0)
+    q[known], v[known] = moved, moving
     for part in model.links:
         joint, link = part.link.joint, part.link
         if isinstance(joint, Moving) and part.joint is not None:
-            q[part.joint], v[part.joint] = joint.start.position or 0.0, joint.start.speed or 0.0
+            if part.joint not in known:
+                q[part.joint] = joint.start.position or 0.0
+                v[part.joint] = joint.start.speed or 0.0
             if part.motor is not None:
                 first, second = joint.start.motor_position, joint.start.motor_speed
                 q[part.motor] = q[part.joint] if first is None else first
@@ -32,8 +37,6 @@ def start_state(model: Model) -> tuple[Array, Array]:
         for values, target in ((link.start, q), (link.start_speed, v)):
             for name, value in values.items():
                 target[model.names.index(f"{part.name}.{name}")] = value
-    known = list(model.prescribed)
-    q[known], v[known], _ = prescribed_motion(model, 0.0)
     return q, v
 
 

@@ -1,0 +1,56 @@
+"""Arms made conservative: nothing dissipates, nothing drives, nothing is prescribed."""
+
+import numpy as np
+
+from flexarm.arm import Arm, Joint, Moving
+from flexarm.model import Model, start_state
+from tests.physics.states import Array
+
+SPEED = {"revolute": 0.8, "prismatic": 0.2, "sliding": 0.2}  # [rad/s], [m/s]
+
+
+def conservative(arm: Arm) -> Arm:
+    """Take damping, friction, inputs, wrenches and prescribed motions off an arm."""
+    links = tuple(
+        link.model_copy(update={"damping": 0.0, "wrenches": (), "joint": _free(link.joint)})
+        for link in arm.links
+    )
+    return arm.model_copy(update={"links": links})
+
+
+def kicked(model: Model, seed: int = 0) -> Array:
+    """Start (q, v) as the model file says, with a speed of its own for every joint."""
+    q, v = start_state(model)
+    random = np.random.default_rng(seed)
+    for part in model.links:
+        if part.joint is not None:
+            v[part.joint] = SPEED[part.kind] * random.uniform(0.5, 1) * random.choice([-1, 1])
+        if part.motor is not None:
+            v[part.motor] = v[part.joint]
+    if model.base_moves:
+        v[:6] = random.uniform(-0.1, 0.1, 6)
+    return np.concatenate([q, v])
+
+
+def _free(joint: Joint) -> Joint:
+    if not isinstance(joint, Moving):
+        return joint
+    changes: dict[str, object] = {"friction": None, "input": None}
+    for name in ("spring", "drive"):
+        piece = getattr(joint, name)
+        if piece is not None:
+            changes[name] = piece.model_copy(update={"damping": None})
+    if joint.actuation == "prescribed":
+        first = _first(joint)
+        changes |= {"actuation": "torque", "motion": None}
+        changes["start"] = joint.start.model_copy(update={"position": first})
+    return joint.model_copy(update=changes)
+
+
+def _first(joint: Joint) -> float:
+    """Where a prescribed joint's motion begins."""
+    from flexarm.profiles import evaluate
+
+    assert isinstance(joint, Moving)
+    assert joint.motion is not None
+    return evaluate(joint.motion, 0.0)[0]
