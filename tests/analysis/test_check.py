@@ -438,7 +438,7 @@ def test_numbers_that_overflow_are_refused(body: str) -> None:
 
 def test_a_twist_that_turns_only_what_is_outboard_is_a_mode_of_the_arm_not_of_the_link() -> None:
     section = "section: {mass_per_length: 5, EIz: 1000, EIy: 1000, GJ: 700}"
-    outer = one_link("body: {mass: 1, inertia: [0.07, 0, 0]}", "{kind: fixed}", 0)
+    outer = one_link("body: {mass: 1, inertia: [0.07, 0.07, 0.07]}", "{kind: fixed}", 0)
     report = report_on(one_link(section, "{kind: fixed}", 2) + outer)
     flexible = report.links[0].flexible
     assert flexible is not None

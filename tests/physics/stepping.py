@@ -18,12 +18,9 @@ def free_motion(equation: Formulation) -> Rate:
     loads = [np.zeros(port.shape) for port in forward.inputs[2:5]]
     if equation.model.floats:
         loads.append(equation.anchor)
-    rates = np.empty(2 * n)
 
     def rate(t: float, y: Array) -> Array:
-        rates[:n] = y[n:]
-        rates[n:] = forward.call(y[:n], y[n:], *loads)[0]
-        return rates
+        return np.concatenate([y[n:], forward.call(y[:n], y[n:], *loads)[0]])
 
     return rate
 

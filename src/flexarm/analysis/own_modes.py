@@ -22,6 +22,7 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import skew_matrix
 
 DUST = 1e-9
+MASSLESS = 1e-15
 LISTED = 3  # frequencies per direction, more where the link has more coordinates
 
 
@@ -103,23 +104,30 @@ def shape_modes(part: LinkModel, span: Span, damping: Array) -> tuple[ShapeMode,
     coupling = turned.T @ skew_matrix(body.first) @ moved
     mass = integrals.modal_mass + body.mass * moved.T @ moved + turned.T @ body.second @ turned
     mass += coupling + coupling.T
-    # A twist that turns nothing but what other links carry is no mode of this one.
-    kept = np.flatnonzero(np.diag(mass) > 0)
-    mass, stiffness, damping = (
-        matrix[np.ix_(kept, kept)] for matrix in (mass, integrals.stiffness, damping)
-    )
-    squares, vectors = scipy.linalg.eigh(stiffness, mass)
-    omegas = np.sqrt(np.maximum(squares, 0.0))
-    shares = vectors * (stiffness @ vectors)
-    ratios = np.einsum("im,ij,jm->m", vectors, damping, vectors) / (2 * np.maximum(omegas, 1e-300))
+    vectors = _mode_shapes(integrals.stiffness, mass, measured=shapes.mass is not None)
+    weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
+    shares = vectors * (integrals.stiffness @ vectors)
+    omegas = np.sqrt(np.maximum(shares.sum(axis=0), 0.0) / weights)
+    lost = np.einsum("im,ij,jm->m", vectors, damping, vectors) / weights
+    ratios = lost / (2 * np.maximum(omegas, 1e-300))
     return tuple(
         ShapeMode(
             frequency=frequency(float(omega)),
             damping=float(ratio),
-            coordinate=f"{part.name}.{shapes.names[kept[int(np.argmax(share))]]}",
+            coordinate=f"{part.name}.{shapes.names[int(np.argmax(share))]}",
         )
         for omega, ratio, share in zip(omegas, ratios, shares.T, strict=True)
     )
+
+
+def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
+    """Find modes, slowest first, one per column (m, k)."""
+    if measured:  # only then may a shape have no stiffness, and must have mass
+        return np.asarray(scipy.linalg.eigh(stiffness, mass)[1])
+    # A twist that turns nothing but what other links carry has no mass here: no mode of this link.
+    flexibility, vectors = scipy.linalg.eigh(mass, stiffness)
+    kept = flexibility > MASSLESS * flexibility.max()
+    return np.asarray(vectors[:, kept][:, ::-1])
 
 
 def span_frequencies(span: Span, motion: Motion, ends: Ends, count: int) -> tuple[Frequency, ...]:

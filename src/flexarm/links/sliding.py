@@ -146,7 +146,8 @@ def _parents(values: Array) -> tuple[Array, Array]:
     kept = int(np.sum(size > 1e-14 * size[0])) if np.any(flat) else 0
     parents = left[:, :kept].T.reshape(kept, panels, degree)
     factors = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
-    return np.ascontiguousarray(parents), np.ascontiguousarray(factors)
+    factors = np.where(np.any(values != 0, axis=(0, 1, 2)), factors, 0.0)
+    return np.ascontiguousarray(parents), factors
 
 
 def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
