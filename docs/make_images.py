@@ -1,6 +1,5 @@
-"""Draw the pictures of the documentation: ``python docs/make_images.py [NAME ...]``."""
+"""Draw the pictures of the documentation: ``python docs/make_images.py``."""
 
-import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -18,20 +17,24 @@ from flexarm.analysis.operations import operation_counts
 from flexarm.arm import Moving
 from flexarm.io.model_file import loads
 from flexarm.kinematics import frames, section
-from flexarm.links.sliding import SlidingShapes
-from flexarm.model import Flexible, Model
+from flexarm.model import Model
 from flexarm.profiles import evaluate
 from flexarm.spatial import Pose, rotation_from_angles
 
 Array = npt.NDArray[np.float64]
+Place = tuple[float, float]
 COLOURS = ("#0b6e99", "#d1495b", "#66a182", "#edae49", "#5f4b8b")
-GREY = "0.55"
-FOLDER = Path(__file__).parent / "images"
+GREY, SOLID = "0.55", "0.82"
 
 
 def model_of(links: str, *, more: str = "") -> Model:
     """Build an arm from the list of its links."""
     return build(loads(f"flexarm: 1\nname: figure\n{more}\nlinks:\n{links}"))
+
+
+def at(point: Array, shift: Place = (0.0, 0.0)) -> Place:
+    """Place something in the x-y plane near a point."""
+    return float(point[0]) + shift[0], float(point[1]) + shift[1]
 
 
 def tidy(axes: Iterable[Axes]) -> None:
@@ -40,6 +43,15 @@ def tidy(axes: Iterable[Axes]) -> None:
         panel.spines[["top", "right"]].set_visible(False)
         panel.grid(color="0.92")
         panel.set_axisbelow(True)
+
+
+def single(title: str) -> tuple[Figure, Axes]:
+    """Make a figure of one panel."""
+    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
+    panel = figure.subplots()
+    panel.set_title(title, fontsize=10)
+    tidy([panel])
+    return figure, panel
 
 
 FRAMES_ARM = """
@@ -86,7 +98,7 @@ def draw_frames() -> Figure:
     _axes_of(axes, joint @ turned, "--")
     for pose in (start, joint, root_frame, span, tip, end):
         _axes_of(axes, pose, "-")
-    axes.add_patch(Circle((joint.position[0], joint.position[1]), 0.04, fc="white", ec="k", lw=2))
+    axes.add_patch(Circle(at(joint.position), 0.04, fc="white", ec="k", lw=2))
     for text, pose, place in (
         ("end of previous link", start, (-0.45, -0.24)),
         ("joint, turned by q (dashed)", joint, (-0.75, 0.38)),
@@ -95,13 +107,13 @@ def draw_frames() -> Figure:
         ("flexible tip", tip, (-0.62, 0.36)),
         ("end", end, (0.04, -0.22)),
     ):
-        axes.annotate(text, pose.position[:2] + place, fontsize=11)
-    for text, at, place in (
+        axes.annotate(text, at(pose.position, place), fontsize=11)
+    for text, point, place in (
         ("root_piece", (root_frame.position + span.position) / 2, (-0.23, 0.09)),
         ("flexible span", curve[30], (-0.3, 0.14)),
         ("tip_piece", (tip.position + end.position) / 2, (-0.12, -0.24)),
     ):
-        axes.annotate(text, at[:2] + place, fontsize=10, color=COLOURS[0])
+        axes.annotate(text, at(point, place), fontsize=10, color=COLOURS[0])
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.margins(0.05, 0.1)
@@ -112,23 +124,19 @@ def _rod(axes: Axes, start: Array, end: Array, colour: str) -> None:
     axes.plot(*np.stack([start, end])[:, :2].T, color=colour, lw=8, solid_capstyle="butt")
 
 
-def _arrow(axes: Axes, start: Pose, end: Pose, text: str, place: tuple[float, float]) -> None:
-    axes.annotate(
-        "",
-        end.position[:2],
-        start.position[:2],
-        arrowprops={"arrowstyle": "->", "color": GREY, "lw": 1.2, "shrinkA": 0, "shrinkB": 4},
-    )
-    middle = (start.position + end.position)[:2] / 2
-    axes.annotate(text, middle + place, fontsize=10, color=GREY, ha="center")
+def _arrow(axes: Axes, start: Pose, end: Pose, text: str, place: Place) -> None:
+    look = {"arrowstyle": "->", "color": GREY, "lw": 1.2, "shrinkA": 0, "shrinkB": 4}
+    axes.annotate("", at(end.position), at(start.position), arrowprops=look)
+    middle = (start.position + end.position) / 2
+    axes.annotate(text, at(middle, place), fontsize=10, color=GREY, ha="center")
 
 
 def _axes_of(axes: Axes, pose: Pose, style: str) -> None:
     for k, colour in ((0, COLOURS[1]), (1, COLOURS[2])):
         ends = np.stack([pose.position, pose.position + 0.26 * pose.rotation[:, k]])
         axes.plot(*ends[:, :2].T, color=colour, lw=1.8, ls=style, zorder=4)
-        axes.annotate("xy"[k], pose.position[:2] + 0.3 * pose.rotation[:2, k], fontsize=8,
-                      color=colour, ha="center", va="center")  # fmt: skip
+        place = at(pose.position + 0.3 * pose.rotation[:, k])
+        axes.annotate("xy"[k], place, fontsize=8, color=colour, ha="center", va="center")
 
 
 PROFILES = (
@@ -153,9 +161,8 @@ def draw_profiles() -> Figure:
         joint = loads(f"flexarm: 1\nname: figure\nlinks:\n{link}").links[0].joint
         assert isinstance(joint, Moving) and joint.input is not None
         panel.plot(times, [evaluate(joint.input, float(t))[0] for t in times], color=COLOURS[0])
-        kind = joint.input.kind
         way = getattr(joint.input, "interpolation", "")
-        panel.set_title(f"{kind}, {way}" if way else kind, fontsize=10)
+        panel.set_title(f"{joint.input.kind} {way}", fontsize=10)
         panel.set_ylim(-1.15, 1.55)
     for panel in panels[4:]:
         panel.set_xlabel("t [s]")
@@ -167,22 +174,19 @@ def draw_sections() -> Figure:
     """Draw the outlines of sections with their axes and measures."""
     figure = Figure(figsize=(10, 2.7), layout="constrained")
     panels = figure.subplots(1, 4)
-    solid = {"fc": "0.82", "ec": "k", "lw": 1.2}
-    hollow = {"fc": "white", "ec": "k", "lw": 1.2}
-    panels[0].add_patch(Rectangle((-0.35, -0.5), 0.7, 1.0, **solid))
-    panels[1].add_patch(Circle((0, 0), 0.5, **solid))
-    panels[1].add_patch(Circle((0, 0), 0.4, **hollow))
-    panels[2].add_patch(Rectangle((-0.35, -0.5), 0.7, 1.0, **solid))
-    panels[2].add_patch(Rectangle((-0.27, -0.42), 0.54, 0.84, **hollow))
-    outline = [(0.35, 0.38), (0.06, 0.38), (0.06, -0.38), (0.35, -0.38), (0.35, -0.5)]
-    right = [(0.35, 0.5), *outline]
+    panels[0].add_patch(_block(0.35, 0.5, SOLID))
+    panels[1].add_patch(Circle((0, 0), 0.5, fc=SOLID, ec="k", lw=1.2))
+    panels[1].add_patch(Circle((0, 0), 0.4, fc="white", ec="k", lw=1.2))
+    panels[2].add_patch(_block(0.35, 0.5, SOLID))
+    panels[2].add_patch(_block(0.27, 0.42, "white"))
+    right = [(0.35, 0.5), (0.35, 0.38), (0.06, 0.38), (0.06, -0.38), (0.35, -0.38), (0.35, -0.5)]
     left = [(-y, z) for y, z in reversed(right)]
-    panels[3].add_patch(Polygon([*right, *left], closed=True, **solid))
+    panels[3].add_patch(Polygon([*right, *left], closed=True, fc=SOLID, ec="k", lw=1.2))
     for panel, name in zip(panels, ("rectangle", "tube", "box", "I"), strict=True):
         panel.set_title(name, fontsize=11)
         for tip, text in (((0.75, 0.0), "y"), ((0.0, 0.8), "z")):
             panel.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": COLOURS[1]})
-            panel.annotate(text, np.array(tip) + 0.03, color=COLOURS[1], fontsize=11)
+            panel.annotate(text, (tip[0] + 0.03, tip[1] + 0.03), color=COLOURS[1], fontsize=11)
         panel.set_xlim(-1, 1)
         panel.set_ylim(-0.95, 0.95)
         panel.set_aspect("equal")
@@ -198,22 +202,19 @@ def draw_sections() -> Figure:
     return figure
 
 
-def _measure(
-    axes: Axes,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    text: str,
-    place: tuple[float, float],
-) -> None:
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "<->", "color": GREY, "shrinkA": 0,
-                                              "shrinkB": 0})  # fmt: skip
+def _block(width: float, height: float, colour: str) -> Rectangle:
+    return Rectangle((-width, -height), 2 * width, 2 * height, fc=colour, ec="k", lw=1.2)
+
+
+def _measure(axes: Axes, start: Place, end: Place, text: str, place: Place) -> None:
+    look = {"arrowstyle": "<->", "color": GREY, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", end, start, arrowprops=look)
     middle = ((start[0] + end[0]) / 2 + place[0], (start[1] + end[1]) / 2 + place[1])
     axes.annotate(text, middle, ha="center", va="center", fontsize=9)
 
 
-def _point(axes: Axes, text: str, at: tuple[float, float], place: tuple[float, float]) -> None:
-    axes.annotate(text, at, place, fontsize=9,
-                  arrowprops={"arrowstyle": "-", "color": GREY})  # fmt: skip
+def _point(axes: Axes, text: str, end: Place, place: Place) -> None:
+    axes.annotate(text, end, place, fontsize=9, arrowprops={"arrowstyle": "-", "color": GREY})
 
 
 FAMILIES = (
@@ -239,20 +240,14 @@ SAME_LINK = """
 """
 
 
-def elastic_part(shapes: str) -> Flexible:
-    """Build the link of the picture with the given shapes."""
-    elastic = model_of(SAME_LINK.format(shapes=shapes)).links[0].elastic
-    assert elastic is not None
-    return elastic
-
-
 def draw_shapes() -> Figure:
     """Draw the first shapes of every family on one link."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     panels = figure.subplots(2, 5, sharex=True).ravel()
     x = np.linspace(0.0, 1.0, 301)
     for panel, (title, shapes) in zip(panels, FAMILIES, strict=True):
-        elastic = elastic_part(shapes)
+        elastic = model_of(SAME_LINK.format(shapes=shapes)).links[0].elastic
+        assert elastic is not None
         values = elastic.shapes.values("y", x)
         scale = np.abs(values).max(axis=0)
         for k, name in enumerate(elastic.shapes.names):
@@ -260,9 +255,8 @@ def draw_shapes() -> Figure:
             panel.plot(x, values[:, k] / scale[k], color=colour, ls=style, label=name)
         panel.axhline(0, color="k", lw=0.6)
         panel.set_title(title, fontsize=10)
-        panel.legend(
-            fontsize=6.5, frameon=False, handlelength=1, columnspacing=0.7, loc="lower left", ncols=2
-        )
+        look = {"handlelength": 1, "columnspacing": 0.7}
+        panel.legend(fontsize=6.5, frameon=False, loc="lower left", ncols=2, **look)
         panel.set_ylim(-1.75, 1.1)
         panel.set_yticks([-1, 0, 1])
     for panel in panels[5:]:
@@ -279,18 +273,15 @@ SLIDING = """
 """
 
 
-def sliding_part(follow: str) -> SlidingShapes:
-    """Build the sliding link of the picture."""
-    sliding = model_of(SLIDING.format(follow=follow), more="payload: {mass: 0.4}").links[0].sliding
-    assert sliding is not None
-    return sliding
-
-
 def draw_sliding() -> Figure:
     """Draw shapes of a sliding link that follow its length, and the one that does not."""
     figure = Figure(figsize=(10, 3), layout="constrained")
     panels = figure.subplots(1, 2)
-    following, kept = sliding_part(", follow: true"), sliding_part("")
+    following, kept = (
+        model_of(SLIDING.format(follow=follow), more="payload: {mass: 0.4}").links[0].sliding
+        for follow in (", follow: true", "")
+    )
+    assert following is not None and kept is not None
     xi = np.linspace(0.0, 1.0, 201)
     for k, panel in enumerate(panels):
         for colour, length in zip(COLOURS, (0.3, 0.6, 1.8), strict=False):
@@ -329,9 +320,13 @@ def static_errors(stiffening: bool, forces: Array) -> tuple[Array, Array]:
     eq = formulation("composite", model_of(STATIC, more=more))
     still, slopes, errors = np.zeros(8), [], []
     d = still
-    for force in forces:
-        d = root(lambda z, t=force: eq.inverse_dynamics(z, still, still, t), d, tol=1e-12).x
-        angle, tip = exact_cantilever(float(force))
+    for force in forces.tolist():
+
+        def balance(z: Array, t: float = force) -> Array:
+            return eq.inverse_dynamics(z, still, still, t)
+
+        d = root(balance, d, tol=1e-12).x
+        angle, tip = exact_cantilever(force)
         offset = np.hypot(tip[0] - 1, tip[1])
         slopes.append(np.sin(angle))
         errors.append(np.linalg.norm(eq.tip_pose(d)[1][:2] - tip) / offset)
@@ -353,8 +348,7 @@ def exact_cantilever(force: float) -> tuple[float, Array]:
 
 def draw_validity() -> Figure:
     """Draw the static error of the model against the exact inextensible beam."""
-    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
-    panel = figure.subplots()
+    figure, panel = single("Cantilever under a tip force, against the exact beam")
     forces = np.geomspace(0.01, 2.0, 12)
     for colour, stiffening in ((COLOURS[0], True), (COLOURS[1], False)):
         slopes, errors = static_errors(stiffening, forces)
@@ -362,9 +356,7 @@ def draw_validity() -> Figure:
         panel.loglog(slopes, 100 * errors, "o-", color=colour, ms=4, label=label)
     panel.set_xlabel("largest slope of the bent axis (sine of the tip angle)")
     panel.set_ylabel("tip error, % of the deflection")
-    panel.set_title("Cantilever under a tip force, against the exact inextensible beam", fontsize=10)
     panel.legend(frameon=False)
-    tidy([panel])
     return figure
 
 
@@ -380,17 +372,14 @@ LINKS = (1, 2, 3, 4, 6)
 def draw_cost() -> Figure:
     """Draw how the cost of forward dynamics grows with the number of links."""
     models = [model_of(links * CHAIN, more="stiffening: false") for links in LINKS]
-    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
-    panel = figure.subplots()
+    figure, panel = single("One evaluation of forward dynamics")
     for colour, name in ((COLOURS[1], "composite"), (COLOURS[0], "articulated")):
         found = [operation_counts(formulation(name, model), "forward_dynamics") for model in models]
         cost = [each.multiplications + each.additions for each in found]
         panel.plot(LINKS, cost, "o-", color=colour, ms=4, label=name)
     panel.set_xlabel("links, two bending shapes each, twists of 40°, no stiffening")
     panel.set_ylabel("multiplications + additions")
-    panel.set_title("One evaluation of forward dynamics", fontsize=10)
     panel.legend(frameon=False)
-    tidy([panel])
     return figure
 
 
@@ -405,16 +394,6 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 }
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", default=list(FIGURES))
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    args = parser.parse_args(argv)
-    args.out.mkdir(parents=True, exist_ok=True)
-    for name in args.names:
-        FIGURES[name]().savefig(args.out / f"{name}.png", dpi=110)
-
-
 if __name__ == "__main__":
-    main()
+    for name, draw in FIGURES.items():
+        draw().savefig(Path(__file__).parent / "images" / f"{name}.png", dpi=110)
