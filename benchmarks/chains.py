@@ -18,6 +18,7 @@ LENGTH = 0.4  # [m] of a link
 MASS = 2.0  # [kg]
 INERTIA = (0.002, 0.0277, 0.0277)  # [kg m^2] about the centre of mass
 GRAVITY = (0.0, -9.81, 0.0)  # across the first joint's axis, so that every link feels it
+PAYLOAD = {"mass": 1.0, "com": (0.05, 0.02, 0.03), "inertia": (0.003, 0.003, 0.002)}
 MODES = {"bending_y": 2, "bending_z": 1}
 
 
@@ -26,14 +27,16 @@ def twist(index: int) -> float:
     return math.pi / 2 if index % 2 else 0.0
 
 
-def flexible_chain(links: int, *, shapes: dict[str, Any] | None = None) -> Arm:
+def flexible_chain(
+    links: int, *, shapes: dict[str, Any] | None = None, payload: bool = False
+) -> Arm:
     """Return a chain of flexible links, each with three modes unless told otherwise."""
     link = {
         "length": LENGTH,
         "section": {"mass_per_length": MASS / LENGTH, "EIy": 5000.0, "EIz": 5000.0},
         "shapes": shapes or {"kind": "clamped-free", **MODES},
     }
-    return _chain(f"{links} flexible links", [link] * links)
+    return _chain(f"{links} flexible links", [link] * links, payload=PAYLOAD if payload else None)
 
 
 def rigid_chain(links: int) -> Arm:
@@ -42,13 +45,14 @@ def rigid_chain(links: int) -> Arm:
     return _chain(f"{links} rigid links", [{"length": LENGTH, "body": body}] * links)
 
 
-def _chain(name: str, links: list[dict[str, Any]]) -> Arm:
+def _chain(name: str, links: list[dict[str, Any]], *, payload: dict[str, Any] | None = None) -> Arm:
     joints = [
         {"kind": "revolute", "dh": {"convention": "modified", "alpha": twist(k)}}
         for k in range(len(links))
     ]
     content = [link | {"joint": joint} for link, joint in zip(links, joints, strict=True)]
-    return Arm.model_validate({"flexarm": 1, "name": name, "gravity": GRAVITY, "links": content})
+    arm = {"flexarm": 1, "name": name, "gravity": GRAVITY, "links": content, "payload": payload}
+    return Arm.model_validate(arm)
 
 
 def state(model: Model) -> tuple[Array, Array, Array]:

@@ -38,7 +38,7 @@ PUBLISHED = {
     ("RRP", "elements"): (376, 128),
     ("RR with payload", "elements"): (178, 98),
 }
-LINKS = (4, 10, 20, 40)
+LINKS = (4, 10, 20, 100)
 ELEMENTS = (5, 10, 20)  # per link, two coordinates each
 
 
@@ -152,11 +152,17 @@ def _links(numbers: tuple[int, ...]) -> list[dict[str, Any]]:
         {
             "links": n,
             "stiffening": stiffening,
+            "payload": payload,
             "total": _total(
-                _count(flexible_chain(n), "articulated", "forward_dynamics", stiffening=stiffening)
+                _count(
+                    flexible_chain(n, payload=payload),
+                    "articulated",
+                    "forward_dynamics",
+                    stiffening=stiffening,
+                )
             ),
         }
-        for stiffening in (False, True)
+        for stiffening, payload in ((False, False), (False, True), (True, False))
         for n in numbers
     ]
 
@@ -187,12 +193,13 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
         _WHY_NOT,
         "## Growth with the number of links",
         "Chains of flexible links with three modes each, joint axes turned by 0 and 90 degrees in "
-        "turn, `articulated`. Every further pair of links takes the same number of operations.",
-        _growth_table(found["links"], "links", None),
+        "turn, `articulated`. Every further link takes the same number of operations; the first "
+        "takes fewer than those between, and so does the last unless it carries a payload.",
+        _link_table(found["links"]),
         "## Growth with the number of coordinates per link",
         "Two links of finite elements that bend in one plane, `articulated`. The exponent p says "
         "that operations grow like the number of coordinates per link to the power p.",
-        _growth_table(found["coordinates"], "coordinates", {False: 1.3, True: 2.1}),
+        _coordinate_table(found["coordinates"]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -285,23 +292,34 @@ def _mass_table(rows: list[dict[str, Any]]) -> str:
     return table(head, cells)
 
 
-def _growth_table(rows: list[dict[str, Any]], by: str, aims: dict[bool, float] | None) -> str:
+def _link_table(rows: list[dict[str, Any]]) -> str:
+    few = {(row["stiffening"], row["payload"]): row for row in rows if row["links"] == 10}
     cells = []
-    before: dict[str, Any] | None = None
     for row in rows:
-        size, total = row[by], row["total"]
-        same = before is not None and before["stiffening"] == row["stiffening"]
-        last = ""
-        if same and before is not None and aims is None:
-            last = f"{(total - before['total']) / (size - before[by]):.1f}"
-        elif same and before is not None and aims is not None:
-            p = math.log(total / before["total"]) / math.log(size / before[by])
-            aim = aims[row["stiffening"]]
-            last = f"{p:.2f} (at most {aim}: {'reached' if p < aim else 'missed'})"
-        cells.append([str(size), "on" if row["stiffening"] else "off", str(total), last])
-        before = row
-    last_head = "per further link" if aims is None else "exponent"
-    return table([by, "stiffening", "operations", last_head], cells)
+        ten = few.get((row["stiffening"], row["payload"]))
+        more = ["", ""]
+        if ten is not None and row["links"] > 10:
+            further = (row["total"] - ten["total"]) / (row["links"] - 10)
+            more = [f"{further:.1f}", f"{row['total'] / ten['total']:.2f}"]
+        words = ("on" if row["stiffening"] else "off", "yes" if row["payload"] else "no")
+        cells.append([str(row["links"]), *words, str(row["total"]), *more])
+    head = ["links", "stiffening", "payload", "operations", "per further link", "times those of 10"]
+    return table(head, cells)
+
+
+def _coordinate_table(rows: list[dict[str, Any]]) -> str:
+    cells = []
+    before: dict[bool, dict[str, Any]] = {}
+    for row in rows:
+        stiffening, size, total = row["stiffening"], row["coordinates"], row["total"]
+        power = ""
+        if stiffening in before:
+            last, aim = before[stiffening], 2.1 if stiffening else 1.3
+            p = math.log(total / last["total"]) / math.log(size / last["coordinates"])
+            power = f"{p:.2f} (below {aim}: {'reached' if p < aim else 'missed'})"
+        cells.append([str(size), "on" if stiffening else "off", str(total), power])
+        before[stiffening] = row
+    return table(["coordinates per link", "stiffening", "operations", "exponent"], cells)
 
 
 if __name__ == "__main__":

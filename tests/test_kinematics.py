@@ -43,7 +43,7 @@ AXES: dict[str, list[float]] = {
 }
 SLIDING = {
     "kind": "sliding", "start": {"position": 0.8}, "before": PLACED["before"],
-    "limits": {"lower": 0.4, "upper": 1.1},
+    "limits": {"lower": 0.4, "upper": 1.0},
 }  # fmt: skip
 JOINTS: dict[str, dict[str, Any]] = {
     **{f"{k} {n}": {"kind": k, "axis": a, **PLACED} for k in ("revolute", "prismatic")

@@ -168,6 +168,8 @@ def jacobian(
         World velocity of the section's axis point and angular velocity per rate of each
         coordinate, (3, n) each.
     """
+    if at_end and link != len(model.links) - 1:
+        raise FlexarmError("the arm's tip is beyond its last link: ask for that link")
     if model.tip_rotation == "first-order":
         raise FlexarmError(
             "first-order tip rotation is no rotation: sections have no angular velocity; "

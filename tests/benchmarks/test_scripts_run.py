@@ -29,7 +29,7 @@ def test_forward_dynamics_is_timed_and_the_page_says_on_what(tmp_path: Path) -> 
     times = {each["contender"]: each["microseconds"] for each in found["chains"]}
     flexible, rigid = times["flexarm flexible"], times["flexarm rigid"]
     assert 0 < rigid["least"] <= rigid["median"]
-    assert rigid["median"] < flexible["median"]
+    assert rigid["least"] < flexible["least"]
     assert flexible["lower_quartile"] <= flexible["median"] <= flexible["upper_quartile"]
     empty, filled = found["first_use"]
     assert (empty["cache"], filled["cache"]) == ("empty", "filled")

@@ -1,6 +1,5 @@
 """Which amplitudes nothing in the arm can set in motion."""
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ import numpy as np
 from flexarm.analysis.linear import Linear
 from flexarm.arm import MovedBase, Moving
 from flexarm.arm.profile import Constant
-from flexarm.errors import FlexarmError
 from flexarm.formulations.loads import input_matrix, wrench_force, wrench_list
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
@@ -150,9 +148,7 @@ def _forces(
     if inputs.shape[1]:
         yield inputs @ generator.standard_normal(inputs.shape[1]), size
     factors = ca.DM(1 + generator.random(len(wrench_list(model))))
-    # A section of a sliding link may be inside its hub at a random length: nothing to learn then.
-    with contextlib.suppress(FlexarmError):
-        yield np.array(wrench_force(model, ca.DM(state.q), factors)).ravel(), size
+    yield np.array(wrench_force(model, ca.DM(state.q), factors)).ravel(), size
 
 
 def _roots(matrix: Array) -> Array:

@@ -18,14 +18,14 @@ def why_root(arm: Arm, index: int) -> str:
         return f"{state}: a rigid attachment"
     if joint.actuation == "prescribed":
         return f"{state}: the joint's motion is prescribed"
+    if state == "geared":
+        return f"{state}: hub and reflected rotor resist"
     if joint.actuation == "free":
         return f"{state}: the joint is free, the hub alone resists"
     if reflected_rotor(link) == 0:
         return f"{state}: torque-driven without a rotor inertia, taken as position-controlled"
-    if joint.elastic:
-        softer = "softer" if state == "free" else "not softer"
-        return f"{state}: the joint's spring is {softer} than EI/L of the link"
-    return f"{state}: hub and reflected rotor resist"
+    softer = "softer" if state == "free" else "not softer"
+    return f"{state}: the joint's spring is {softer} than EI/L of the link"
 
 
 def why_count(arm: Arm, index: int, motion: Motion, count: int) -> str:

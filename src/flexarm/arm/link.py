@@ -138,7 +138,7 @@ class Link(Part):
     def _rules_of_a_link(self) -> Self:
         if self.section is not None and self.length == 0:
             raise fault("must be > 0 for a link with a section", "length")
-        if self.section is not None and self.span <= 0:
+        if self.span < 0 or (self.section is not None and self.span == 0):
             raise fault("the rigid ends leave no span between them", "length")
         if self.section is not None and self.body is not None:
             raise fault("a link with a section has its mass there: put a body in joint.hub", "body")
@@ -148,11 +148,19 @@ class Link(Part):
             raise fault("a rigid root piece would not turn with a pinned root", "root_piece")
         if self.rigid and "shapes" in self.model_fields_set:
             raise fault("a rigid link has no shapes: leave one of the two out", "shapes")
-        if self.section is None and self.length < 0:
-            raise fault("must be >= 0", "length")
         self._check_stiffness()
         self._check_stations()
         self._check_sliding()
+        for i, shape in enumerate(self.quadratic_shapes):
+            ends = shape.stations[0], shape.stations[-1]
+            if ends[0] != 0.0 or abs(ends[1] - self.span) > 1e-9 * self.span:
+                raise fault(
+                    "must run from 0 to the end of the flexible span, {span} m",
+                    "quadratic_shapes",
+                    i,
+                    "stations",
+                    span=self.span,
+                )
         self._check_flexible_only()
         for i, wrench in enumerate(self.wrenches):
             if wrench.at != "tip" and wrench.at > self.length:
@@ -205,6 +213,7 @@ class Link(Part):
         for i, wrench in enumerate(self.wrenches):
             if wrench.at != "tip":
                 raise fault("a wrench on a sliding link acts at its tip", "wrenches", i, "at")
+        self._check_exposed_range(self.joint)
         start = self.joint.start.position
         if self.joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
             raise fault(
@@ -214,6 +223,19 @@ class Link(Part):
                 "position",
                 span=self.span,
             )
+
+    def _check_exposed_range(self, joint: Sliding) -> None:
+        limits = joint.limits
+        if limits is None:
+            return
+        if limits.upper is not None and limits.upper > self.span * (1 + 1e-12):
+            raise fault("is longer than the beam", "joint", "limits", "upper")
+        if limits.lower is not None and not 0 <= limits.lower < self.span:
+            raise fault("must be between 0 and the beam's length", "joint", "limits", "lower")
+        start = joint.start.position
+        low, high = limits.lower or 0.0, self.span if limits.upper is None else limits.upper
+        if start is not None and not low <= start <= high:
+            raise fault("is outside the joint's limits", "joint", "start", "position")
 
     def _check_flexible_only(self) -> None:
         if self.flexible:

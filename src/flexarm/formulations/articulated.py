@@ -107,7 +107,7 @@ class _Sweep:
         force = ca.vertcat(t.torque, t.force) + shift_force(pull, local.position)
         momentum = ca.vertcat(t.angular, t.linear) + shift_force(push, local.position)
         own = list(own_columns(part))
-        rest = t.effort + columns.T @ pull - self.applied[own]
+        rest = t.effort + columns.T @ pull - (self.applied[own] if own else ca.SX(0, 1))
         gain, start = ca.SX(0, 6), ca.SX(0, 1)
         modal = symmetric(t.modal + columns.T @ push)
         known = [i for i, k in enumerate(own) if k in self.given]

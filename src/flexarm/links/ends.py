@@ -95,7 +95,7 @@ def hold(arm: Arm, index: int) -> Hold:
     if not isinstance(joint, Moving) or joint.actuation == "prescribed":
         return "held"
     if joint.actuation == "free":
-        return "free"
+        return "geared" if reflected_rotor(link) > 0 else "free"
     if joint.drive is None or joint.drive.rotor_inertia == 0:
         return "held"
     if joint.elastic and _spring_ratio(link) < 1:
@@ -296,8 +296,9 @@ def _distal(arm: Arm, index: int) -> tuple[float, float]:
     tip = tip_inertia(arm, index + 1)
     own = own_inertia(link)
     carried = mass + tip.mass
-    transverse = float(own.second[1, 1] + own.second[2, 2]) / 2
-    tip_part = float(np.trace(tip.second)) / 3 + inertia
+    # planar arms give a hub or a payload as [0, 0, J]: the largest moment is the one that counts
+    transverse = float(max(own.second[1, 1], own.second[2, 2]))
+    tip_part = float(np.diag(tip.second).max()) + inertia
     return own.mass + carried, transverse + tip_part + carried * link.length**2
 
 

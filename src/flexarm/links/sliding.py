@@ -116,6 +116,7 @@ def follow_length(
     low, high = range_
     built = [build((low + high) / 2 + (high - low) / 2 * t) for t in node]
     samples = [_fit_places(shapes, low, high, t) for shapes, t in zip(built, node, strict=True)]
+    _align_signs([sample[1] for sample in samples])
     parents, factors = {}, {}
     for direction in DIRECTIONS:
         values = np.stack([sample[1][direction] for sample in samples])
@@ -136,6 +137,14 @@ def fixed_shapes(
         parents[direction], by_node = _parents(places[direction][None])
         factors[direction] = by_node
     return SlidingShapes(shapes.names, span, range_, edges, parents, factors)
+
+
+def _align_signs(samples: list[dict[Direction, Array]]) -> None:
+    """Turn each shape the way it was at the length before: a tip may pass through a node."""
+    for before, here in pairwise(samples):
+        for direction in DIRECTIONS:
+            same = np.einsum("pkm,pkm->m", before[direction], here[direction])
+            here[direction] *= np.where(same < 0, -1.0, 1.0)
 
 
 def _parents(values: Array) -> tuple[Array, Array]:

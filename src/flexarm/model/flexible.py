@@ -142,7 +142,10 @@ def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
     if isinstance(link.shapes, Elements) or (
         isinstance(link.shapes, ClampedMass) and link.shapes.follow
     ):
-        return follow_length(at, whole, (low, high))
+        try:
+            return follow_length(at, whole, (low, high))
+        except ShapeError as error:
+            raise ModelError(f"links[{index + 1}].shapes: {error}") from error
     length = link.joint.start.position or (low + high) / 2
     return fixed_shapes(at(length), length, whole, (low, high))
 
