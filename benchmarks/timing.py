@@ -97,14 +97,21 @@ def measure(
     """
     often = {contender: _calibrate(contender.run, seconds) for contender in contenders}
     found: dict[Contender, list[float]] = {contender: [] for contender in contenders}
+    calls: dict[Contender, list[float]] = {contender: [0.0] for contender in contenders}
     for _ in range(rounds):
-        for contender, values in found.items():
-            times = often[contender]
-            spent = _clock(contender.run, times)
+        for contender, times in often.items():
+            found[contender].append(_clock(contender.run, times) / times)
             if contender.empty is not None:
-                spent -= _clock(contender.empty, times)
-            values.append(1e6 * spent / (times * contender.batch))
-    return {contender: Times(tuple(values)) for contender, values in found.items()}
+                calls[contender].append(_clock(contender.empty, times) / times)
+    return {
+        contender: Times(
+            tuple(
+                1e6 * (spent - statistics.median(calls[contender][-rounds:])) / contender.batch
+                for spent in values
+            )
+        )
+        for contender, values in found.items()
+    }
 
 
 def _clock(run: Repeat, times: int) -> float:

@@ -4,7 +4,8 @@ import numpy as np
 
 from flexarm.arm import Arm, Joint, Moving
 from flexarm.model import Model, start_state
-from tests.physics.states import Array
+from flexarm.profiles import evaluate
+from tests.physics.states import Array, amplitudes
 
 SPEED = {"revolute": 0.8, "prismatic": 0.2, "sliding": 0.2}  # [rad/s], [m/s]
 
@@ -19,7 +20,10 @@ def conservative(arm: Arm) -> Arm:
 
 
 def kicked(model: Model, seed: int = 0) -> Array:
-    """Start (q, v) as the model file says, with a speed of its own for every joint."""
+    """Start (q, v) as the model file says, with a speed for every joint and links a little bent.
+
+    Nodal coordinates start at rest: displacing one alone would ring the shortest waves.
+    """
     q, v = start_state(model)
     random = np.random.default_rng(seed)
     for part in model.links:
@@ -27,6 +31,9 @@ def kicked(model: Model, seed: int = 0) -> Array:
             v[part.joint] = SPEED[part.kind] * random.uniform(0.5, 1) * random.choice([-1, 1])
         if part.motor is not None:
             v[part.motor] = v[part.joint]
+        if part.modes.stop > part.modes.start and "node" not in model.names[part.modes.start]:
+            length = None if part.joint is None else float(q[part.joint])
+            q[part.modes.start] += 0.1 * amplitudes(part, length)[0]
     if model.base_moves:
         v[:6] = random.uniform(-0.1, 0.1, 6)
     return np.concatenate([q, v])
@@ -49,8 +56,6 @@ def _free(joint: Joint) -> Joint:
 
 def _first(joint: Joint) -> float:
     """Where a prescribed joint's motion begins."""
-    from flexarm.profiles import evaluate
-
     assert isinstance(joint, Moving)
     assert joint.motion is not None
     return evaluate(joint.motion, 0.0)[0]

@@ -162,7 +162,7 @@ def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     second_moment = type(q)(constant(i.second))
     for j in range(k):
         second_moment += d[j] * (moments[j] + constant(i.position_shape[j].T))
-    if np.any(i.quadratic) or np.any(e.points.quadratic):
+    if np.any(e.points.quadratic):
         extra = quadratic_terms(e, d, rates)
         moments = [a + b for a, b in zip(moments, extra.moments, strict=True)]
         flow = [a + b for a, b in zip(flow, extra.flow, strict=True)]

@@ -31,6 +31,8 @@ class Run:
         Kinetic, elastic and gravitational energy [J], (T, 3).
     work
         Work done so far by inputs, prescribed joints and dissipation [J], (T,).
+    anchors
+        Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
     """
 
     model: Model
@@ -40,6 +42,7 @@ class Run:
     tip: Array
     energy: Array
     work: Array
+    anchors: Array
 
     @property
     def energy_balance(self) -> float:

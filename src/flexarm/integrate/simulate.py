@@ -150,4 +150,5 @@ class _Motion:
             np.array(tips),
             np.array(energies),
             rows[:, 2 * n],
+            np.array(self.anchors),
         )

@@ -122,6 +122,11 @@ def _build_link(
         labels = elastic.shapes.names
     else:
         labels = ()
+    if link.flexible and not labels:
+        raise ModelError(
+            f"links[{index + 1}].shapes: {arm.link_names[index]} has no shape in any direction: "
+            "ask for at least one, or say 'rigid: true'"
+        )
     first = len(names)
     for label in labels:
         _add(names, units, f"{arm.link_names[index]}.{label}", _unit(link, label))
