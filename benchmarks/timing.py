@@ -97,21 +97,18 @@ def measure(
     """
     often = {contender: _calibrate(contender.run, seconds) for contender in contenders}
     found: dict[Contender, list[float]] = {contender: [] for contender in contenders}
-    calls: dict[Contender, list[float]] = {contender: [0.0] for contender in contenders}
+    empty: dict[Contender, list[float]] = {contender: [] for contender in contenders}
     for _ in range(rounds):
         for contender, times in often.items():
             found[contender].append(_clock(contender.run, times) / times)
             if contender.empty is not None:
-                calls[contender].append(_clock(contender.empty, times) / times)
-    return {
-        contender: Times(
-            tuple(
-                1e6 * (spent - statistics.median(calls[contender][-rounds:])) / contender.batch
-                for spent in values
-            )
-        )
-        for contender, values in found.items()
-    }
+                empty[contender].append(_clock(contender.empty, times) / times)
+    result = {}
+    for contender, values in found.items():
+        # Of the empty calls the median: one slow round of them must not make a fast evaluation.
+        call = statistics.median(empty[contender] or [0.0])
+        result[contender] = Times(tuple(1e6 * (x - call) / contender.batch for x in values))
+    return result
 
 
 def _clock(run: Repeat, times: int) -> float:

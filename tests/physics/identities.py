@@ -246,4 +246,3 @@ def _root_slope(part: LinkModel) -> Array:
         return np.zeros(part.modes.stop - part.modes.start)
     axis = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
     return np.asarray(axis @ part.elastic.shapes.rotation(np.zeros(1))[0])
-

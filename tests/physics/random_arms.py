@@ -180,8 +180,10 @@ def _joint(draft: Draft, kind: str, *, pinned: bool, length: float) -> Piece:
         joint["limits"] = {"lower": 0.3 * length, "upper": 0.85 * length}
     if actuation == "torque" and draft.chance(0.4):
         joint["input"] = _profile(draft, PROFILES, 3.0)
-    if draft.chance(0.5):
-        joint["drive"] = _drive(draft, elastic=actuation != "free" and draft.chance(0.6))
+    # a pinned root turns its hub: a rotor behind a rigid transmission is refused there
+    if draft.chance(0.5) and not (pinned and actuation == "free"):
+        elastic = pinned or (actuation != "free" and draft.chance(0.6))
+        joint["drive"] = _drive(draft, elastic=elastic)
     _springs(draft, joint)
     return joint
 

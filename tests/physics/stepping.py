@@ -1,6 +1,7 @@
 """A tight explicit integration of compiled equations, for tests that look at the tenth digit."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -37,10 +38,8 @@ def integrate(
         among them, so that nothing is interpolated.
     """
     steps, rows = [np.array([times[0]])], [start[None, :]]
-    for begin, end in zip(times[:-1], times[1:], strict=True):
-        found = solve_ivp(
-            rate, (begin, end), rows[-1][-1], method="DOP853", rtol=rtol, atol=atol
-        )
+    for begin, end in pairwise(times):
+        found = solve_ivp(rate, (begin, end), rows[-1][-1], method="DOP853", rtol=rtol, atol=atol)
         assert found.success, found.message
         steps.append(found.t[1:])
         rows.append(found.y.T[1:])

@@ -4,6 +4,9 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
 
 from flexarm.formulations import FORMULATIONS
 from flexarm.model import build
@@ -92,7 +95,8 @@ def survey_arm(random: RandomArm) -> Survey:
 
 def trace(random: RandomArm, formulations: Iterable[str] = FORMULATIONS) -> dict[str, Traced]:
     """Put a random arm under all formulations, at a state of its own."""
-    model, shared = build(random.arm), {}
+    model = build(random.arm)
+    shared: dict[Any, ca.Function] = {}
     return {name: Traced(name, model, shared, seed=random.number) for name in formulations}
 
 

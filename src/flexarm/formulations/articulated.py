@@ -110,6 +110,11 @@ class _Sweep:
         rest = t.effort + columns.T @ pull - (self.applied[own] if own else ca.SX(0, 1))
         gain, start = ca.SX(0, 6), ca.SX(0, 1)
         modal = symmetric(t.modal + columns.T @ push)
+        if part.rotor is not None and part.rotor.coordinate in own:
+            # the rotor of a sliding joint spins with the exposed length
+            k = own.index(part.rotor.coordinate)
+            modal[k, k] += part.rotor.ratio**2 * part.rotor.inertia
+            momentum[:, k] += self._rotor_reach(state, part.rotor)
         known = [i for i, k in enumerate(own) if k in self.given]
         if known:
             # a prescribed exposed length: its acceleration is a load on the rest

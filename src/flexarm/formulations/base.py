@@ -118,7 +118,7 @@ class Formulation(ABC):
 
     def mass_matrix(self, q: Array) -> Array:
         """Compute the mass matrix M, (n, n)."""
-        return self._call("mass_matrix", q)[0]
+        return self._call("mass_matrix", q)[0].reshape(self.model.size, self.model.size)
 
     def bias(self, q: Array, v: Array, t: float = 0.0) -> Array:
         """Compute all of c: Coriolis, gravity, elastic and dissipative forces, (n,)."""
@@ -166,14 +166,15 @@ class Formulation(ABC):
 
     def tip_jacobian(self, q: Array) -> Array:
         """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
-        return self._call("tip_jacobian", q)[0]
+        return self._call("tip_jacobian", q)[0].reshape(6, self.model.size)
 
     def joint_wrench(self, q: Array, v: Array, a: Array, t: float = 0.0) -> Array:
         """Compute what each joint transmits to its link, (links, 6): force [N], torque [N m].
 
         In world axes, at the joint's origin, at accelerations a.
         """
-        return self._call("joint_wrench", q, v, a, wrench_factors(self.model, t))[0].T
+        wrenches = self._call("joint_wrench", q, v, a, wrench_factors(self.model, t))[0]
+        return wrenches.reshape(6, len(self.model.links)).T
 
     def function(self, name: str) -> ca.Function:
         """Trace one of the functions above, CasADi's symbols in and out.
