@@ -204,8 +204,8 @@ def _verdicts(found: "Found") -> list[str]:
         }
         said.append(
             f"{many} links are to take at most 11 times as long as {few}: "
-            f"{_met(growth[FLEXIBLE] <= 11)}, {growth[FLEXIBLE]:.1f} times; with a payload that has "
-            f"inertia and an offset {growth[LOADED]:.1f} times; with stiffening "
+            f"{_met(growth[FLEXIBLE] <= 11)}, {growth[FLEXIBLE]:.1f} times; with a payload that "
+            f"has inertia and an offset {growth[LOADED]:.1f} times; with stiffening "
             f"{growth[STIFFENED]:.1f} times. The first and the last link take fewer operations "
             "than those between, the last one only without a payload: "
             "[operation counts](operation-counts.md) has the numbers."
