@@ -131,10 +131,16 @@ def test_a_plain_number_is_in_si_units(value: float) -> None:
     assert type(result) is float
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False))
+@given(st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30) | st.just(0.0))
 def test_millimetres_and_inches_round_only_once(x: float) -> None:
     assert quantity(f"{x!r} mm", "m") == float(Fraction(repr(x)) / 1000)
     assert quantity(f"{x / 2!r} in", "m") == float(Fraction(repr(x / 2)) * 254 / 10000)
+
+
+@pytest.mark.parametrize("value", [1e-300, -1e300, "1e-60 mm", "3e50 m"])
+def test_a_size_that_no_arm_can_have_is_refused(value: float | str) -> None:
+    with pytest.raises(ModelError, match="beyond any arm's size"):
+        quantity(value, "m")
 
 
 def outcome(text: str, unit: str) -> float | str:

@@ -111,6 +111,7 @@ _QUANTITIES = {  # SI unit: its quantity, and how one may write it
 _BOUNDS = {
     "gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"
 }  # fmt: skip
+_SMALLEST, _LARGEST = 1e-40, 1e40
 _LONGEST = 100  # characters of a quantity written as text
 _NUMBER = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?")
 _FACTOR = re.compile(r" ?([*/]?) ?([A-Za-zµ°%]+|1(?![0-9]))(?: ?\^ ?([-+]?[0-9])|([-+]?[0-9]))?")
@@ -147,7 +148,7 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
     and never in angles and rates themselves: "5 Hz" is not taken for 5 rad/s.
     """
     if isinstance(value, str):
-        return _read(value, unit, name)
+        return _in_range(_read(value, unit, name), unit, name)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ModelError(f"{_kind(value)} is not a number; {_expected(unit, name)}")
     try:
@@ -156,6 +157,13 @@ def quantity(value: object, unit: str, *, name: str = "") -> float:
         number = math.inf
     if not math.isfinite(number):
         raise ModelError(f"a finite number is needed; {_expected(unit, name)}")
+    return _in_range(number, unit, name)
+
+
+def _in_range(number: float, unit: str, name: str) -> float:
+    """Refuse what no arm can have and no computation survives."""
+    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise ModelError(f"{number:g} is beyond any arm's size; {_expected(unit, name)}")
     return number
 
 
