@@ -97,18 +97,15 @@ def measure(
     """
     often = {contender: _calibrate(contender.run, seconds) for contender in contenders}
     found: dict[Contender, list[float]] = {contender: [] for contender in contenders}
-    empty: dict[Contender, list[float]] = {contender: [] for contender in contenders}
     for _ in range(rounds):
-        for contender, times in often.items():
-            found[contender].append(_clock(contender.run, times) / times)
+        for contender, values in found.items():
+            times = often[contender]
+            spent = _clock(contender.run, times)
             if contender.empty is not None:
-                empty[contender].append(_clock(contender.empty, times) / times)
-    result = {}
-    for contender, values in found.items():
-        # Of the empty calls the median: one slow round of them must not make a fast evaluation.
-        call = statistics.median(empty[contender] or [0.0])
-        result[contender] = Times(tuple(1e6 * (x - call) / contender.batch for x in values))
-    return result
+                # At once, so that both meet the machine at the same speed.
+                spent -= _clock(contender.empty, times)
+            values.append(1e6 * spent / (times * contender.batch))
+    return {contender: Times(tuple(values)) for contender, values in found.items()}
 
 
 def _clock(run: Repeat, times: int) -> float:
@@ -180,6 +177,5 @@ class Times:
             "median": self.median,
             "lower_quartile": low,
             "upper_quartile": high,
-            "least": min(self.values),
             "rounds": len(self.values),
         }
