@@ -163,9 +163,15 @@ CURVE = {"direction": "z", "amplitudes": ["y1", "z9"], "stations": [0, 0.5, 1], 
     ],
 )
 def test_amplitude_that_the_link_does_not_have_is_refused(key: str, value: Any) -> None:
-    made = arm(beam(REVOLUTE), beam(REVOLUTE, bending_y=2) | {key: value, "name": "boom"})
+    first = beam(REVOLUTE, bending_y=1)
+    made = arm(first, beam(REVOLUTE, bending_y=2) | {key: value, "name": "boom"})
     with pytest.raises(ModelError, match=rf"links\[2\]\.{key}: no amplitude 'z9': boom has y1, y2"):
         build(made)
+
+
+def test_a_flexible_link_without_any_shape_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"links\[1\]\.shapes: .* no shape .*rigid: true"):
+        build(arm(beam(REVOLUTE)))
 
 
 def test_shapes_without_their_stiffness_are_refused_with_the_link_and_the_remedy() -> None:
