@@ -1,0 +1,77 @@
+"""Counted operations of forward dynamics: how many, and how they grow."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.engine.lower import lower
+from flexarm.engine.stream import counts
+from flexarm.formulations import formulation
+from flexarm.io.model_file import loads
+from flexarm.model import Model, build
+
+# Two links in twisted joints, of finite elements that bend along y.
+ELEMENTS = """
+flexarm: 1
+name: elements
+gravity: [0, 0, -9.81]
+links:
+  - joint: {{kind: revolute, dh: {{convention: modified, alpha: 20 deg}}}}
+    length: 1
+    section: {{mass_per_length: 5, EIz: 1000}}
+    shapes: {{kind: elements, bending_y: {count}}}
+  - joint: {{kind: revolute, dh: {{convention: modified, alpha: 45 deg}}}}
+    length: 1
+    section: {{mass_per_length: 5, EIz: 1000}}
+    shapes: {{kind: elements, bending_y: {count}}}
+"""
+
+
+def operations(model: Model) -> int:
+    """Multiplications, additions and divisions of forward dynamics as they are emitted."""
+    stream = lower(formulation("articulated", model).function("forward_dynamics"))
+    found = counts(stream)
+    return found.multiplications + found.additions + found.divisions
+
+
+def exponents(coordinates: tuple[int, ...], *, stiffening: bool) -> list[float]:
+    """Powers of the number of coordinates per link that operations grow with, step by step."""
+    totals = []
+    for m in coordinates:
+        model = build(loads(ELEMENTS.format(count=m // 2)), stiffening=stiffening)
+        assert [part.modes.stop - part.modes.start for part in model.links] == [m, m]
+        totals.append(operations(model))
+    growth = np.diff(np.log(totals)) / np.diff(np.log(coordinates))
+    return [float(power) for power in growth]
+
+
+@pytest.mark.parametrize(
+    ("sample", "most"), [("count-2-2-2", 300), ("count-3-2-2", 1450), ("count-6-6-3", 6600)]
+)
+def test_forward_dynamics_stays_below_its_bound(sample: str, most: int) -> None:
+    assert operations(build(flexarm.sample(sample), stiffening=False)) <= most
+
+
+@pytest.mark.parametrize("stiffening", [False, True])
+def test_operations_grow_linearly_with_the_number_of_links(stiffening: bool) -> None:
+    arm = flexarm.sample("count-6-6-3")
+    totals = []
+    for count in range(3, 9):
+        links = tuple(arm.links[i % len(arm.links)] for i in range(count))
+        model = build(arm.model_copy(update={"links": links}), stiffening=stiffening)
+        totals.append(operations(model))
+    growth = np.diff(totals)
+    assert np.abs(np.diff(growth)).max() <= 0.01 * growth.mean()
+
+
+def test_many_coordinates_per_link_stay_cheap() -> None:
+    assert max(exponents((10, 20, 40), stiffening=False)) < 1.3
+
+
+def test_stiffening_costs_at_most_the_square_of_the_coordinates() -> None:
+    assert max(exponents((10, 20), stiffening=True)) < 2.1
+
+
+@pytest.mark.campaign
+def test_stiffening_of_many_coordinates_costs_at_most_their_square() -> None:
+    assert max(exponents((10, 20, 40), stiffening=True)) < 2.1
