@@ -430,10 +430,11 @@ def test_every_link_that_cannot_be_built_has_its_line() -> None:
     assert ["link1" in lines[0], "link3" in lines[1]] == [True, True]
 
 
-@pytest.mark.parametrize("body", [one_link("body: {mass: 1e300, com: [1e200, 0, 0]}")])
-def test_numbers_that_overflow_are_refused(body: str) -> None:
-    with pytest.raises(ModelError, match="too large to compute with"):
-        report_on(body)
+def test_the_largest_and_smallest_numbers_that_a_file_may_hold_do_not_overflow() -> None:
+    sizes = [f"body: {{mass: {m}, com: [{x}, 0, 0]}}" for m in (1e29, 1e-29) for x in (1e29, 1e-29)]
+    with np.errstate(over="raise", invalid="raise"):
+        masses = [report_on(one_link(size)).mass for size in sizes]
+    assert masses == [1e29, 1e29, 1e-29, 1e-29]
 
 
 def test_a_twist_that_turns_only_what_is_outboard_is_a_mode_of_the_arm_not_of_the_link() -> None:
