@@ -31,4 +31,4 @@ def formulation(name: str, model: Model, *, paper: bool = False) -> Formulation:
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
-    return FORMULATIONS[name](model)
+    return FORMULATIONS[name](model, paper=paper)

@@ -44,8 +44,8 @@ class Formulation(ABC):
     citation: ClassVar[str]
     assumptions: ClassVar[str]
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, *, paper: bool = False) -> None:
+        self.model, self.paper = model, paper
         self._compiled: dict[tuple[str, Level], Compiled] = {}
         self.anchor = model.base_pose.rotation
 
@@ -192,7 +192,7 @@ class Formulation(ABC):
         }
         anchor = ca.SX.sym("anchor", 3, 3)
         model = replace(self.model, anchor=anchor) if self.model.floats else self.model
-        make, inputs, outputs = type(self)(model)._recipes()[name]
+        make, inputs, outputs = self._like(model)._recipes()[name]
         symbols = [ca.SX.sym(key, sizes[key]) for key in inputs]
         results = make(*symbols)
         results = list(results) if isinstance(results, tuple | list) else [results]
@@ -202,15 +202,23 @@ class Formulation(ABC):
 
     def anchored(self, anchor: Array) -> "Formulation":
         """Take another attitude (3, 3) that a free base's angles are relative to."""
-        other = type(self)(self.model)
+        other = self._like(self.model)
         other._compiled, other.anchor = self._compiled, np.array(anchor, dtype=float)
         return other
+
+    def _like(self, model: Model) -> "Formulation":
+        """Treat another model the same way: a subclass with more options hands them on."""
+        return type(self)(model, paper=self.paper)
+
+    def _options(self) -> str:
+        """Tell apart what this class compiles for one model: a subclass adds its options."""
+        return f"paper={self.paper}"
 
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
         """Compile one of the functions above, or take it from the cache."""
         key = (name, level)
         if key not in self._compiled:
-            recipe = f"{self.name} {name} {fingerprint(self.model)}"
+            recipe = f"{self.name} {self._options()} {name} {fingerprint(self.model)}"
             self._compiled[key] = compile_recipe(recipe, lambda: self.function(name), level=level)
         return self._compiled[key]
 
