@@ -1,12 +1,11 @@
 """Values of the functions of time that an arm names, with their first two derivatives."""
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import numpy.typing as npt
 
 from flexarm.arm.profile import BangBang, Constant, Csv, Cycloid, Sine, SpinUp, Step, Table
 from flexarm.errors import ModelError
@@ -25,123 +24,117 @@ Values = tuple[float, float, float]
 
 
 def evaluate(profile: AnyProfile, t: float) -> Values:
-    """Evaluate a profile at a time [s]: value, rate and acceleration."""
-    return _function(profile)(t)
+    """Evaluate a profile at a time [s]: value, rate and acceleration.
+
+    At a jump it is the value from then on.
+    """
+    rows = pieces(profile)
+    _, origin, c0, c1, c2, c3, size, rate, phase = rows[
+        int(np.searchsorted(rows[1:, 0], t, side="right"))
+    ].tolist()
+    x = t - origin
+    s, c = size * math.sin(rate * x + phase), size * math.cos(rate * x + phase)
+    return (
+        c0 + x * (c1 + x * (c2 + x * c3)) + s,
+        c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
+        2 * c2 + 6 * c3 * x - rate**2 * s,
+    )
 
 
 def breakpoints(profile: AnyProfile) -> tuple[float, ...]:
     """List the times [s] at which a profile or a derivative of it jumps."""
-    if isinstance(profile, Step):
-        return (profile.time,)
-    if isinstance(profile, BangBang):
-        return profile.times
-    if isinstance(profile, Cycloid):
-        return (profile.begin, profile.begin + profile.duration)
-    if isinstance(profile, SpinUp):
-        return (0.0, profile.duration)
-    if isinstance(profile, Table | Csv):
-        times, _ = _columns(profile)
-        return times if profile.interpolation != "cubic" else (times[0], times[-1])
-    return ()
+    rows = pieces(profile)
+    inside = isinstance(profile, Table | Csv) and profile.interpolation == "cubic"
+    jumps = rows[[1, -1], 0] if inside and len(rows) > 2 else rows[1:, 0]
+    return tuple(jumps.tolist())
+
+
+def last_time(profile: AnyProfile) -> float:
+    """Give the time [s] from which on a profile says nothing more; infinite for most."""
+    if isinstance(profile, Table | Csv) and profile.interpolation != "hold":
+        return _columns(profile)[0][-1]
+    return math.inf
 
 
 @lru_cache(maxsize=1000)
-def _function(profile: AnyProfile) -> Callable[[float], Values]:
+def pieces(profile: AnyProfile) -> npt.NDArray[np.float64]:
+    """Cut a profile into smooth pieces, (P, 9).
+
+    A row holds the time from which on it is in force, an origin of time T, and c0, c1, c2, c3, A,
+    w, p of ``c0 + c1 x + c2 x^2 + c3 x^3 + A sin(w x + p)`` with ``x = t - T``.  The first is in
+    force from minus infinity.
+    """
     if isinstance(profile, Constant):
-        value = profile.value
-        return lambda t: (value, 0.0, 0.0)
-    if isinstance(profile, Step):
-        step, before = profile, profile.before or 0.0
-        return lambda t: (step.value if t >= step.time else before, 0.0, 0.0)
-    if isinstance(profile, BangBang):
-        return _bang_bang(profile)
-    if isinstance(profile, Sine):
-        return _sine(profile)
-    if isinstance(profile, Cycloid):
-        return _cycloid(profile)
-    if isinstance(profile, SpinUp):
-        return _spin_up(profile)
-    return _table(profile)
+        rows = [_piece(0.0, profile.value)]
+    elif isinstance(profile, Step):
+        rows = [_piece(0.0, profile.before or 0.0), _piece(profile.time, profile.value)]
+    elif isinstance(profile, BangBang):
+        signs = [(-1) ** k * profile.amplitude for k in range(len(profile.times) - 1)]
+        rows = [_piece(0.0, 0.0)]
+        rows += [_piece(t, value) for t, value in zip(profile.times, [*signs, 0.0], strict=True)]
+    elif isinstance(profile, Sine):
+        wave = (profile.amplitude, 2 * math.pi * profile.frequency, profile.phase)
+        rows = [_piece(0.0, profile.offset or 0.0, wave=wave)]
+    elif isinstance(profile, Cycloid):
+        rows = _cycloid(profile)
+    elif isinstance(profile, SpinUp):
+        rows = _spin_up(profile)
+    else:
+        rows = _table(profile)
+    result = np.array(rows)
+    result[0, 0] = -math.inf
+    result.flags.writeable = False
+    return result
 
 
-def _bang_bang(profile: BangBang[float]) -> Callable[[float], Values]:
-    times = np.array(profile.times)
-
-    def at(t: float) -> Values:
-        passed = int(np.searchsorted(times, t, side="right"))
-        inside = 0 < passed < len(times)
-        return (profile.amplitude * (-1) ** (passed - 1) if inside else 0.0, 0.0, 0.0)
-
-    return at
-
-
-def _sine(profile: Sine[float]) -> Callable[[float], Values]:
-    rate, size, offset = 2 * math.pi * profile.frequency, profile.amplitude, profile.offset or 0.0
-
-    def at(t: float) -> Values:
-        s, c = math.sin(rate * t + profile.phase), math.cos(rate * t + profile.phase)
-        return offset + size * s, size * rate * c, -size * rate**2 * s
-
-    return at
+def _piece(
+    begin: float,
+    c0: float,
+    c1: float = 0.0,
+    c2: float = 0.0,
+    c3: float = 0.0,
+    *,
+    wave: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> list[float]:
+    return [begin, begin, c0, c1, c2, c3, *wave]
 
 
-def _cycloid(profile: Cycloid[float]) -> Callable[[float], Values]:
+def _cycloid(profile: Cycloid[float]) -> list[list[float]]:
     change, span = profile.end - profile.start, profile.duration
-
-    def at(t: float) -> Values:
-        x = (t - profile.begin) / span
-        if not 0 < x < 1:
-            return (profile.start if x <= 0 else profile.end), 0.0, 0.0
-        angle = 2 * math.pi * x
-        return (
-            profile.start + change * (x - math.sin(angle) / (2 * math.pi)),
-            change / span * (1 - math.cos(angle)),
-            change / span**2 * 2 * math.pi * math.sin(angle),
-        )
-
-    return at
+    wave = (-change / (2 * math.pi), 2 * math.pi / span, 0.0)
+    return [
+        _piece(0.0, profile.start),
+        _piece(profile.begin, profile.start, change / span, wave=wave),
+        _piece(profile.begin + span, profile.end),
+    ]
 
 
-def _spin_up(profile: SpinUp[float]) -> Callable[[float], Values]:
+def _spin_up(profile: SpinUp[float]) -> list[list[float]]:
     rate, span = profile.rate, profile.duration
-
-    def at(t: float) -> Values:
-        if t <= 0:
-            return 0.0, 0.0, 0.0
-        if t >= span:
-            return rate * (t - span / 2), rate, 0.0
-        x, angle = t / span, 2 * math.pi * t / span
-        value = rate * span * (x**2 / 2 + (math.cos(angle) - 1) / (2 * math.pi) ** 2)
-        return (
-            value,
-            rate * (x - math.sin(angle) / (2 * math.pi)),
-            rate / span * (1 - math.cos(angle)),
-        )
-
-    return at
+    size = rate * span / (2 * math.pi) ** 2
+    wave = (size, 2 * math.pi / span, math.pi / 2)
+    return [
+        _piece(0.0, 0.0),
+        _piece(0.0, -size, 0.0, rate / (2 * span), wave=wave),
+        _piece(span, rate * span / 2, rate),
+    ]
 
 
-def _table(profile: Table[float] | Csv[float]) -> Callable[[float], Values]:
-    times, values = (np.array(column) for column in _columns(profile))
+def _table(profile: Table[float] | Csv[float]) -> list[list[float]]:
+    times, values = _columns(profile)
+    rows = [_piece(0.0, values[0])]
     if profile.interpolation == "cubic" and len(times) > 1:
-        curve = CubicSpline(times, values)
-        end_values = float(values[0]), float(values[-1])
+        from scipy.interpolate import CubicSpline
 
-        def smooth(t: float) -> Values:
-            if t < times[0] or t > times[-1]:
-                return end_values[int(t > times[-1])], 0.0, 0.0
-            return float(curve(t)), float(curve(t, 1)), float(curve(t, 2))
-
-        return smooth
-
-    def at(t: float) -> Values:
-        k = int(np.searchsorted(times, t, side="right")) - 1
-        if profile.interpolation == "hold" or k < 0 or k >= len(times) - 1:
-            return float(values[max(k, 0)]), 0.0, 0.0
-        slope = float((values[k + 1] - values[k]) / (times[k + 1] - times[k]))
-        return float(values[k]) + slope * (t - float(times[k])), slope, 0.0
-
-    return at
+        curve = CubicSpline(times, values).c[::-1].T
+        rows += [_piece(t, *c.tolist()) for t, c in zip(times, curve, strict=False)]
+        return [*rows, _piece(times[-1], values[-1])]
+    for k, (t, value) in enumerate(zip(times, values, strict=True)):
+        slope = 0.0
+        if profile.interpolation != "hold" and k < len(times) - 1:
+            slope = (values[k + 1] - value) / (times[k + 1] - t)
+        rows.append(_piece(t, value, slope))
+    return rows
 
 
 def _columns(profile: Table[float] | Csv[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -150,7 +150,7 @@ def test_a_recipe_is_traced_again_when_its_code_is_gone_or_the_source_has_change
     Path(largest.path).unlink()
     compile_recipe("two springs", make)
     assert len(made) == 2
-    monkeypatch.setattr(functions, "_source_version", lambda folder: "edited")
+    monkeypatch.setattr(functions, "source_version", lambda folder: "edited")
     compile_recipe("two springs", make)
     assert len(made) == 3
 
@@ -160,11 +160,11 @@ def test_any_edit_of_a_source_file_changes_the_version_of_the_source(tmp_path: P
     (tmp_path / "a").mkdir()
     for text in ("x = 1\n", "x = 2\n", ""):
         (tmp_path / "a" / "b.py").write_text(text)
-        functions._source_version.cache_clear()
-        versions.append(functions._source_version(tmp_path))
+        functions.source_version.cache_clear()
+        versions.append(functions.source_version(tmp_path))
     (tmp_path / "a" / "b.py").rename(tmp_path / "a" / "c.py")
-    functions._source_version.cache_clear()
-    versions.append(functions._source_version(tmp_path))
+    functions.source_version.cache_clear()
+    versions.append(functions.source_version(tmp_path))
     assert len(set(versions)) == 4
 
 

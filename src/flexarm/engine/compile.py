@@ -62,11 +62,11 @@ def object_code(code: Code, *, level: Level, target: "Target") -> bytes:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
     with llvm.parse_assembly(code.text) as module:
-        machine = _machine(target, EFFORT[level])
-        return bytes(machine.emit_object(module))
+        return bytes(machine(target, EFFORT[level]).emit_object(module))
 
 
-def _machine(target: "Target", effort: int) -> llvm.TargetMachine:
+def machine(target: "Target", effort: int) -> llvm.TargetMachine:
+    """Make LLVM's description of a machine, with the effort (0 to 3) of its code generator."""
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
@@ -75,6 +75,16 @@ def _machine(target: "Target", effort: int) -> llvm.TargetMachine:
         reloc="static" if target.triple.startswith("x86_64") else "default",
         codemodel="jitdefault",
     )
+
+
+def load_object(code: bytes) -> llvm.ExecutionEngine:
+    """Put an object file into this process; its code stays for as long as the result does."""
+    _provide_library()
+    # The engine wants a module of its own, though all the code comes from the object file.
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(host(), 0))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
 
 
 @functools.cache
@@ -137,11 +147,7 @@ class Compiled:
     """
 
     def __init__(self, signature: Signature, code: bytes) -> None:
-        _provide_library()
-        # The engine wants a module of its own, though all the code comes from the object file.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(host(), 0))
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        self._engine = load_object(code)
         self.address: int = self._engine.get_function_address(signature.entry)
         self.inputs = signature.inputs
         self.outputs = signature.outputs

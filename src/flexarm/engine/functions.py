@@ -157,7 +157,7 @@ def compile_recipe(
         The machine code in this process.
     """
     cache = cache or Cache(cache_folder())
-    tracer = [_source_version(PACKAGE), casadi.CasadiMeta.version()]
+    tracer = [source_version(PACKAGE), casadi.CasadiMeta.version()]
     recipe_key = _key(recipe.encode(), json.dumps(tracer).encode(), _settings(level, width))
     known = cache.get(recipe_key)
     entry = None if known is None else cache.get(known.decode())
@@ -199,7 +199,7 @@ def _key(*parts: bytes) -> str:
 
 def _settings(level: Level, width: int) -> bytes:
     """Say on what the machine code of a stream depends besides the stream."""
-    versions = [_source_version(PACKAGE / "engine"), llvm.llvm_version_info]
+    versions = [source_version(PACKAGE / "engine"), llvm.llvm_version_info]
     return json.dumps([asdict(host()), versions, level, width]).encode()
 
 
@@ -216,7 +216,7 @@ def _contents(stream: Stream) -> bytes:
 
 
 @functools.cache
-def _source_version(folder: Path) -> str:
+def source_version(folder: Path) -> str:
     """Return a checksum of the Python files in a folder: no change of them goes unnoticed."""
     sha = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

@@ -142,14 +142,10 @@ class Formulation(ABC):
         effort = self._driven_call("forward_dynamics", q, v, u, t)[1]
         return effort[list(self.model.prescribed)]
 
-    def motion(self, q: Array, v: Array, u: Array, t: float = 0.0) -> tuple[Array, float]:
-        """Compute accelerations (n,), and the power [W] that changes the arm's energy.
-
-        It is what inputs, prescribed joints and wrenches put in less what damping and friction
-        take.
-        """
+    def motion(self, q: Array, v: Array, u: Array, t: float = 0.0) -> tuple[Array, "Power"]:
+        """Compute accelerations (n,), and the powers [W] that change the arm's energy."""
         a, power = self._driven_call("motion", q, v, u, t)
-        return a, power.item()
+        return a, Power(*power.tolist())
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array, t: float = 0.0) -> Array:
         """Compute the generalised force ``M a + c - sum J^T f`` that accelerations a take, (n,)."""
@@ -232,10 +228,13 @@ class Formulation(ABC):
         return self._call(name, q, v, u, factors, given)
 
     def _motion(self, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
-        """Trace accelerations and power."""
-        applied = self.applied_expression(q, v, u, w)
+        """Trace accelerations and powers."""
+        driving = ca.SX(ca.sparsify(ca.DM(input_matrix(self.model)))) @ u
+        loading = wrench_force(self.model, q, w)
+        losing = dissipative_force(self.model, q, v)
+        applied = driving + loading - elastic_force(self.model, q) - losing
         a, effort = self.forward_expression(q, v, given, applied)
-        return a, ca.dot(v, applied + elastic_force(self.model, q) + effort)
+        return a, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
 
     def _recipes(self) -> dict[str, _Recipe]:
         """List what can be traced: the maker, its inputs and its outputs."""
@@ -294,6 +293,15 @@ class Formulation(ABC):
             "tip_jacobian": (tip_jacobian, ("q",), ("J",)),
             "joint_wrench": (self.joint_wrench_expression, ("q", "v", "a", "w"), ("wrench",)),
         }  # fmt: skip
+
+
+class Power(NamedTuple):
+    """What inputs, wrenches and prescribed coordinates put in, and what is dissipated [W]."""
+
+    inputs: float
+    wrenches: float
+    prescribed: float
+    dissipated: float
 
 
 class Energy(NamedTuple):

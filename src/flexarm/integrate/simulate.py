@@ -80,7 +80,7 @@ class _Motion:
         if self.known:
             q[self.known], v[self.known], _ = prescribed_motion(self.model, t)
         a, power = self.equation.motion(q, v, u, t)
-        return np.concatenate([v, a, [power]])
+        return np.concatenate([v, a, [sum(power[:3]) - power[3]]])
 
     def integrate(
         self, times: Array, rtol: float, atol: float, progress: Callable[[float], None]
