@@ -133,6 +133,7 @@ class Signature:
     outputs: tuple[Port, ...]
     width: int
     work_size: int
+    operations: int
 
 
 class Compiled:
@@ -144,6 +145,10 @@ class Compiled:
         Of a C function that takes a pointer to each input, to each output and to a work array of
         `work_size` doubles, none of which may overlap; it returns nothing. Matrices are stored
         row by row. With several lanes, each element is `width` doubles side by side.
+    table_address : int
+        Of one that takes a single pointer, to a table of those pointers.
+    operations : int
+        Number of operations of one evaluation.
     """
 
     def __init__(self, signature: Signature, code: bytes) -> None:
@@ -153,9 +158,10 @@ class Compiled:
         self.outputs = signature.outputs
         self.width = signature.width
         self.work_size = signature.work_size * signature.width
-        by_table = self._engine.get_function_address(signature.table_entry)
+        self.operations = signature.operations
+        self.table_address: int = self._engine.get_function_address(signature.table_entry)
         # One argument: through ctypes, each costs more than most functions of a small arm.
-        self._by_table = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(by_table)
+        self._by_table = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.table_address)
         self._mine = threading.local()
 
     def call(self, *arrays: ArrayLike) -> tuple[NDArray[np.float64], ...]:

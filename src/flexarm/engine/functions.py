@@ -174,8 +174,9 @@ def _compile_stream(stream: Stream, level: Level, width: int, cache: Cache) -> t
     if entry is None:
         code = emit_llvm(stream, width=width, chunk=chunk_size(host(), width))
         signature = Signature(
-            code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size
-        )
+            code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
+            len(stream.operations),
+        )  # fmt: skip
         head = json.dumps(asdict(signature)).encode()
         entry = head + b"\n" + object_code(code, level=level, target=host())
         cache.put(key, entry)

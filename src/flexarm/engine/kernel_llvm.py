@@ -133,6 +133,11 @@ class _Body:
         else:
             self.store(target, self.value(node.value))
 
+    def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            raise self.refuse(node, "a name needs a value")
+        self.store(node.target, self.value(node.value))
+
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         change = ast.BinOp(left=_as_load(node.target), op=node.op, right=node.value)
         self.store(node.target, self.value(ast.copy_location(change, node)))

@@ -288,6 +288,15 @@ class Formulation(ABC):
                 ("q", "v"),
                 ("kinetic", "elastic", "gravitational"),
             ),
+            "matrices": (
+                lambda q, v: (
+                    ca.densify(self.mass_expression(q)),
+                    ca.densify(ca.jacobian(elastic_force(model, q), q)),
+                    ca.densify(ca.jacobian(dissipative_force(model, q, v), v)),
+                ),
+                ("q", "v"),
+                ("M", "K", "D"),
+            ),
             "motion": (self._motion, ("q", "v", "u", "w", "given"), ("a", "power")),
             "tip_pose": (lambda q: end_frame(model, q), ("q",), ("R", "p")),
             "tip_jacobian": (tip_jacobian, ("q",), ("J",)),

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Statistics:
+    """What a run took: accepted and rejected steps, evaluations, CPU time of the solver [s]."""
+
+    steps: int
+    rejections: int
+    evaluations: int
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
 class Run:
     """A simulated motion at T instants.
 
@@ -25,24 +35,48 @@ class Run:
         Time [s], (T,).
     q, v
         Coordinates and rates in the order of ``model.names``, (T, n).
-    tip
-        Position of the arm's tip in the world [m], (T, 3).
+    u
+        Inputs in the order of the driven joints, (T, inputs).
+    tip, tip_rotation
+        Position (T, 3) [m] and rotation (T, 3, 3) of the arm's tip in the world.
     energy
         Kinetic, elastic and gravitational energy [J], (T, 3).
-    work
-        Work done so far by inputs, prescribed joints and dissipation [J], (T,).
+    works
+        Work done so far by inputs, wrenches and prescribed coordinates, and what was dissipated
+        [J], (T, 4).
     anchors
         Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
+    status, reason
+        ``finished``, ``stopped`` or ``interrupted``; when, why and what to try.
+    method, why
+        The integrator, and why it was chosen.
+    rtol
+        The tolerance asked for.
+    statistics
+        What it took.
     """
 
     model: Model
     t: Array
     q: Array
     v: Array
+    u: Array
     tip: Array
+    tip_rotation: Array
     energy: Array
-    work: Array
+    works: Array
     anchors: Array
+    status: str
+    reason: str
+    method: str
+    why: str
+    rtol: float
+    statistics: Statistics
+
+    @property
+    def work(self) -> Array:
+        """What inputs, wrenches and prescribed joints have put in less what was lost [J], (T,)."""
+        return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0]))
 
     @property
     def energy_balance(self) -> float:

@@ -1,21 +1,39 @@
 """Simulate an arm: from its model file to a run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
+import casadi as ca
 import numpy as np
-from scipy.integrate import DOP853
 
-from flexarm.arm import Arm, Moving
+from flexarm.arm import Arm
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
-from flexarm.integrate.run import Run
+from flexarm.integrate.choose import METHODS, choose, rk4_step
+from flexarm.integrate.method import Beginning, Method, Motion
+from flexarm.integrate.problem import (
+    Channel,
+    Vibration,
+    channels,
+    jumps,
+    measures,
+    read_inputs,
+    refuse_short_tables,
+    system_of,
+    vibration,
+    watches,
+)
+from flexarm.integrate.run import Run, Statistics
+from flexarm.integrate.solve import Sampled, Solution, solve
 from flexarm.links.base import Array
-from flexarm.model import Model, build, prescribed_motion, start_state
-from flexarm.profiles import breakpoints, evaluate
-from flexarm.spatial import base_rotation_matrix, base_spin
+from flexarm.model import Model, build, start_state
+from flexarm.profiles import evaluate
 
-_ANCHOR_LIMIT = 1.0  # [rad] of the middle angle, whose singularity is at pi/2
+SAMPLES = 500
+CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
+DAMPED = 0.005  # damping ratio from which on errors die away
 
 
 def simulate(
@@ -23,11 +41,15 @@ def simulate(
     *,
     t_end: float,
     dt: float | None = None,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
+    method: str = "auto",
+    rtol: float = 1e-3,
+    step: float | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    control: ca.Function | Sampled | None = None,
+    energy_audit: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """Simulate an arm from its initial state under the inputs that its model file gives.
+    """Simulate an arm from its initial state.
 
     Parameters
     ----------
@@ -36,119 +58,184 @@ def simulate(
     t_end
         Duration [s].
     dt
-        Interval of the samples that are kept [s]; a 500th of the duration if None.
-    rtol, atol
-        Tolerances of the adaptive integrator (Dormand-Prince 8(5,3)), per step.
+        Interval of the samples that are kept [s]; a 500th of the duration if None.  Steps do not
+        depend on it, but for ``rk4``, whose steps end at samples.
+    method
+        ``etd4``, ``dop853``, ``rodas4``, ``rk4``, or ``auto`` to have one chosen.
+    rtol
+        Error of the deflections that is allowed, of their range over the run.
+    step
+        Step [s] of ``rk4``; chosen by the arm's fastest mode if None.
+    inputs
+        By joint, in place of those of the model file: a number, or a profile as in a model file.
+    control
+        A CasADi function (t, q, v) to u, which becomes part of the compiled equations, or a
+        `Sampled` Python function.
+    energy_audit
+        Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
     progress
         Called with the time reached [s].
+
+    Returns
+    -------
+    Run
+        What happened, also if it had to stop: see its ``status``.
 
     Raises
     ------
     SimulationError
-        If the motion cannot be continued.
+        If it cannot begin.
     """
+    if not (np.isfinite(t_end) and t_end > 0):
+        raise SimulationError(f"t_end: must be > 0, got {t_end:g}")
+    if dt is not None and not 0 < dt <= t_end:
+        raise SimulationError(f"dt: must be > 0 and at most t_end, got {dt:g}")
+    if not 1e-12 <= rtol <= 0.1:
+        raise SimulationError(f"rtol: must be between 1e-12 and 0.1, got {rtol:g}")
+    if method != "auto" and method not in METHODS:
+        raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
     model = build(arm)
-    steps = 500 if dt is None else max(round(t_end / dt), 1)
-    times = np.linspace(0.0, t_end, steps + 1)
-    motion = _Motion(model, formulation("articulated", model))
-    rows = motion.integrate(times, rtol, atol, progress or (lambda t: None))
-    return motion.run(times, rows)
+    count = SAMPLES if dt is None else max(round(t_end / dt), 1)
+    times = np.linspace(0.0, t_end, count + 1)
+    task = prepare(model, times, inputs=inputs, control=control)
+    wanted = min(rtol, 1e-8) if energy_audit else rtol
+    if method == "auto":
+        chosen, why = choose(task, wanted, audit=energy_audit)
+    else:
+        chosen, why = METHODS[method], "asked for"
+    beginning = task.beginning(chosen, wanted, step)
+    solution = solve(beginning, progress, control if isinstance(control, Sampled) else None)
+    return task.run(beginning, solution, rtol, why)
 
 
-class _Motion:
-    """One simulation: what moves, and where a free base's angles are anchored."""
+def prepare(
+    model: Model,
+    times: Array,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    control: ca.Function | Sampled | None = None,
+) -> "Task":
+    """Make ready what all methods need."""
+    equation = formulation("articulated", model)
+    motion = Motion(equation, control if isinstance(control, ca.Function) else None)
+    groups = channels(model, read_inputs(model, inputs or {}))
+    refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
+    q, v = start_state(model)
+    matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
+    return Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
 
-    def __init__(self, model: Model, equation: Formulation) -> None:
-        self.model, self.equation = model, equation
-        self.known = list(model.prescribed)
-        self.anchors: list[Array] = []
-        self.inputs = [
-            part.link.joint.input
-            for part in model.links
-            if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
-        ]
 
-    def input_at(self, t: float) -> Array:
-        """Evaluate the inputs at a time [s]."""
-        return np.array([0.0 if p is None else evaluate(p, t)[0] for p in self.inputs])
+def _matrices(equation: Formulation, q: Array, v: Array) -> tuple[Array, ...]:
+    anchor = (equation.anchor,) if equation.model.floats else ()
+    return equation.compiled("matrices", level="fast").call(q, v, *anchor)
 
-    def rate(self, t: float, y: Array) -> Array:
-        """Give the rates of (q, v, work)."""
-        n = self.model.size
-        q, v = y[:n].copy(), y[n : 2 * n].copy()
-        u = self.input_at(t)
-        if self.known:
-            q[self.known], v[self.known], _ = prescribed_motion(self.model, t)
-        a, power = self.equation.motion(q, v, u, t)
-        return np.concatenate([v, a, [sum(power[:3]) - power[3]]])
 
-    def integrate(
-        self, times: Array, rtol: float, atol: float, progress: Callable[[float], None]
-    ) -> Array:
-        """Step from sample to sample; input jumps are step boundaries."""
-        q, v = start_state(self.model)
-        y = np.concatenate([q, v, [0.0]])
-        rows = [y]
-        self.anchors.append(self.model.base_pose.rotation)
-        jumps = sorted({b for p in self.inputs if p is not None for b in breakpoints(p)})
-        t, index = float(times[0]), 1
-        while index < len(times):
-            stop = min([b for b in jumps if b > t + 1e-12] + [float(times[-1])])
-            solver = DOP853(self.rate, t, y, stop, rtol=rtol, atol=atol)
-            while solver.status == "running":
-                solver.step()
-                if not np.all(np.isfinite(solver.y)):
-                    raise SimulationError(f"the motion became infinite at t = {solver.t:.6g} s")
-                dense = solver.dense_output()
-                while index < len(times) and times[index] <= solver.t + 1e-12:
-                    rows.append(np.asarray(dense(times[index])))
-                    self.anchors.append(self.equation.anchor)
-                    index += 1
-                progress(float(solver.t))
-                if self._needs_anchor(solver.y):
-                    break
-            if solver.status == "failed":
-                raise SimulationError(
-                    f"the integrator found no step at t = {solver.t:.6g} s: "
-                    "the motion is too fast there for the tolerance"
-                )
-            t, y = float(solver.t), self._anchored(np.asarray(solver.y))
-        return np.array(rows)
+@dataclass(frozen=True)
+class Task:
+    """A motion to be computed.
 
-    def _needs_anchor(self, y: Array) -> bool:
-        return self.model.floats and abs(float(y[4])) > _ANCHOR_LIMIT
+    Attributes
+    ----------
+    equation, motion
+        The formulation and its compiled rates.
+    groups
+        Channels: inputs, wrench factors, prescribed motions.
+    times
+        Times to keep.
+    q, v
+        The initial state.
+    vibration
+        How the arm vibrates about it.
+    """
 
-    def _anchored(self, y: Array) -> Array:
-        """Measure a free base's angles from where it is now, before they near their singularity."""
-        if not self._needs_anchor(y):
-            return y
-        n = self.model.size
-        turned = self.equation.anchor @ base_rotation_matrix(y[3:6])
-        spin = base_spin(y[3:6], y[n + 3 : n + 6])
-        self.equation = self.equation.anchored(turned)
-        y = y.copy()
-        y[3:6], y[n + 3 : n + 6] = 0.0, spin
-        return y
+    equation: Formulation
+    motion: Motion
+    groups: tuple[list[Channel], ...]
+    times: Array
+    q: Array
+    v: Array
+    vibration: Vibration
 
-    def run(self, times: Array, rows: Array) -> Run:
-        """Evaluate what a run keeps at every sample."""
-        n = self.model.size
-        tips, energies = [], []
-        for t, row, anchor in zip(times, rows, self.anchors, strict=True):
-            if self.known:
-                row[self.known], row[[n + k for k in self.known]], _ = prescribed_motion(
-                    self.model, float(t)
-                )
-            equation = self.equation.anchored(anchor)
-            tips.append(equation.tip_pose(row[:n])[1])
-            energies.append(equation.energy(row[:n], row[n : 2 * n]))
-        return Run(
-            self.model,
-            times,
-            rows[:, :n],
-            rows[:, n : 2 * n],
-            np.array(tips),
-            np.array(energies),
-            rows[:, 2 * n],
-            np.array(self.anchors),
+    @property
+    def damped(self) -> bool:
+        """Whether errors die away."""
+        return self.vibration.damping >= DAMPED
+
+    def tolerance(self, method: Method, wanted: float) -> float:
+        """Give the tolerance per step: errors of undamped vibrations add up over a run."""
+        lasting = float(self.times[-1] - self.times[0])
+        if self.vibration.damping > 0:
+            lasting = min(lasting, 1 / (self.vibration.damping * self.vibration.slowest))
+        periods = lasting * self.vibration.slowest / (2 * np.pi)
+        per_step = method.per_step(wanted, self.damped) * min(1.0, CALIBRATED / max(periods, 1.0))
+        return max(per_step, 1e-14)
+
+    def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
+        """Begin the motion by a method."""
+        model = self.equation.model
+        system, buffers = system_of(self.equation, self.motion.compiled(), self.groups)
+        listed = [channel for group in self.groups for channel in group]
+        if method.adaptive:
+            h = 0.01 / max(self.vibration.fastest, 10.0 / float(self.times[-1]))
+        else:
+            h = rk4_step(self.vibration, float(self.times[-1]), wanted, step)
+        return Beginning(
+            self.equation,
+            self.motion,
+            system,
+            buffers,
+            measures(model, self.q, self.vibration),
+            tuple(watches(model, self.q)),
+            self.times.copy(),
+            jumps(listed),
+            np.concatenate([self.q, self.v, np.zeros(4)]),
+            method,
+            self.tolerance(method, wanted),
+            h,
         )
+
+    def run(self, beginning: Beginning, solution: Solution, rtol: float, why: str) -> Run:
+        """Evaluate what a run keeps at every sample."""
+        n = self.equation.model.size
+        q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
+        tips, energies = [], []
+        for row, rate, anchor in zip(q, v, solution.anchors, strict=True):
+            equation = self.equation.anchored(anchor)
+            tips.append(equation.tip_pose(row))
+            energies.append(equation.energy(row, rate))
+        return Run(
+            model=self.equation.model,
+            t=solution.times,
+            q=q,
+            v=v,
+            u=self._inputs(solution),
+            tip=np.array([position for _, position in tips]),
+            tip_rotation=np.array([rotation for rotation, _ in tips]),
+            energy=np.array(energies),
+            works=solution.states[:, 2 * n :],
+            anchors=solution.anchors,
+            status=solution.ending.status,
+            reason=solution.ending.reason,
+            method=beginning.method.name,
+            why=why,
+            rtol=rtol,
+            statistics=Statistics(
+                solution.steps,
+                solution.rejections,
+                solution.evaluations,
+                solution.seconds,
+            ),
+        )
+
+    def _inputs(self, solution: Solution) -> Array:
+        """Give the inputs at the samples, (T, inputs)."""
+        n = self.equation.model.size
+        count = len(solution.times)
+        if solution.held is not None:
+            return solution.held
+        if self.motion.law is not None:
+            q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
+            rows = self.motion.law(solution.times[None, :], q.T, v.T)
+            return np.array(rows).T.reshape(count, -1)
+        columns = [[evaluate(c.profile, t)[0] for t in solution.times] for c in self.groups[0]]
+        return np.array(columns).T.reshape(count, len(columns))

@@ -3,7 +3,7 @@
 from flexarm.model.build import build
 from flexarm.model.flexible import link_shapes
 from flexarm.model.parts import BASE_COORDINATES, Flexible, LinkModel, Model, Rotor, TipRotation
-from flexarm.model.state import fingerprint, prescribed_motion, start_state
+from flexarm.model.state import fingerprint, prescribed_motion, prescribed_profiles, start_state
 
 __all__ = [
     "BASE_COORDINATES",
@@ -16,5 +16,6 @@ __all__ = [
     "fingerprint",
     "link_shapes",
     "prescribed_motion",
+    "prescribed_profiles",
     "start_state",
 ]

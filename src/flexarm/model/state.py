@@ -8,7 +8,7 @@ from flexarm.arm import FreeBase, MovedBase, Moving
 from flexarm.arm.shapes import Tabulated
 from flexarm.links.base import Array
 from flexarm.model.parts import BASE_COORDINATES, Model
-from flexarm.profiles import evaluate
+from flexarm.profiles import AnyProfile, evaluate
 
 
 def start_state(model: Model) -> tuple[Array, Array]:
@@ -40,19 +40,24 @@ def start_state(model: Model) -> tuple[Array, Array]:
     return q, v
 
 
-def prescribed_motion(model: Model, t: float) -> Array:
-    """Evaluate position, rate and acceleration of the prescribed coordinates, (3, prescribed)."""
-    rows: list[tuple[float, float, float]] = []
+def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
+    """List the motions of the prescribed coordinates in their order; None is standing still."""
+    found: list[AnyProfile | None] = []
     if isinstance(model.arm.base, MovedBase):
-        motion = model.arm.base.motion
-        for name in BASE_COORDINATES:
-            profile = getattr(motion, name)
-            rows.append((0.0, 0.0, 0.0) if profile is None else evaluate(profile, t))
+        found += [getattr(model.arm.base.motion, name) for name in BASE_COORDINATES]
     for part in model.links:
         joint = part.link.joint
         if isinstance(joint, Moving) and joint.actuation == "prescribed":
-            assert joint.motion is not None
-            rows.append(evaluate(joint.motion, t))
+            found.append(joint.motion)
+    return found
+
+
+def prescribed_motion(model: Model, t: float) -> Array:
+    """Evaluate position, rate and acceleration of the prescribed coordinates, (3, prescribed)."""
+    rows = [
+        (0.0, 0.0, 0.0) if profile is None else evaluate(profile, t)
+        for profile in prescribed_profiles(model)
+    ]
     return np.array(rows).reshape(-1, 3).T
 
 

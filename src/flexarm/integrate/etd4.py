@@ -1,0 +1,52 @@
+"""Krogstad's exponential Runge-Kutta method of order 4 in renewed elastic modes."""
+
+
+from flexarm.integrate.exponential import ExponentialMarch, exponential_sample, exponential_step
+from flexarm.integrate.method import Beginning, Method, zeros
+from flexarm.integrate.oscillator import RESPONSES
+from flexarm.integrate.problem import table_of
+
+RENEWAL = 20  # steps for which a basis is kept
+
+
+def _begin(beginning: Beginning) -> ExponentialMarch:
+    n, size = beginning.system.n, len(beginning.y)
+    compiled = beginning.motion.matrices()
+    names = {"M": "mass", "K": "stiffness", "D": "damping", "q": "matrix_q", "v": "matrix_v"}
+    arrays = zeros({"M": n * n, "K": n * n, "D": n * n, "q": n, "v": n})
+    table, kept = table_of(compiled, arrays | {"anchor": beginning.buffers["anchor"]})
+    beginning.buffers["matrices work"] = kept[-1]
+    sizes = {
+        "modes": n * n, "inverse": n * n, "squares": n, "losses": n, "half": RESPONSES * n,
+        "whole": RESPONSES * n, "part": RESPONSES * n, "x": 2 * n, "g": 5 * n, "p": 20,
+        "modal": 2 * n, "trial": size, "k": size, "e": size, "room": n,
+    }  # fmt: skip
+    fields = {names[key]: array for key, array in arrays.items()} | zeros(sizes)
+    return ExponentialMarch(
+        **beginning.fields,
+        matrices=compiled.table_address,
+        matrix_table=table,
+        renewal=RENEWAL,
+        age=RENEWAL,
+        stale=0,
+        table_h=0.0,
+        renewals=0,
+        **fields,
+    )
+
+
+def _per_step(wanted: float, damped: bool) -> float:
+    return 0.03 * wanted if damped else 1e-6 * (wanted / 1e-3) ** 1.6
+
+
+ETD4 = Method(
+    name="etd4",
+    order=4,
+    adaptive=True,
+    citation="Krogstad, Journal of Computational Physics 203, 2005",
+    summary="stiff links, many modes: steps past the fastest modes",
+    per_step=_per_step,
+    step=exponential_step,
+    sample=exponential_sample,
+    begin=_begin,
+)

@@ -1,0 +1,353 @@
+"""What an integrator needs to know of an arm: its compiled equations, channels and measures."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Moving
+from flexarm.arm.joint import Limits
+from flexarm.arm.profile import Constant
+from flexarm.engine.compile import Compiled
+from flexarm.engine.kernels import Ints
+from flexarm.errors import SimulationError
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.loads import wrench_list
+from flexarm.integrate.march import PIECE, WORKS, System
+from flexarm.kinematics import own_columns, tip_section
+from flexarm.links.base import Array
+from flexarm.model import Model, prescribed_profiles
+from flexarm.profiles import AnyProfile, breakpoints, last_time, pieces
+
+SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
+STEEPEST = 1.0  # [rad] slope of a link's tip beyond which a run stops
+TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A function of time that drives an arm: an input, a wrench's factor, a given motion."""
+
+    name: str
+    profile: AnyProfile
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Quantities in which errors are measured: linear in the coordinates, in groups.
+
+    Attributes
+    ----------
+    rows, rate_rows
+        One per quantity, (R, n), for coordinates and for rates: of a joint's rate only the part
+        that is no vibration counts.
+    group
+        Group of each.
+    floor, rate_floor, pace
+        Least range and rate of each group; the slowest elastic frequency of deflections [rad/s].
+    deflects
+        Whether a group is a deflection; the others are joints and base.
+    """
+
+    rows: Array
+    rate_rows: Array
+    group: Ints
+    floor: Array
+    rate_floor: Array
+    pace: Array
+    deflects: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A quantity of (q, v) that ends a run when it leaves its bounds.
+
+    Attributes
+    ----------
+    row
+        Its coefficients, (2n,).
+    low, high
+        The bounds.
+    what
+        What is at its bound, for the message; empty for the angle that only asks for a new anchor.
+    remedy
+        What to try.
+    """
+
+    row: Array
+    low: float
+    high: float
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Vibration:
+    """How an arm vibrates about a state.
+
+    Attributes
+    ----------
+    slowest, fastest
+        Least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
+    damping
+        Least damping ratio of the elastic modes.
+    rigid, slow
+        Filters of rates, (n, n): the part without elastic energy; all modes, each times the
+        slowest elastic frequency over its own, so that rates count by the deflections they become.
+    """
+
+    slowest: float
+    fastest: float
+    damping: float
+    rigid: Array
+    slow: Array
+
+
+def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vibration:
+    """Find the elastic modes of given matrices; prescribed coordinates do not move."""
+    n = model.size
+    open_ = [i for i in range(n) if i not in model.prescribed]
+    rigid, slow = np.eye(n), np.eye(n)
+    if not open_:
+        return Vibration(0.0, 0.0, 0.0, rigid, slow)
+    block = np.ix_(open_, open_)
+    lower = np.linalg.cholesky(mass[block])
+    inverse = np.linalg.inv(lower)
+    symmetric = inverse @ stiffness[block] @ inverse.T
+    squares, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
+    modes = inverse.T @ vectors
+    elastic = squares > 1e-9 * max(float(squares[-1]), 1e-12)
+    if not np.any(elastic):
+        return Vibration(0.0, 0.0, 0.0, rigid, slow)
+    frequencies = np.sqrt(squares[elastic])
+    shapes = modes[:, elastic]
+    losses = np.einsum("ik,ij,jk->k", shapes, damping[block], shapes)
+    free = modes[:, ~elastic]
+    rigid[block] = free @ free.T @ mass[block]
+    weights = np.where(
+        elastic, frequencies[0] / np.sqrt(np.maximum(squares, squares[elastic][0])), 1
+    )
+    slow[block] = modes * weights @ modes.T @ mass[block]
+    return Vibration(
+        float(frequencies[0]),
+        float(frequencies[-1]),
+        float((losses / (2 * frequencies)).min()),
+        rigid,
+        slow,
+    )
+
+
+def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
+    """Make the table of pointers that compiled equations take, and keep what it points to."""
+    kept = [buffers[port.name] for port in (*compiled.inputs, *compiled.outputs)]
+    kept.append(np.zeros(compiled.work_size + 8))
+    return np.array([array.ctypes.data for array in kept], dtype=np.int64), kept
+
+
+def channels(model: Model, inputs: Mapping[str, AnyProfile]) -> tuple[list[Channel], ...]:
+    """List inputs, wrench factors and prescribed motions in the order of the equations."""
+    driven = [
+        Channel(part.joint_name, inputs.get(part.joint_name) or part.link.joint.input or _still())
+        for part in model.links
+        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
+    ]
+    pushed = [
+        Channel(f"wrench {k + 1}", wrench.factor or _still(1.0))
+        for k, (_, wrench) in enumerate(wrench_list(model))
+    ]
+    names = [model.names[i] for i in model.prescribed]
+    moved = [
+        Channel(name, profile or _still())
+        for name, profile in zip(names, prescribed_profiles(model), strict=True)
+    ]
+    return driven, pushed, moved
+
+
+def jumps(listed: Sequence[Channel]) -> Array:
+    """List the times at which any channel jumps, in order."""
+    return np.array(sorted({t for each in listed for t in breakpoints(each.profile)}))
+
+
+def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
+    """Refuse a run that goes on after a table has ended."""
+    for each in listed:
+        if last_time(each.profile) < t_end * (1 - 1e-12):
+            raise SimulationError(
+                f"{each.name}: its table ends at t = {last_time(each.profile):g} s and the run at "
+                f"{t_end:g} s: lengthen the table, shorten the run, or say 'interpolation: hold'"
+            )
+
+
+def system_of(
+    equation: Formulation, compiled: Compiled, groups: tuple[list[Channel], ...]
+) -> tuple[System, dict[str, Array]]:
+    """Join compiled equations and channels."""
+    model = equation.model
+    listed = [channel for group in groups for channel in group]
+    rows = [pieces(channel.profile) for channel in listed]
+    n = model.size
+    buffers = {
+        "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
+        "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
+        "power": np.zeros(WORKS), "anchor": np.array(equation.anchor, dtype=float).ravel(),
+    }  # fmt: skip
+    table, kept = table_of(compiled, buffers)
+    first = np.array([0, *itertools.accumulate(len(each) for each in rows)], dtype=np.int64)
+    system = System(
+        n=n,
+        channels=len(listed),
+        inputs=len(groups[0]),
+        wrenches=len(groups[1]),
+        known=len(groups[2]),
+        equations=compiled.table_address,
+        table=table,
+        time=buffers["t"],
+        q=buffers["q"],
+        v=buffers["v"],
+        u=buffers["u"],
+        w=buffers["w"],
+        given=buffers["given"],
+        a=buffers["a"],
+        power=buffers["power"],
+        coordinates=np.array(model.prescribed, dtype=np.int64),
+        pieces=np.concatenate(rows).ravel() if rows else np.zeros(PIECE),
+        first=first,
+        current=first[:-1].copy(),
+        evaluations=0,
+    )
+    buffers["work"] = kept[-1]
+    return system, buffers
+
+
+def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
+    """Choose the quantities in which errors are measured, at coordinates q."""
+    rows: list[Array] = []
+    group: list[int] = []
+    floor: list[float] = []
+    kinds: list[bool] = []
+
+    def add(new: list[Array], least: float, *, deflects: bool) -> None:
+        rows.extend(new)
+        group.extend([len(floor)] * len(new))
+        floor.append(least)
+        kinds.append(deflects)
+
+    unit = np.eye(model.size)
+    reach = max(sum(part.length for part in model.links), 1e-3)
+    if model.base_moves:
+        add([unit[i] for i in range(3)], reach, deflects=False)
+        add([unit[i] for i in range(3, 6)], 1.0, deflects=False)
+    for part in model.links:
+        turns = part.kind == "revolute"
+        if part.joint is not None:
+            add([unit[part.joint]], 1.0 if turns else max(part.length, 0.1), deflects=False)
+        if part.motor is not None and part.joint is not None:
+            least = SMALL if turns else SMALL * max(part.length, 0.1)
+            add([unit[part.motor] - unit[part.joint]], least, deflects=True)
+        shapes = tip_rows(model, part.name, q)
+        if len(shapes):
+            add(list(shapes), SMALL * max(part.length, 1e-3), deflects=True)
+    rates = [least if not kind else 1e2 * least for least, kind in zip(floor, kinds, strict=True)]
+    matrix = np.array(rows).reshape(-1, model.size)
+    stiff = np.array(kinds)[group] if group else np.zeros(0, dtype=bool)
+    return Measures(
+        matrix,
+        np.where(stiff[:, None], matrix @ vibration.slow, matrix @ vibration.rigid),
+        np.array(group, dtype=np.int64),
+        np.array(floor),
+        np.array(rates),
+        np.where(kinds, vibration.slowest, 0.0),
+        tuple(kinds),
+    )
+
+
+def tip_rows(model: Model, name: str, q: Array) -> Array:
+    """Give a link's tip deflection along x, y, z and its twist times length per coordinate [m]."""
+    part = next(part for part in model.links if part.name == name)
+    columns = list(own_columns(part))
+    if part.sliding is not None:
+        columns = columns[1:]
+    if not columns:
+        return np.zeros((0, model.size))
+    straight = q.copy()
+    straight[columns] = 0.0
+    local = tip_section(model, part, ca.DM(straight))
+    own = np.vstack([np.array(ca.DM(local.linear)), part.length * np.array(ca.DM(local.angular))])
+    rows = np.zeros((4, model.size))
+    rows[:, columns] = own[:4, -len(columns) :]
+    return np.asarray(rows[np.abs(rows).max(axis=1) > 0])
+
+
+def watches(model: Model, q: Array) -> list[Watch]:
+    """List what ends a run: limits of joints, the ends of sliding links, slopes too steep."""
+    n, found = model.size, []
+    unit = np.eye(2 * n)
+    if model.floats:
+        found.append(Watch(unit[4], -TURN, TURN, "", ""))
+    for part in model.links:
+        joint = part.link.joint
+        limits = joint.limits if isinstance(joint, Moving) else None
+        if limits is not None and part.joint is not None and part.joint not in model.prescribed:
+            position, speed = unit[part.joint], unit[n + part.joint]
+            found += _limits(part.joint_name, limits, position, speed)
+        if part.sliding is not None and part.joint is not None:
+            low, high = part.sliding.range
+            what = f"{part.name}: its exposed length"
+            remedy = "its shapes hold in that range: change the drive, or limits.lower"
+            found.append(Watch(unit[part.joint], low * (1 - 1e-9), high * (1 + 1e-9), what, remedy))
+        if part.elastic is not None:
+            for axis in (1, 2):
+                row = np.zeros(2 * n)
+                row[part.modes.start : part.modes.stop] = part.elastic.tip_angle[axis]
+                if np.any(row):
+                    what = f"{part.name}: the slope of its tip [rad]"
+                    remedy = "bending this large is beyond the model: stiffen or split the link"
+                    found.append(Watch(row, -STEEPEST, STEEPEST, what, remedy))
+    return found
+
+
+def _limits(
+    name: str, limits: Limits[float, float, float], position: Array, speed: Array
+) -> list[Watch]:
+    found = []
+    remedy = "change the input or the initial state, or widen the joint's limits"
+    if limits.lower is not None or limits.upper is not None:
+        low = -math.inf if limits.lower is None else float(limits.lower)
+        high = math.inf if limits.upper is None else float(limits.upper)
+        found.append(Watch(position, low, high, f"{name}: its position", remedy))
+    if limits.speed is not None:
+        top = float(limits.speed)
+        found.append(Watch(speed, -top, top, f"{name}: its speed", remedy))
+    return found
+
+
+def _still(value: float = 0.0) -> Constant[float]:
+    return Constant[float](kind="constant", value=value)
+
+
+def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile]:
+    """Read inputs by joint: numbers, profiles, or profiles as a model file writes them."""
+    joints = {
+        part.joint_name: part.link.joint
+        for part in model.links
+        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
+    }
+    found: dict[str, AnyProfile] = {}
+    for name, value in inputs.items():
+        if name not in joints:
+            raise SimulationError(
+                f"inputs: no driven joint '{name}': there are {', '.join(joints) or 'none'}"
+            )
+        given = {"kind": "constant", "value": value} if isinstance(value, int | float) else value
+        joint = joints[name]
+        try:
+            changed = type(joint).model_validate(joint.model_dump() | {"input": given})
+        except ValueError as error:
+            raise SimulationError(f"inputs: {name}: {error}") from None
+        assert changed.input is not None
+        found[name] = changed.input
+    return found

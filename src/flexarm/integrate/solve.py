@@ -1,0 +1,281 @@
+"""Run an integrator from begin to end, and say how it ended."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexarm.engine.kernels import run_kernel
+from flexarm.errors import SimulationError
+from flexarm.integrate.march import (
+    BROKEN,
+    FINISHED,
+    NO_STEP,
+    PIECE,
+    WATCHED,
+    March,
+    enter_pieces,
+    keep_samples,
+    march,
+    rates,
+    widen,
+)
+from flexarm.integrate.method import Beginning
+from flexarm.links.base import Array
+from flexarm.spatial import base_rotation_matrix, base_spin
+
+LONGEST = 0.05  # [s] of a call of the kernel, about
+BISECTIONS = 60
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended.
+
+    Attributes
+    ----------
+    status
+        ``finished``, ``stopped`` or ``interrupted``.
+    reason
+        When, what, and what to try; empty if it finished.
+    """
+
+    status: str = "finished"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A control law in Python that is asked at a fixed rate; its inputs are held between.
+
+    Attributes
+    ----------
+    law
+        Takes time [s], coordinates and rates; gives the inputs in the order of the driven joints.
+    period
+        Time between two calls [s].
+    """
+
+    law: Callable[[float, Array, Array], Array]
+    period: float
+
+
+@dataclass
+class Solution:
+    """States at the times that were reached.
+
+    Attributes
+    ----------
+    times, states
+        The kept times (T,) and states (T, 2n + 4).
+    anchors
+        Attitude that a free base's angles are relative to, (T, 3, 3).
+    ending
+        How it ended.
+    steps, rejections, evaluations, renewals, seconds
+        Statistics; seconds of CPU.
+    held
+        Inputs of a sampled law at the kept times, or None.
+    """
+
+    times: Array
+    states: Array
+    anchors: Array
+    ending: Ending = field(default_factory=Ending)
+    steps: int = 0
+    rejections: int = 0
+    evaluations: int = 0
+    renewals: int = 0
+    seconds: float = 0.0
+    held: Array | None = None
+
+
+def begin_march(beginning: Beginning) -> March:
+    """Make the record of a run, ready for its first step."""
+    m: March = beginning.method.begin(beginning)
+    enter_pieces(m.system, m.t)
+    rates(m.system, m.t, m.y, m.f)
+    widen(m)
+    m.samples[: m.size] = m.y
+    return m
+
+
+def solve(
+    beginning: Beginning,
+    progress: Callable[[float], None] | None = None,
+    control: Sampled | None = None,
+) -> Solution:
+    """Integrate over all sample times, or until something ends the run."""
+    m = begin_march(beginning)
+    solution = Solution(np.array([]), np.array([]), np.array([]))
+    anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
+    log = _Log(control, beginning)
+    started = time.process_time()
+    try:
+        solution.ending = _drive(m, beginning, anchors, progress or (lambda t: None), log)
+    except KeyboardInterrupt:
+        solution.ending = Ending("interrupted", f"interrupted at t = {m.t:.6g} s")
+    solution.seconds = time.process_time() - started
+    _collect(m, beginning, anchors, solution)
+    solution.held = log.at(solution.times)
+    return solution
+
+
+class _Log:
+    """A sampled law at work, and what it said when."""
+
+    def __init__(self, control: Sampled | None, beginning: Beginning) -> None:
+        self.control, self.end = control, float(beginning.times[-1])
+        self.names = beginning.equation.input_names
+        self.times: list[float] = []
+        self.values: list[Array] = []
+        if control is not None and not control.period > 0:
+            raise SimulationError(f"period of the control law: must be > 0, got {control.period:g}")
+
+    def ask(self, m: March) -> Ending | None:
+        """Ask the law at the present state and hold its answer; tell if it is no answer."""
+        if self.control is None:
+            return None
+        n = m.system.n
+        answer = np.asarray(self.control.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy()), float)
+        if answer.shape != (m.system.inputs,):
+            raise SimulationError(
+                f"the control law must give {m.system.inputs} inputs ({', '.join(self.names)}), "
+                f"got an array of shape {answer.shape}"
+            )
+        if not np.all(np.isfinite(answer)):
+            name = self.names[int(np.argmin(np.isfinite(answer)))]
+            what = f"the control law gave no number for {name} at t = {m.t:.6g} s"
+            return Ending("stopped", f"{what}: look at the law there")
+        self.times.append(m.t)
+        self.values.append(answer)
+        rows = m.system.pieces.reshape(-1, PIECE)
+        for k in range(m.system.inputs):
+            rows[m.system.current[k]] = 0.0
+            rows[m.system.current[k], 2] = answer[k]
+        rates(m.system, m.t, m.y, m.f)
+        m.t_end = min(len(self.times) * self.control.period, self.end)
+        return None
+
+    def at(self, times: Array) -> Array | None:
+        """Give what was held at given times."""
+        if self.control is None or not self.values:
+            return None
+        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
+        return np.array(self.values)[np.maximum(which, 0)]
+
+
+def _drive(
+    m: March,
+    beginning: Beginning,
+    anchors: list[tuple[int, Array]],
+    progress: Callable[[float], None],
+    log: _Log,
+) -> Ending:
+    m.budget = 50
+    ending = log.ask(m)
+    while ending is None:
+        clock = time.perf_counter()
+        code = march(m)
+        spent = time.perf_counter() - clock
+        m.budget = int(min(max(m.budget * LONGEST / max(spent, 1e-6), 20), 10**7))
+        progress(m.t)
+        if code == FINISHED:
+            ending = Ending() if m.t >= log.end else log.ask(m)
+        elif code == WATCHED and not beginning.watched[m.watched].what:
+            _anchor(m, beginning, anchors)
+        elif code == WATCHED:
+            ending = _at_bound(m, beginning)
+        elif code in (BROKEN, NO_STEP):
+            ending = _failure(m, beginning, code)
+    return ending
+
+
+def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) -> None:
+    """Measure a free base's angles from where it is now, before they near their singularity."""
+    keep_samples(m)
+    n = m.system.n
+    turned = anchors[-1][1] @ base_rotation_matrix(m.y[3:6])
+    m.y[n + 3 : n + 6] = base_spin(m.y[3:6], m.y[n + 3 : n + 6])
+    m.y[3:6] = 0.0
+    anchors.append((m.kept, turned))
+    beginning.buffers["anchor"][:] = turned.ravel()
+    rates(m.system, m.t, m.y, m.f)
+    for name in ("age", "renewal"):
+        if hasattr(m, name):
+            m.age = m.renewal  # type: ignore[attr-defined]
+
+
+def _at_bound(m: March, beginning: Beginning) -> Ending:
+    """Find when a watched quantity left its bounds within the last step, and end there."""
+    watch = beginning.watched[m.watched]
+    bounds = (watch.low, watch.high)
+    early, late = m.t_old, m.t
+    if m.sample:
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (early + late)
+            value = float(watch.row @ _state_at(m, middle)[: len(watch.row)])
+            early, late = (middle, late) if bounds[0] <= value <= bounds[1] else (early, middle)
+        state = _state_at(m, late)
+        while m.kept < m.wanted and m.times[m.kept] < late:
+            _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
+    else:
+        state = m.y.copy()
+        late = m.t
+    value = float(watch.row @ state[: len(watch.row)])
+    limit = bounds[1] if value > 0.5 * sum(np.clip(bounds, -1e9, 1e9)) else bounds[0]
+    _keep(m, late, state)
+    m.t = late
+    return Ending(
+        "stopped",
+        f"{watch.what} reached {limit:.4g} at t = {late:.6g} s: {watch.remedy}",
+    )
+
+
+def _state_at(m: March, t: float) -> Array:
+    m.sample_time = t
+    run_kernel(m.sample, m)
+    return m.sampled.copy()
+
+
+def _keep(m: March, t: float, state: Array) -> None:
+    if m.kept < m.wanted:
+        m.times[m.kept] = t
+        m.samples[m.kept * m.size : (m.kept + 1) * m.size] = state
+        m.kept += 1
+
+
+def _failure(m: March, beginning: Beginning, code: int) -> Ending:
+    when = f"at t = {m.t:.6g} s"
+    if not beginning.method.adaptive:
+        return Ending(
+            "stopped",
+            f"the motion grew without bound {when}: the step of {beginning.h:.3g} s is too large "
+            "for the fastest mode, or the arm is unstable: try method 'auto', or a smaller step",
+        )
+    if code == BROKEN:
+        return Ending(
+            "stopped",
+            f"the equations gave no numbers {when}: an input may be infinite or not a number, or "
+            "the mass matrix singular there: run 'flexarm check' on the arm",
+        )
+    return Ending(
+        "stopped",
+        f"no step is small enough {when} for the tolerance: the motion jumps or runs away there: "
+        "look at the inputs at that time, or try a larger --rtol",
+    )
+
+
+def _collect(
+    m: March, beginning: Beginning, anchors: list[tuple[int, Array]], solution: Solution
+) -> None:
+    """Copy the kept samples out of the record."""
+    solution.times = m.times[: m.kept].copy()
+    solution.states = m.samples.reshape(-1, m.size)[: m.kept].copy()
+    starts = [start for start, _ in anchors]
+    which = np.searchsorted(starts, np.arange(m.kept), side="right") - 1
+    solution.anchors = np.array([anchors[k][1] for k in which])
+    solution.steps, solution.rejections = m.steps, m.rejections
+    solution.evaluations = m.system.evaluations
+    solution.renewals = getattr(m, "renewals", 0)
