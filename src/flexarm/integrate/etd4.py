@@ -1,6 +1,5 @@
 """Krogstad's exponential Runge-Kutta method of order 4 in renewed elastic modes."""
 
-
 from flexarm.integrate.exponential import ExponentialMarch, exponential_sample, exponential_step
 from flexarm.integrate.method import Beginning, Method, zeros
 from flexarm.integrate.oscillator import RESPONSES

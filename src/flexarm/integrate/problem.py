@@ -94,7 +94,7 @@ class Vibration:
     slowest, fastest
         Least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
     damping
-        Least damping ratio of the elastic modes.
+        Least damping ratio of the elastic modes up to ten times the slowest frequency.
     rigid, slow
         Filters of rates, (n, n): the part without elastic energy; all modes, each times the
         slowest elastic frequency over its own, so that rates count by the deflections they become.
@@ -135,7 +135,7 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
     return Vibration(
         float(frequencies[0]),
         float(frequencies[-1]),
-        float((losses / (2 * frequencies)).min()),
+        float((losses / (2 * frequencies))[frequencies < 10 * frequencies[0]].min()),
         rigid,
         slow,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -15,7 +16,9 @@ from flexarm.integrate.choose import METHODS, choose, rk4_step
 from flexarm.integrate.method import Beginning, Method, Motion
 from flexarm.integrate.problem import (
     Channel,
+    Measures,
     Vibration,
+    Watch,
     channels,
     jumps,
     measures,
@@ -161,6 +164,22 @@ class Task:
         """Whether errors die away."""
         return self.vibration.damping >= DAMPED
 
+    @cached_property
+    def measures(self) -> Measures:
+        """What errors are measured in."""
+        return measures(self.equation.model, self.q, self.vibration)
+
+    @cached_property
+    def watches(self) -> tuple[Watch, ...]:
+        """What ends the run."""
+        return tuple(watches(self.equation.model, self.q))
+
+    @property
+    def jumps_inside(self) -> bool:
+        """Whether any channel jumps while the arm moves."""
+        listed = jumps([channel for group in self.groups for channel in group])
+        return bool(np.any((listed > self.times[0]) & (listed < self.times[-1])))
+
     def tolerance(self, method: Method, wanted: float) -> float:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
         lasting = float(self.times[-1] - self.times[0])
@@ -172,7 +191,6 @@ class Task:
 
     def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
         """Begin the motion by a method."""
-        model = self.equation.model
         system, buffers = system_of(self.equation, self.motion.compiled(), self.groups)
         listed = [channel for group in self.groups for channel in group]
         if method.adaptive:
@@ -184,8 +202,8 @@ class Task:
             self.motion,
             system,
             buffers,
-            measures(model, self.q, self.vibration),
-            tuple(watches(model, self.q)),
+            self.measures,
+            self.watches,
             self.times.copy(),
             jumps(listed),
             np.concatenate([self.q, self.v, np.zeros(4)]),

@@ -94,6 +94,7 @@ class Solution:
 def begin_march(beginning: Beginning) -> March:
     """Make the record of a run, ready for its first step."""
     m: March = beginning.method.begin(beginning)
+    m.__dict__["beginning"] = beginning  # whose arrays the compiled code points to
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
     widen(m)
