@@ -84,8 +84,9 @@ class Record:
         """Write the fields where the compiled code reads them."""
         slots = self.slots
         reals = slots.view(np.float64)
+        placed: dict[str, Any] = self.__dict__.setdefault("_placed", {})
         for k, (name, kind) in enumerate(self.layout().items()):
-            value = getattr(self, name)
+            value = self.__dict__[name]
             if kind is float:
                 reals[k] = value
             elif kind is int:
@@ -93,8 +94,9 @@ class Record:
             elif isinstance(value, Record):
                 value.pack()
                 slots[k] = value.slots.ctypes.data
-            else:
+            elif placed.get(name) is not value:
                 slots[k] = _address(value, kind, name)
+                placed[name] = value
 
     def unpack(self) -> None:
         """Read the numbers back that the compiled code may have changed."""
@@ -102,11 +104,11 @@ class Record:
         reals = slots.view(np.float64)
         for k, (name, kind) in enumerate(self.layout().items()):
             if kind is float:
-                setattr(self, name, float(reals[k]))
+                self.__dict__[name] = float(reals[k])
             elif kind is int:
-                setattr(self, name, int(slots[k]))
-            elif isinstance(getattr(self, name), Record):
-                getattr(self, name).unpack()
+                self.__dict__[name] = int(slots[k])
+            elif isinstance(self.__dict__[name], Record):
+                self.__dict__[name].unpack()
 
 
 class Kernel:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flexarm.integrate.simulate import Task
 
 EVEN = 8.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
+TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 PERIODS = 2  # of the slowest mode in a pilot
 
 METHODS: dict[str, Method] = {each.name: each for each in (ETD4, DOP853, RODAS4, RK4)}
@@ -49,7 +50,7 @@ def choose(task: "Task", wanted: float, *, audit: bool) -> tuple[Method, str]:
 
     An exponential method steps past modes that are much faster than the slowest, an explicit one of
     high order wins where they are close or the tolerance is tight, a linearly implicit one where
-    the tolerance is tight but vibrations die away.  Where stiffness may sit outside the links, in a
+    vibrations die away and nothing excites them again, unless its tangent is too large.  Where stiffness may sit outside the links, in a
     control law or in dry friction, the exponential and the implicit one run over the same short
     pilot; their work is counted in operations, not in seconds, so that the same motion gets the
     same method every time.
@@ -63,11 +64,9 @@ def choose(task: "Task", wanted: float, *, audit: bool) -> tuple[Method, str]:
     modes = f"elastic modes from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
     if task.motion.law is not None or has_dry_friction(task.equation.model):
         return _by_pilot(task, wanted, modes)
-    if task.damped and wanted < 5e-4 and not task.jumps_inside:
-        return (
-            RODAS4,
-            f"{modes}, damped and smoothly driven: at this tolerance its steps are longest",
-        )
+    small = task.equation.model.size <= TANGENT_PAYS
+    if task.damped and small and wanted < 5e-3 and not task.jumps_inside:
+        return RODAS4, f"{modes}, damped and smoothly driven: its steps are the longest"
     if task.damped:
         return ETD4, f"{modes}, damped: it steps past their vibration"
     if (EVEN / spread) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
