@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from flexarm.cli import cache, check, count, samples, simulate
+from flexarm.cli import cache, check, count, equations, samples, simulate
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 EXIT_OTHER = 1
@@ -100,5 +100,6 @@ COMMANDS: dict[str, Command] = {
     "check": check,
     "simulate": simulate,
     "count": count,
+    "equations": equations,
     "cache": cache,
 }

@@ -50,10 +50,10 @@ def choose(task: "Task", wanted: float, *, audit: bool) -> tuple[Method, str]:
 
     An exponential method steps past modes that are much faster than the slowest, an explicit one of
     high order wins where they are close or the tolerance is tight, a linearly implicit one where
-    vibrations die away and nothing excites them again, unless its tangent is too large.  Where stiffness may sit outside the links, in a
-    control law or in dry friction, the exponential and the implicit one run over the same short
-    pilot; their work is counted in operations, not in seconds, so that the same motion gets the
-    same method every time.
+    vibrations die away and nothing excites them again, unless its tangent is too large.  Where
+    stiffness may sit outside the links, in a control law or in dry friction, the exponential and
+    the implicit one run over the same short pilot; their work is counted in operations, not in
+    seconds, so that the same motion gets the same method every time.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     if audit:
