@@ -2,14 +2,13 @@
 
 import traceback
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 
-from flexarm.formulations import FORMULATIONS
-from flexarm.model import build
+from flexarm.model import Model, build
+from tests.physics.cases import CORE
 from tests.physics.identities import IDENTITIES, formulations_agree
 from tests.physics.random_arms import OPTIONS, RandomArm, block
 from tests.physics.states import Verdict
@@ -82,7 +81,8 @@ def survey_arm(random: RandomArm) -> Survey:
     result = Survey(arms=1, options=Counter(random.options))
     try:
         traced = trace(random)
-        for name, arm in traced.items():
+        for name in CORE:
+            arm = traced[name]
             for identity, verdict_of in IDENTITIES.items():
                 result.take(f"{identity} [{name}]", verdict_of(arm), random.number)
             if name != REFERENCE:
@@ -93,11 +93,22 @@ def survey_arm(random: RandomArm) -> Survey:
     return result
 
 
-def trace(random: RandomArm, formulations: Iterable[str] = FORMULATIONS) -> dict[str, Traced]:
-    """Put a random arm under all formulations, at a state of its own."""
-    model = build(random.arm)
-    shared: dict[Any, ca.Function] = {}
-    return {name: Traced(name, model, shared, seed=random.number) for name in formulations}
+def trace(random: RandomArm) -> "Equations":
+    """Put a random arm under the formulations that will be asked for, at a state of its own."""
+    return Equations(build(random.arm), random.number)
+
+
+class Equations(dict[str, Traced]):
+    """One arm under several formulations, each traced when it is first asked for."""
+
+    def __init__(self, model: Model, seed: int) -> None:
+        super().__init__()
+        self.model, self.seed = model, seed
+        self.shared: dict[Any, ca.Function] = {}
+
+    def __missing__(self, name: str) -> Traced:
+        self[name] = Traced(name, self.model, self.shared, seed=self.seed)
+        return self[name]
 
 
 def _share(verdict: Verdict) -> float:

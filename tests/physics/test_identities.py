@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.formulations import FORMULATIONS, formulation
+from flexarm.formulations import formulation
 from flexarm.formulations.loads import prescribed_accelerations, wrench_factors
 from flexarm.model import build
+from tests.physics.cases import FORMULATION_CASES
 from tests.physics.identities import IDENTITIES, formulations_agree
 from tests.physics.random_arms import BLOCK, OPTIONS, RandomArm, block, random_arm
 from tests.physics.survey import REFERENCE, Survey, survey_block, trace
@@ -46,8 +47,8 @@ def traced_random(number: int) -> dict[str, Traced]:
 
 # The arm comes last, so that pytest goes from arm to arm and each is traced once.
 every_identity = pytest.mark.parametrize("identity", IDENTITIES)
-every_formulation = pytest.mark.parametrize("name", FORMULATIONS)
-every_other = pytest.mark.parametrize("name", [n for n in FORMULATIONS if n != REFERENCE])
+every_formulation = pytest.mark.parametrize("name", FORMULATION_CASES)
+every_other = pytest.mark.parametrize("name", [n for n in FORMULATION_CASES if n != REFERENCE])
 every_sample = pytest.mark.parametrize("sample", sample_cases(), scope="module")
 every_random_arm = pytest.mark.parametrize("number", range(BLOCK), scope="module")
 

@@ -10,8 +10,9 @@ import pytest
 
 from flexarm.arm import Arm, Body, Revolute
 from flexarm.arm.joint import Moving
-from flexarm.formulations import FORMULATIONS, formulation
+from flexarm.formulations import formulation
 from flexarm.model import build
+from tests.physics.cases import CORE
 from tests.physics.random_links import Draft, Piece
 from tests.physics.states import compare
 
@@ -68,7 +69,7 @@ def pinocchio_model(arm: Arm) -> Any:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", CORE)
 @pytest.mark.parametrize("number", range(CHAINS))
 def test_rigid_chain_is_pinocchio_s(name: str, number: int) -> None:
     import pinocchio

@@ -15,7 +15,8 @@ def responses(square: float, loss: float, t: float, out: Array) -> None:
     out holds s and s' for a unit impulse, then the answers X1, X2, X3 to g = 1, t, t^2/2; the rate
     of X1 is s, that of X2 is X1, that of X3 is X2.
     """
-    if square * t * t >= 1.0:
+    rest = square - 0.25 * loss * loss
+    if square * t * t >= 1.0 and (rest > 0.0 or rest * t * t < -1e-2):
         _closed_form(square, loss, t, out)
         return
     largest = max(math.sqrt(abs(square)), loss) * t
@@ -44,7 +45,7 @@ def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
         s = decay * math.sin(rate * t) / rate
         ds = decay * math.cos(rate * t) - half * s
     else:
-        rate = max(math.sqrt(-rest), 1e-8 * half)
+        rate = math.sqrt(-rest)
         slow = math.exp((rate - half) * t)
         fast = math.exp(-(rate + half) * t)
         s = (slow - fast) / (2.0 * rate)

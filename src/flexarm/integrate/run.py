@@ -1,6 +1,8 @@
 """The result of a simulation, by name and with units."""
 
+import io
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,10 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
+
+    from flexarm.integrate.validity import Validity
 
 
 @dataclass(frozen=True)
@@ -79,16 +84,126 @@ class Run:
         return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0]))
 
     @property
-    def energy_balance(self) -> float:
-        """Largest error of the energy balance over the largest kinetic energy."""
+    def balance(self) -> Array:
+        """Energy less what was put in, from the start on [J], (T,): 0 but for the solver."""
         error = self.energy.sum(axis=1) - self.energy[0].sum() - (self.work - self.work[0])
-        return float(np.abs(error).max() / max(float(self.energy[:, 0].max()), 1e-300))
+        return np.asarray(error)
 
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw joints, deflections, tip path and energy; write the figure if a path is given."""
+    @property
+    def energy_balance(self) -> float:
+        """Largest error of the energy balance over the largest kinetic energy.
+
+        Of an arm that never moves: over the largest energy or work.
+        """
+        error = float(np.abs(self.balance).max())
+        size = float(self.energy[:, 0].max())
+        if size == 0:
+            size = max(float(np.abs(self.energy).max()), float(np.abs(self.works).max()))
+        return error / size if error else 0.0
+
+    @cached_property
+    def validity(self) -> "Validity":
+        """How far the run went in the range in which its model holds."""
+        from flexarm.integrate.validity import validity
+
+        return validity(self.model, self.t, self.q)
+
+    @cached_property
+    def dataset(self) -> "xarray.Dataset":
+        """The run as an xarray dataset, with units; the arm's model file is in its attributes."""
+        from flexarm.integrate.contents import along_variables, attributes, main_variables
+        from flexarm.integrate.run_file import to_dataset
+
+        variables = [*main_variables(self), *along_variables(self, None)]
+        return to_dataset(variables, attributes(self))
+
+    def along(self, stations: int | Array | None = None) -> "xarray.Dataset":
+        """Find deflection, slope and twist along each flexible link.
+
+        Parameters
+        ----------
+        stations
+            How many from root to tip (11 if None), or fractions of the (exposed) span.
+        """
+        from flexarm.integrate.contents import XYZ, Variable, along_variables
+        from flexarm.integrate.run_file import to_dataset
+
+        labels = [
+            Variable("time", ("time",), self.t, "s", "time"),
+            Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+        ]
+        return to_dataset([*labels, *along_variables(self, stations)], {})
+
+    def section_forces(self, stations: int | Array | None = None) -> "xarray.Dataset":
+        """Find forces, moments and largest strains along each flexible link, from its curvature.
+
+        Parameters
+        ----------
+        stations
+            How many from root to tip (11 if None), or fractions of the (exposed) span.
+
+        Notes
+        -----
+        They are as good as the second (shear: third) derivatives of the shapes, which converge
+        more slowly with the number of shapes than deflections do.  What `joint_wrenches` gives
+        follows from equilibrium instead.
+        """
+        from flexarm.integrate.contents import force_variables
+        from flexarm.integrate.run_file import to_dataset
+
+        return to_dataset(force_variables(self, stations), {})
+
+    def joint_wrenches(self) -> "xarray.Dataset":
+        """Find force and torque that each joint exerts on its link, at the joint, in the world."""
+        from flexarm.integrate.contents import wrench_variables
+        from flexarm.integrate.run_file import to_dataset
+
+        return to_dataset(wrench_variables(self), {})
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run to a NetCDF file, whole or not at all; `load_run` reads it back.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from flexarm.integrate.run_file import save_run
+
+        save_run(self, path, force=force)
+
+    def to_csv(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run as a CSV table, whole or not at all: names and units in the first line.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from flexarm.integrate.run_file import save_table
+
+        save_table(self, path, force=force)
+
+    def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
+        """Draw joints, deflections, tip path and energy; write the figure if a path is given.
+
+        Parameters
+        ----------
+        path
+            The file, if any; its suffix says which kind (png, svg, pdf).
+        force
+            Whether to overwrite a file that is there: figures are drawn again and again.
+        """
         from flexarm.integrate.plot import plot_run
+        from flexarm.io.whole_file import write_whole
 
         figure = plot_run(self)
         if path is not None:
-            figure.savefig(path, dpi=150)
+            memory = io.BytesIO()
+            figure.savefig(memory, dpi=150, format=Path(path).suffix[1:].lower() or "png")
+            write_whole(Path(path), memory.getvalue(), force=force)
         return figure

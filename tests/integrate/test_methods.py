@@ -1,0 +1,150 @@
+"""Integrators: their order, their tolerance, their dense output, what auto takes."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.integrate.choose import METHODS, choose
+from flexarm.integrate.march import FINISHED, march
+from flexarm.integrate.run import Run
+from flexarm.integrate.simulate import Task, prepare
+from flexarm.integrate.solve import begin_march
+from flexarm.links.base import Array
+from flexarm.model import build
+from tests.integrate.arms import fall, fall_with_stretch, hub, slow, stepped
+
+CASES = {
+    "fall": (fall(), 1.0),
+    "fall with stretch": (fall_with_stretch(), 0.5),
+    "damped fall with stretch": (fall_with_stretch(3, 0.01), 0.5),
+    "slow": (slow(), 1.0),
+    "stepped": (stepped(), 1.5),
+    "hub": (hub(6), 2.5),
+}
+ADAPTIVE = [name for name, method in METHODS.items() if method.adaptive]
+
+
+def task_of(arm: Arm, t_end: float) -> Task:
+    return prepare(build(arm), np.linspace(0.0, t_end, 2))
+
+
+def by_equal_steps(task: Task, name: str, steps: int) -> Array:
+    m = begin_march(task.beginning(METHODS[name], 1e-3))
+    m.adaptive, m.h, m.budget = 0, float(task.times[-1]) / steps, 10**6
+    assert march(m) == FINISHED
+    assert m.steps == steps
+    return m.y.copy()
+
+
+def deflection_error(run: Run, reference: Run) -> float:
+    """Give the largest error of the tips' deflections over their range."""
+    task = prepare(run.model, run.t)
+    deflects = np.array(task.measures.deflects)[task.measures.group]
+    rows = task.measures.rows[deflects].T
+    error = np.abs((run.q - reference.q) @ rows).max()
+    return float(error / np.ptp(reference.q @ rows, axis=0).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "t_end", "steps"),
+    [
+        ("rk4", 0.2, (400, 800)),
+        ("rodas4", 0.2, (300, 600)),
+        ("dop853", 0.2, (96, 136)),
+        ("etd4", 1.0, (1600, 3200)),
+    ],
+)
+def test_measured_order_is_the_declared_one(
+    name: str, t_end: float, steps: tuple[int, int]
+) -> None:
+    task = task_of(fall(1), t_end)
+    exact = by_equal_steps(task, "dop853", 3000)
+    errors = [np.abs(by_equal_steps(task, name, n) - exact)[:8].max() for n in steps]
+    order = np.log(errors[0] / errors[1]) / np.log(steps[1] / steps[0])
+    assert order == pytest.approx(METHODS[name].order, abs=0.15)
+
+
+@pytest.mark.parametrize("name", [*METHODS, "auto"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_tolerance_is_met(case: str, name: str) -> None:
+    arm, t_end = CASES[case]
+    reference = flexarm.simulate(arm, t_end=t_end, dt=0.025, method="dop853", rtol=1e-8)
+    for rtol in (1e-2, 1e-3):
+        run = flexarm.simulate(arm, t_end=t_end, dt=0.025, method=name, rtol=rtol)
+        assert run.status == "finished"
+        assert deflection_error(run, reference) < rtol
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_samples_do_not_cut_steps_and_lie_on_the_solution(name: str) -> None:
+    arm = fall()
+    few = flexarm.simulate(arm, t_end=0.5, dt=0.5, method=name)
+    many = flexarm.simulate(arm, t_end=0.5, dt=0.0005, method=name)
+    assert many.statistics.steps == few.statistics.steps
+    assert many.q[-1].tolist() == few.q[-1].tolist()
+    reference = flexarm.simulate(arm, t_end=0.5, dt=0.0005, method="dop853", rtol=1e-9)
+    assert deflection_error(many, reference) < 1e-3
+    assert np.abs(many.works - reference.works).max() < 1e-3 * reference.energy[:, 0].max()
+
+
+def test_halving_the_tolerance_changes_results_within_it() -> None:
+    coarse, fine = (flexarm.simulate(fall(), t_end=1.0, rtol=r) for r in (1e-3, 5e-4))
+    assert deflection_error(coarse, fine) < 1e-3
+
+
+@pytest.mark.parametrize("name", [*METHODS, "auto"])
+def test_the_same_run_twice_gives_identical_bits(name: str) -> None:
+    one, other = (flexarm.simulate(stepped(), t_end=0.5, method=name) for _ in range(2))
+    assert one.q.tobytes() == other.q.tobytes()
+    assert one.works.tobytes() == other.works.tobytes()
+    assert one.method == other.method
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_auto_takes_about_the_least_work(case: str) -> None:
+    arm, t_end = CASES[case]
+    task = prepare(build(arm), np.linspace(0.0, t_end, 41))
+    chosen, why = choose(task, 1e-3, audit=False)
+    seconds = {
+        name: min(
+            flexarm.simulate(arm, t_end=t_end, dt=t_end / 40, method=name).statistics.cpu_seconds
+            for _ in range(3)
+        )
+        for name in METHODS
+    }
+    assert seconds[chosen.name] < 3 * min(seconds.values()), (chosen.name, seconds)
+    assert "Hz" in why
+
+
+def test_an_energy_audit_keeps_the_energy_of_a_long_undamped_run() -> None:
+    run = flexarm.simulate(fall(), t_end=20.0, energy_audit=True)
+    assert run.method == "dop853"
+    assert run.energy_balance < 1e-6
+
+
+def test_rk4_refuses_a_step_beyond_its_stability_before_it_starts() -> None:
+    with pytest.raises(flexarm.SimulationError, match=r"too large for rk4: the fastest mode \("):
+        flexarm.simulate(fall(), t_end=1.0, method="rk4", step=1e-2)
+
+
+@pytest.mark.parametrize("step", [1e-4, 4e-4, 1e-3])
+def test_static_deflection_does_not_depend_on_the_step(step: float) -> None:
+    """The weight of a clamped link that has come to rest bends it by m g L^4 / (8 EI)."""
+    arm = _cantilever()
+    run = flexarm.simulate(arm, t_end=20.0, dt=1.0, method="rk4", step=step)
+    tip = prepare(run.model, run.t).measures.rows[-1] @ run.q[-1]
+    other = flexarm.simulate(arm, t_end=20.0, dt=1.0)
+    assert tip == pytest.approx(prepare(run.model, run.t).measures.rows[-1] @ other.q[-1], rel=1e-6)
+    assert tip == pytest.approx(-0.2 * 9.81 / (8 * 100), rel=2e-3)
+
+
+def _cantilever() -> Arm:
+    from flexarm.io.model_file import loads
+
+    return loads(
+        "flexarm: 1\nname: cantilever\ngravity: [0, -9.81, 0]\nstiffening: false\nlinks:\n"
+        "  - joint: {kind: fixed}\n    length: 1\n    damping: 0.2\n"
+        "    section: {mass_per_length: 0.2, EIz: 100}\n"
+        "    shapes: {kind: clamped-free, bending_y: 2}\n"
+    )

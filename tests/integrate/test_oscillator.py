@@ -1,0 +1,64 @@
+"""Oscillators and eigenproblems of the exponential integrator against other ways to get them."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from flexarm.integrate.oscillator import (
+    cholesky,
+    diagonalise,
+    reduce_pencil,
+    responses,
+    tridiagonalise,
+)
+
+
+@pytest.mark.parametrize(
+    ("square", "loss", "t"),
+    [
+        (0.0, 0.0, 1.0), (4.0, 0.1, 0.3), (4.0, 0.1, 0.6), (1e6, 3.0, 0.01), (1e6, 3e3, 0.01),
+        (0.0, 50.0, 1.0), (0.01, 50.0, 1.0), (-3.0, 0.2, 0.9), (-30.0, 1.0, 1.0), (2.0, 3.0, 10.0),
+        (1e10, 10.0, 1e-2), (1.0, 2.0, 1.0), (1.0, 2.0, 3.0),
+    ],
+)  # fmt: skip
+def test_responses_are_those_of_the_matrix_exponential(
+    square: float, loss: float, t: float
+) -> None:
+    out = np.zeros(5)
+    responses(square, loss, t, out)
+    with mpmath.workdps(40):
+        chain = mpmath.zeros(5)
+        chain[0, 1], chain[1, 0], chain[1, 1] = 1, -mpmath.mpf(square), -mpmath.mpf(loss)
+        chain[1, 2] = chain[2, 3] = chain[3, 4] = 1
+        exact = mpmath.expm(chain * mpmath.mpf(t))
+        expected = [exact[0, 1], exact[1, 1], exact[0, 2], exact[0, 3], exact[0, 4]]
+    scale = [t, 1, t**2 / 2, t**3 / 6, t**4 / 24]
+    for got, wanted, size in zip(out, expected, scale, strict=True):
+        assert got == pytest.approx(float(wanted), rel=2e-13, abs=1e-15 * size)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 20])
+def test_modes_of_a_pencil_are_those_of_lapack(n: int) -> None:
+    rng = np.random.default_rng(n)
+    root = rng.normal(size=(n, n))
+    mass = root @ root.T + np.eye(n)
+    stiffness = rng.normal(size=(n, n))
+    stiffness = stiffness @ stiffness.T
+    stiffness[:, 0] = stiffness[0, :] = 0.0  # a motion without elastic energy
+    lower, a = mass.ravel().copy(), stiffness.ravel().copy()
+    assert cholesky(n, lower) == 0
+    reduce_pencil(n, lower, a)
+    q, d, e, x = np.zeros(n * n), np.zeros(n), np.zeros(n), np.zeros(n)
+    tridiagonalise(n, a, q, d, e, x)
+    assert diagonalise(n, q, d, e) == 0
+    factor = np.linalg.cholesky(mass)
+    expected = np.linalg.eigvalsh(np.linalg.solve(factor, np.linalg.solve(factor, stiffness).T))
+    assert np.sort(d) == pytest.approx(expected, abs=1e-12 * max(expected[-1], 1.0))
+    modes = q.reshape(n, n) @ np.linalg.inv(factor)
+    assert modes @ mass @ modes.T == pytest.approx(np.eye(n), abs=1e-12)
+    off = modes @ stiffness @ modes.T - np.diag(d)
+    assert np.abs(off).max() < 1e-12 * max(expected[-1], 1.0)
+
+
+def test_a_matrix_that_is_not_positive_definite_is_told() -> None:
+    assert cholesky(2, np.array([1.0, 2.0, 2.0, 1.0])) == 1
