@@ -200,6 +200,8 @@ def _shapes(draft: Draft, kind: str, *, pinned: bool) -> Piece:
     if kind == "loaded" and draft.chance(0.2):
         draft.note("automatic count")
         choice[chosen[0]] = "auto"
+        if chosen == ["stretch"]:
+            choice["bending_y"] = 1  # stretch may be too stiff to be chosen
     if kind in MODAL:
         choice["normalise"] = draft.one(("tip", "mass", "none"))
         draft.note(f"normalise {choice['normalise']}")

@@ -1,67 +1,237 @@
-"""`flexarm simulate`: run an arm in time and draw it."""
+"""`flexarm simulate`: run an arm in time, say how it went, keep and draw the run."""
 
 import argparse
+import dataclasses
 import json
+import math
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flexarm.cli.console import open_console, print_line, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flexarm.integrate.run import Run
+    from flexarm.integrate.validity import Validity
+    from flexarm.io.overrides import Change
 
 SUMMARY = "simulate an arm under the inputs of its model file"
+METHODS = ("auto", "etd4", "dop853", "rodas4", "rk4")
+FIGURES = (".png", ".svg", ".pdf")
+EXIT_USAGE = 2
+STATUSES = {"finished": 0, "stopped": 4, "interrupted": 130}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
-    parser.add_argument("--t-end", type=float, default=1.0, help="duration [s] (default 1)")
-    parser.add_argument("--dt", type=float, help="interval of the samples that are kept [s]")
-    parser.add_argument("--rtol", type=float, default=1e-8, help="tolerance (default 1e-8)")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a figure (PNG, SVG, PDF)")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add = parser.add_argument
+    add("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add("--t-end", type=_positive, default=1.0, metavar="S", help="duration [s] (default 1)")
+    add("--dt", type=_positive, metavar="S", help="interval of the samples that are kept [s]")
+    add("--method", choices=METHODS, default="auto", help="integrator (default auto)")
+    add(
+        "--rtol", type=_positive, default=1e-3, metavar="X",
+        help="error of the deflections that is allowed, over their range (default 1e-3)",
+    )  # fmt: skip
+    add("--step", type=_positive, metavar="S", help="step of rk4 [s]")
+    add(
+        "--energy-audit", action="store_true",
+        help="step so closely that the energy balance closes, whatever --rtol",
+    )  # fmt: skip
+    add(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
+        help="change a value of the model file, such as links.forearm.section.EIy=900; links by "
+        "name or number from 1; may be given again",
+    )  # fmt: skip
+    add("--out", type=Path, metavar="FILE", help="keep the run in a NetCDF file")
+    add("--csv", type=Path, metavar="FILE", help="write the run as a CSV table")
+    add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
+    add("--force", action="store_true", help="overwrite files that are there")
+    add("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, print a summary, write the figure."""
-    import time
+    """Simulate, write what was asked for, print a summary."""
+    misuse = _misuse(args)
+    if misuse:
+        print(f"flexarm simulate: error: {misuse}", file=sys.stderr)
+        return EXIT_USAGE
+    from flexarm.io.overrides import load_changed
+    from flexarm.io.sample import arm_path
+    from flexarm.io.whole_file import require_writable
 
-    from rich.progress import Progress
-
-    from flexarm.errors import FlexarmError
+    outputs = {"run": args.out, "table": args.csv, "figure": args.plot}
+    outputs = {name: path for name, path in outputs.items() if path is not None}
+    for path in outputs.values():
+        require_writable(path, force=args.force)
+    arm = load_changed(arm_path(args.arm), args.changes)
     from flexarm.integrate.simulate import simulate
-    from flexarm.io.sample import open_arm
 
-    if args.t_end <= 0 or (args.dt is not None and not 0 < args.dt <= args.t_end):
-        raise FlexarmError("--t-end must be > 0, and --dt between 0 and --t-end")
-    if args.plot is not None and args.plot.exists() and not args.force:
-        raise FlexarmError(f"{args.plot} is there already: use --force to overwrite it")
-    arm = open_arm(args.arm)
     begun = time.process_time()
-    with Progress(transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(arm.name, total=args.t_end)
+    with _progress(args.t_end) as progress:
         result = simulate(
             arm,
             t_end=args.t_end,
             dt=args.dt,
+            method=args.method,
             rtol=args.rtol,
-            progress=lambda t: progress.update(task, completed=t),
+            step=args.step,
+            energy_audit=args.energy_audit,
+            progress=progress,
         )
-    spent = time.process_time() - begun
+    prepared = time.process_time() - begun - result.statistics.cpu_seconds
+    if args.out is not None:
+        result.save(args.out, force=args.force)
+    if args.csv is not None:
+        result.to_csv(args.csv, force=args.force)
     if args.plot is not None:
-        result.plot(args.plot)
-    summary = {
-        "status": "finished",
+        result.plot(args.plot, force=args.force)
+    if args.json:
+        print(json.dumps(_document(result, prepared), allow_nan=False))
+    else:
+        _print(result, prepared, outputs)
+    return STATUSES[result.status]
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
+    return value
+
+
+def _change(text: str) -> "Change":
+    from flexarm.errors import ModelError
+    from flexarm.io.overrides import read_change
+
+    try:
+        return read_change(text)
+    except ModelError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _misuse(args: argparse.Namespace) -> str:
+    """Say what is wrong with the arguments together, or nothing."""
+    paths = [path.resolve() for path in (args.out, args.csv, args.plot) if path is not None]
+    if args.dt is not None and args.dt > args.t_end:
+        return f"--dt: must be at most --t-end, {args.t_end:g} s, got {args.dt:g}"
+    if args.step is not None and args.method != "rk4":
+        return f"--step: is for --method rk4, got {args.method}, which chooses its steps"
+    if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
+        return f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}"
+    if len(set(paths)) < len(paths):
+        return "--out, --csv and --plot: must be different files"
+    return ""
+
+
+@contextmanager
+def _progress(t_end: float) -> Iterator[Callable[[float], None] | None]:
+    """Show the time reached and the speed on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("preparing", total=t_end, speed="")
+        begun: list[float] = []
+
+        def update(t: float) -> None:
+            now = time.perf_counter()
+            begun[:] = begun or [now]
+            spent = now - begun[0]
+            speed = f"{t / spent:.3g} times real time" if spent > 0 else ""
+            bar.update(task, completed=t, description=f"t = {t:.4g} of {t_end:g} s", speed=speed)
+
+        yield update
+
+
+def _document(result: "Run", prepared: float) -> dict[str, Any]:
+    """Make the JSON document."""
+    statistics = result.statistics
+    return {
+        "arm": result.model.arm.name,
+        "status": result.status,
+        "reason": result.reason,
         "t_end": float(result.t[-1]),
         "samples": len(result.t),
-        "energy_balance": result.energy_balance,
-        "cpu_seconds": spent,
-        "q": dict(zip(result.model.names, result.q[-1].tolist(), strict=True)),
+        "method": result.method,
+        "why": result.why,
+        "rtol": result.rtol,
+        "steps": statistics.steps,
+        "rejections": statistics.rejections,
+        "evaluations": statistics.evaluations,
+        "cpu_seconds": statistics.cpu_seconds,
+        "preparation_cpu_seconds": prepared,
+        "energy_balance": _finite(result.energy_balance),
+        "q": dict(zip(result.model.names, map(_finite, result.q[-1].tolist()), strict=True)),
+        "validity": _finite(dataclasses.asdict(result.validity)),
     }
-    if args.json:
-        print(json.dumps(summary))
-        return 0
-    print(f"{arm.name}: {result.t[-1]:g} s in {spent:.2f} s of CPU")
-    print(f"energy balance closed to {result.energy_balance:.1e} of the largest kinetic energy")
-    for name, unit, value in zip(result.model.names, result.model.units, result.q[-1], strict=True):
-        print(f"  {name:24s} {value: .6g} {unit}")
-    if args.plot is not None:
-        print(f"figure: {args.plot}")
-    return 0
+
+
+def _finite(value: Any) -> Any:
+    """Replace what JSON has no number for by None, all the way down."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
+    console = open_console()
+    statistics = result.statistics
+    reached, spent = float(result.t[-1]), statistics.cpu_seconds
+    speed = f", {reached / spent:.3g} times real time" if spent > 0 else ""
+    console.print(f"{result.model.arm.name}: {result.status} at t = {reached:g} s", style="bold")
+    if result.reason:
+        print_line(console, result.reason, style="yellow")
+    lines = {
+        "method": f"{result.method}: {result.why}",
+        "steps": f"{statistics.steps}, {statistics.rejections} more rejected; "
+        f"{statistics.evaluations} evaluations",
+        "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",
+        "energy": f"balance closed to {result.energy_balance:.1e} of the largest kinetic energy",
+        **{name: str(path) for name, path in outputs.items()},
+    }
+    for name, text in lines.items():
+        print_line(console, f"{name + ':':8s} {text}")
+    _print_validity(console, result.validity)
+    rows = [
+        [name, f"{value:.6g}", unit]
+        for name, value, unit in zip(
+            result.model.names, result.q[-1], result.model.units, strict=True
+        )
+    ]
+    columns = {"coordinate": "left", "value": "right", "unit": "left"}
+    print_table(console, f"Coordinates at t = {reached:g} s", columns, rows)
+
+
+def _print_validity(console: "Console", found: "Validity") -> None:
+    if not found.links:
+        return
+    rows = [
+        [
+            link.link, f"{link.slope:.3g}", "unknown" if link.strain is None else
+            f"{link.strain:.3g}", f"{link.shortening:.3g}", f"{link.quartic_share:.3g}",
+        ]
+        for link in found.links
+    ]  # fmt: skip
+    columns = {
+        "link": "left", "slope": "right", "strain": "right", "shortening/length": "right",
+        "quartic share": "right",
+    }  # fmt: skip
+    print_table(console, "Range of validity: the largest at any sample", columns, rows)
+    error = "unknown at such slopes"
+    if found.model_error is not None:
+        error = f"about {100 * found.model_error:g} % of the deflections or less"
+    print_line(console, f"error of the model: {error}", indent=0)
+    for warning in found.warnings:
+        print_line(console, f"warning: {warning}", indent=0, style="yellow")

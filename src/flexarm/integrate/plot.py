@@ -1,20 +1,26 @@
 """Figures of a run."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.integrate.internal import along, flexible_links
 from flexarm.integrate.run import Run
-from flexarm.kinematics import end_frame, frames, span_section, tip_section
+from flexarm.kinematics import end_frame, frames, span_section
 from flexarm.links.base import Array
 from flexarm.model import LinkModel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
+INSTANTS = 9  # at which the arm is drawn
 COLOURS = ("#0b6e99", "#d1495b", "#66a182", "#edae49", "#5f4b8b", "#8d99ae")
 
 
@@ -24,7 +30,8 @@ def plot_run(run: Run) -> "Figure":
 
     figure = Figure(figsize=(10, 7), layout="constrained")
     axes = figure.subplots(2, 2)
-    figure.suptitle(run.model.arm.name)
+    ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
+    figure.suptitle(run.model.arm.name + ended, parse_math=False)
     _joints(run, axes[0, 0])
     _deflections(run, axes[1, 0])
     _snapshots(run, axes[0, 1])
@@ -38,81 +45,111 @@ def plot_run(run: Run) -> "Figure":
 
 def arm_outline(run: Run, samples: npt.NDArray[np.int_], points: int = 25) -> Array:
     """Trace the deformed axis of all links at samples, in the world [m], (samples, points, 3)."""
-    q = ca.SX.sym("q", run.model.size)
+    q, anchor = ca.SX.sym("q", run.model.size), ca.SX.sym("anchor", 3, 3)
+    model = replace(run.model, anchor=anchor) if run.model.floats else run.model
     rows = []
-    for part, frame in zip(run.model.links, frames(run.model, q), strict=True):
+    for part, frame in zip(model.links, frames(model, q), strict=True):
         bends = part.elastic is not None or part.sliding is not None
         for x in np.linspace(0.0, 1.0, points if bends else 2):
-            local = span_section(run.model, part, q, float(x))
+            local = span_section(model, part, q, float(x))
             rows.append((frame.p_WL + frame.R_WL @ local.position).T)
-    rows.append(end_frame(run.model, q)[1].T)
-    trace = ca.Function("outline", [q], [ca.vertcat(*rows)])
-    return np.array([np.array(trace(run.q[i])) for i in samples])
+    rows.append(end_frame(model, q)[1].T)
+    trace = ca.Function("outline", [q, anchor], [ca.vertcat(*rows)])
+    return np.array([np.array(trace(run.q[i], run.anchors[i])) for i in samples])
 
 
 def tip_deflection(run: Run, part: LinkModel) -> Array:
     """Give the tip's displacement from the undeformed link in its root frame [m], (T, 3)."""
-    q = ca.SX.sym("q", run.model.size)
-    length = part.length if part.sliding is None or part.joint is None else q[part.joint]
-    place = tip_section(run.model, part, q).position - ca.vertcat(length, 0, 0)
-    trace = ca.Function("tip", [q], [place])
-    return np.array(trace(run.q.T)).T
+    if part.elastic is None and part.sliding is None:
+        return np.zeros((len(run.t), 3))
+    return along(run.model, part, run.q, np.array([1.0])).deflection[:, 0]
 
 
 def _joints(run: Run, panel: "Axes") -> None:
-    for k, part in enumerate(run.model.links):
-        if part.joint is not None:
-            turns = part.kind == "revolute"
-            values = np.degrees(run.q[:, part.joint]) if turns else run.q[:, part.joint]
-            unit = "deg" if turns else "m"
-            panel.plot(run.t, values, color=COLOURS[k % 6], label=f"{part.joint_name} [{unit}]")
+    """Draw joints over time: those that turn in degrees, those that slide in metres."""
     panel.set(title="joints", xlabel="time [s]")
-    panel.legend(frameon=False, fontsize="small")
+    moving = [part for part in run.model.links if part.joint is not None]
+    turning = [part for part in moving if part.kind == "revolute"]
+    panel.set_ylabel("[deg]" if turning else "[m]")
+    other = panel.twinx() if 0 < len(turning) < len(moving) else panel
+    if other is not panel:
+        other.set_ylabel("[m], dashed")
+        other.spines["top"].set_visible(False)
+    lines = []
+    for k, part in enumerate(moving):
+        values = run.q[:, part.joint]
+        if part.kind == "revolute":
+            lines += panel.plot(run.t, np.degrees(values), color=_colour(k), label=part.joint_name)
+        else:
+            style = "-" if other is panel else "--"
+            lines += other.plot(run.t, values, style, color=_colour(k), label=part.joint_name)
+    _legend(panel, lines)
 
 
 def _deflections(run: Run, panel: "Axes") -> None:
+    """Draw where the tips of flexible links are from where they were if straight."""
     styles = ((1, "y", "-"), (2, "z", "--"))
-    for k, part in enumerate(run.model.links):
-        if part.elastic is None and part.sliding is None:
-            continue
-        moved = 1e3 * tip_deflection(run, part)
-        for axis, name, style in styles:
-            if np.abs(moved[:, axis]).max() > 1e-9:
+    moved = {part.name: tip_deflection(run, part) for part in flexible_links(run.model)}
+    largest = max((float(np.abs(each).max()) for each in moved.values()), default=0.0)
+    factor, unit = next(
+        ((f, u) for f, u in ((1.0, "m"), (1e3, "mm"), (1e6, "µm")) if f * largest >= 0.5),
+        (1e6, "µm"),
+    )
+    for k, (name, each) in enumerate(moved.items()):
+        for axis, letter, style in styles:
+            if np.abs(each[:, axis]).max() > 1e-6 * largest:
                 panel.plot(
-                    run.t, moved[:, axis], style, color=COLOURS[k % 6], label=f"{part.name} {name}"
+                    run.t, factor * each[:, axis], style, color=_colour(k), label=f"{name} {letter}"
                 )
-    panel.set(title="tip deflection of each link", xlabel="time [s]", ylabel="[mm]")
-    panel.legend(frameon=False, fontsize="small")
+    title = "tip deflection of each link" if moved else "no link is flexible"
+    panel.set(title=title, xlabel="time [s]", ylabel=f"[{unit}]")
+    _legend(panel, panel.lines)
 
 
 def _snapshots(run: Run, panel: "Axes") -> None:
     """Draw the arm at a few instants in the plane in which its tip moves most."""
-    lines = arm_outline(run, np.linspace(0, len(run.t) - 1, 9).round().astype(int))
+    lines = arm_outline(
+        run, np.unique(np.linspace(0, len(run.t) - 1, INSTANTS).round().astype(int))
+    )
     spread = np.ptp(lines.reshape(-1, 3), axis=0)
     first, second = sorted(np.argsort(spread)[-2:])
     for i, line in enumerate(lines):
-        shade = 0.15 + 0.85 * i / (len(lines) - 1)
+        shade = 0.15 + 0.85 * (i + 1) / len(lines)
         panel.plot(line[:, first], line[:, second], color=COLOURS[0], alpha=shade, lw=2)
-    panel.plot(run.tip[:, first], run.tip[:, second], color=COLOURS[1], lw=1, label="tip")
+    panel.lines[-1].set_label("arm, last darkest")
+    panel.plot(run.tip[:, first], run.tip[:, second], color=COLOURS[1], lw=1, label="path of tip")
     names = "xyz"
     panel.set(
-        title="the arm at nine instants",
+        title=f"the arm at {len(lines)} instants",
         xlabel=f"{names[first]} [m]",
         ylabel=f"{names[second]} [m]",
     )
     panel.set_aspect("equal", adjustable="datalim")
-    panel.legend(frameon=False, fontsize="small")
+    _legend(panel, panel.lines[-2:])
 
 
 def _energy(run: Run, panel: "Axes") -> None:
     for k, name in enumerate(("kinetic", "elastic", "gravitational")):
         values = run.energy[:, k] - (run.energy[0, k] if k == 2 else 0.0)
         panel.plot(run.t, values, color=COLOURS[k], label=name)
-    total = run.energy.sum(axis=1) - run.energy[0].sum() - (run.work - run.work[0])
-    panel.plot(run.t, total, color="0.2", lw=1, label="balance")
+    if np.any(run.work):
+        panel.plot(run.t, run.work, "--", color=COLOURS[3], label="put in less lost")
+    panel.plot(run.t, run.balance, color="0.2", lw=1, label="error of the balance")
     panel.set(
         title=f"energy (balance closed to {run.energy_balance:.0e})",
         xlabel="time [s]",
         ylabel="[J]",
     )
-    panel.legend(frameon=False, fontsize="small")
+    _legend(panel, panel.lines)
+
+
+def _legend(panel: "Axes", lines: "Sequence[Line2D]") -> None:
+    if not lines:
+        return
+    shown = panel.legend(handles=lines, fontsize="small", edgecolor="none", framealpha=0.8)
+    for text in shown.get_texts():
+        text.set_parse_math(False)  # names are the user's
+
+
+def _colour(k: int) -> str:
+    return COLOURS[k % len(COLOURS)]

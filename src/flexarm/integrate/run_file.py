@@ -29,7 +29,6 @@ from flexarm.io.whole_file import write_whole
 from flexarm.model import build
 
 if TYPE_CHECKING:
-    import h5netcdf
     import xarray
 
 FILE = "model_file_"  # variables with the bytes of files that the model file names
@@ -70,7 +69,7 @@ def save_run(run: Run, path: str | Path, *, force: bool = False) -> None:
     FlexarmError
         If the file is there and `force` is false, or it cannot be written.
     """
-    import h5netcdf
+    import h5netcdf  # type: ignore[import-untyped]
 
     # Made in memory: what HDF5 does when a disk is full is nothing to rely on.
     memory = io.BytesIO()
@@ -138,8 +137,8 @@ def _is_label(variable: Variable) -> bool:
     return bool(variable.values.dtype == object)
 
 
-def _write_variable(file: "h5netcdf.File", variable: Variable) -> None:
-    import h5py
+def _write_variable(file: Any, variable: Variable) -> None:
+    import h5py  # type: ignore[import-untyped]
 
     values = variable.values
     for axis, size in zip(variable.axes, values.shape, strict=True):
@@ -210,7 +209,9 @@ def _read_arm(path: Path, text: str, files: dict[str, Any]) -> Arm:
     try:
         return loads(text, f"{path}, model_file", folder=folder)
     except ModelError as error:
-        raise ModelError(f"{path}: the model file in this run is not valid here:\n{error}") from None
+        raise ModelError(
+            f"{path}: the model file in this run is not valid here:\n{error}"
+        ) from None
 
 
 @functools.cache

@@ -38,12 +38,17 @@ def open_arm(name: str) -> Arm:
     ModelError
         If there is neither, with the nearest name; or with all mistakes in the file.
     """
+    return load(arm_path(name))
+
+
+def arm_path(name: str) -> Path:
+    """Find the model file that a command is given, as for `open_arm`."""
     path = Path(name)
     if path.exists() and not path.is_dir():
-        return load(path)
+        return path
     names = sample_names()
     if name in names:
-        return sample(name)
+        return sample_path(name)
     close = difflib.get_close_matches(name, [*_model_files(path), *names], n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'? " if close else ""
     raise ModelError(
