@@ -20,7 +20,7 @@ from flexarm.model import Model
 if TYPE_CHECKING:
     from flexarm.integrate.simulate import Task
 
-EVEN = 8.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
+EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 PERIODS = 2  # of the slowest mode in a pilot
 

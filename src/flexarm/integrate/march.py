@@ -73,7 +73,7 @@ class March(Record):
     t, h, t_end
         Time reached, next trial step, end [s].
     t_old, h_done
-        Begin and size of the last accepted step.
+        Begin and size of the last accepted step; 0 if a jump has come after it.
     largest, smallest
         Bounds of the step [s].
     adaptive, order, fixed_steps
@@ -401,6 +401,7 @@ def march(m: March) -> int:
                 m.next_break += 1
             enter_pieces(m.system, m.t)
             rates(m.system, m.t, m.y, m.f)
+            m.h_done = 0.0
         if m.t >= m.t_end:
             m.h = wish
             return FINISHED

@@ -17,6 +17,7 @@ from flexarm.links.base import Array
 from flexarm.model import fingerprint
 
 SMALLEST_STEP = 1e-12  # of the run's duration
+FEWEST_STEPS = 50  # works are not part of the error that steers steps
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Beginning:
             "t_end": end,
             "t_old": begin,
             "h_done": 0.0,
-            "largest": end - begin,
+            "largest": (end - begin) / FEWEST_STEPS,
             "smallest": SMALLEST_STEP * (end - begin),
             "adaptive": int(self.method.adaptive),
             "order": self.method.order,

@@ -8,6 +8,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from pydantic import ValidationError
 
 from flexarm.arm import Moving
 from flexarm.arm.joint import Limits
@@ -345,9 +346,12 @@ def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile
         given = {"kind": "constant", "value": value} if isinstance(value, int | float) else value
         joint = joints[name]
         try:
-            changed = type(joint).model_validate(joint.model_dump() | {"input": given})
-        except ValueError as error:
-            raise SimulationError(f"inputs: {name}: {error}") from None
+            kept = joint.model_dump(exclude_unset=True)
+            changed = type(joint).model_validate(kept | {"input": given})
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise SimulationError(f"inputs: {name}: {where}: {first['msg']}") from None
         assert changed.input is not None
         found[name] = changed.input
     return found

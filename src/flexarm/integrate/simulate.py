@@ -98,9 +98,7 @@ def simulate(
     if method != "auto" and method not in METHODS:
         raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
     model = build(arm)
-    count = SAMPLES if dt is None else max(round(t_end / dt), 1)
-    times = np.linspace(0.0, t_end, count + 1)
-    task = prepare(model, times, inputs=inputs, control=control)
+    task = prepare(model, sample_times(t_end, dt), inputs=inputs, control=control)
     wanted = min(rtol, 1e-8) if energy_audit else rtol
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit)
@@ -109,6 +107,17 @@ def simulate(
     beginning = task.beginning(chosen, wanted, step)
     solution = solve(beginning, progress, control if isinstance(control, Sampled) else None)
     return task.run(beginning, solution, rtol, why)
+
+
+def sample_times(t_end: float, dt: float | None) -> Array:
+    """List the times to keep: every dt from 0 on, and the end."""
+    if dt is None:
+        return np.linspace(0.0, t_end, SAMPLES + 1)
+    times = dt * np.arange(np.floor(t_end / dt * (1 + 1e-12)) + 1)
+    if t_end - times[-1] > 1e-9 * dt:
+        return np.append(times, t_end)
+    times[-1] = t_end
+    return times
 
 
 def prepare(

@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.engine.kernels import run_kernel
 from flexarm.errors import SimulationError
+from flexarm.integrate.exponential import ExponentialMarch
 from flexarm.integrate.march import (
     BROKEN,
     FINISHED,
@@ -156,6 +157,7 @@ class _Log:
             rows[m.system.current[k]] = 0.0
             rows[m.system.current[k], 2] = answer[k]
         rates(m.system, m.t, m.y, m.f)
+        m.h_done = 0.0
         m.t_end = min(len(self.times) * self.control.period, self.end)
         return None
 
@@ -203,9 +205,9 @@ def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) ->
     anchors.append((m.kept, turned))
     beginning.buffers["anchor"][:] = turned.ravel()
     rates(m.system, m.t, m.y, m.f)
-    for name in ("age", "renewal"):
-        if hasattr(m, name):
-            m.age = m.renewal  # type: ignore[attr-defined]
+    m.h_done = 0.0
+    if isinstance(m, ExponentialMarch):
+        m.age = m.renewal
 
 
 def _at_bound(m: March, beginning: Beginning) -> Ending:

@@ -1,0 +1,104 @@
+"""A run that cannot go on stops, keeps its data, and says when, what and what to try."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.io.model_file import loads
+
+
+def one(joint: str, rest: str = "body: {mass: 1, com: [0.5, 0, 0]}", gravity: float = 0.0) -> Arm:
+    return loads(
+        f"flexarm: 1\nname: one\ngravity: [0, {gravity}, 0]\nlinks:\n"
+        f"  - joint: {{{joint}}}\n    length: 1\n    {rest}\n"
+    )
+
+
+@pytest.mark.parametrize("method", ["dop853", "etd4", "rodas4", "auto"])
+def test_a_joint_at_its_limit_stops_the_run_when_it_gets_there(method: str) -> None:
+    """From rest under a constant torque the angle is a parabola of time."""
+    torque = "kind: revolute, limits: {upper: 0.5}, input: {kind: constant, value: 0.25}"
+    body = "body: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 0.25]}"
+    run = flexarm.simulate(one(torque, body), t_end=2.0, dt=0.3, method=method)
+    assert run.status == "stopped"
+    assert run.t[-1] == pytest.approx(1.0, abs=1e-9)
+    assert run.q[-1, 0] == pytest.approx(0.5, abs=1e-9)
+    assert run.reason.startswith("joint1: its position reached 0.5 at t = 1 s")
+    assert run.t[:-1] == pytest.approx([0, 0.3, 0.6, 0.9])
+    assert run.q[:-1, 0] == pytest.approx(0.5 * run.t[:-1] ** 2)
+
+
+def test_a_speed_limit_too() -> None:
+    torque = "kind: revolute, limits: {speed: 0.5}, input: {kind: constant, value: -0.25}"
+    body = "body: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 0.25]}"
+    run = flexarm.simulate(one(torque, body), t_end=2.0)
+    assert run.t[-1] == pytest.approx(0.5, abs=1e-9)
+    assert "joint1: its speed reached -0.5" in run.reason
+
+
+def test_a_sliding_link_that_is_drawn_in_stops_the_run() -> None:
+    arm = one(
+        "kind: sliding, start: {position: 0.5, speed: -1}, limits: {lower: 0.2}",
+        "section: {mass_per_length: 1, EIz: 100}\n    shapes: {kind: clamped-free, bending_y: 1}",
+    )
+    run = flexarm.simulate(arm, t_end=1.0)
+    assert run.status == "stopped"
+    assert run.t[-1] == pytest.approx(0.3, abs=1e-3)
+    assert "0.2 at t = 0.3" in run.reason
+
+
+def test_a_link_that_bends_too_far_stops_the_run() -> None:
+    soft = "section: {mass_per_length: 1, EIz: 0.5}\n    shapes: {kind: loaded, bending_y: 1}"
+    run = flexarm.simulate(one("kind: fixed", soft, gravity=-9.81), t_end=2.0)
+    assert run.status == "stopped"
+    assert "link1: the slope of its tip [rad] reached -1" in run.reason
+    assert "stiffen or split" in run.reason
+    assert 0 < run.t[-1] < 1
+
+
+@pytest.mark.parametrize("method", ["dop853", "etd4", "rodas4"])
+def test_a_motion_that_runs_away_in_finite_time_stops(method: str) -> None:
+    """A nonlinear spring that pushes harder the farther it is out has no motion beyond a time."""
+    import casadi as ca
+
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q"), ca.SX.sym("v")
+    law = ca.Function("law", [t, q, v], [10 * (q + 0.1) ** 3])
+    body = "body: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 0.25]}"
+    run = flexarm.simulate(
+        one("kind: revolute, start: {speed: 1}", body), t_end=50.0, method=method, control=law
+    )
+    assert run.status == "stopped"
+    assert 0 < run.t[-1] < 50
+    assert "at t = " in run.reason
+    assert np.all(np.isfinite(run.q))
+
+
+def test_a_free_base_may_tumble_through_the_singularity_of_its_angles() -> None:
+    arm = loads(
+        "flexarm: 1\nname: tumbler\ngravity: [0, 0, 0]\n"
+        "base: {kind: free, body: {mass: 2, inertia: [1, 2, 3]}, spin: [0.1, 4, 0.2]}\n"
+        "links:\n  - joint: {kind: fixed}\n    length: 0.1\n"
+        "    body: {mass: 1, com: [0.05, 0, 0]}\n"
+    )
+    run = flexarm.simulate(arm, t_end=5.0, rtol=1e-8)
+    assert run.status == "finished"
+    assert run.energy_balance < 1e-7
+    assert len({anchor.tobytes() for anchor in run.anchors}) > 5
+    heading = np.einsum("tij,tkj->tik", run.tip_rotation, run.tip_rotation)
+    assert np.abs(heading - np.eye(3)).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"t_end": 0.0}, "t_end: must be > 0"),
+        ({"t_end": float("nan")}, "t_end: must be > 0"),
+        ({"t_end": 1.0, "dt": 2.0}, "dt: must be > 0 and at most t_end"),
+        ({"t_end": 1.0, "rtol": 1.0}, "rtol: must be between"),
+        ({"t_end": 1.0, "method": "euler"}, "no method 'euler': there are auto, etd4"),
+    ],
+)
+def test_what_cannot_begin_is_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(flexarm.SimulationError, match=message):
+        flexarm.simulate(one("kind: revolute"), **options)  # type: ignore[arg-type]
