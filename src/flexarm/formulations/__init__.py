@@ -4,9 +4,25 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
+from flexarm.formulations.element_jacobian import ElementJacobian
+from flexarm.formulations.gibbs_appell import GibbsAppell
+from flexarm.formulations.kinematic_influence import KinematicInfluence
+from flexarm.formulations.lagrange import Lagrange
+from flexarm.formulations.recursive_lagrange import RecursiveLagrange
 from flexarm.model import Model
 
-FORMULATIONS: dict[str, type[Formulation]] = {kind.name: kind for kind in (Articulated, Composite)}
+FORMULATIONS: dict[str, type[Formulation]] = {
+    kind.name: kind
+    for kind in (
+        Articulated,
+        Composite,
+        GibbsAppell,
+        KinematicInfluence,
+        Lagrange,
+        ElementJacobian,
+        RecursiveLagrange,
+    )
+}
 
 
 def formulation(name: str, model: Model, *, paper: bool = False) -> Formulation:

@@ -1,0 +1,203 @@
+"""Traced expressions as polynomials in named generators: what closed-form equations print as.
+
+A generator is a coordinate, a rate, a sine or cosine, an inverse, or another quantity with a
+definition.  Two relations keep polynomials short: the square of a sine is one less that of the
+cosine, and an inverse ``k = 1/(1 + c^T c/4)`` times one of the squares under it is rewritten by the
+others.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from flexarm.engine.stream import Stream
+from flexarm.errors import FlexarmError
+
+Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
+Polynomial = dict[Monomial, float]
+Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum"]
+ONE: Monomial = ()
+
+
+class Generator(NamedTuple):
+    """What polynomials are in.
+
+    Attributes
+    ----------
+    name, latex
+        How it is written, as an identifier and in LaTeX.
+    kind
+        Coordinate and rate are given; the others are defined.
+    of
+        Sine, cosine, inverse or sum of this polynomial.
+    """
+
+    name: str
+    latex: str
+    kind: Kind
+    of: Polynomial
+
+
+@dataclass
+class Ring:
+    """Generators and the relations between them.
+
+    Attributes
+    ----------
+    generators
+        In the order of their definitions.
+    relations
+        Per pair (a, b) of generators what a b^2 is; a sine stands with itself, for its square.
+    patience
+        Products of terms that may still be formed before the equations count as too long.
+    """
+
+    generators: list[Generator] = field(default_factory=list)
+    relations: dict[tuple[int, int], Polynomial] = field(default_factory=dict)
+    patience: int = 1_500_000
+    _known: dict[Monomial, Polynomial] = field(default_factory=dict)
+
+    def add(self, generator: Generator) -> int:
+        """Add a generator, or find one with the same definition."""
+        for i, known in enumerate(self.generators):
+            if known.of and (known.kind, known.of) == (generator.kind, generator.of):
+                return i
+        self.generators.append(generator)
+        return len(self.generators) - 1
+
+    def sine_and_cosine(self, angle: Polynomial) -> tuple[int, int]:
+        """Give the generators that are sine and cosine of an angle."""
+        ((powers, factor),) = angle.items() if len(angle) == 1 else (((), 0.0),)
+        if factor != 1.0 or len(powers) != 1 or powers[0][1] != 1:
+            number = sum(g.kind == "sum" for g in self.generators) + 1
+            named = Generator(f"angle{number}", rf"\alpha_{{{number}}}", "sum", angle)
+            powers = ((self.add(named), 1),)
+        turned = self.generators[powers[0][0]]
+        of: Polynomial = {powers: 1.0}
+        s = self.add(Generator(f"sin_{turned.name}", rf"\sin {turned.latex}", "sine", of))
+        c = self.add(Generator(f"cos_{turned.name}", rf"\cos {turned.latex}", "cosine", of))
+        self.relations[s, s] = {ONE: 1.0, ((c, 2),): -1.0}
+        return s, c
+
+    def inverse(self, of: Polynomial) -> Polynomial:
+        """Invert a polynomial: of one term by negative powers, else by a generator."""
+        if len(of) == 1:
+            ((powers, factor),) = of.items()
+            return {tuple((g, -n) for g, n in powers): 1 / factor}
+        number = sum(g.kind == "inverse" for g in self.generators) + 1
+        named = Generator(f"inverse{number}", rf"\nu_{{{number}}}", "inverse", of)
+        return {((self.add(named), 1),): 1.0}
+
+    def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """Multiply two polynomials and apply the relations."""
+        self.patience -= len(a) * len(b)
+        if self.patience < 0:
+            raise FlexarmError(
+                "the equations are too long to be written out: take fewer shapes, planar links or "
+                "stiffening off; 'flexarm count' counts their operations"
+            )
+        result: Polynomial = {}
+        for left, x in a.items():
+            for right, y in b.items():
+                _put(result, self._reduced(_merged(left, right)), x * y)
+        return result
+
+    def _reduced(self, powers: Monomial) -> Polynomial:
+        """Rewrite a monomial until no relation applies."""
+        if powers in self._known:
+            return self._known[powers]
+        self._known[powers] = result = self._rewritten(powers)
+        return result
+
+    def _rewritten(self, powers: Monomial) -> Polynomial:
+        present = dict(powers)
+        for (a, b), instead in self.relations.items():
+            if a == b and present.get(a, 0) >= 2:
+                rest = _merged(powers, ((a, -2),))
+            elif a != b and present.get(a, 0) >= 1 and present.get(b, 0) >= 2:
+                rest = _merged(_merged(powers, ((a, -1),)), ((b, -2),))
+            else:
+                continue
+            result: Polynomial = {}
+            for factor, x in instead.items():
+                _put(result, self._reduced(_merged(rest, factor)), x)
+            return result
+        return {powers: 1.0}
+
+
+def total(a: Polynomial, b: Polynomial, sign: float = 1.0) -> Polynomial:
+    """Add b, times a sign, to a."""
+    result = dict(a)
+    _put(result, b, sign)
+    return result
+
+
+def evaluated(stream: Stream, ring: Ring, loads: list[list[int]]) -> list[dict[int, Polynomial]]:
+    """Run a stream over polynomials.
+
+    Parameters
+    ----------
+    stream, ring
+        What to run, and where its generators go.
+    loads
+        Generator of every element of every input.
+
+    Returns
+    -------
+    list of dict
+        Polynomial of every element of every output, by its place in the matrix, row by row.
+
+    Raises
+    ------
+    FlexarmError
+        If the stream has an operation that is no polynomial one, sine, cosine or division.
+    """
+    values: list[Polynomial] = [{ONE: x} if x else {} for x in stream.constants]
+    values += [{((loads[port][element], 1),): 1.0} for port, element in stream.loads]
+    for op, a, b in stream.operations:
+        x = values[a]
+        if op in ("add", "sub"):
+            values.append(total(x, values[b], 1.0 if op == "add" else -1.0))
+        elif op == "mul":
+            values.append(ring.product(x, values[b]))
+        elif op == "div":
+            values.append(ring.product(x, ring.inverse(values[b])))
+        elif op == "neg":
+            values.append(total({}, x, -1.0))
+        elif op in ("sin", "cos"):
+            values.append({((ring.sine_and_cosine(x)[op == "cos"], 1),): 1.0})
+        else:
+            raise FlexarmError(
+                f"the equations have the operation '{op}', which is not printed: leave out tables "
+                "of springs or elastic forces"
+            )
+    results: list[dict[int, Polynomial]] = [{} for _ in stream.outputs]
+    for port, element, value in stream.stores:
+        results[port][element] = values[value]
+    return results
+
+
+def largest(polynomial: Polynomial) -> float:
+    """Give the largest coefficient's size."""
+    return max((abs(x) for x in polynomial.values()), default=0.0)
+
+
+def cleaned(polynomial: Polynomial, size: float) -> Polynomial:
+    """Drop coefficients up to a size, and order the terms by degree."""
+    kept = [(powers, x) for powers, x in polynomial.items() if abs(x) > size]
+    return dict(sorted(kept, key=lambda term: (sum(abs(n) for _, n in term[0]), term[0])))
+
+
+def _put(target: Polynomial, terms: Polynomial, factor: float) -> None:
+    for powers, x in terms.items():
+        value = target.get(powers, 0.0) + factor * x
+        if value:
+            target[powers] = value
+        else:
+            target.pop(powers, None)
+
+
+def _merged(a: Monomial, b: Monomial) -> Monomial:
+    powers = dict(a)
+    for g, n in b:
+        powers[g] = powers.get(g, 0) + n
+    return tuple(sorted((g, n) for g, n in powers.items() if n))

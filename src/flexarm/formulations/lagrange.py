@@ -1,0 +1,341 @@
+"""Closed-form equations by differentiation of the energies (Theodore & Ghosal 1995, appendix).
+
+Algorithms 1 to 3 over CasADi's symbols, numbers folded in.  Positions are homogeneous, here
+``h = (1, x, y, z)``; the integrals over a link's points that S6.3 asks for are moments
+between the position of its points and their derivatives.
+
+======================  ============  =======================================================
+paper                   eq.           code
+======================  ============  =======================================================
+q_r, q_f                S2            ``rigid``, ``flexible``: indices of joints and amplitudes
+A_j, E_j                1, 2, 8, 15   ``step.A``, ``E`` (exact, or I + skew if first-order)
+T^_j, T_j               3, 4          ``body.T`` of what is fixed in a link's root or tip
+r_j                     5, 6          ``Moments``: ``h`` of a link's points, in its root
+delta_i r_j^0           S6.1, S6.2    ``D[i] = dT/dq_i`` (points carried); ``s_f`` (own ones)
+M_ik^link, ^joint, ..   S6.3, Alg. 2  ``closed_mass_matrix``: sum over links, hubs, rotors, payload
+h_i                     Alg. 3, S2.1  ``closed_coriolis``
+c_i (g_i)               Alg. 3, S2.2  ``closed_gravity``
+M_rr, M_rf, M_ff        26            ``Lagrange.partitioned``
+K                       26            elastic forces; shared by all formulations
+======================  ============  =======================================================
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.points import (
+    Moments,
+    body_moments,
+    congruent_trace,
+    homogeneous,
+    lower_right,
+    moved_moments,
+    pseudo_inertia,
+    span_moments,
+    spread,
+    trace_of,
+    turning,
+)
+from flexarm.formulations.sliding_points import sliding_moments
+from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
+from flexarm.kinematics import own_columns, own_values, tip_section
+from flexarm.links.base import Array
+from flexarm.links.integrals import integrate
+from flexarm.model import LinkModel, Model, Rotor
+from flexarm.spatial import Expr, constant
+
+Tip = Callable[[LinkModel], tuple[Expr, dict[int, Expr]]]
+LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
+
+
+class Partitioned(NamedTuple):
+    """Mass matrix by joints (r) and amplitudes (f): eq 26."""
+
+    rr: Array
+    rf: Array
+    ff: Array
+
+
+class Lagrange(Formulation):
+    """Closed-form equations of motion from the energies."""
+
+    name: ClassVar[str] = "lagrange"
+    citation: ClassVar[str] = "Theodore & Ghosal 1995 (IJRR 14, 91-111), Algorithms 1-3"
+    assumptions: ClassVar[str] = (
+        f"none beyond the model's own; at most {LARGEST} coordinates. paper=True: links bend only, "
+        "tips turn by I + skew(angles), no shortening, no rotary inertia of the sections"
+    )
+
+    def __init__(self, model: Model, *, paper: bool = False) -> None:
+        super().__init__(paper_model(model) if paper else model, paper=paper)
+
+    @classmethod
+    def refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Tell why a model cannot be treated this way, or None if it can."""
+        if model.size > LARGEST:
+            return (
+                f"the closed form of {model.size} coordinates is too long, {LARGEST} are the most: "
+                "use 'articulated' or 'composite'"
+            )
+        if paper and (reason := _not_in_paper(model)) is not None:
+            return f"{reason}: ask for paper=False"
+        if paper or model.tip_rotation == "first-order":
+            return torque_refusal(model)
+        return None
+
+    @property
+    def flexible(self) -> tuple[int, ...]:
+        """Indices of the amplitudes, q_f."""
+        return tuple(
+            i for part in self.model.links for i in range(part.modes.start, part.modes.stop)
+        )
+
+    @property
+    def rigid(self) -> tuple[int, ...]:
+        """Indices of all other coordinates (joints, motors, base), q_r."""
+        return tuple(i for i in range(self.model.size) if i not in self.flexible)
+
+    def partitioned(self, q: Array) -> Partitioned:
+        """Compute the blocks M_rr, M_rf, M_ff of the mass matrix."""
+        M, r, f = self.mass_matrix(q), self.rigid, self.flexible
+        return Partitioned(M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)])
+
+    def mass_expression(self, q: Expr) -> Expr:
+        """Trace the mass matrix (Algorithms 1 and 2), (n, n)."""
+        return self._at(self._closed.M, q, None)
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        """Trace ``M a + h + c`` (Algorithm 3), (n,)."""
+        closed = self._closed
+        total = closed.c if gravity else ca.SX(self.model.size, 1)
+        if v.nnz():
+            total = total + closed.h
+        total = self._at(total, q, v)
+        return total if a is None else total + self._at(closed.M, q, None) @ a
+
+    @cached_property
+    def _closed(self) -> "_Closed":
+        """Equations in symbols of their own, by which they are differentiated."""
+        n = self.model.size
+        q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
+        bodies = bodies_of(self.model, q)  # S4, S5
+        M = closed_mass_matrix(self.model, bodies)
+        return _Closed(q, v, M, closed_coriolis(M, q, v), closed_gravity(self.model, bodies))
+
+    def _at(self, expression: Expr, q: Expr, v: Expr | None) -> Expr:
+        closed = self._closed
+        symbols, values = [closed.q], [ca.densify(ca.SX(q))]
+        if v is not None:
+            symbols, values = [*symbols, closed.v], [*values, ca.densify(ca.SX(v))]
+        return ca.substitute([expression], symbols, values)[0]
+
+
+class _Closed(NamedTuple):
+    q: Expr
+    v: Expr
+    M: Expr
+    h: Expr
+    c: Expr
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is fixed in a frame, or moves in it by own coordinates.
+
+    Attributes
+    ----------
+    T, D
+        The frame in the world, (4, 4), and its derivatives by the coordinates that move it.
+    weight, own
+        Moments, and the own coordinates that they go by.
+    """
+
+    T: Expr
+    D: dict[int, Expr]
+    weight: Moments
+    own: tuple[int, ...] = ()
+
+
+def paper_model(model: Model) -> Model:
+    """Give a model the kinematics of Theodore & Ghosal, whatever it was built with.
+
+    Notes
+    -----
+    Eqs 2, 8: the tip turns by I + skew; eq 6: points move across the link only; eqs 20-21: no
+    rotary inertia of the sections; eq 23: elastic energy quadratic in the amplitudes.
+    """
+    links = tuple(_paper_link(part) for part in model.links)
+    return replace(model, links=links, stiffening=False, tip_rotation="first-order")
+
+
+def _paper_link(part: LinkModel) -> LinkModel:
+    if part.sliding is not None:
+        span = part.sliding.span
+        light = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
+        bare = replace(span, table=span.table | light)
+        return replace(part, sliding=replace(part.sliding, span=bare))
+    if part.elastic is None:
+        return part
+    e = part.elastic
+    integrals, points = integrate(e.span, e.shapes, stiffening=False)
+    bare_integrals = replace(
+        integrals,
+        rotary=0 * integrals.rotary,
+        rotary_shape=0 * integrals.rotary_shape,
+        modal_mass=np.einsum("ijaa->ij", integrals.shape_shape),
+    )
+    none = 0 * e.tip_quadratic
+    return replace(
+        part,
+        elastic=replace(
+            e,
+            integrals=bare_integrals,
+            points=points,
+            tip_quadratic=none,
+            tip_angle_quadratic=none,
+        ),
+    )
+
+
+def _not_in_paper(model: Model) -> str | None:
+    if model.base_moves:
+        return "the base of Theodore & Ghosal's arms is fixed, this one's moves"
+    for part in model.links:
+        names = () if part.sliding is None else part.sliding.names
+        if part.elastic is not None:
+            names = part.elastic.shapes.names
+            if np.any(part.elastic.root_angle):
+                return f"{part.name} has shapes that turn its root: the paper's are clamped there"
+            if part.elastic.shapes.mass is not None:
+                return f"{part.name} has a measured modal mass, which eq 21 does not have"
+        if any("twist" in name or "stretch" in name for name in names):
+            return f"{part.name} twists or stretches: Theodore & Ghosal's links bend only"
+        if part.kind == "prismatic" and part.elastic is not None:
+            return f"{part.name} bends on a fixed prismatic joint: the paper's beams slide out"
+        if part.motor is not None:
+            return f"{part.joint_name} is elastic: Theodore & Ghosal's joints are rigid"
+        if part.rotor is not None and part.rotor.axis is not None:
+            return f"{part.joint_name} has a full rotor, which the paper does not have"
+        if part.link.quadratic_shapes:
+            return f"{part.name} has quadratic shapes of its own, which eq 6 does not have"
+    return None
+
+
+def bodies_of(model: Model, q: Expr, tip: Tip | None = None) -> list[Body]:
+    """Place all that has mass (S4, S5): links, hubs and rotors, bodies at tips.
+
+    Parameters
+    ----------
+    model, q
+        The arm and the symbols of its coordinates.
+    tip
+        What gives E of a link and its derivatives by the link's own coordinates, `link_transform`
+        if None.
+    """
+    bodies = []
+    T, D = ca.SX.eye(4), dict[int, Expr]()
+    for step in steps(model, q):
+        if step.part is not None and step.part.rotor is not None:
+            bodies.append(Body(T, D, *_rotor_weight(step.part.rotor, q)))
+        D = {i: dT @ step.A for i, dT in D.items()}
+        if step.coordinate is not None:
+            D[step.coordinate] = T @ step.U
+        T = T @ step.A  # (eq. 3)
+        bodies.append(Body(T, D, body_moments(step.body, q, 0)))
+        if step.part is None:
+            continue
+        part, own = step.part, own_columns(step.part)
+        bodies += [Body(T, D, weight, own) for weight in _link_weights(model, part, q)]
+        E, columns = link_transform(model, part, q) if tip is None else tip(part)
+        D = {i: dT @ E for i, dT in D.items()}
+        for i, column in columns.items():
+            D[i] = T @ column
+        T = T @ E  # (eq. 4)
+        bodies.append(Body(T, D, body_moments(part.tip_body, q, 0)))
+    return bodies
+
+
+def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[int, Expr]]:
+    """Form E_j (eqs 2, 8), from a link's root to its tip, and its derivatives by own columns."""
+    local = tip_section(model, part, q)
+    E = homogeneous(local.rotation, local.position)
+    own = own_columns(part)
+    if not own:
+        return E, {}
+    columns = ca.jacobian(ca.vec(ca.densify(E)), ca.vertcat(*[q[i] for i in own]))
+    return E, {i: ca.sparsify(ca.reshape(columns[:, k], 4, 4)) for k, i in enumerate(own)}
+
+
+def _link_weights(model: Model, part: LinkModel, q: Expr) -> list[Moments]:
+    if part.sliding is not None:
+        return [sliding_moments(model, part, own_values(part, q))]
+    if part.elastic is None:
+        return []
+    d = own_values(part, q)
+    weights = [span_moments(part.elastic, d)]
+    hub = hub_transform(part, d, 0 * d)
+    if hub is not None:
+        weights.append(moved_moments(pseudo_inertia(part.hub_body), hub.value, hub.columns))
+    return weights
+
+
+def _rotor_weight(rotor: Rotor, q: Expr) -> tuple[Moments, tuple[int, ...]]:
+    """Weigh a rotor: its spin and, where it is full, its turning with what carries it."""
+    new = type(q)
+    spin = new(rotor.ratio**2 * rotor.inertia)
+    G, H = new(4, 4), new(4, 4)
+    if rotor.axis is not None:
+        G = new(constant(lower_right(spread(rotor.inertia * np.outer(rotor.axis, rotor.axis)))))
+        H = turning(constant(rotor.ratio * rotor.inertia * rotor.axis))
+    none = new(4, 1)
+    return Moments(G, [H], [[new(4, 4)]], spin, none, [none]), (rotor.coordinate,)
+
+
+def closed_mass_matrix(model: Model, bodies: list[Body]) -> Expr:
+    """Sum ``int (delta_i r)^T (delta_k r) dm`` over all bodies (Algorithms 1 and 2)."""
+    M = ca.SX(model.size, model.size)
+    exact = model.tip_rotation == "cayley"
+
+    def put(i: int, k: int, value: Expr) -> None:
+        if value.nnz():
+            M[min(i, k), max(i, k)] += value
+
+    for body in bodies:
+        weight, D = body.weight, body.D
+        for i, carried in D.items():
+            heavy = carried @ weight.G
+            for k in D:
+                if k >= i:
+                    put(i, k, trace_of(heavy, D[k].T))  # both carry the points
+        for f, k in enumerate(body.own):
+            reach = weight.H[f] @ body.T.T
+            for i, carried in D.items():
+                put(i, k, trace_of(carried, reach))  # one carries them, one is their own
+            for g, l in enumerate(body.own[: f + 1]):
+                inner = congruent_trace(body.T, weight.N[f][g], orthogonal=exact)
+                put(l, k, inner + weight.T[g, f])
+    return ca.triu2symm(ca.triu(M))
+
+
+def closed_coriolis(M: Expr, q: Expr, v: Expr) -> Expr:
+    """Sum ``(dM_ij/dq_k - 1/2 dM_jk/dq_i) q'_j q'_k`` (Algorithm 3, S2.1), (n,)."""
+    momentum = M @ v
+    return ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v, momentum), q) / 2
+
+
+def closed_gravity(model: Model, bodies: list[Body]) -> Expr:
+    """Sum ``-g^T int delta_i r dm`` over all bodies (S2.2 with its sign put right), (n,)."""
+    c = ca.SX(model.size, 1)
+    g = ca.vertcat(ca.SX(1, 1), constant(model.gravity))
+    for body in bodies:
+        for i, carried in body.D.items():
+            c[i] -= g.T @ carried @ body.weight.r
+        for f, i in enumerate(body.own):
+            c[i] -= g.T @ body.T @ body.weight.eps[f]
+    return c

@@ -1,0 +1,400 @@
+"""Recursive Lagrangian dynamics with 4x4 transformations (Chen, Zhang & Liu 2012, after Book 1984).
+
+Homogeneous coordinates are ``h = (1, x, y, z)``.  The paper leaves out the expressions of the terms
+in its eqs 33-46; they are written out here, without the paper's factors 1/2 (in the moments) and 2
+(before the traces).  Where the paper takes ``E`` as linear in the amplitudes, its columns ``M`` are
+the derivatives of the exact ``E`` at the current deflection.
+
+======================  ========  ==========================================================
+paper                   eq.       code
+======================  ========  ==========================================================
+A_i, U_i                1, 33     ``step.A``, ``step.U = dA/dq``
+E_i, M_ij               2, 3      ``tip.value``, ``tip.columns[j] = dE/d delta_j``
+W_i, W^_i               4         ``W``, ``W_hat`` (root and tip of link i), with their rates
+h_i(eta), x_ij, x_ijk   5, 6      ``SpanPoints.place``; ``s_f = dh/d delta_f``: ``.velocity``
+J_xi, T_jfk             11, 38    ``weight.T``
+J_ri, n_i               13, 31    ``part.rotor``
+M_i r_ri, eps, kappa    24-26     ``weight.r``; ``weight.eps[f] = eps_f - sum delta kappa``
+G_i                     omitted   ``weight.G = int mu h h^T``
+H_if                    34        ``weight.H[f] = int mu h s_f^T``
+N_ifk                   38        ``weight.N[f][k] = int mu s_k s_f^T``
+sum N_jfk delta'_k      45        ``flow.N[f] = int mu h' s_f^T``
+sum P_jfkl delta'^2     45        ``flow.P[f] = int mu h'' s_f^T``
+F~_h, F_h, phi_h        33-41     ``F``; ``E phi``; ``phi``: inertia outboard, at root and at tip
+jF_h, jphi_h            33-41     ``pending``: they are carried inward with a coordinate's column
+Q_j, P_j                44, 45    ``Q``, ``P``: inertia force and first moment outboard
+======================  ========  ==========================================================
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.points import (
+    Moments,
+    SpanPoints,
+    body_moments,
+    congruent_trace,
+    joined,
+    lower_right,
+    moment,
+    moved_moments,
+    pseudo_inertia,
+    section_mass,
+    span_moments,
+    spread,
+    trace_of,
+    turning,
+    unit,
+)
+from flexarm.formulations.transforms import (
+    Step,
+    Transform,
+    hub_transform,
+    steps,
+    tip_transform,
+    torque_refusal,
+)
+from flexarm.links.base import Array
+from flexarm.links.integrals import integrate
+from flexarm.model import Flexible, LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+Columns = list[tuple[int, Expr]]
+
+
+class RecursiveLagrange(Formulation):
+    """Lagrange's equations by recursions over 4x4 transformations."""
+
+    name: ClassVar[str] = "recursive-lagrange"
+    citation: ClassVar[str] = "Chen, Zhang & Liu 2012 (TAML 2, 063003), after Book 1984"
+    assumptions: ClassVar[str] = (
+        "none beyond the model's own; links that slide out of their hub are left out. "
+        "paper=True: tips turn by I + skew(angles) and are not drawn in, points are; quadratic "
+        "elastic energy; of the sections' rotary inertia the rate of twist alone"
+    )
+
+    def __init__(self, model: Model, *, paper: bool = False) -> None:
+        super().__init__(paper_model(model) if paper else model, paper=paper)
+
+    @classmethod
+    def refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Tell why a model cannot be treated this way, or None if it can."""
+        sliding = [part.name for part in model.links if part.sliding is not None]
+        if sliding:
+            return (
+                f"{sliding[0]} slides out of its hub, and the transformations of Chen, Zhang & Liu "
+                "have a constant length: use 'lagrange' or 'composite'"
+            )
+        if paper and (reason := _not_in_paper(model)) is not None:
+            return f"{reason}: ask for paper=False"
+        first_order = paper or model.tip_rotation == "first-order"
+        return torque_refusal(model) if first_order else None
+
+    def mass_expression(self, q: Expr) -> Expr:
+        """Trace the generalised mass matrix J of eq 28, (n, n)."""
+        still = type(q)(self.model.size, 1)
+        chain = _outward(self.model, q, still, None)
+        return _mass_matrix(self.model, chain)
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        """Trace what inertia and gravity need, -R of eq 42 less springs, (n,)."""
+        chain = _outward(self.model, q, v, a)
+        return _forces(self.model, chain, v, a, gravity)
+
+
+class Flow(NamedTuple):
+    """What rates and accelerations of the amplitudes add: moments with h' and h''."""
+
+    H: Expr  # int mu h h'^T
+    h: Expr  # int mu h h''^T
+    N: list[Expr]  # int mu h' s_f^T
+    P: list[Expr]  # int mu h'' s_f^T
+    T: Expr  # sum_k T_fk delta''_k, (m,)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A link (or the base: no part) on its way from base to tip.
+
+    Attributes
+    ----------
+    step
+        Joint transformation.
+    tip
+        Link transformation E with its derivatives.
+    before, W, W_hat
+        Transformations to the world of the previous tip, of the root and of the tip, each with
+        its rate and its acceleration.
+    weight, flow
+        What the link weighs.
+    """
+
+    step: Step
+    tip: Transform
+    before: tuple[Expr, Expr, Expr]
+    W: tuple[Expr, Expr, Expr]
+    W_hat: tuple[Expr, Expr, Expr]
+    weight: Moments
+    flow: Flow
+
+
+def paper_model(model: Model) -> Model:
+    """Give a model the kinematics and energies of Chen, Zhang & Liu, whatever it was built with.
+
+    Notes
+    -----
+    Eqs 2-3: the tip turns by I + skew and is not drawn in; eqs 5-6: points are; eq 11: of the
+    rotary inertia the rate of twist alone; eq 16: elastic energy quadratic in the amplitudes.
+    """
+    links = tuple(
+        part if part.elastic is None else replace(part, elastic=_paper_span(part.elastic))
+        for part in model.links
+    )
+    return replace(model, links=links, stiffening=False, tip_rotation="first-order")
+
+
+def _paper_span(e: Flexible) -> Flexible:
+    integrals, points = integrate(e.span, e.shapes, stiffening=True)
+    translation = np.einsum("ijaa->ij", integrals.shape_shape)
+    weight = points.mass / e.span.at("mass_per_length", points.x) * e.span.at("Jx", points.x)
+    twist = e.shapes.rotation(points.x)[:, 0]
+    reduced = replace(
+        integrals,
+        rotary=0 * integrals.rotary,
+        rotary_shape=0 * integrals.rotary_shape,
+        modal_mass=translation + np.einsum("g,gi,gj->ij", weight, twist, twist),  # (eq. 11)
+    )
+    none = 0 * e.tip_quadratic
+    return replace(
+        e, integrals=reduced, points=points, tip_quadratic=none, tip_angle_quadratic=none
+    )
+
+
+def _not_in_paper(model: Model) -> str | None:
+    if model.base_moves:
+        return "the base of Chen, Zhang & Liu's arms is fixed, this one's moves"
+    for part in model.links:
+        if part.kind != "revolute":
+            return f"{part.joint_name} is {part.kind}: Chen, Zhang & Liu have revolute joints only"
+        if part.rotor is not None and part.rotor.axis is not None:
+            return f"{part.joint_name} has a full rotor: Chen, Zhang & Liu's rotors only spin"
+        if part.link.quadratic_shapes:
+            return f"{part.name} has quadratic shapes of its own, which eq 5 does not have"
+        if part.elastic is not None and np.any(part.elastic.root_angle):
+            return f"{part.name} has shapes that turn its root: eqs 1-3 have clamped ones"
+        if part.elastic is not None and part.elastic.shapes.mass is not None:
+            return f"{part.name} has a measured modal mass, which eq 10 does not have"
+    return None
+
+
+def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
+    """Place all links with rates and accelerations (eq 4 differentiated)."""
+    none = type(q)(4, 4)
+    before = (type(q).eye(4), none, none)
+    chain = []
+    for step in steps(model, q):
+        A, U, UU = step.A, step.U, step.UU
+        W_hat, W_hat_d, W_hat_dd = before
+        W, W_d, W_dd = W_hat @ A, W_hat_d @ A, W_hat_dd @ A  # (eq. 4)
+        if step.coordinate is not None:
+            rate = v[step.coordinate]
+            W_d = W_d + W_hat @ U * rate
+            W_dd = W_dd + 2 * (W_hat_d @ U) * rate + W_hat @ UU * rate**2
+            if a is not None:
+                W_dd = W_dd + W_hat @ U * a[step.coordinate]
+        d, rates = _own(step.part, q), _own(step.part, v)
+        more = None if a is None else _own(step.part, a)
+        tip = tip_transform(model, step.part, d, rates)
+        E_dd = tip.bias
+        for k, M in enumerate(tip.columns):
+            E_dd = E_dd + M * more[k] if more is not None else E_dd
+        E, E_d = tip.value, tip.rate
+        end = (W @ E, W_d @ E + W @ E_d, W_dd @ E + 2 * W_d @ E_d + W @ E_dd)
+        weight, flow = _weigh(step, d, rates, more)
+        chain.append(Placed(step, tip, before, (W, W_d, W_dd), end, weight, flow))
+        before = end
+    return chain
+
+
+def _mass_matrix(model: Model, chain: list[Placed]) -> Expr:
+    """Fill J (eqs 29-41) inward; a coordinate's column is pending until all rows have met it."""
+    J = ca.SX(model.size, model.size)
+    phi, pending = ca.SX(4, 4), Columns()
+    exact = model.tip_rotation == "cayley"
+    for index in range(len(chain) - 1, -1, -1):
+        link = chain[index]
+        step, weight, W, own = link.step, link.weight, link.W[0], link.step.modes
+        E, M = link.tip.value, link.tip.columns
+        # at the tip: the body there, and the next joint's rotor
+        phi = phi + _tip_body(step.part)
+        if index + 1 < len(chain):
+            rotor = chain[index + 1].step.part
+            phi, pending = _add_rotor(J, rotor, phi, pending, link.W_hat[0])
+        outboard = [phi @ column.T for column in M]
+        for f, row in enumerate(own):
+            for k, X in pending:
+                _set(J, row, k, trace_of(W @ M[f], X))  # (eqs 40, 41)
+            for k in range(f, len(own)):
+                both = M[f] @ outboard[k] + weight.N[f][k]
+                total = congruent_trace(W, both, orthogonal=exact) + weight.T[f, k]
+                _set(J, row, own[k], total)  # (eqs 38, 39)
+        # over to the root
+        pending = [(k, E @ X) for k, X in pending]
+        for f, row in enumerate(own):
+            pending.append((row, (E @ outboard[f] + weight.H[f]) @ W.T))  # (bracket of eq. 35)
+        F = weight.G + E @ phi @ E.T
+        if step.coordinate is not None:
+            turned = link.before[0] @ step.U
+            for k, X in pending:
+                _set(J, step.coordinate, k, trace_of(turned, X))  # (eqs 34-37)
+            X = F @ turned.T
+            J[step.coordinate, step.coordinate] += trace_of(turned, X)  # (eq. 33)
+            pending.append((step.coordinate, X))
+        phi = step.A @ F @ step.A.T
+        pending = [(k, step.A @ X) for k, X in pending]
+    _add_rotor(J, chain[0].step.part, phi, pending, None)
+    return J
+
+
+def _forces(model: Model, chain: list[Placed], v: Expr, a: Expr | None, gravity: bool) -> Expr:
+    """Sum Q and P inward (eqs 44-46) and give every coordinate its row."""
+    result = ca.SX(model.size, 1)
+    g = ca.vertcat(ca.SX(1, 1), constant(model.gravity)) if gravity else ca.SX(4, 1)
+    Q, P = ca.SX(4, 4), ca.SX(4, 1)
+    exact = model.tip_rotation == "cayley"
+    for index in range(len(chain) - 1, -1, -1):
+        link = chain[index]
+        step, weight, flow = link.step, link.weight, link.flow
+        W, W_d, W_dd = link.W
+        E, M = link.tip.value, link.tip.columns
+        body = _tip_body(step.part)
+        Q, P = Q + body @ link.W_hat[2].T, P + body[:, 0]
+        if index + 1 < len(chain):
+            Q += _rotor_force(result, chain[index + 1].step.part, link.W_hat, v, a)
+        for f, row in enumerate(step.modes):
+            inner = W_dd @ weight.H[f] + 2 * W_d @ flow.N[f]
+            total = trace_of(W @ M[f], Q) + trace_of(inner, W.T) + flow.T[f]
+            total += congruent_trace(W, flow.P[f], orthogonal=exact)
+            result[row] = total - g.T @ W @ (weight.eps[f] + M[f] @ P)  # (eqs 45, 46)
+        Q = weight.G @ W_dd.T + 2 * flow.H @ W_d.T + flow.h @ W.T + E @ Q
+        P = weight.r + E @ P
+        if step.coordinate is not None:
+            turned = link.before[0] @ step.U
+            result[step.coordinate] += trace_of(turned, Q) - g.T @ turned @ P  # (eq. 44)
+        Q, P = step.A @ Q, step.A @ P
+    _rotor_force(result, chain[0].step.part, None, v, a)
+    return result
+
+
+def _weigh(step: Step, d: Expr, rates: Expr, more: Expr | None) -> tuple[Moments, Flow]:
+    """Sum a link's moments over its points, its root body and its hub."""
+    part, m, new = step.part, d.shape[0], type(d)
+    weight = body_moments(step.body, d, m)
+    none = [new(4, 4)] * m
+    flow = Flow(new(4, 4), new(4, 4), none, none, new(m, 1))
+    if part is None or part.elastic is None:
+        return weight, flow
+    weight = joined(weight, span_moments(part.elastic, d))
+    flow = _span_flow(part.elastic, d, rates, more)
+    hub = hub_transform(part, d, rates)
+    if hub is not None:
+        body = pseudo_inertia(part.hub_body)
+        weight = joined(weight, moved_moments(body, hub.value, hub.columns))
+        flow = _with_hub(flow, body, hub, more)
+    return weight, flow
+
+
+def _span_flow(e: Flexible, d: Expr, rates: Expr, more: Expr | None) -> Flow:
+    """Sum moments with velocities h' and accelerations h'' of a span's points."""
+    points, m = SpanPoints(e.points), d.shape[0]
+    h, h_d, h_dd = points.place(d), points.velocity(d, rates), points.bend(rates)
+    turned = constant(e.integrals.rotary_shape) @ rates
+    turned_more = type(d)(3, 1)
+    sections = type(d)(m, 1)
+    if more is not None:
+        h_dd = [x + y for x, y in zip(h_dd, points.velocity(d, more), strict=True)]
+        turned_more = constant(e.integrals.rotary_shape) @ more
+        sections = section_mass(e) @ more
+    of_h, of_h_d, of_h_dd = points.weighed(h), points.weighed(h_d), points.weighed(h_dd)
+    s = [points.velocity(d, unit(d, m, k)) for k in range(m)]
+    return Flow(
+        moment(of_h, h_d) + turning(turned),
+        moment(of_h, h_dd) + turning(turned_more),
+        [moment(of_h_d, f) for f in s],
+        [moment(of_h_dd, f) for f in s],
+        sections,
+    )
+
+
+def _with_hub(flow: Flow, body: Array, hub: Transform, more: Expr | None) -> Flow:
+    """Add a hub that root slopes turn."""
+    B, B_d, B_dd = hub.value, hub.rate, hub.bias
+    for k, column in enumerate(hub.columns):
+        B_dd = B_dd + column * more[k] if more is not None else B_dd
+    right = [constant(body) @ column.T for column in hub.columns]
+    return Flow(
+        flow.H + B @ constant(body) @ B_d.T,
+        flow.h + B @ constant(body) @ B_dd.T,
+        [old + B_d @ side for old, side in zip(flow.N, right, strict=True)],
+        [old + B_dd @ side for old, side in zip(flow.P, right, strict=True)],
+        flow.T,
+    )
+
+
+def _add_rotor(
+    J: Expr, part: LinkModel | None, phi: Expr, pending: Columns, W_hat: Expr | None
+) -> tuple[Expr, Columns]:
+    """Add a rotor's spin (eqs 13, 14, 31) and, where it is full, what it does to its carrier."""
+    rotor = None if part is None else part.rotor
+    if rotor is None:
+        return phi, pending
+    k = rotor.coordinate
+    J[k, k] += rotor.ratio**2 * rotor.inertia
+    if rotor.axis is None or W_hat is None:
+        return phi, pending
+    columns = dict(pending)
+    spin = turning(constant(rotor.ratio * rotor.inertia * rotor.axis)) @ W_hat.T
+    columns[k] = columns[k] + spin if k in columns else spin
+    second = spread(rotor.inertia * np.outer(rotor.axis, rotor.axis))
+    return phi + constant(lower_right(second)), list(columns.items())
+
+
+def _rotor_force(
+    result: Expr,
+    part: LinkModel | None,
+    W_hat: tuple[Expr, Expr, Expr] | None,
+    v: Expr,
+    a: Expr | None,
+) -> Expr:
+    """Add a rotor's row; give what it adds to Q of its carrier."""
+    rotor = None if part is None else part.rotor
+    if rotor is None:
+        return ca.SX(4, 4)
+    k, more = rotor.coordinate, ca.SX(1, 1) if a is None else a[rotor.coordinate]
+    result[k] += rotor.ratio**2 * rotor.inertia * more
+    if rotor.axis is None or W_hat is None:
+        return ca.SX(4, 4)
+    W, W_d, W_dd = W_hat
+    spin = turning(constant(rotor.ratio * rotor.inertia * rotor.axis))
+    second = spread(rotor.inertia * np.outer(rotor.axis, rotor.axis))
+    result[k] += trace_of(W_dd @ spin, W.T)
+    carried = constant(lower_right(second)) @ W_dd.T
+    return carried + 2 * v[k] * (spin @ W_d.T) + more * (spin @ W.T)
+
+
+def _tip_body(part: LinkModel | None) -> Expr:
+    return ca.SX(4, 4) if part is None else ca.SX(constant(pseudo_inertia(part.tip_body)))
+
+
+def _own(part: LinkModel | None, values: Expr) -> Expr:
+    return type(values)(0, 1) if part is None else values[part.modes.start : part.modes.stop]
+
+
+def _set(matrix: Expr, i: int, j: int, value: Expr) -> None:
+    if value.nnz():
+        matrix[i, j] = value
+        matrix[j, i] = value

@@ -1,0 +1,183 @@
+"""Joint and link transformations of an arm as 4x4 matrices over ``h = (1, x, y, z)``.
+
+Chen, Zhang & Liu 2012, eqs 1-4; Theodore & Ghosal 1995, eqs 1-4.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.points import homogeneous, pose_matrix
+from flexarm.kinematics import tip_section
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_z
+
+
+@dataclass(frozen=True)
+class Step:
+    """From the previous tip to a link's root: ``A = dH HH(q) Hb`` (Chen, Zhang & Liu 2012, eq 1).
+
+    Attributes
+    ----------
+    A, U, UU
+        The transformation and its first and second derivative by the joint's coordinate.
+    coordinate
+        Index of that coordinate in q, or None for a joint that does not move.
+    part
+        The link that follows, None for the base.
+    body
+        What is fixed in the frame that it leads to, besides the link's span.
+    """
+
+    A: Expr
+    U: Expr
+    UU: Expr
+    coordinate: int | None
+    part: LinkModel | None
+    body: Inertia = NO_INERTIA
+
+    @property
+    def modes(self) -> range:
+        """Indices of the amplitudes in q."""
+        return range(0) if self.part is None else range(self.part.modes.start, self.part.modes.stop)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A transformation that amplitudes change: value, derivative by each, rate, bias.
+
+    The bias is the second time derivative at zero acceleration of the amplitudes.
+    """
+
+    value: Expr
+    columns: list[Expr]
+    rate: Expr
+    bias: Expr
+
+
+def steps(model: Model, q: Expr) -> list[Step]:
+    """List the joints from the base on; a base that moves counts as six of them."""
+    result: list[Step] = []
+    base = homogeneous(model.base_anchor, constant(model.base_pose.position))
+    if model.base_moves:
+        start = homogeneous(ca.DM.eye(3), constant(model.base_pose.position))
+        anchor = homogeneous(model.base_anchor, ca.DM(3, 1))
+        for k in range(3):
+            slide = _slide(k, q[k])
+            result.append(_step(start if k == 0 else None, slide, None, k, None))
+        for k in range(3):
+            turn = _turn(k, q[3 + k])
+            result.append(_step(anchor if k == 0 else None, turn, None, 3 + k, None))
+        result[-1] = replace(result[-1], body=model.base_body)
+        base = None
+    for part in model.links:
+        before = pose_matrix(part.pose_FJ)
+        before = before if base is None else base @ before
+        base = None
+        motion = None
+        if part.kind == "revolute":
+            motion = _turn(2, q[part.joint])
+        elif part.kind == "prismatic":
+            motion = _slide(2, q[part.joint])
+        coordinate = part.joint if motion is not None else None
+        step = _step(before, motion, pose_matrix(part.pose_JL), coordinate, part)
+        result.append(replace(step, body=part.root_body))
+    return result
+
+
+def tip_transform(model: Model, part: LinkModel | None, d: Expr, rates: Expr) -> Transform:
+    """Differentiate the link transformation E of a link of constant length by its amplitudes d."""
+
+    def at(amplitudes: Expr) -> Expr:
+        q = type(amplitudes)(model.size, 1)
+        if part is None:
+            return type(d).eye(4)
+        q[part.modes.start : part.modes.stop] = amplitudes
+        local = tip_section(model, part, q)
+        return homogeneous(local.rotation, local.position)
+
+    return differentiated(at, d, rates)
+
+
+def hub_transform(part: LinkModel, d: Expr, rates: Expr) -> Transform | None:
+    """Differentiate how root slopes turn an outboard hub about its joint, or None if none do."""
+    if part.elastic is None or not np.any(part.elastic.root_angle):
+        return None
+    after = part.pose_JL
+    back = Pose(after.rotation.T, -after.rotation.T @ after.position)
+    row = constant((back.rotation[:, 2] @ part.elastic.root_angle)[None, :])
+
+    def at(amplitudes: Expr) -> Expr:
+        turned = homogeneous(turn_z(row @ amplitudes), ca.DM(3, 1))
+        return pose_matrix(back) @ turned
+
+    return differentiated(at, d, rates)
+
+
+def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transform:
+    """Evaluate a transformation of the amplitudes d, its derivatives, rate and bias."""
+    m = d.shape[0]
+    if m == 0:
+        none = type(d)(4, 4)
+        return Transform(type(d)(make(d)), [], none, none)
+    own, change = ca.SX.sym("d", m), ca.SX.sym("v", m)
+    flat = ca.vec(ca.densify(ca.SX(make(own))))
+    columns = ca.jacobian(flat, own)
+    rate = columns @ change
+    bias = ca.jtimes(rate, own, change)
+    function: Expr = ca.Function("transform", [own, change], [flat, columns, rate, bias])
+    value, columns, rate, bias = function(d, rates)
+    return Transform(
+        _matrix(value), [_matrix(columns[:, k]) for k in range(m)], _matrix(rate), _matrix(bias)
+    )
+
+
+def torque_refusal(model: Model) -> str | None:
+    """Tell why wrenches on first-order sections are refused, or None if there are none."""
+    on_base = getattr(model.arm.base, "wrenches", ())
+    if not on_base and not any(part.link.wrenches for part in model.links):
+        return None
+    return (
+        "first-order tips are no rotations, so wrenches have no torque beyond them: "
+        "leave the wrenches out, or build the model with tip_rotation='cayley'"
+    )
+
+
+def _step(
+    before: Expr | None,
+    motion: tuple[Expr, Expr, Expr] | None,
+    after: Expr | None,
+    coordinate: int | None,
+    part: LinkModel | None,
+) -> Step:
+    left = ca.DM.eye(4) if before is None else before
+    right = ca.DM.eye(4) if after is None else after
+    if motion is None:
+        return Step(ca.SX(left @ right), ca.SX(4, 4), ca.SX(4, 4), None, part)
+    A, U, UU = (left @ matrix @ right for matrix in motion)
+    return Step(A, U, UU, coordinate, part)
+
+
+def _turn(axis: int, angle: Expr) -> tuple[Expr, Expr, Expr]:
+    """Turn about an axis, with its first and second derivative by the angle."""
+    c: Expr = ca.cos(angle)
+    s: Expr = ca.sin(angle)
+    i, j = 1 + (axis + 1) % 3, 1 + (axis + 2) % 3
+    value, first, second = type(c).eye(4), type(c)(4, 4), type(c)(4, 4)
+    value[i, i], value[j, j], value[i, j], value[j, i] = c, c, -s, s
+    first[i, i], first[j, j], first[i, j], first[j, i] = -s, -s, -c, c
+    second[i, i], second[j, j], second[i, j], second[j, i] = -c, -c, s, -s
+    return value, first, second
+
+
+def _slide(axis: int, along: Expr) -> tuple[Expr, Expr, Expr]:
+    """Move along an axis, with its first and second derivative by the distance."""
+    value, first = ca.SX.eye(4), ca.SX(4, 4)
+    value[1 + axis, 0], first[1 + axis, 0] = along, 1
+    return value, first, ca.SX(4, 4)
+
+
+def _matrix(flat: Expr) -> Expr:
+    return ca.sparsify(ca.reshape(flat, 4, 4))

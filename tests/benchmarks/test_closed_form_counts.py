@@ -1,0 +1,33 @@
+"""The closed-form counts: published numbers stand beside what is counted by hand."""
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_the_quick_page_has_the_published_count_and_the_shorter_compiled_one(
+    tmp_path: Path,
+) -> None:
+    out, page = tmp_path / "numbers.json", tmp_path / "page.md"
+    command = [sys.executable, str(FOLDER / "closed_form_counts.py"), "--quick"]
+    command += ["--out", str(out), "--markdown", str(page)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (row,) = json.loads(out.read_text())["mass_matrix"]
+    assert (row["robot"], row["kind"], row["published"]) == ("RR", "modes", [405, 168])
+    for name in ("written_out", "compiled", "composite"):
+        assert sum(row[name]) < 405 + 168
+    assert "405 M, 168 A" in page.read_text()
+
+
+def test_terms_are_counted_as_with_a_pencil(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    written_out = import_module("closed_form_counts").written_out
+    # 3 + x - 2 x^2 y: nothing; nothing; 2 x x y is three products; two sums
+    entry = {(): 3.0, ((0, 1),): 1.0, ((0, 2), (1, 1)): -2.0}
+    assert written_out([entry, {}, {(): 5.0}]) == (3, 2)

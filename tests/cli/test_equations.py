@@ -1,0 +1,247 @@
+"""`flexarm equations`: what is printed is the equation of the arm."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import flexarm
+from flexarm.cli import main
+from flexarm.formulations.composite import Composite
+from flexarm.formulations.lagrange import Lagrange
+from flexarm.model import Model, build
+from tests.physics.states import random_state
+
+Array = npt.NDArray[np.float64]
+
+PENDULUM = """
+flexarm: 1
+name: pendulum
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute, spring: {stiffness: 3, rest: 0.5}}
+    length: 1
+    body: {mass: 2, com: [0.5, 0, 0], inertia: [0, 0.2, 0.2]}
+"""
+
+ODD_NAMES = """
+flexarm: 1
+name: 'odd "names" \\'
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute, name: q}
+    name: link-a
+    length: 1
+    section: {mass_per_length: 5, EIz: 1000}
+    shapes: {kind: clamped-free, bending_y: 1}
+  - joint: {kind: revolute, name: lambda}
+    name: link_a
+    length: 1
+    section: {mass_per_length: 5, EIz: 1000}
+    shapes: {kind: clamped-free, bending_y: 1}
+"""
+
+TABLE = """
+flexarm: 1
+name: tabulated spring
+links:
+  - joint:
+      kind: revolute
+      spring: {stiffness: {deflection: [-1, 0, 1], effort: [-2, 0, 5]}}
+    length: 1
+    body: {mass: 2, com: [0.5, 0, 0]}
+"""
+
+
+def printed(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """Run the command and return what it prints."""
+    assert main(["equations", *argv]) == 0
+    return capsys.readouterr().out
+
+
+def executed(text: str) -> dict[str, Callable[..., Array]]:
+    """Execute printed Python."""
+    names: dict[str, Any] = {}
+    exec(compile(text, "printed", "exec"), names)
+    return names
+
+
+def values(function: ca.Function, *arrays: Array) -> list[Array]:
+    """Evaluate a traced function."""
+    return [np.array(ca.densify(x)) for x in function.call([ca.DM(a) for a in arrays])]
+
+
+def worst(python: dict[str, Callable[..., Array]], model: Model, equation: Composite) -> float:
+    """Largest difference of M and every part of c, in scaled coordinates, relative."""
+    mass, parts = equation.function("mass_matrix"), equation.function("parts")
+    errors = []
+    for seed in range(2):
+        s = random_state(model, seed, inputs=0, wrenches=0)
+        (M,) = values(mass, s.q)
+        scale = np.sqrt(np.diag(M))
+        coriolis, gravity, elastic, _ = (x.ravel() for x in values(parts, s.q, s.v))
+        size = np.outer(scale, scale)
+        pairs = [
+            (python["mass_matrix"](s.q) / size, M / size),
+            (python["coriolis"](s.q, s.v) / scale, coriolis / scale),
+            (python["gravity"](s.q) / scale, gravity / scale),
+            ((python["stiffness"](s.q) @ s.q + python["further"](s.q)) / scale, elastic / scale),
+        ]
+        for got, expected in pairs:
+            measure = np.abs(expected).max() or 1.0
+            errors.append(np.abs(got - expected).max() / measure)
+    return float(max(errors))
+
+
+@pytest.mark.parametrize(
+    ("sample", "stiffening"),
+    [
+        ("korayem-two-link", "off"),
+        ("tg-rr", "as-given"),
+        ("tg-rrp", "as-given"),
+        ("tg-rp", "as-given"),
+        ("tg-rr-elements", "as-given"),
+        ("puma-560", "as-given"),
+        ("driven-link-payload", "on"),
+        ("chen-rotating-link", "on"),
+        ("telescope", "on"),
+    ],
+)
+def test_printed_python_returns_the_values_of_composite(
+    sample: str, stiffening: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(capsys, sample, "--format", "python", "--stiffening", stiffening)
+    choice = {"on": True, "off": False, "as-given": None}[stiffening]
+    model = build(flexarm.sample(sample), stiffening=choice)
+    assert worst(executed(text), model, Composite(model)) < 1e-12
+
+
+def test_first_order_equations_are_those_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "tg-rr", "--format", "python", "--tip-rotation", "first-order")
+    model = build(flexarm.sample("tg-rr"))
+    python = executed(text)
+    s = random_state(model, 0, inputs=0, wrenches=0)
+    paper = Lagrange(model, paper=True)
+    (M,) = values(paper.function("mass_matrix"), s.q)
+    coriolis = values(paper.function("parts"), s.q, s.v)[0].ravel()
+    assert python["mass_matrix"](s.q) == pytest.approx(M, rel=1e-12, abs=1e-12)
+    assert python["coriolis"](s.q, s.v) == pytest.approx(coriolis, rel=1e-11, abs=1e-11)
+
+
+def test_a_pendulum_reads_as_in_a_book(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pendulum.yaml"
+    path.write_text(PENDULUM)
+    assert printed(capsys, str(path)).splitlines() == [
+        "pendulum: M a + h + c + K q + k = B u",
+        "",
+        "q = (joint1)",
+        "",
+        "where",
+        "  cos_joint1 = cos(joint1)",
+        "",
+        "M, where not zero:",
+        "  M[1,1] = 0.7",
+        "",
+        "h = 0",
+        "",
+        "c, where not zero:",
+        "  c[1] = 9.81*cos_joint1",
+        "",
+        "K, where not zero:",
+        "  K[1,1] = 3",
+        "",
+        "k, where not zero:",
+        "  k[1] = -1.5",
+    ]
+
+
+def test_latex_has_an_entry_per_line_and_balanced_braces(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = printed(capsys, "korayem-two-link", "--format", "latex")
+    lines = text.splitlines()
+    assert (lines[0], lines[-1]) == (r"\begin{align*}", r"\end{align*}")
+    assert all(line.count("&=") == 1 and line.endswith(r" \\") for line in lines[1:-1])
+    assert text.count("{") == text.count("}")
+    assert r"M_{3,3} &= 1.66667 + 1.25\, {\mathit{y1}_{2}}^{2} \\" in lines
+    assert r"\kappa_{1} &= \Bigl(1 + 0.25\, {\theta_{1z}}^{2}\Bigr)^{-1} \\" in lines
+
+
+def test_text_and_document_have_the_same_entries(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(printed(capsys, "korayem-two-link", "--json"))
+    assert set(found) == {
+        "arm", "coordinates", "symbols", "definitions", "terms", "M", "h", "c", "K", "k"
+    }  # fmt: skip
+    assert found["coordinates"] == ["joint1", "link1.y1", "joint2", "link2.y1"]
+    text = printed(capsys, "korayem-two-link")
+    given = {
+        f"M[{i + 1},{j + 1}]"
+        for i, row in enumerate(found["M"])
+        for j, entry in enumerate(row)
+        if j >= i and entry != "0"
+    }
+    assert set(re.findall(r"^  (M\[\d,\d\]) =", text, re.MULTILINE)) == given
+    assert eval(found["M"][2][3]) == pytest.approx(1.42206, abs=5e-6)
+
+
+def test_no_entry_keeps_the_square_of_a_sine_or_the_first_joint_s_angle_in_the_mass_matrix(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = json.loads(printed(capsys, "tg-rrp", "--json"))
+    entries = [entry for row in found["M"] for entry in row]
+    assert not any(re.search(r"sin_\w+\*\*", entry) for entry in entries)
+    assert not any("joint1" in entry for entry in entries)
+
+
+def test_names_that_python_does_not_take_are_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.yaml"
+    path.write_text(ODD_NAMES)
+    text = printed(capsys, str(path), "--format", "python", "--stiffening", "off")
+    model = build(flexarm.load(path), stiffening=False)
+    assert worst(executed(text), model, Composite(model)) < 1e-12
+
+
+def test_a_file_is_written_once_and_overwritten_when_forced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "arm.py"
+    argv = ["equations", "driven-link", "--stiffening", "off", "--format", "python"]
+    assert main([*argv, "--out", str(path)]) == 0
+    assert capsys.readouterr().out == ""
+    text = path.read_text()
+    assert executed(text)["mass_matrix"](np.zeros(5)).shape == (5, 5)
+    path.write_text("mine")
+    assert main([*argv, "--out", str(path)]) == 1
+    assert "use --force" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+    assert main([*argv, "--out", str(path), "--force"]) == 0
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("arm", "message"),
+    [
+        ("chen-two-link", "has 24 coordinates: equations of at most 12 are printed"),
+        ("theodore-rrp", "its shapes follow its length"),
+    ],
+)
+def test_arms_whose_equations_are_too_long_are_refused(
+    arm: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["equations", arm]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "table.yaml"
+    path.write_text(TABLE)
+    assert main(["equations", str(path)]) == 1
+    assert "leave out tables of springs" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""`lagrange` against `composite`, Lagrange's equations of material points, and its paper."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.formulations.composite import Composite
+from flexarm.formulations.lagrange import LARGEST, Lagrange
+from flexarm.io.model_file import loads
+from flexarm.model import build
+from tests.formulations.agreement import Traced, differences, exponent, verdicts
+from tests.physics.reference import Reference
+from tests.physics.test_against_reference import CASES
+
+SIZES = {name: build(flexarm.sample(name)).size for name in flexarm.sample_names()}
+REQUIRED = [name for name, size in SIZES.items() if size <= 24]
+FURTHER = ["graves-rms", "canadarm-free-base"]
+SMALL = (
+    "elastic joint, full rotor",
+    "full rotor on a free base",
+    "pinned-free",
+    "all directions",
+    "quadratic shapes",
+    "sliding, rotary inertia and torsion",
+    "sliding, stretch",
+    "sliding, no stiffening",
+)
+
+
+@cache
+def two(sample: str) -> tuple[Traced, Traced]:
+    """A sample under this formulation and under the reference."""
+    model = build(flexarm.sample(sample))
+    return Traced(Lagrange(model)), Traced(Composite(model))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    "sample", [*REQUIRED, *[pytest.param(n, marks=pytest.mark.campaign) for n in FURTHER]]
+)
+def test_mass_matrix_forces_and_accelerations_are_those_of_composite(
+    sample: str, seed: int
+) -> None:
+    for name, verdict in verdicts(*two(sample), seed).items():
+        assert verdict.good, f"{name}: {verdict}"
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_equation_is_lagrange_s_of_the_material_points(case: str) -> None:
+    model = build(loads(CASES[case]))
+    arm, reference = Traced(Lagrange(model)), Reference(model)
+    s = arm.state(3)
+    expected = reference.mass_matrix(s.q)
+    scale = np.sqrt(np.diag(expected))
+    assert np.abs((arm.M(s.q) - expected) / np.outer(scale, scale)).max() < 1e-10
+    want = reference.coriolis(s.q, s.v) + reference.gravity(s.q)
+    difference = np.abs((arm.inertial(s.q, s.v, 0 * s.a) - want) / scale).max()
+    assert difference < 1e-10 * np.abs(want / scale).max()
+
+
+def test_blocks_of_the_mass_matrix_are_by_joints_and_amplitudes() -> None:
+    model = build(flexarm.sample("tg-rr"))
+    equation = Lagrange(model)
+    assert [model.names[i] for i in equation.rigid] == ["joint1", "joint2"]
+    assert all("link" in model.names[i] for i in equation.flexible)
+    q = np.linspace(0.3, -0.02, model.size)
+    M, blocks = equation.mass_matrix(q), equation.partitioned(q)
+    assert blocks.rr.shape == (2, 2)
+    assert blocks.rf.shape == (2, 4)
+    order = [*equation.rigid, *equation.flexible]
+    whole = np.block([[blocks.rr, blocks.rf], [blocks.rf.T, blocks.ff]])
+    assert np.array_equal(whole, M[np.ix_(order, order)])
+    # the appendix's inverse, its off-diagonal blocks put right
+    schur = np.linalg.inv(blocks.ff - blocks.rf.T @ np.linalg.inv(blocks.rr) @ blocks.rf)
+    corner = -np.linalg.inv(blocks.rr) @ blocks.rf @ schur
+    assert np.linalg.inv(whole)[:2, 2:] == pytest.approx(corner, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("sample", ["tg-rr-2planes", "tg-rrp-2planes"])
+def test_first_order_tips_differ_in_proportion_to_the_deflection(sample: str) -> None:
+    model = build(flexarm.sample(sample))
+    both = Traced(Lagrange(model, paper=True)), Traced(Composite(model))
+    large, small = (differences(*both, size, still=True) for size in (1e-2, 1e-3))
+    for name in ("mass matrix", "coriolis"):
+        assert exponent(large[name], small[name], 10) == pytest.approx(1, abs=0.02), name
+    none = differences(*both, 0.0, still=True)
+    assert max(none.values()) < 1e-12
+    moving = differences(*both, 0.0, still=False)
+    assert moving["mass matrix"] < 1e-12
+    assert moving["coriolis"] > 1e-4  # no centripetal force of the tip's turning
+
+
+def test_the_paper_leaves_shortening_and_rotary_inertia_out_whatever_the_arm_says() -> None:
+    text = CASES["bending y and z"]
+    stiff, plain = (build(loads(text), stiffening=choice) for choice in (True, False))
+    one, other = (Traced(Lagrange(model, paper=True)) for model in (stiff, plain))
+    s = one.state(0)
+    assert np.array_equal(one.M(s.q), other.M(s.q))
+    assert np.array_equal(one.springs(s.q, s.v), other.springs(s.q, s.v))
+
+
+@pytest.mark.parametrize(
+    ("case", "paper", "message"),
+    [
+        ("torsion", True, "twists or stretches: Theodore & Ghosal's links bend only"),
+        ("stretch", True, "twists or stretches"),
+        ("free base", True, "the base of Theodore & Ghosal's arms is fixed"),
+        ("elastic joint, simple rotor", True, "joint2 is elastic"),
+        ("quadratic shapes", True, "quadratic shapes of its own"),
+        ("prismatic", True, "fixed prismatic joint"),
+        ("pinned-free", True, "shapes that turn its root"),
+        ("wrench in world axes", True, "first-order tips are no rotations"),
+    ],
+)
+def test_refuses_what_its_paper_does_not_have(case: str, paper: bool, message: str) -> None:
+    model = build(loads(CASES[case]))
+    reason = Lagrange.refusal(model, paper=paper)
+    assert reason is not None
+    assert message in reason
+    assert Lagrange.refusal(model, paper=False) is None
+
+
+def test_refuses_arms_whose_closed_form_is_too_long() -> None:
+    model = build(flexarm.sample("chain-30"))
+    assert model.size > LARGEST
+    reason = Lagrange.refusal(model, paper=False)
+    assert reason is not None
+    assert "90 coordinates is too long, 60 are the most: use 'articulated'" in reason
