@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from flexarm.cli import cache, check, count, equations, samples, simulate
+from flexarm.cli import cache, check, compare, count, equations, samples, simulate, view
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 EXIT_OTHER = 1
@@ -99,6 +99,8 @@ COMMANDS: dict[str, Command] = {
     "samples": samples,
     "check": check,
     "simulate": simulate,
+    "compare": compare,
+    "view": view,
     "count": count,
     "equations": equations,
     "cache": cache,
