@@ -131,6 +131,11 @@ def compile_function(
     return _compile_stream(lower(function), level, width, cache or Cache(cache_folder()))[1]
 
 
+def compile_stream(stream: Stream, *, level: Level = "fast") -> Compiled:
+    """Compile a stream, or take it from the cache."""
+    return _compile_stream(stream, level, 1, Cache(cache_folder()))[1]
+
+
 def compile_recipe(
     recipe: str,
     make: Callable[[], casadi.Function],

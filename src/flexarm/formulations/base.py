@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.compile import Compiled, Level
+from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import FlexarmError
 from flexarm.formulations.loads import (
@@ -46,6 +47,7 @@ class Formulation(ABC):
 
     def __init__(self, model: Model, *, paper: bool = False) -> None:
         self.model, self.paper = model, paper
+        self.family: Family | None = None
         self._compiled: dict[tuple[str, Level], Compiled] = {}
         self.anchor = model.base_pose.rotation
 
@@ -200,6 +202,7 @@ class Formulation(ABC):
         """Take another attitude (3, 3) that a free base's angles are relative to."""
         other = self._like(self.model)
         other._compiled, other.anchor = self._compiled, np.array(anchor, dtype=float)
+        other.family = self.family
         return other
 
     def _like(self, model: Model) -> "Formulation":
@@ -210,9 +213,17 @@ class Formulation(ABC):
         """Tell apart what this class compiles for one model: a subclass adds its options."""
         return f"paper={self.paper}"
 
+    def among(self, family: Family) -> "Formulation":
+        """Share machine code with equations that differ in their numbers alone."""
+        other = self._like(self.model)
+        other.anchor, other.family = self.anchor, family
+        return other
+
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
         """Compile one of the functions above, or take it from the cache."""
         key = (name, level)
+        if key not in self._compiled and self.family is not None:
+            self._compiled[key] = self.family.member(self.function(name))
         if key not in self._compiled:
             recipe = f"{self.name} {self._options()} {name} {fingerprint(self.model)}"
             self._compiled[key] = compile_recipe(recipe, lambda: self.function(name), level=level)
@@ -299,6 +310,15 @@ class Formulation(ABC):
             ),
             "motion": (self._motion, ("q", "v", "u", "w", "given"), ("a", "power")),
             "tip_pose": (lambda q: end_frame(model, q), ("q",), ("R", "p")),
+            "observation": (
+                lambda q, v: ca.vertcat(
+                    ca.dot(v, self.mass_expression(q) @ v) / 2,
+                    *potential_energy(model, q),
+                    *(ca.vec(ca.densify(part.T)) for part in end_frame(model, q)),
+                ),
+                ("q", "v"),
+                ("seen",),
+            ),
             "tip_jacobian": (tip_jacobian, ("q",), ("J",)),
             "joint_wrench": (self.joint_wrench_expression, ("q", "v", "a", "w"), ("wrench",)),
         }  # fmt: skip

@@ -14,6 +14,7 @@ from flexarm.arm import Moving
 from flexarm.arm.joint import Limits
 from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
+from flexarm.engine.family import Member
 from flexarm.engine.kernels import Ints
 from flexarm.errors import SimulationError
 from flexarm.formulations.base import Formulation
@@ -144,7 +145,9 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
     """Make the table of pointers that compiled equations take, and keep what it points to."""
-    kept = [buffers[port.name] for port in (*compiled.inputs, *compiled.outputs)]
+    own = {"constants": compiled.constants} if isinstance(compiled, Member) else {}
+    ports = (*compiled.inputs, *compiled.outputs)
+    kept = [own[port.name] if port.name in own else buffers[port.name] for port in ports]
     kept.append(np.zeros(compiled.work_size + 8))
     return np.array([array.ctypes.data for array in kept], dtype=np.int64), kept
 

@@ -14,6 +14,7 @@ from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.integrate.choose import METHODS, choose, rk4_step
 from flexarm.integrate.method import Beginning, Method, Motion
+from flexarm.integrate.observe import observe
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -126,9 +127,10 @@ def prepare(
     *,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
+    equation: Formulation | None = None,
 ) -> "Task":
     """Make ready what all methods need."""
-    equation = formulation("articulated", model)
+    equation = equation or formulation("articulated", model)
     motion = Motion(equation, control if isinstance(control, ca.Function) else None)
     groups = channels(model, read_inputs(model, inputs or {}))
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
@@ -225,20 +227,16 @@ class Task:
         """Evaluate what a run keeps at every sample."""
         n = self.equation.model.size
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-        tips, energies = [], []
-        for row, rate, anchor in zip(q, v, solution.anchors, strict=True):
-            equation = self.equation.anchored(anchor)
-            tips.append(equation.tip_pose(row))
-            energies.append(equation.energy(row, rate))
+        energy, rotation, position = observe(self.equation, solution.states, solution.anchors)
         return Run(
             model=self.equation.model,
             t=solution.times,
             q=q,
             v=v,
             u=self._inputs(solution),
-            tip=np.array([position for _, position in tips]),
-            tip_rotation=np.array([rotation for rotation, _ in tips]),
-            energy=np.array(energies),
+            tip=position,
+            tip_rotation=rotation,
+            energy=energy,
             works=solution.states[:, 2 * n :],
             anchors=solution.anchors,
             status=solution.ending.status,

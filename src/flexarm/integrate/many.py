@@ -1,0 +1,120 @@
+"""Many runs of one arm: parameters, initial states and inputs vary; one compile, all cores."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from flexarm.arm import Arm
+from flexarm.engine.family import Family
+from flexarm.errors import SimulationError
+from flexarm.formulations import formulation
+from flexarm.integrate.choose import METHODS, choose
+from flexarm.integrate.run import Run
+from flexarm.integrate.simulate import Task, prepare, sample_times
+from flexarm.integrate.solve import solve
+from flexarm.io.overrides import change_arm
+from flexarm.model import build
+
+
+def simulate_many(
+    arm: Arm,
+    *,
+    t_end: float,
+    dt: float | None = None,
+    method: str = "auto",
+    rtol: float = 1e-3,
+    parameters: Sequence[Mapping[str, Any]] | None = None,
+    starts: Sequence[Mapping[str, float]] | None = None,
+    inputs: Sequence[Mapping[str, Any]] | None = None,
+    workers: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Run]:
+    """Simulate variations of an arm side by side.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    t_end, dt, method, rtol
+        As for `flexarm.simulate`; ``auto`` chooses once, for the first run.
+    parameters
+        By run: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
+    starts
+        By run: initial coordinates by name, and rates as ``NAME.rate``, in place of the file's.
+    inputs
+        By run: inputs by joint, as for `flexarm.simulate`.
+    workers
+        Threads; one per core if None.
+    progress
+        Called with the number of runs that are done.
+
+    Returns
+    -------
+    list of Run
+        In the order given.  All lists must be of one length, or None.
+
+    Notes
+    -----
+    Equations are traced for each set of parameters and compiled once: numbers that differ become an
+    input of the machine code.  A parameter that changes which numbers are 0 or equal costs another
+    compile.
+    """
+    count = _count(parameters, starts, inputs)
+    times = sample_times(t_end, dt)
+    family = Family()
+    tasks: dict[int, Task] = {}
+    base: Task | None = None
+    for k in range(count):
+        if parameters is not None or base is None:
+            varied = arm if parameters is None else change_arm(arm, parameters[k])
+            model = build(varied)
+            equation = formulation("articulated", model).among(family)
+            given = None if inputs is None else inputs[k]
+            base = prepare(model, times, inputs=given, equation=equation)
+        elif inputs is not None:
+            base = prepare(base.equation.model, times, inputs=inputs[k], equation=base.equation)
+        tasks[k] = base if starts is None else _started(base, starts[k])
+    if not tasks:
+        return []
+    first = tasks[0]
+    chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
+    done = 0
+
+    def one(k: int) -> Run:
+        nonlocal done
+        beginning = tasks[k].beginning(chosen, rtol)
+        run = tasks[k].run(beginning, solve(beginning), rtol, why or "asked for")
+        done += 1
+        if progress is not None:
+            progress(done)
+        return run
+
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        return list(pool.map(one, range(count)))
+
+
+def _count(*lists: Sequence[Any] | None) -> int:
+    lengths = {len(each) for each in lists if each is not None}
+    if len(lengths) != 1:
+        raise SimulationError(
+            "parameters, starts and inputs: at least one must be given, and those given must be of "
+            f"one length, got {sorted(lengths) or 'none'}"
+        )
+    return lengths.pop()
+
+
+def _started(task: Task, start: Mapping[str, float]) -> Task:
+    q, v = task.q.copy(), task.v.copy()
+    names = list(task.equation.model.names)
+    for name, value in start.items():
+        plain = name.removesuffix(".rate")
+        if plain not in names:
+            raise SimulationError(f"starts: no coordinate '{plain}': there are {', '.join(names)}")
+        (v if name.endswith(".rate") else q)[names.index(plain)] = value
+    started = replace(task, q=q, v=v)
+    # What errors are measured in depends on where sliding links start, and on nothing else here.
+    if not any(part.sliding is not None for part in task.equation.model.links):
+        started.__dict__["measures"] = task.measures
+    return started

@@ -1,0 +1,160 @@
+"""Change values of a model file from the command line, under the same rules as in the file."""
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from flexarm.arm import Arm
+from flexarm.errors import ModelError
+from flexarm.io.explain import explain
+from flexarm.io.model_file import load
+from flexarm.io.source import read, shorten, show_path
+
+
+@dataclass(frozen=True)
+class Change:
+    """A value for a key of a model file, as ``links.forearm.section.EIy=900`` writes it.
+
+    Attributes
+    ----------
+    text
+        As written.
+    steps
+        Keys from the top of the file; links by name or, as all lists, by number from 1.
+    value
+        As a model file would have it.
+    """
+
+    text: str
+    steps: tuple[str, ...]
+    value: Any
+
+
+def read_change(text: str) -> Change:
+    """Read ``KEY=VALUE``; the value is YAML.
+
+    Raises
+    ------
+    ModelError
+        If it is not of that form.
+    """
+    key, sign, value = text.partition("=")
+    steps = tuple(step for step in re.split(r"[.\[\]]+", key.strip()) if step)
+    if not sign or not steps or not value.strip():
+        raise ModelError(f"'{text}': must be KEY=VALUE, such as links.1.section.EIz=900")
+    try:
+        source = read(f"value: {value.strip()}", text)
+    except ModelError:
+        raise ModelError(
+            f"'{text}': the value must be a number, a word, or YAML on a line"
+        ) from None
+    for problem in source.problems:
+        raise ModelError(f"'{text}': {problem.message}")
+    if set(source.data) != {"value"}:
+        raise ModelError(f"'{text}': must be one value")
+    return Change(text, steps, source.data["value"])
+
+
+def load_changed(path: Path, changes: Sequence[Change]) -> Arm:
+    """Load an arm from a model file with some of its values changed.
+
+    Parameters
+    ----------
+    path
+        The model file, valid by itself.
+    changes
+        Made one after the other.
+
+    Raises
+    ------
+    ModelError
+        If the file is not valid, or not with the changes; then the message names the change.
+    """
+    arm = load(path)
+    if not changes:
+        return arm
+    source = read(path.read_bytes(), str(path))
+    source = replace(source, data=copy.deepcopy(source.data))
+    places = [_apply(source.data, change) for change in changes]
+    try:
+        return Arm.model_validate(source.data, context={"folder": path.parent})
+    except ValidationError as error:
+        problems = explain(error, Arm, source)
+    lines = []
+    for problem in problems:
+        pairs = zip(changes, places, strict=True)
+        about = [change for change, place in pairs if _related(place, problem.path)]
+        blamed = ", ".join(change.text for change in about or changes)
+        lines.append(f"--set {blamed}: {show_path(problem.path)}: {problem.message}")
+    raise ModelError("\n".join(lines))
+
+
+def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
+    """Put a value where it belongs, and return the path of that place."""
+    here: Any = data
+    path: tuple[str | int, ...] = ()
+    for depth, step in enumerate(change.steps):
+        last = depth == len(change.steps) - 1
+        if isinstance(here, list):
+            index = _index(here, step, change, path)
+            path = (*path, index)
+        elif isinstance(here, dict):
+            path = (*path, step)
+        else:
+            raise ModelError(
+                f"--set {change.text}: {show_path(path)} is {shorten(repr(here))}, "
+                f"which has no '{step}' in it"
+            )
+        key = path[-1]
+        if last:
+            here[key] = change.value
+        elif isinstance(here, dict) and here.get(str(key)) is None:
+            here[key] = {}
+        here = here[key]
+    return path
+
+
+def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, ...]) -> int:
+    """Find an item of a list: a link by its name, anything by its number from 1."""
+    names = []
+    if path == ("links",):
+        names = [
+            str((isinstance(item, dict) and item.get("name")) or f"link{k}")
+            for k, item in enumerate(items, 1)
+        ]
+        if step in names:
+            return names.index(step)
+    if step.isdecimal() and 1 <= int(step) <= len(items):
+        return int(step) - 1
+    there = f"{', '.join(names)}; or 1 to {len(items)}" if names else f"1 to {len(items)}"
+    raise ModelError(f"--set {change.text}: no '{step}' in {show_path(path)}: there are {there}")
+
+
+def _related(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
+    """Whether one of two paths leads through the other."""
+    shorter = min(len(place), len(path))
+    return place[:shorter] == path[:shorter]
+
+
+def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
+    """Change values of an arm by their keys, such as ``links.1.section.EIz``.
+
+    Raises
+    ------
+    ModelError
+        If there is no such key, or the arm is not valid with its new value.
+    """
+    data = arm.model_dump(exclude_unset=True)
+    for key, value in values.items():
+        steps = tuple(step for step in re.split(r"[.\[\]]+", key.strip()) if step)
+        _apply(data, Change(f"{key}={value}", steps, value))
+    try:
+        return Arm.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ModelError(f"{show_path(first['loc'])}: {first['msg']}") from None

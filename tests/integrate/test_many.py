@@ -1,0 +1,59 @@
+"""Many runs at once are the same runs as one by one, from one compile."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.engine.family import Family
+from flexarm.formulations import formulation
+from flexarm.integrate.many import simulate_many
+from flexarm.io.overrides import change_arm
+from flexarm.model import build
+from tests.integrate.arms import hub
+
+
+def test_parameters_share_one_compile_and_give_the_runs_of_their_arms() -> None:
+    masses = [{"payload.mass": mass} for mass in (0.05, 0.1, 0.3)]
+    runs = simulate_many(hub(), t_end=0.5, parameters=masses, method="etd4")
+    for run, changed in zip(runs, masses, strict=True):
+        alone = flexarm.simulate(change_arm(hub(), changed), t_end=0.5, method="etd4")
+        assert run.q == pytest.approx(alone.q, abs=1e-13)
+        assert run.energy == pytest.approx(alone.energy, abs=1e-13)
+    assert np.ptp([run.q[-1, 0] for run in runs]) > 0.1
+
+
+def test_equations_that_differ_in_numbers_share_machine_code() -> None:
+    family = Family()
+    for mass in (0.05, 0.1, 0.3):
+        model = build(change_arm(hub(), {"payload.mass": mass}))
+        mine = formulation("composite", model).among(family)
+        q = np.array([0.3, 0.01, -0.002])
+        assert mine.mass_matrix(q) == pytest.approx(formulation("composite", model).mass_matrix(q))
+    assert family.compiles == 1
+
+
+def test_starts_and_inputs_vary() -> None:
+    starts = [{"joint1": 0.1 * k, "joint1.rate": -0.2 * k} for k in range(5)]
+    inputs = [{"joint1": 0.05 * k} for k in range(5)]
+    runs = simulate_many(hub(), t_end=0.3, starts=starts, inputs=inputs, method="dop853")
+    for k, run in enumerate(runs):
+        assert run.q[0, 0] == pytest.approx(0.1 * k)
+        assert run.v[0, 0] == pytest.approx(-0.2 * k)
+        assert run.u[:, 0].tolist() == [0.05 * k] * len(run.t)
+        assert run.status == "finished"
+
+
+def test_lists_must_fit_together() -> None:
+    with pytest.raises(flexarm.SimulationError, match="of one length"):
+        simulate_many(hub(), t_end=0.3, starts=[{}], inputs=[{}, {}])
+    with pytest.raises(flexarm.SimulationError, match="at least one must be given"):
+        simulate_many(hub(), t_end=0.3)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(flexarm.SimulationError, match="no coordinate 'elbow'"):
+        simulate_many(hub(), t_end=0.3, starts=[{"elbow": 1.0}])
+    with pytest.raises(flexarm.ModelError, match="no '7' in links"):
+        simulate_many(hub(), t_end=0.3, parameters=[{"links.7.length": 1.0}])
+    with pytest.raises(flexarm.ModelError, match=r"payload\.mass"):
+        simulate_many(hub(), t_end=0.3, parameters=[{"payload.mass": -1.0}])
