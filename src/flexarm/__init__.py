@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.formulations import formulation
+    from flexarm.integrate.many import simulate_many
     from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load, save
     from flexarm.io.sample import sample
@@ -31,6 +32,7 @@ __all__ = [
     "sample_names",
     "save",
     "simulate",
+    "simulate_many",
 ]
 
 _HOMES = {
@@ -46,6 +48,7 @@ _HOMES = {
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
     "simulate": "flexarm.integrate.simulate",
+    "simulate_many": "flexarm.integrate.many",
 }
 
 if not TYPE_CHECKING:  # a checker that saw it would let any name pass

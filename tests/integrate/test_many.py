@@ -53,7 +53,7 @@ def test_lists_must_fit_together() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(flexarm.SimulationError, match="no coordinate 'elbow'"):
         simulate_many(hub(), t_end=0.3, starts=[{"elbow": 1.0}])
-    with pytest.raises(flexarm.ModelError, match="no '7' in links"):
+    with pytest.raises(flexarm.ModelError, match="no '7' in links: there are link1"):
         simulate_many(hub(), t_end=0.3, parameters=[{"links.7.length": 1.0}])
     with pytest.raises(flexarm.ModelError, match=r"payload\.mass"):
         simulate_many(hub(), t_end=0.3, parameters=[{"payload.mass": -1.0}])

@@ -149,7 +149,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     ModelError
         If there is no such key, or the arm is not valid with its new value.
     """
-    data = arm.model_dump(exclude_unset=True)
+    data = arm.model_dump(exclude_unset=True, mode="json")
     for key, value in values.items():
         steps = tuple(step for step in re.split(r"[.\[\]]+", key.strip()) if step)
         _apply(data, Change(f"{key}={value}", steps, value))
