@@ -33,8 +33,7 @@ def fall(modes: int = 2) -> Arm:
 
 def fall_with_stretch(modes: int = 2, damping: float = 0.0) -> Arm:
     """Make the arm that falls from rest and has a stretch mode in each link."""
-    extra = {"section": ", EA: 1.2e8", "shapes": ", stretch: 1"}
-    return two_links(1000, modes, damping=damping, **extra)
+    return two_links(1000, modes, section=", EA: 1.2e8", shapes=", stretch: 1", damping=damping)
 
 
 def slow(modes: int = 2) -> Arm:

@@ -1,5 +1,7 @@
 """Everything that can drive an arm: profiles, numbers, control laws in CasADi and in Python."""
 
+from collections.abc import Callable
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ def wheel(given: str = "") -> Arm:
     )
 
 
-PROFILES = {
+PROFILES: dict[str, tuple[dict[str, object], Callable[[Array], Array]]] = {
     "constant": ({"kind": "constant", "value": 0.6}, lambda t: 0.3 * t**2 / INERTIA),
     "step": (
         {"kind": "step", "value": 0.6, "time": 0.5},

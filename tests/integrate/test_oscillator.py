@@ -1,6 +1,6 @@
 """Oscillators and eigenproblems of the exponential integrator against other ways to get them."""
 
-import mpmath
+import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 

@@ -1,7 +1,7 @@
 """Simulate an arm: from its model file to a run."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,10 +9,14 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.loads import input_names
 from flexarm.integrate.choose import METHODS, choose, rk4_step
+from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
+from flexarm.integrate.march import WORKS
 from flexarm.integrate.method import Beginning, Method, Motion
 from flexarm.integrate.observe import observe
 from flexarm.integrate.problem import (
@@ -50,6 +54,7 @@ def simulate(
     step: float | None = None,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
+    locks: Locks | None = None,
     energy_audit: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
@@ -75,6 +80,10 @@ def simulate(
     control
         A CasADi function (t, q, v) to u, which becomes part of the compiled equations, or a
         `Sampled` Python function.
+    locks
+        By joint: intervals of time ``(begin, end)`` [s] in which it is held where it is.  A joint
+        that moves when it is locked is stopped at once, and the energy this takes counts as
+        dissipated.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
     progress
@@ -99,7 +108,14 @@ def simulate(
     if method != "auto" and method not in METHODS:
         raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
     model = build(arm)
-    task = prepare(model, sample_times(t_end, dt), inputs=inputs, control=control)
+    times = sample_times(t_end, dt)
+    if locks and control is not None:
+        raise SimulationError("locks: cannot be had together with a control law")
+    parts = legs(model, locks or {}, t_end)
+    task = prepare(lock(model, parts[0].locked), times_of(times, parts[0]), inputs=inputs,
+                   control=control, locked=parts[0].locked)  # fmt: skip
+    if parts[0].locked:
+        task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
     wanted = min(rtol, 1e-8) if energy_audit else rtol
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit)
@@ -107,7 +123,70 @@ def simulate(
         chosen, why = METHODS[method], "asked for"
     beginning = task.beginning(chosen, wanted, step)
     solution = solve(beginning, progress, control if isinstance(control, Sampled) else None)
-    return task.run(beginning, solution, rtol, why)
+    run = of_model(task.run(beginning, solution, rtol, why), model)
+    for leg in parts[1:]:
+        if run.status != "finished":
+            break
+        here = formulation("articulated", lock(model, leg.locked)).anchored(run.anchors[-1])
+        task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
+                       locked=leg.locked)  # fmt: skip
+        task = held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked)
+        beginning = task.beginning(chosen, wanted, step)
+        more = task.run(beginning, solve(beginning, progress), rtol, why)
+        run = joined(run, of_model(more, model))
+    return run
+
+
+def times_of(times: Array, leg: Leg) -> Array:
+    """Pick the times to keep in a leg, its begin and end included."""
+    inside = times[(times > leg.begin) & (times < leg.end)]
+    return np.concatenate([[leg.begin], inside, [leg.end]])
+
+
+def held(task: "Task", q: Array, v: Array, works: Array, locked: Sequence[str]) -> "Task":
+    """Begin a task at a state, with joints locked where they are."""
+    v, lost = arrest(task.equation, q, v.copy(), locked)
+    places = {
+        part.joint_name: float(q[part.joint])
+        for part in task.equation.model.links
+        if part.joint_name in locked and part.joint is not None
+    }
+    moved = [
+        Channel(c.name, Constant[float](kind="constant", value=places[c.name]))
+        if c.name in places
+        else c
+        for c in task.groups[2]
+    ]
+    groups = (*task.groups[:2], moved)
+    return replace(
+        task, q=q.copy(), v=v, works=works + np.array([0.0, 0.0, 0.0, lost]), groups=groups
+    )
+
+
+def of_model(run: Run, model: Model) -> Run:
+    """Show a leg as a run of the arm with no joint locked: inputs of locked joints are 0."""
+    u = np.zeros((len(run.t), len(input_names(model))))
+    for k, name in enumerate(input_names(run.model)):
+        u[:, input_names(model).index(name)] = run.u[:, k]
+    return replace(run, model=model, u=u)
+
+
+def joined(first: Run, second: Run) -> Run:
+    """Put two legs together; the instant between them is kept once, after the change."""
+    kept = slice(0, -1)
+    changes: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])
+        for name in ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
+    }
+    counts = [
+        sum(pair)
+        for pair in zip(astuple(first.statistics), astuple(second.statistics), strict=True)
+    ]
+    return replace(
+        second,
+        statistics=Statistics(int(counts[0]), int(counts[1]), int(counts[2]), counts[3]),
+        **changes,
+    )
 
 
 def sample_times(t_end: float, dt: float | None) -> Array:
@@ -128,11 +207,13 @@ def prepare(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
     equation: Formulation | None = None,
+    locked: Sequence[str] = (),
 ) -> "Task":
-    """Make ready what all methods need."""
+    """Make ready what all methods need; inputs of locked joints are left out."""
     equation = equation or formulation("articulated", model)
+    inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
     motion = Motion(equation, control if isinstance(control, ca.Function) else None)
-    groups = channels(model, read_inputs(model, inputs or {}))
+    groups = channels(model, read_inputs(model, inputs))
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     q, v = start_state(model)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
@@ -156,8 +237,8 @@ class Task:
         Channels: inputs, wrench factors, prescribed motions.
     times
         Times to keep.
-    q, v
-        The initial state.
+    q, v, works
+        The initial state, and the work done before it.
     vibration
         How the arm vibrates about it.
     """
@@ -169,6 +250,7 @@ class Task:
     q: Array
     v: Array
     vibration: Vibration
+    works: Array = field(default_factory=lambda: np.zeros(WORKS))
 
     @property
     def damped(self) -> bool:
@@ -217,7 +299,7 @@ class Task:
             self.watches,
             self.times.copy(),
             jumps(listed),
-            np.concatenate([self.q, self.v, np.zeros(4)]),
+            np.concatenate([self.q, self.v, self.works]),
             method,
             self.tolerance(method, wanted),
             h,

@@ -1,7 +1,6 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
 import numpy as np
-import scipy.linalg
 from numpy.polynomial import chebyshev
 
 from flexarm.arm import Arm, Sliding
@@ -13,6 +12,7 @@ from flexarm.links.ends import clamped_mass_ends, counts, loaded_ends, tip_inert
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
 from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.span import Span
+from flexarm.links.static import add_static
 from flexarm.model.parts import Flexible
 from flexarm.spatial import Inertia, skew_matrix
 
@@ -30,7 +30,10 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
     )
     number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
     try:
-        return discretisation(choice.kind).shapes(choice, span, ends, number)
+        shapes = discretisation(choice.kind).shapes(choice, span, ends, number)
+        if isinstance(choice, Counted) and choice.static:
+            return add_static(shapes, span, number, choice.kind)
+        return shapes
     except ShapeError as error:
         raise ModelError(
             f"links[{index + 1}] ({arm.link_names[index]}): shapes: {error}"
@@ -114,6 +117,8 @@ def _damping(
         + coupling
         + coupling.T
     )
+    import scipy.linalg
+
     try:
         squares, modes = scipy.linalg.eigh(integrals.stiffness, mass)
     except np.linalg.LinAlgError as error:

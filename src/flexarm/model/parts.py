@@ -136,6 +136,8 @@ class Model:
         Indices of coordinates that are given functions of time.
     anchor
         Attitude, as symbols, that stands in for ``base_pose.rotation`` where it may change.
+    variant
+        What tells this model from the one that `build` makes of the same arm; empty if nothing.
     """
 
     arm: Arm
@@ -151,6 +153,7 @@ class Model:
     gravity: Array
     prescribed: tuple[int, ...]
     anchor: Expr | None = None
+    variant: str = ""
 
     @property
     def base_anchor(self) -> Expr:

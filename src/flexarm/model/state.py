@@ -65,7 +65,7 @@ def fingerprint(model: Model) -> str:
     """Digest everything that a model's equations depend on, the files it names included."""
     digest = hashlib.sha256()
     digest.update(model.arm.model_dump_json(exclude={"name", "notes"}).encode())
-    digest.update(f"{model.stiffening} {model.tip_rotation}".encode())
+    digest.update(f"{model.stiffening} {model.tip_rotation} {model.variant}".encode())
     for part in model.links:
         if isinstance(part.link.shapes, Tabulated):
             digest.update(part.link.shapes.path.read_bytes())

@@ -1,0 +1,93 @@
+"""Joints that are locked for a while and released: one motion in several legs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from flexarm.arm import Moving
+from flexarm.errors import SimulationError
+from flexarm.formulations import formulation
+from flexarm.formulations.base import Formulation
+from flexarm.links.base import Array
+from flexarm.model import Model
+
+Locks = Mapping[str, Sequence[tuple[float, float]]]
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A part of a motion in which the same joints are locked."""
+
+    begin: float
+    end: float
+    locked: tuple[str, ...]
+
+
+def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
+    """Cut a motion into legs.
+
+    Raises
+    ------
+    SimulationError
+        If a joint cannot be locked, or an interval is none.
+    """
+    joints = {part.joint_name: part for part in model.links if part.joint is not None}
+    for name, intervals in locks.items():
+        if name not in joints:
+            raise SimulationError(f"locks: no joint '{name}': there are {', '.join(joints)}")
+        part = joints[name]
+        if part.joint in model.prescribed or part.motor is not None or part.kind == "sliding":
+            raise SimulationError(
+                f"locks: {name} cannot be locked: only revolute and prismatic joints without a "
+                "motor coordinate can that are not prescribed"
+            )
+        for begin, end in intervals:
+            if not 0 <= begin < end:
+                raise SimulationError(f"locks: {name}: from {begin:g} s to {end:g} s is no time")
+    edges = {0.0, t_end}
+    edges |= {t for each in locks.values() for pair in each for t in pair if 0 < t < t_end}
+    times = sorted(edges)
+    return [
+        Leg(a, b, tuple(n for n, each in locks.items() if any(x <= a < y for x, y in each)))
+        for a, b in pairwise(times)
+    ]
+
+
+def lock(model: Model, names: Sequence[str]) -> Model:
+    """Hold joints of a model: they become prescribed, and everything else stays as it is."""
+    if not names:
+        return model
+    links = []
+    for part in model.links:
+        joint = part.link.joint
+        if part.joint_name in names and isinstance(joint, Moving):
+            kept = joint.model_dump(exclude_unset=True, exclude={"input", "start", "actuation"})
+            still = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
+            held_joint = type(joint).model_validate(kept | still)
+            part = replace(part, link=part.link.model_copy(update={"joint": held_joint}))
+        links.append(part)
+    held = [part.joint for part in links if part.joint_name in names and part.joint is not None]
+    arm = model.arm.model_copy(update={"links": tuple(part.link for part in links)})
+    return replace(
+        model,
+        arm=arm,
+        links=tuple(links),
+        prescribed=tuple(sorted({*model.prescribed, *held})),
+        variant=f"locked {sorted(names)}",
+    )
+
+
+def arrest(equation: Formulation, q: Array, v: Array, names: Sequence[str]) -> tuple[Array, float]:
+    """Stop joints at once: rates after the impulse, and the kinetic energy [J] that it takes."""
+    model = equation.model
+    held = [p.joint for p in model.links if p.joint_name in names and p.joint is not None]
+    if not held or not np.any(v[held]):
+        return v, 0.0
+    composite = formulation("composite", model).anchored(equation.anchor)
+    mass = composite.mass_matrix(q)
+    push = np.linalg.solve(mass, np.eye(model.size)[:, held])
+    after = v - push @ np.linalg.solve(push[held], v[held])
+    after[held] = 0.0
+    return after, float(v @ mass @ v - after @ mass @ after) / 2

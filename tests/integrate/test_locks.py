@@ -1,0 +1,66 @@
+"""Joints that are locked and released."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.io.model_file import loads
+from tests.integrate.arms import fall
+
+
+def carousel() -> Arm:
+    """Make two wheels, one on the other, of inertia 2 and 1 about the same axis."""
+    body = "body: {mass: 1, com: [0, 0, 0], inertia: [1, 1, %g]}"
+    return loads(
+        "flexarm: 1\nname: carousel\ngravity: [0, 0, 0]\nlinks:\n"
+        f"  - joint: {{kind: revolute, start: {{speed: 1}}}}\n    length: 0\n    {body % 2}\n"
+        f"  - joint: {{kind: revolute, start: {{speed: 3}}}}\n    length: 0\n    {body % 1}\n"
+    )
+
+
+def test_a_joint_that_is_locked_stops_at_once_and_momentum_stays() -> None:
+    run = flexarm.simulate(carousel(), t_end=2.0, dt=0.25, locks={"joint2": [(0.5, 1.5)]})
+    momentum = 2 * 1 + 1 * (1 + 3)
+    assert run.t.tolist() == np.arange(0, 2.1, 0.25).tolist()
+    after = run.t >= 0.5
+    assert run.v[~after] == pytest.approx(np.tile([1.0, 3.0], (2, 1)))
+    assert run.v[after, 0] == pytest.approx(momentum / 3)
+    assert run.v[after, 1] == pytest.approx(0.0)
+    assert run.q[after, 1] == pytest.approx(1.5)
+    before, later = (2 * 1 + 16) / 2, momentum**2 / 3 / 2
+    assert run.works[-1, 3] == pytest.approx(before - later)
+    assert run.energy_balance < 1e-12
+
+
+def test_an_arm_released_after_a_while_falls_as_from_rest() -> None:
+    options = {"dt": 0.1, "method": "dop853", "rtol": 1e-9}
+    locked = {"joint1": [(0.0, 0.4)], "joint2": [(0.0, 0.4)]}
+    run = flexarm.simulate(fall(), t_end=0.6, locks=locked, **options)  # type: ignore[arg-type]
+    held = run.t <= 0.4
+    assert run.q[held][:, [0, 3]] == pytest.approx(0.0, abs=1e-14)
+    assert np.abs(run.q[held][:, 1]).max() > 1e-3  # links sag and swing while the joints hold
+    assert run.q[-1, 0] < -0.1
+    assert run.energy_balance < 1e-7
+    assert run.model.prescribed == ()
+
+
+def test_locked_joints_need_no_input_and_inputs_come_back() -> None:
+    run = flexarm.simulate(
+        carousel(), t_end=1.0, dt=0.25, locks={"joint1": [(0.0, 0.5)]}, inputs={"joint1": 6.0}
+    )
+    assert run.u[:, 0].tolist() == [0, 0, 6, 6, 6]
+    assert run.q[2, 0] == pytest.approx(0.0)
+    assert run.v[-1, 0] == pytest.approx(6.0 / 2 * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("locks", "message"),
+    [
+        ({"elbow": [(0, 1)]}, "no joint 'elbow': there are joint1, joint2"),
+        ({"joint1": [(1, 1)]}, "from 1 s to 1 s is no time"),
+    ],
+)
+def test_wrong_locks_are_refused(locks: dict[str, list[tuple[float, float]]], message: str) -> None:
+    with pytest.raises(flexarm.SimulationError, match=message):
+        flexarm.simulate(carousel(), t_end=2.0, locks=locks)
