@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from flexarm.arm import Moving
 from flexarm.integrate.internal import (
@@ -43,7 +43,7 @@ class Variable:
 
     name: str
     axes: tuple[str, ...]
-    values: npt.NDArray[Any]
+    values: NDArray[Any]
     unit: str
     meaning: str
 
@@ -107,7 +107,7 @@ def main_variables(run: "Run") -> list[Variable]:
     return found
 
 
-def along_variables(run: "Run", stations: int | Array | None) -> list[Variable]:
+def along_variables(run: "Run", stations: ArrayLike | None) -> list[Variable]:
     """List deflection, slope and twist along the flexible links; nothing if none bends."""
     places = read_stations(stations)
     rows = [along(run.model, part, run.q, places) for part in flexible_links(run.model)]
@@ -131,7 +131,7 @@ def along_variables(run: "Run", stations: int | Array | None) -> list[Variable]:
     ]  # fmt: skip
 
 
-def force_variables(run: "Run", stations: int | Array | None) -> list[Variable]:
+def force_variables(run: "Run", stations: ArrayLike | None) -> list[Variable]:
     """List section forces, moments and strains along the flexible links."""
     places = read_stations(stations)
     rows = [section_forces(run.model, part, run.q, places) for part in flexible_links(run.model)]
@@ -237,5 +237,5 @@ def _labels(model: Model, places: Array) -> list[Variable]:
     ]
 
 
-def _words(words: Any) -> npt.NDArray[Any]:
+def _words(words: Any) -> NDArray[Any]:
     return np.array(list(words), dtype=object)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
 
 from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
 from flexarm.arm.shapes import Lumped
@@ -127,7 +128,7 @@ def blocks(samples: int, places: int) -> Iterator[slice]:
         yield slice(start, min(start + size, samples))
 
 
-def read_stations(stations: int | Array | None) -> Array:
+def read_stations(stations: ArrayLike | None) -> Array:
     """Read stations: a number of them from root to tip, or fractions of the span."""
     if stations is None:
         stations = STATIONS

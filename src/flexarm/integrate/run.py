@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from flexarm.integrate.validity import Validity
+
+STILL = 1e-20  # [J] of kinetic energy: what rounding does to an arm at rest
 
 
 @dataclass(frozen=True)
@@ -93,13 +96,12 @@ class Run:
     def energy_balance(self) -> float:
         """Largest error of the energy balance over the largest kinetic energy.
 
-        Of an arm that never moves: over the largest energy or work.
+        Of an arm that does not move: over the largest energy or work.
         """
-        error = float(np.abs(self.balance).max())
         size = float(self.energy[:, 0].max())
-        if size == 0:
-            size = max(float(np.abs(self.energy).max()), float(np.abs(self.works).max()))
-        return error / size if error else 0.0
+        if size < STILL:
+            size = max(float(np.abs(self.energy).max()), float(np.abs(self.works).max()), STILL)
+        return float(np.abs(self.balance).max()) / size
 
     @cached_property
     def validity(self) -> "Validity":
@@ -117,7 +119,7 @@ class Run:
         variables = [*main_variables(self), *along_variables(self, None)]
         return to_dataset(variables, attributes(self))
 
-    def along(self, stations: int | Array | None = None) -> "xarray.Dataset":
+    def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Find deflection, slope and twist along each flexible link.
 
         Parameters
@@ -134,7 +136,7 @@ class Run:
         ]
         return to_dataset([*labels, *along_variables(self, stations)], {})
 
-    def section_forces(self, stations: int | Array | None = None) -> "xarray.Dataset":
+    def section_forces(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Find forces, moments and largest strains along each flexible link, from its curvature.
 
         Parameters

@@ -109,7 +109,7 @@ def _warning(link: LinkValidity, *, stiffening: bool) -> str:
     remedies = ["few materials stay linear at such strain"] if "strain" in beyond else []
     if beyond.keys() - {"strain"}:
         if not stiffening:
-            remedy = "without stiffening errors reach per cents here: switch it on"
+            remedy = "without stiffening errors exceed 0.1 %, 14 % at slopes of 0.01: switch it on"
         elif link.slope > MODEL_ERROR[-1][0]:
             remedy = "not compared with the exact beam at such slopes: split the link in two"
         else:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 
 from flexarm.arm.shapes import Counted, Normalise, ShapeChoice
 from flexarm.errors import ShapeError
@@ -79,11 +78,13 @@ def join(parts: Sequence[Shapes], span: Span) -> Shapes:
     edges = np.array([0.0, span.length])
     for part in parts:
         edges = np.union1d(edges, part.edges)
-    return Shapes(
-        tuple(shape for part in parts for shape in part.shapes),
-        edges,
-        scipy.linalg.block_diag(*[p.stiffness for p in parts]) if parts else np.zeros((0, 0)),
-    )
+    shapes = tuple(shape for part in parts for shape in part.shapes)
+    stiffness, first = np.zeros((len(shapes), len(shapes))), 0
+    for part in parts:
+        block = slice(first, first + len(part.shapes))
+        stiffness[block, block] = part.stiffness
+        first = block.stop
+    return Shapes(shapes, edges, stiffness)
 
 
 def normalise(shapes: Shapes, how: Normalise, span: Span) -> Shapes:
@@ -207,6 +208,8 @@ def orthonormal_columns(stiffness: Array, names: Sequence[str]) -> Array:
             f"shapes {', '.join(names)} depend on each other or have no stiffness (least "
             f"eigenvalue of the scaled stiffness matrix {least:.1e}): leave some out"
         )
+    import scipy.linalg
+
     lower = np.linalg.cholesky(scaled)
     return np.asarray(scipy.linalg.solve_triangular(lower, np.diag(1 / size), lower=True).T)
 

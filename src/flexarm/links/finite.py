@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, svds
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Curve, Ends
@@ -82,6 +81,8 @@ def _leading(problem: "Problem", count: int) -> tuple[Array, Array]:
     if size <= DENSE:
         _, sigma, vectors = np.linalg.svd(problem.apply(np.eye(size)), full_matrices=False)
         return sigma[:count], np.ascontiguousarray(vectors[:count].T)
+
+    from scipy.sparse.linalg import LinearOperator, svds
 
     def column(product: Callable[[Array], Array]) -> Callable[[Array], Array]:
         return lambda vector: product(vector.reshape(-1, 1)).ravel()

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from flexarm.arm.link import QuadraticShape
 from flexarm.errors import ShapeError
@@ -152,6 +151,8 @@ def quadratic_displacement(
     if stiffening and m and derivative == 0:
         result[:, 0] -= shortening(shapes, x, edges)
     for shape in extra:
+        from scipy.interpolate import CubicSpline
+
         curve = CubicSpline(shape.stations, shape.values)
         a, b = (_index(shapes, name) for name in shape.amplitudes)
         axis = "xyz".index(shape.direction)

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.polynomial import legendre
-from scipy.special import roots_legendre
 
 from flexarm.links.base import Array
 from flexarm.links.basis import Motion
@@ -118,6 +117,8 @@ class Mesh:
     @cached_property
     def nodes(self) -> tuple[Array, Array]:
         """Gauss points and weights that integrate all products exactly, (g,) each."""
+        from scipy.special import roots_legendre
+
         nodes, weights = roots_legendre(self.size + self.motion.order + 1)
         return nodes, weights
 

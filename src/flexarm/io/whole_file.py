@@ -1,0 +1,86 @@
+"""Write files whole or not at all, and overwrite none unasked."""
+
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from flexarm.errors import FlexarmError
+
+
+def require_writable(path: Path, *, force: bool) -> None:
+    """Refuse a file that could not be written later, before work is done for it.
+
+    Parameters
+    ----------
+    path
+        The file to be written.
+    force
+        Whether a file that is there may be overwritten.
+
+    Raises
+    ------
+    FlexarmError
+        If the file is there and `force` is false, or its folder is missing or not writable.
+    """
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise FlexarmError(f"{path}: is a folder: name a file")
+    if path.exists() and not force:
+        raise FlexarmError(f"{path}: the file is there already: use force (--force) to overwrite")
+    if not folder.is_dir():
+        raise FlexarmError(f"{path}: there is no folder {folder}: make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FlexarmError(f"{path}: the folder {folder} is not writable: choose another")
+
+
+def write_whole(path: Path, data: bytes, *, force: bool) -> None:
+    """Write a file so that it is complete, or as it was before, whatever happens.
+
+    Parameters
+    ----------
+    path
+        The file.
+    data
+        Its contents.
+    force
+        Whether a file that is there may be overwritten.
+
+    Raises
+    ------
+    FlexarmError
+        If the file is there and `force` is false, or it cannot be written.
+
+    Notes
+    -----
+    The data go to another file in the same folder, to the disk, and only then under the name.
+    """
+    require_writable(path, force=force)
+    final = path.resolve()  # a link stays a link
+    unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if final.exists():
+            shutil.copymode(final, unfinished)
+        unfinished.replace(final)
+        _flush_folder(final.parent)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FlexarmError(f"{path}: the file cannot be written: {reason}") from None
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Bring a renaming to the disk, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

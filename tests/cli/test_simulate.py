@@ -1,0 +1,216 @@
+"""`flexarm simulate`: exit statuses, the JSON document, changed values, files, interruption."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flexarm.cli import main
+from flexarm.cli.simulate import METHODS
+from flexarm.integrate import choose
+from flexarm.integrate.run_file import load_run
+from flexarm.io.model_file import loads
+
+ARM = """\
+flexarm: 1
+name: '[red]two links[/red]'
+gravity: [0, -9.81, 0]
+links:
+  - name: upper
+    joint: {kind: revolute, name: shoulder, limits: {lower: -90 deg}}
+    length: 1
+    section: {mass_per_length: 5, EIz: 1000}
+  - name: forearm
+    joint: {kind: fixed}
+    length: 0.5
+    body: {mass: 2, com: [0.25, 0, 0], inertia: [0, 0, 0.04]}
+"""
+QUICK = ("--t-end", "0.1", "--dt", "0.05")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with one model file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.yaml").write_text(ARM)
+    return tmp_path
+
+
+def simulate(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) -> tuple[str, str]:
+    """Run the command; return what it printed and said."""
+    assert main(["simulate", *argv]) == status
+    text, errors = capsys.readouterr()
+    return text, errors
+
+
+def test_methods_are_those_of_the_library() -> None:
+    assert {"auto", *choose.METHODS} == set(METHODS)
+
+
+def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    text, errors = simulate(capsys, "arm.yaml", *QUICK, "--json")
+    assert (text.count("\n"), errors) == (1, "")
+    document = json.loads(text, parse_constant=lambda word: pytest.fail(word))
+    assert set(document) == {
+        "arm", "status", "reason", "t_end", "samples", "method", "why", "rtol", "steps",
+        "rejections", "evaluations", "cpu_seconds", "preparation_cpu_seconds", "energy_balance",
+        "q", "validity",
+    }  # fmt: skip
+    assert document["status"] == "finished"
+    assert (document["t_end"], document["samples"]) == (0.1, 3)
+    assert list(document["q"])[:2] == ["shoulder", "upper.y1"]
+    # a rod let go falls freely at first: the angle is about -(3/2)(g/L) t^2/2 of a like rod
+    assert -0.12 < document["q"]["shoulder"] < -0.05
+    assert set(document["validity"]) == {
+        "slope", "strain", "shortening", "quartic_share", "model_error", "links", "warnings",
+    }  # fmt: skip
+    assert document["validity"]["strain"] is None
+
+
+def test_text_says_how_it_went_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
+    text, errors = simulate(capsys, "arm.yaml", *QUICK, "--method", "dop853")
+    assert errors == ""
+    assert "\x1b" not in text
+    assert text.startswith("[red]two links[/red]: finished at t = 0.1 s\n")
+    assert re.search(r"^  method: +dop853: asked for$", text, re.MULTILINE)
+    assert re.search(r"^  steps: +\d+, \d+ more rejected; \d+ evaluations$", text, re.MULTILINE)
+    assert re.search(r"^  energy: +balance closed to \S+ of the largest", text, re.MULTILINE)
+    assert re.search(r"^upper +\S+ +unknown +\S+ +\S+ *$", text, re.MULTILINE)
+    assert re.search(r"^shoulder +-\S+ +rad *$", text, re.MULTILINE)
+
+
+def test_stopped_run_is_kept_and_exits_with_4(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    argv = ("arm.yaml", "--t-end", "2", "--dt", "0.1", "--out", "run.nc", "--csv", "run.csv")
+    document = json.loads(simulate(capsys, *argv, "--json", status=4)[0])
+    assert document["status"] == "stopped"
+    assert "shoulder: its position reached -1.571" in document["reason"]
+    kept = load_run(folder / "run.nc")
+    assert (kept.status, kept.reason) == ("stopped", document["reason"])
+    assert kept.t[-1] == document["t_end"] < 2
+    assert kept.q[-1, 0] == pytest.approx(-1.5707963, abs=1e-6)
+    assert len((folder / "run.csv").read_text().splitlines()) == len(kept.t) + 1
+
+
+def test_set_changes_values_by_name_and_by_number(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    changes = ("upper.section.EIz=0.9 kN m^2", "2.body.mass=3", "1.damping=0.01")
+    argv = [word for change in changes for word in ("--set", f"links.{change}")]
+    argv += ["--set", "gravity[2]=-1.62", "--set", "payload={mass: 0.5}"]
+    simulate(capsys, "arm.yaml", *QUICK, *argv, "--out", "run.nc")
+    expected = (
+        ARM.replace("EIz: 1000", "EIz: 900").replace("mass: 2", "mass: 3")
+        .replace("    length: 1\n", "    length: 1\n    damping: 0.01\n").replace("9.81", "1.62")
+    )  # fmt: skip
+    assert load_run(folder / "run.nc").model.arm == loads(expected + "payload: {mass: 0.5}\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("links.upper.section.EIz=-4", "links[1].section.EIz: must be > 0, got -4"),
+        ("links.upper.section.EIx=4", "links[1].section.EIx: unknown key"),
+        ("links.upper.length=1 kg", "links[1].length: "),
+        ("links.elbow.length=1", "no 'elbow' in links: there are upper, forearm; or 1 to 2"),
+        ("links.3.length=1", "no '3' in links: there are upper, forearm; or 1 to 2"),
+        ("links.upper.length.x=1", "links[1].length is 1, which has no 'x' in it"),
+        ("links.upper.section.shape={kind: tube, diameter: 1}", "links[1].section"),
+    ],
+)
+def test_set_to_what_no_file_could_say_is_an_invalid_model_that_names_the_key(
+    capsys: pytest.CaptureFixture[str], change: str, said: str
+) -> None:
+    text, errors = simulate(capsys, "arm.yaml", "--set", change, status=3)
+    assert text == ""
+    assert errors.startswith(f"flexarm: error: --set {change}: {said}")
+
+
+def test_set_is_blamed_for_what_it_breaks_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    change = "links.forearm.joint.name=shoulder"
+    _, errors = simulate(capsys, "arm.yaml", "--set", change, status=3)
+    assert f"--set {change}: links[2].name: the name 'shoulder' is taken" in errors
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--t-end", "0"],
+        ["--t-end", "nan"],
+        ["--dt", "2"],
+        ["--rtol", "-1"],
+        ["--method", "euler"],
+        ["--step", "1e-3"],
+        ["--set", "links"],
+        ["--set", "links.1.length="],
+        ["--set", "gravity=[1, 2"],
+        ["--plot", "run.txt"],
+        ["--out", "same.nc", "--csv", "./same.nc"],
+    ],
+)
+def test_wrong_usage_exits_with_2_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    text, errors = simulate(capsys, "no-such-arm", *argv, status=2)
+    assert text == ""
+    assert f"{argv[0]}" in errors
+
+
+@pytest.mark.parametrize("option", ["--out", "--csv", "--plot"])
+def test_existing_file_is_refused_before_the_run_and_overwritten_if_forced(
+    capsys: pytest.CaptureFixture[str], folder: Path, option: str
+) -> None:
+    path = folder / "kept.png"
+    path.write_text("mine")
+    begun = time.process_time()
+    _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", option, "kept.png", status=1)
+    assert time.process_time() - begun < 1.0
+    assert errors.startswith("flexarm: error: kept.png: the file is there already")
+    assert path.read_text() == "mine"
+    text, _ = simulate(capsys, "arm.yaml", *QUICK, option, "kept.png", "--force")
+    assert "kept.png" in text
+    assert path.read_bytes() != b"mine"
+
+
+def test_missing_folder_is_refused_before_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", "--out", "no/run.nc", status=1)
+    assert errors.startswith("flexarm: error: no/run.nc: there is no folder ")
+
+
+def test_interrupted_run_is_kept_and_says_so(folder: Path) -> None:
+    code = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
+    argv = ["simulate", "korayem-two-link", "--t-end", "2e4", "--dt", "0.1", "--rtol", "1e-6"]
+    inside, outside = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *argv, "--out", "run.nc", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=outside,
+        text=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(outside)
+    shown, reached = "", 0.0
+    while reached < 1.0:  # the progress, on a terminal only
+        shown += os.read(inside, 10_000).decode()
+        found = re.findall(r"t = (\S+) of 20000 s", shown)
+        reached = float(found[-1]) if found else 0.0
+    process.send_signal(signal.SIGINT)
+    assert process.stdout is not None
+    document = json.loads(process.stdout.read())
+    assert process.wait() == 130
+    os.close(inside)
+    assert "times real time" in shown
+    assert document["status"] == "interrupted"
+    assert "interrupted at t = " in document["reason"]
+    kept = load_run(folder / "run.nc")
+    assert kept.status == "interrupted"
+    assert 10 <= len(kept.t) < 200_000
+    assert kept.energy_balance < 1e-3

@@ -1,0 +1,279 @@
+"""Files of a run: the same numbers back, whole files or none, and one clear line if not."""
+
+import csv
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+import flexarm
+from flexarm.errors import FlexarmError
+from flexarm.integrate.contents import quaternions
+from flexarm.integrate.run import Run
+from flexarm.integrate.run_file import load_run
+from flexarm.io.model_file import dumps, load
+from flexarm.spatial import rotation_from_angles
+
+FREE = """
+flexarm: 1
+name: a boom on a floating base, driven by a table
+base: {kind: free, body: {mass: 50, inertia: [4, 9, 6]}, spin: [0, 1.5, 0]}
+gravity: [0, 0, 0]
+links:
+  - joint: {kind: revolute, input: {kind: csv, file: data/torque.csv}}
+    length: 1
+    section: {mass_per_length: 1, EIz: 100}
+    shapes: {kind: loaded, bending_y: 1}
+"""
+# The writer says that all data are in the unfinished file, and waits to be killed there.
+STUCK_WRITER = """
+import os, sys, time
+from pathlib import Path
+from flexarm.integrate.run_file import load_run
+
+run = load_run(sys.argv[1])
+
+def stuck(handle):
+    print(os.fstat(handle).st_size, flush=True)
+    time.sleep(60)
+
+os.fsync = stuck
+run.save(sys.argv[2], force=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """Drive a flexible link for a while."""
+    return flexarm.simulate(flexarm.sample("driven-link"), t_end=0.2, dt=0.01)
+
+
+@pytest.fixture(scope="module")
+def free_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Drive a boom on a floating base, long enough for its angles to be measured anew."""
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "data").mkdir()
+    (folder / "data" / "torque.csv").write_text("time,value\n0,0\n2,3\n")
+    (folder / "arm.yaml").write_text(FREE)
+    found = flexarm.simulate(load(folder / "arm.yaml"), t_end=1.0, dt=0.1)
+    assert len({anchor.tobytes() for anchor in found.anchors}) > 1
+    return found
+
+
+def assert_same(one: Run, two: Run) -> None:
+    """Compare two runs field by field, numbers bit for bit."""
+    for field in fields(Run):
+        a, b = getattr(one, field.name), getattr(two, field.name)
+        if isinstance(a, np.ndarray):
+            assert (a.shape, a.tobytes()) == (b.shape, np.ascontiguousarray(b).tobytes())
+        elif field.name == "model":
+            assert (dumps(a.arm), a.names, a.units) == (dumps(b.arm), b.names, b.units)
+        else:
+            assert a == b
+
+
+def test_saved_run_comes_back_bit_for_bit(run: Run, tmp_path: Path) -> None:
+    run.save(tmp_path / "run.nc")
+    assert_same(load_run(tmp_path / "run.nc"), run)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]
+
+
+def test_run_holds_the_files_that_its_model_file_names(free_run: Run, tmp_path: Path) -> None:
+    free_run.save(tmp_path / "run.nc")
+    original = free_run.model.arm.links[0].joint.input.path  # type: ignore[union-attr]
+    kept = original.read_text()
+    original.unlink()
+    back = load_run(tmp_path / "run.nc")
+    original.write_text(kept)
+    assert_same(back, free_run)
+    file = back.model.arm.links[0].joint.input.path  # type: ignore[union-attr]
+    assert file != original
+    assert file.read_text() == kept
+
+
+def test_file_is_the_dataset_of_the_run(run: Run, tmp_path: Path) -> None:
+    run.save(tmp_path / "run.nc")
+    with xarray.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as file:
+        xarray.testing.assert_identical(file.load(), run.dataset)
+
+
+def test_dataset_names_everything_and_gives_its_unit(run: Run) -> None:
+    data = run.dataset
+    assert data.q.sel(coordinate="joint1").values.tolist() == run.q[:, 0].tolist()
+    assert data.q.sel(coordinate="link1.y1").unit.item() == "m"
+    assert data.u.sel(input="joint1").input_unit.item() == "N m"
+    assert data.deflection.dims == ("time", "link", "station", "axis")
+    for name in data.data_vars:
+        assert data[name].attrs["units"]
+        assert data[name].attrs["long_name"]
+    assert flexarm.__version__ == data.attrs["flexarm_version"]
+    wanted = {"status", "reason", "method", "why", "rtol", "steps", "energy_balance", "model_file"}
+    assert wanted <= set(data.attrs)
+
+
+def test_rigid_arm_has_a_dataset_without_deflections(tmp_path: Path) -> None:
+    rigid = flexarm.simulate(flexarm.sample("puma-560"), t_end=0.1, dt=0.05)
+    rigid.save(tmp_path / "run.nc")
+    assert_same(load_run(tmp_path / "run.nc"), rigid)
+    assert "deflection" not in rigid.dataset
+    assert rigid.validity.links == ()
+
+
+def test_table_has_names_units_and_the_same_numbers(run: Run, tmp_path: Path) -> None:
+    run.to_csv(tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    columns = dict(zip(header, np.array(rows, dtype=float).T, strict=True))
+    assert all(name.endswith("]") for name in header)
+    assert columns["time [s]"].tolist() == run.t.tolist()
+    assert columns["joint1 [rad]"].tolist() == run.q[:, 0].tolist()
+    assert columns["link1.y1 rate [m/s]"].tolist() == run.v[:, 1].tolist()
+    assert columns["joint1 input [N m]"].tolist() == run.u[:, 0].tolist()
+    assert columns["dissipated [J]"].tolist() == run.works[:, 3].tolist()
+    turned = columns["tip quaternion w [1]"] + 1j * columns["tip quaternion z [1]"]
+    along_x = run.tip_rotation[:, 0, 0] + 1j * run.tip_rotation[:, 1, 0]
+    assert turned**2 == pytest.approx(along_x, abs=1e-12)
+
+
+def test_quaternions_turn_as_their_rotations_and_never_jump() -> None:
+    angles = np.linspace(0, 4 * np.pi, 50)
+    rotations = np.array([rotation_from_angles((0.3, 0.2, float(angle))) for angle in angles])
+    found = quaternions(rotations)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1)
+    assert np.linalg.norm(np.diff(found, axis=0), axis=1).max() < 0.2
+    w, x, y, z = found.T
+    first = np.stack([w * w + x * x - y * y - z * z, 2 * (x * y + w * z), 2 * (x * z - w * y)], 1)
+    assert first == pytest.approx(rotations[:, :, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["save", "to_csv"])
+def test_nothing_is_overwritten_unless_forced(run: Run, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "kept"
+    path.write_text("mine")
+    with pytest.raises(FlexarmError, match="is there already"):
+        getattr(run, name)(path)
+    assert path.read_text() == "mine"
+    getattr(run, name)(path, force=True)
+    assert path.read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_killed_writer_leaves_the_old_file_or_none(run: Run, tmp_path: Path, old: bool) -> None:
+    source, target = tmp_path / "source.nc", tmp_path / "target.nc"
+    run.save(source)
+    if old:
+        run.save(target)
+    before = target.read_bytes() if old else None
+    writer = subprocess.Popen(
+        [sys.executable, "-c", STUCK_WRITER, str(source), str(target)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    assert int(writer.stdout.readline()) > 10_000
+    writer.send_signal(signal.SIGKILL)
+    assert writer.wait() == -signal.SIGKILL
+    assert (target.read_bytes() if target.exists() else None) == before
+
+
+@contextmanager
+def smallest_files(size: int) -> Iterator[None]:
+    """Let no file grow beyond a size, as on a disk that is full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("name", ["save", "to_csv"])
+def test_a_full_disk_is_one_line_and_leaves_the_old_file(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "kept"
+    path.write_text("mine")
+    with (
+        smallest_files(2000),
+        pytest.raises(FlexarmError, match=r"kept: the file cannot be written: \w") as error,
+    ):
+        getattr(run, name)(path, force=True)
+    assert "\n" not in str(error.value)
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("kept", "mine")]
+
+
+@pytest.mark.parametrize("folder", ["missing", "file", "/proc/self"])
+def test_a_folder_that_cannot_be_written_to_is_one_line(
+    run: Run, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / folder / "run.nc"
+    with pytest.raises(FlexarmError) as error:
+        run.save(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"", "is no NetCDF file"), (b"words", "is no NetCDF file"), (None, "no such file")],
+)
+def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
+    path = tmp_path / "run.nc"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(FlexarmError, match=said):
+        load_run(path)
+
+
+def test_netcdf_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    xarray.Dataset({"x": ("t", np.zeros(2))}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    with pytest.raises(FlexarmError, match="is no run of flexarm"):
+        load_run(tmp_path / "x.nc")
+
+
+def test_a_truncated_run_is_refused(run: Run, tmp_path: Path) -> None:
+    run.save(tmp_path / "run.nc")
+    whole = (tmp_path / "run.nc").read_bytes()
+    (tmp_path / "run.nc").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FlexarmError, match="is no NetCDF file"):
+        load_run(tmp_path / "run.nc")
+
+
+def test_file_that_names_a_file_outside_unpacks_nothing_there(
+    free_run: Run, tmp_path: Path
+) -> None:
+    import h5netcdf  # type: ignore[import-untyped]
+
+    free_run.save(tmp_path / "run.nc")
+    outside = tmp_path / "outside.csv"
+    with h5netcdf.File(tmp_path / "run.nc", "a") as file:
+        file["model_file_1"].attrs["long_name"] = str(outside)
+    with pytest.raises(FlexarmError, match="no such file"):
+        load_run(tmp_path / "run.nc")
+    assert not outside.exists()
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_figure_is_of_the_kind_that_its_name_says(run: Run, tmp_path: Path, suffix: str) -> None:
+    run.plot(tmp_path / f"run.{suffix}")
+    head = (tmp_path / f"run.{suffix}").read_bytes()[:200]
+    assert {"svg": b"<?xml", "pdf": b"%PDF"}[suffix] in head
+
+
+def test_drawing_overwrites_but_not_in_part(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.png"
+    path.write_text("mine")
+    with smallest_files(2000), pytest.raises(FlexarmError, match="cannot be written"):
+        run.plot(path)
+    assert path.read_text() == "mine"
+    run.plot(path)
+    assert path.read_bytes().startswith(b"\x89PNG")
