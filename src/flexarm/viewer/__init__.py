@@ -1,0 +1,1 @@
+"""Runs and mode shapes as one page that moves, with everything in it."""

@@ -1,0 +1,74 @@
+"""The page's script, style and frame, as they were built from `viewer/`."""
+
+import base64
+import hashlib
+import html
+import re
+from functools import cache
+from pathlib import Path
+
+from flexarm.errors import FlexarmError
+
+BUILT = Path(__file__).parent / "built"
+
+
+def fill_page(title: str, data: str, *, live: bool = False) -> str:
+    """Put data into the page.
+
+    Parameters
+    ----------
+    title
+        Text of the window's title.
+    data
+        JSON that can stand inside an element.
+    live
+        Whether the page may ask the server that it came from for newer data.
+    """
+    script, style = built("viewer.js"), built("viewer.css")
+    parts = {
+        "title": html.escape(title),
+        "policy": _policy(script, style, live=live),
+        "style": style,
+        "script": script,
+        "data": data,
+    }
+    # In one pass: what is put in is not looked through again.
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], built("page.html"))
+
+
+@cache
+def built(name: str) -> str:
+    """Read a file of the bundle.
+
+    Raises
+    ------
+    FlexarmError
+        If this flexarm was installed without it.
+    """
+    try:
+        return (BUILT / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FlexarmError(
+            f"viewer: {name} has not been built: in a checkout run 'make setup', which builds it; "
+            "else install flexarm again"
+        ) from None
+
+
+def _policy(script: str, style: str, *, live: bool) -> str:
+    """Forbid everything but the page's own script and style, and all connections."""
+    rules = [
+        "default-src 'none'",
+        f"script-src '{_hash(script)}'",
+        f"style-src '{_hash(style)}'",
+        "img-src data: blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    if live:
+        rules.append("connect-src 'self'")
+    return "; ".join(rules)
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

@@ -1,0 +1,166 @@
+"""What of a run is shown: the columns that pose its arm, and its curves in panels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexarm.integrate.contents import ENERGIES, input_units
+from flexarm.integrate.internal import along, deformed, fibre_strain, flexible_links
+from flexarm.integrate.run import Run
+from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.viewer.pack import Arrays
+from flexarm.viewer.scene import STATIONS, shows_strain, states
+
+FRAMES = 4000  # of a longer run every second, third, ... sample is shown
+SMALL = 1e-6  # of the largest in a panel: curves below that are left out
+NOTHING = 1e-9  # of an arm's length: deflections below that are rounding
+DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line in a panel: values (T,) in the panel's unit."""
+
+    name: str
+    values: Array
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share an axis.
+
+    Attributes
+    ----------
+    key, title, unit
+        What it is.
+    shown
+        Whether it is there from the start.
+    curves
+        Its lines.
+    """
+
+    key: str
+    title: str
+    unit: str
+    shown: bool
+    curves: Sequence[Curve]
+
+
+def motion(run: Run, label: str, unit: tuple[float, str], arrays: Arrays) -> dict[str, Any]:
+    """Describe a run's motion, with deflections in a unit; panels without curves are left out."""
+    every = 1 + (len(run.t) - 1) // FRAMES
+    kept = np.unique([*range(0, len(run.t), every), len(run.t) - 1])
+    return {
+        "label": label,
+        "t": arrays.add(run.t[kept]),
+        "state": arrays.add(states(run.model, run.q[kept], run.anchors[kept]).T),
+        "panels": [
+            {
+                "key": panel.key,
+                "title": panel.title,
+                "unit": panel.unit,
+                "shown": panel.shown,
+                "names": [curve.name for curve in panel.curves],
+                "values": arrays.add(np.stack([curve.values[kept] for curve in panel.curves])),
+            }
+            for panel in panels(run, unit)
+            if panel.curves
+        ],
+    }
+
+
+def limits(model: Model, q: Array) -> dict[str, float | None]:
+    """Find the largest deflection [m], slope, curvature [1/m] and strain along all links."""
+    stations = np.linspace(0.0, 1.0, STATIONS)
+    found: dict[str, float | None] = {"deflection": 0.0, "slope": 0.0, "curvature": 0.0}
+    strains = []
+    for part in flexible_links(model):
+        axis = along(model, part, q, stations)
+        link = deformed(part, q)
+        places = stations * link.end
+        bent = link.curvatures(places, stiffening=model.stiffening)
+        largest = {
+            "deflection": np.linalg.norm(axis.deflection, axis=2),
+            "slope": np.hypot(axis.slope[:, :, 1], axis.slope[:, :, 2]),
+            "curvature": np.hypot(*bent),
+        }
+        for name, values in largest.items():
+            found[name] = max(found[name] or 0.0, float(values.max()))
+        if shows_strain(part):
+            stretch = link.values("x", places, 1)
+            strains.append(float(fibre_strain(part.link.section, *bent, stretch).max()))
+    reach = sum(part.length for part in model.links)
+    if (found["deflection"] or 0.0) <= NOTHING * reach:
+        return dict.fromkeys([*found, "strain"], 0.0)
+    return found | {"strain": max(strains, default=None)}
+
+
+def deflection_unit(largest: float) -> tuple[float, str]:
+    """Choose a unit for deflections [m]: what to multiply by, and its name."""
+    return next(((f, u) for f, u in DEFLECTIONS if f * largest >= 0.5), DEFLECTIONS[-1])
+
+
+def panels(run: Run, unit: tuple[float, str]) -> Iterator[Panel]:
+    """List the panels of a run; deflections are in a unit from `deflection_unit`."""
+    angles, slides = _joints(run)
+    yield Panel("angles", "Joint angles", "deg", True, angles)
+    yield Panel("slides", "Joint slides", "m", True, slides)
+    yield from _deflections(run, unit)
+    tip = [Curve(f"tip {axis}", run.tip[:, k]) for k, axis in enumerate("xyz")]
+    yield Panel("tip", "Tip position", "m", True, tip)
+    yield Panel("energy", "Energy", "J", True, _energies(run))
+    inputs = list(input_units(run.model).items())
+    for key, title, of in (("torques", "Joint torques", "N m"), ("forces", "Joint forces", "N")):
+        listed = [Curve(name, run.u[:, k]) for k, (name, u) in enumerate(inputs) if u == of]
+        yield Panel(key, title, of, False, [c for c in listed if np.any(c.values)])
+    if run.model.base_moves:
+        base = [Curve(f"base {axis}", run.q[:, k]) for k, axis in enumerate("xyz")]
+        yield Panel("base", "Base displacement", "m", False, base)
+
+
+def _joints(run: Run) -> tuple[list[Curve], list[Curve]]:
+    """List the joints that turn [deg] and those that slide [m]."""
+    angles, slides = [], []
+    for part in run.model.links:
+        if part.joint is not None and part.kind == "revolute":
+            angles.append(Curve(part.joint_name, np.degrees(run.q[:, part.joint])))
+        elif part.joint is not None:
+            slides.append(Curve(part.joint_name, run.q[:, part.joint]))
+    return angles, slides
+
+
+def _deflections(run: Run, unit: tuple[float, str]) -> Iterator[Panel]:
+    """List displacement and twist of the flexible links' tips, from the undeformed link."""
+    moved: list[Curve] = []
+    twists: list[Curve] = []
+    tip = np.array([1.0])
+    for part in flexible_links(run.model):
+        end = along(run.model, part, run.q, tip)
+        moved += [Curve(f"{part.name} {a}", end.deflection[:, 0, k]) for k, a in enumerate("xyz")]
+        twists.append(Curve(part.name, np.degrees(end.twist[:, 0])))
+    factor, name = unit
+    scaled = [Curve(curve.name, factor * curve.values) for curve in _notable(moved)]
+    yield Panel("deflections", "Link tip deflections", name, True, scaled)
+    yield Panel("twists", "Link tip twists", "deg", False, _notable(twists))
+
+
+def _notable(curves: list[Curve]) -> list[Curve]:
+    """Leave out curves that are flat beside the others."""
+    sizes = [float(np.abs(curve.values).max()) for curve in curves]
+    least = SMALL * max(sizes, default=0.0)
+    return [curve for curve, size in zip(curves, sizes, strict=True) if size > least]
+
+
+def _energies(run: Run) -> list[Curve]:
+    """List energies, the gravitational one from the start on, and the balance."""
+    found = [Curve(name, run.energy[:, k]) for k, name in enumerate(ENERGIES)]
+    if not np.any(run.model.gravity):
+        found = found[:2]
+    else:
+        found[2] = Curve("gravitational", run.energy[:, 2] - run.energy[0, 2])
+    if np.any(run.work):
+        found.append(Curve("put in less lost", run.work))
+    return [*found, Curve("error of balance", run.balance)]

@@ -1,0 +1,212 @@
+"""Runs and mode shapes into one page: a file that needs no other and no network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.analysis.modes import Modes
+from flexarm.errors import FlexarmError
+from flexarm.integrate.run import Run
+from flexarm.io.whole_file import write_whole
+from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.viewer.bundle import fill_page
+from flexarm.viewer.motion import deflection_unit, limits, motion
+from flexarm.viewer.pack import Arrays, to_json
+from flexarm.viewer.scene import scene, states
+
+STEP = 1e-6  # of coordinates, by which a mode's motion is found
+
+
+@dataclass(frozen=True)
+class ModeShapes:
+    """How an arm vibrates about a state.
+
+    Attributes
+    ----------
+    model
+        The arm.
+    q
+        The state that it vibrates about, (n,).
+    names
+        What each of the k modes is.
+    frequencies
+        Frequencies [Hz], (k,).
+    damping
+        Damping ratios, (k,).
+    vectors
+        How much of each coordinate there is in each mode, real or complex, of any size, (n, k).
+    anchor
+        Attitude that a free base's angles are relative to, (3, 3); that of the model file if None.
+    """
+
+    model: Model
+    q: Array
+    names: Sequence[str]
+    frequencies: Array
+    damping: Array
+    vectors: npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+    anchor: Array | None = field(default=None)
+
+
+def shapes_of(found: Modes) -> ModeShapes:
+    """Take the shapes of modes that `flexarm.analysis.modes.modes` found; rigid motions too."""
+    listed = found.modes
+    return ModeShapes(
+        model=found.model,
+        q=found.equilibrium.point.q,
+        names=[mode.name for mode in listed],
+        frequencies=np.array([mode.frequency_hz for mode in listed]),
+        damping=np.array([mode.damping_ratio for mode in listed]),
+        vectors=np.stack([mode.shape for mode in listed], axis=1),
+    )
+
+
+def run_page(runs: Sequence[Run], labels: Sequence[str] = (), *, live: str = "") -> str:
+    """Make the page of a run, or of two runs to be compared.
+
+    Parameters
+    ----------
+    runs
+        One run or two.
+    labels
+        What to call them; by arm, method and stiffening if left out.
+    live
+        Version of the page, if a server will give newer ones.
+
+    Raises
+    ------
+    FlexarmError
+        If there is no run, or more than two.
+    """
+    if len(runs) not in (1, 2):
+        raise FlexarmError(f"a page shows one run, or two to compare: got {len(runs)}")
+    labels = labels or [_label(run) for run in runs]
+    arrays = Arrays()
+    found = [limits(run.model, run.q) for run in runs]
+    unit = deflection_unit(max(each["deflection"] or 0.0 for each in found))
+    arm = runs[0].model.arm
+    document = {
+        "kind": "run",
+        "title": " and ".join(dict.fromkeys(run.model.arm.name for run in runs)),
+        "facts": _facts(runs),
+        "notes": arm.notes,
+        "warning": " ".join(f"{run.status}: {run.reason}" for run in runs if run.reason),
+        "live": live,
+        "arms": [scene(run.model, arrays) for run in runs],
+        "motions": [
+            motion(run, label, unit, arrays) for run, label in zip(runs, labels, strict=True)
+        ],
+        "limits": _largest(found),
+    }
+    return _finish(document, arrays, live=bool(live))
+
+
+def mode_page(shapes: ModeShapes) -> str:
+    """Make the page of an arm's mode shapes.
+
+    Raises
+    ------
+    FlexarmError
+        If there is no mode, or the arrays do not fit together.
+    """
+    model, k = shapes.model, len(shapes.names)
+    wanted = {"frequencies": (k,), "damping": (k,), "vectors": (model.size, k), "q": (model.size,)}
+    for name, shape in wanted.items():
+        got = np.shape(getattr(shapes, name))
+        if got != shape or not k:
+            raise FlexarmError(f"modes: {name} must have shape {shape} with modes in it, got {got}")
+    arrays = Arrays()
+    q = np.asarray(shapes.q, dtype=float)
+    anchor = model.base_pose.rotation if shapes.anchor is None else shapes.anchor
+    rest = states(model, q[None], anchor[None])[0]
+    modes: list[dict[str, Any]] = []
+    for i, name in enumerate(shapes.names):
+        moved = [_moved(model, q, anchor, part) for part in _parts(shapes.vectors[:, i])]
+        modes.append(
+            {
+                "name": name,
+                "hz": float(shapes.frequencies[i]),
+                "damping": float(shapes.damping[i]),
+                "re": arrays.add(moved[0]),
+                "im": arrays.add(moved[1]),
+            }
+        )
+    document = {
+        "kind": "modes",
+        "title": model.arm.name,
+        "facts": f"{k} modes, {model.size} coordinates",
+        "notes": model.arm.notes,
+        "warning": "",
+        "live": "",
+        "arms": [scene(model, arrays)],
+        "state": arrays.add(rest),
+        "modes": modes,
+        "limits": {"deflection": 1.0, "curvature": 1.0, "strain": None},
+    }
+    return _finish(document, arrays, live=False)
+
+
+def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
+    """Write a page to a file, whole or not at all.
+
+    Parameters
+    ----------
+    page
+        What `run_page` or `mode_page` made.
+    path
+        The file.
+    force
+        Whether to overwrite a file that is there.
+    """
+    write_whole(Path(path), page.encode("utf-8", errors="replace"), force=force)
+
+
+def _finish(document: dict[str, Any], arrays: Arrays, *, live: bool) -> str:
+    data = to_json(document | {"arrays": arrays.encode()})
+    return fill_page(f"{document['title']} (flexarm)", data, live=live)
+
+
+def _parts(vector: npt.NDArray[Any]) -> tuple[Array, Array]:
+    """Scale a mode to a largest entry of 1 and split it into its real and imaginary part."""
+    scaled = vector / (np.abs(vector).max() or 1.0)
+    return np.asarray(np.real(scaled), float), np.asarray(np.imag(scaled), float)
+
+
+def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
+    """Find how what poses an arm changes along a direction of q."""
+    pair = np.stack([q + STEP * direction, q - STEP * direction])
+    ahead, back = states(model, pair, np.stack([anchor, anchor]))
+    return np.asarray((ahead - back) / (2 * STEP))
+
+
+def _label(run: Run) -> str:
+    stiffening = "on" if run.model.stiffening else "off"
+    return f"{run.model.arm.name}, {run.method}, stiffening {stiffening}"
+
+
+def _facts(runs: Sequence[Run]) -> str:
+    """Say how a run was made; of two, only what they have in common is short enough."""
+    if len(runs) > 1:
+        return "two runs compared: solid and dashed"
+    (run,) = runs
+    found = [
+        f"{run.model.size} coordinates",
+        f"{run.method} in {run.statistics.steps} steps, rtol {run.rtol:g}",
+        f"stiffening {'on' if run.model.stiffening else 'off'}",
+        f"energy balance closed to {run.energy_balance:.0e}",
+    ]
+    return " · ".join(found)
+
+
+def _largest(found: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
+    """Take the largest of each over runs; None where no run has it."""
+    merged: dict[str, float | None] = {}
+    for name in found[0]:
+        known = [each[name] for each in found]
+        merged[name] = max((value for value in known if value is not None), default=None)
+    return merged

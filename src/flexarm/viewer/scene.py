@@ -1,0 +1,164 @@
+"""What of an arm is drawn: frames, bodies, and each link's shape functions at stations.
+
+A page poses the arm itself, from coordinates: a run is then small, a mode is a run of one swing,
+and deflections can be drawn larger than they are.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from flexarm.arm import FreeBase, MovedBase
+from flexarm.arm.section import IBeam, Section, Tube
+from flexarm.arm.shapes import Lumped
+from flexarm.integrate.internal import deformed
+from flexarm.links.base import Array
+from flexarm.links.integrals import quadratic_displacement
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Pose, base_rotation_matrix
+from flexarm.viewer.pack import Arrays
+
+STATIONS = 25  # along a flexible link, both ends included
+BASE_COLUMNS = 12  # position and rotation, row by row
+
+
+def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
+    """Describe an arm at rest; `states` gives its columns for coordinates."""
+    arm = model.arm
+    free = isinstance(arm.base, FreeBase)
+    kind = "free" if free else "moved" if isinstance(arm.base, MovedBase) else "fixed"
+    column = BASE_COLUMNS if model.base_moves else 0
+    links = []
+    for part in model.links:
+        links.append(_link(model, part, column, arrays))
+        column += _width(part)
+    payload = arm.payload
+    return {
+        "name": arm.name,
+        "notes": arm.notes,
+        "gravity": model.gravity.tolist(),
+        "stiffening": model.stiffening,
+        "firstOrder": model.tip_rotation == "first-order",
+        "base": {"kind": kind, "moves": model.base_moves, "pose": _pose(model.base_pose)},
+        "links": links,
+        "end": _pose(model.end_pose),
+        "payload": None
+        if payload is None or payload.mass == 0
+        else {"mass": payload.mass, "com": list(payload.com)},
+    }
+
+
+def states(model: Model, q: Array, anchors: Array) -> Array:
+    """Give what poses an arm at coordinates q (T, n): base, then joint and shapes per link.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    q
+        Coordinates, (T, n).
+    anchors
+        Attitude that a free base's angles are relative to, (T, 3, 3).
+    """
+    columns = [np.zeros((len(q), 0))]
+    if model.base_moves:
+        turned = [a @ base_rotation_matrix(row[3:6]) for a, row in zip(anchors, q, strict=True)]
+        columns += [model.base_pose.position + q[:, :3], np.array(turned).reshape(len(q), 9)]
+    for part in model.links:
+        if part.joint is not None:
+            columns.append(q[:, part.joint : part.joint + 1])
+        if bends(part):
+            columns.append(deformed(part, q).amplitudes)
+    return np.concatenate(columns, axis=1)
+
+
+def bends(part: LinkModel) -> bool:
+    """Whether a link is flexible."""
+    return part.elastic is not None or part.sliding is not None
+
+
+def shows_strain(part: LinkModel) -> bool:
+    """Whether a link's strain can be told: its section's shape is known, and it has curvature."""
+    section = part.link.section
+    known = section is not None and section.shape is not None
+    return bends(part) and known and not isinstance(part.link.shapes, Lumped)
+
+
+def _width(part: LinkModel) -> int:
+    count = 0 if part.joint is None else 1
+    if part.elastic is not None:
+        return count + len(part.elastic.shapes.shapes)
+    return count + len(_shapes_of(part).shapes) if part.sliding is not None else count
+
+
+def _shapes_of(part: LinkModel) -> Any:
+    """Take a flexible link's shape functions; those of a sliding link are over xi = x/l."""
+    size = max(part.modes.stop, part.joint + 1 if part.joint is not None else 0)
+    return deformed(part, np.ones((1, size))).shapes
+
+
+def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": part.name,
+        "joint": part.joint_name,
+        "kind": part.kind,
+        "before": _pose(part.pose_FJ),
+        "after": _pose(part.pose_JL),
+        "length": part.length,
+        "column": None if part.joint is None else column,
+        "section": _section(part.link.section),
+        "strain": shows_strain(part),
+        "shape": None,
+    }
+    if bends(part):
+        first = column if part.joint is None else column + 1
+        found["shape"] = _shape(model, part, first, arrays)
+    return found
+
+
+def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
+    """Tabulate shape functions at stations: by x [m], or of a sliding link by xi."""
+    shapes = _shapes_of(part)
+    places = np.linspace(0.0, 1.0 if part.sliding is not None else part.length, STATIONS)
+    edges = shapes.edges
+    if part.elastic is not None:
+        edges = np.union1d(edges, part.elastic.span.edges)
+    extra = part.link.quadratic_shapes
+    drawn = quadratic_displacement(shapes, places, edges, stiffening=model.stiffening, extra=extra)
+    steep = quadratic_displacement(
+        shapes, places, edges, stiffening=False, extra=extra, derivative=1
+    )
+    turned = np.stack([0 * steep[:, 0], -steep[:, 2], steep[:, 1]], axis=1)
+    found: dict[str, Any] = {
+        "column": column,
+        "count": len(shapes.shapes),
+        "sliding": part.sliding is not None,
+        "rigidPieces": isinstance(part.link.shapes, Lumped),
+        "moved": arrays.add(shapes.displacement(places)),
+        "turned": arrays.add(shapes.rotation(places)),
+        "stretch": arrays.add(shapes.values("x", places, 1)),
+        "bend": arrays.add(
+            np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
+        ),
+    }
+    for name, table in (("quadratic", drawn), ("quadraticTurn", turned)):
+        axes = [k for k in range(3) if np.any(table[:, k])]
+        found[name] = [{"axis": k, "table": arrays.add(table[:, k])} for k in axes]
+    return found
+
+
+def _section(section: Section | None) -> dict[str, Any] | None:
+    """Give the outline of a section, as far as the model file says: width along y, height z."""
+    shape = None if section is None else section.shape
+    if shape is None:
+        return None
+    if isinstance(shape, Tube):
+        return {"kind": "tube", "width": shape.diameter, "height": shape.diameter}
+    found = {"kind": shape.kind, "width": shape.width, "height": shape.height}
+    if isinstance(shape, IBeam):
+        found |= {"flange": shape.flange, "web": shape.web}
+    return found
+
+
+def _pose(pose: Pose) -> dict[str, list[float]]:
+    return {"R": pose.rotation.ravel().tolist(), "p": pose.position.tolist()}

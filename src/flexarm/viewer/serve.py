@@ -1,0 +1,140 @@
+"""Show a run in a browser on this machine, and again whenever its file changes."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from flexarm.errors import FlexarmError
+from flexarm.integrate.run_file import load_run
+from flexarm.viewer.bundle import fill_page
+from flexarm.viewer.pack import to_json
+from flexarm.viewer.page import run_page
+
+HOST = "127.0.0.1"  # nobody else's machine is served
+WAITING = "waiting"
+
+
+def serve(paths: Sequence[Path], port: int = 0) -> "Server":
+    """Make a server for the page of one run or two, read again when a file has changed.
+
+    Parameters
+    ----------
+    paths
+        Files of runs; one that is not there yet is waited for.
+    port
+        On which to listen, on this machine only; any free one if 0.
+
+    Returns
+    -------
+    Server
+        Call its ``serve_forever``; ``url`` says where it is.
+
+    Raises
+    ------
+    FlexarmError
+        If the port is taken.
+    """
+    source = Source(paths)
+    try:
+        return Server((HOST, port), partial(Handler, source))
+    except OSError as error:
+        raise FlexarmError(
+            f"port {port}: cannot be listened on: {error.strerror}: name another with --port"
+        ) from None
+
+
+class Source:
+    """The page of some run files, made again when they change."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = list(paths)
+        self.lock = threading.Lock()
+        self.made = ("", "")
+
+    def version(self) -> str:
+        """Tell one state of the files from another."""
+        try:
+            stats = [path.stat() for path in self.paths]
+        except OSError:
+            return WAITING
+        return "-".join(f"{each.st_mtime_ns:x}.{each.st_size:x}" for each in stats)
+
+    def page(self) -> str:
+        """Give the page of the files as they are now."""
+        with self.lock:
+            version = self.version()
+            if self.made[0] != version:
+                self.made = (version, self._make(version))
+            return self.made[1]
+
+    def _make(self, version: str) -> str:
+        if version == WAITING:
+            missing = next(path for path in self.paths if not path.exists())
+            return _message(f"waiting for {missing}", version)
+        try:
+            runs = [load_run(path) for path in self.paths]
+            labels = [path.stem for path in self.paths] if len(runs) > 1 else ()
+            return run_page(runs, labels, live=version)
+        except FlexarmError as error:
+            return _message(str(error), version)
+
+
+class Server(ThreadingHTTPServer):
+    """A server on this machine only."""
+
+    daemon_threads = True
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{HOST}:{self.server_port}/"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answer for the page and its version, to this machine's browser only."""
+
+    server: Server
+
+    def __init__(self, source: Source, *args: object) -> None:
+        self.source = source
+        super().__init__(*args)  # type: ignore[arg-type]
+
+    def do_GET(self) -> None:
+        """Answer a request."""
+        # A page elsewhere may have its name point to this machine: its requests have that name.
+        allowed = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
+        if self.headers.get("Host") not in allowed:
+            self.send_error(HTTPStatus.FORBIDDEN)
+            return
+        answers: dict[str, tuple[Callable[[], str], str]] = {
+            "/": (self.source.page, "text/html"),
+            "/version": (self.source.version, "text/plain"),
+        }
+        if self.path not in answers:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        make, kind = answers[self.path]
+        body = make().encode("utf-8", errors="replace")
+        self.send_response(HTTPStatus.OK)
+        for name, value in {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet: a page asks often."""
+
+
+def _message(text: str, version: str) -> str:
+    """Make a page that says something and reloads when there is more to see."""
+    data = {"kind": "message", "title": text, "facts": "", "live": version, "arrays": ""}
+    return fill_page("flexarm", to_json(data), live=True)

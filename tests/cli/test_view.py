@@ -1,0 +1,54 @@
+"""`flexarm view`: the page it writes, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from flexarm.cli import main
+from flexarm.io.model_file import loads
+from tests.viewer.poses import random_run
+from tests.viewer.test_drawing import TUBE
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "fall.nc"
+    random_run(loads(TUBE, "tube"), 3).save(path)
+    return path
+
+
+def test_view_writes_a_page_beside_the_run_and_says_where(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["view", str(run)]) == 0
+    page = run.with_suffix(".html")
+    assert capsys.readouterr().out == f"page: {page}\n"
+    assert "<title>bent tube (flexarm)</title>" in page.read_text(encoding="utf-8")
+
+
+def test_view_overwrites_a_page_only_when_forced(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = run.with_name("page.html")
+    out.write_text("mine", encoding="utf-8")
+    assert main(["view", str(run), "--out", str(out)]) == 1
+    assert "--force" in capsys.readouterr().err
+    assert out.read_text(encoding="utf-8") == "mine"
+    assert main(["view", str(run), "--out", str(out), "--force"]) == 0
+    assert out.read_text(encoding="utf-8") != "mine"
+
+
+def test_view_compares_two_runs_by_the_names_of_their_files(run: Path) -> None:
+    other = run.with_name("rise.nc")
+    other.write_bytes(run.read_bytes())
+    assert main(["view", str(run), str(other)]) == 0
+    page = run.with_suffix(".html").read_text(encoding="utf-8")
+    assert '"label":"fall"' in page
+    assert '"label":"rise"' in page
+
+
+def test_view_of_a_missing_run_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["view", str(tmp_path / "none.nc")]) == 1
+    assert "no such file" in capsys.readouterr().err

@@ -1,0 +1,75 @@
+"""Runs made of given coordinates, without a simulation: what the page draws is then known."""
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.integrate.contents import input_units
+from flexarm.integrate.internal import along
+from flexarm.integrate.run import Run, Statistics
+from flexarm.kinematics import end_frame
+from flexarm.links.base import Array
+from flexarm.model import Model, build, start_state
+from flexarm.spatial import rotation_from_angles
+from flexarm.viewer.scene import bends
+
+SLOPE = 0.15  # of the steepest section, about
+
+
+def random_run(arm: Arm, samples: int, *, seed: int = 0) -> Run:
+    """Move an arm at random: joints anywhere, links well bent, a free base anywhere."""
+    model = build(arm)
+    rng = np.random.default_rng(seed)
+    q = np.array([random_pose(model, rng) for _ in range(samples)])
+    turned = [rotation_from_angles(tuple(rng.uniform(-1, 1, 3))) for _ in range(samples)]
+    steady = np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))
+    return run_of(model, q, np.array(turned) if model.floats else np.array(steady))
+
+
+def random_pose(model: Model, rng: np.random.Generator) -> Array:
+    """Draw coordinates that bend every link by about `SLOPE`."""
+    q = start_state(model)[0]
+    if model.base_moves:
+        q[:6] = rng.uniform(-1, 1, 6)
+    for part in model.links:
+        if part.joint is not None and part.kind == "revolute":
+            q[part.joint] = rng.uniform(-np.pi, np.pi)
+        elif part.joint is not None and part.kind == "prismatic":
+            q[part.joint] = rng.uniform(0, 0.3)
+        elif part.joint is not None:
+            q[part.joint] = rng.uniform(0.55, 0.8) * part.length
+        q[part.modes] = rng.uniform(-1, 1, part.modes.stop - part.modes.start)
+        if bends(part):
+            steepest = np.abs(along(model, part, q[None], np.linspace(0, 1, 9)).slope[:, :, 1:])
+            q[part.modes] *= SLOPE / max(float(steepest.max()), SLOPE)
+    return q
+
+
+def run_of(model: Model, q: Array, anchors: Array, t: Array | None = None) -> Run:
+    """Make a run of coordinates; rates, energies and works are 0."""
+    samples = len(q)
+    symbol = ca.SX.sym("q", model.size)
+    anchor = ca.SX.sym("anchor", 3, 3)
+    free = replace(model, anchor=anchor) if model.floats else model
+    tip = ca.Function("tip", [symbol, anchor], list(end_frame(free, symbol)))
+    ends = [[np.array(each) for each in tip(*pair)] for pair in zip(q, anchors, strict=True)]
+    return Run(
+        model=model,
+        t=np.linspace(0.0, 1.0, samples) if t is None else t,
+        q=q,
+        v=np.zeros_like(q),
+        u=np.zeros((samples, len(input_units(model)))),
+        tip=np.array([position.ravel() for _, position in ends]),
+        tip_rotation=np.array([rotation for rotation, _ in ends]),
+        energy=np.zeros((samples, 3)),
+        works=np.zeros((samples, 4)),
+        anchors=anchors,
+        status="finished",
+        reason="",
+        method="none",
+        why="given",
+        rtol=1e-3,
+        statistics=Statistics(0, 0, 0, 0.0),
+    )

@@ -1,0 +1,297 @@
+"""The page's controls in a browser: slider, keys, curves, themes, a phone, a mode picker."""
+
+import json
+import statistics
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+import flexarm
+from flexarm.integrate.plot import arm_outline
+from flexarm.integrate.run import Run
+from flexarm.io.model_file import loads
+from flexarm.model import build, start_state
+from flexarm.viewer.page import ModeShapes, mode_page, run_page
+from flexarm.viewer.scene import STATIONS
+from tests.viewer.conftest import Opener, wait_until
+from tests.viewer.poses import random_run, run_of
+from tests.viewer.test_drawing import TUBE, points
+
+OWN_CODE = 8.0  # [ms] per picture, median
+NAMES = (
+    "</script><script>alert(1)</script>",
+    "\"'`<b>&amp;",
+    "🤖➡🦾",
+    "\u202e\u05d6\u05e8\u05d5\u05e2\u202c",  # right to left, with marks that turn what follows
+)
+
+
+def smooth_run(samples: int = 101) -> Run:
+    """Swing a bent tube for a second."""
+    model = build(loads(TUBE, "tube"))
+    t = np.linspace(0.0, 1.0, samples)
+    rng = np.random.default_rng(1)
+    sizes = np.where(np.array(model.units) == "rad", 1.0, 0.02) * rng.uniform(-1, 1, model.size)
+    q = sizes * np.sin(2 * np.pi * np.outer(t, rng.uniform(0.5, 2, model.size)))
+    return run_of(model, q, np.broadcast_to(np.eye(3), (samples, 3, 3)), t)
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return smooth_run()
+
+
+@pytest.fixture(scope="module")
+def shared(run: Run, open_shared: Opener) -> Page:
+    return open_shared(run_page([run]), height=1300)
+
+
+@pytest.fixture
+def page(shared: Page) -> Page:
+    """Give the page of the run, as it is in the beginning."""
+    shared.keyboard.press("Escape")
+    shared.locator("h1").click()
+    shared.locator("#ghost").check()
+    shared.locator("#field").select_option("deflection")
+    shared.locator("#reset").click()
+    shared.evaluate("flexarm.pause()")
+    shared.evaluate("flexarm.seek(0)")
+    shared.locator("h1").click()
+    shared.evaluate("document.activeElement.blur()")
+    return shared
+
+
+def time_of(page: Page) -> float:
+    page.evaluate("flexarm.drawn()")
+    return float(page.evaluate("flexarm.time()"))
+
+
+def test_the_slider_goes_to_a_time(page: Page) -> None:
+    page.locator("#time").fill("0.37")
+    assert time_of(page) == pytest.approx(0.37)
+    assert page.locator("#clock").inner_text() == "0.370 s"
+    assert float(page.locator("#time").input_value()) == pytest.approx(0.37)
+
+
+def test_play_goes_on_and_pause_stops(page: Page) -> None:
+    assert not page.evaluate("flexarm.playing()")
+    page.locator("#play").click()
+    wait_until(page, "flexarm.time() > 0.02")
+    page.locator("#play").click()
+    stopped = time_of(page)
+    page.wait_for_timeout(150)
+    assert time_of(page) == stopped
+
+
+def test_keys_play_step_and_choose(run: Run, page: Page) -> None:
+    press = page.keyboard.press
+    press("ArrowRight")
+    assert time_of(page) == pytest.approx(run.t[1])
+    press("Shift+ArrowRight")
+    press("ArrowLeft")
+    assert time_of(page) == pytest.approx(run.t[10])
+    press("End")
+    assert time_of(page) == pytest.approx(run.t[-1])
+    press("Home")
+    assert time_of(page) == 0.0
+    press("Space")
+    assert page.evaluate("flexarm.playing()")
+    press("Space")
+    press("c")
+    assert page.locator("#legend-title").inner_text() == "Curvature"
+    press("g")
+    assert not page.locator("#ghost").is_checked()
+    press("]")
+    slower = page.locator("#speed").input_value()
+    press("[")
+    assert float(page.locator("#speed").input_value()) < float(slower)
+    press("?")
+    assert page.locator("#keys").is_visible()
+
+
+def test_keys_turn_the_view_and_bring_it_back(page: Page) -> None:
+    page.evaluate("flexarm.drawn()")
+    before = page.evaluate("flexarm.camera().view")
+    for key in ("a", "w", "+"):
+        page.keyboard.press(key)
+    page.evaluate("flexarm.drawn()")
+    assert np.abs(np.subtract(page.evaluate("flexarm.camera().view"), before)).max() > 0.05
+    page.keyboard.press("r")
+    page.evaluate("flexarm.drawn()")
+    assert np.allclose(page.evaluate("flexarm.camera().view"), before)
+
+
+def test_dragging_turns_and_scrolling_zooms(page: Page) -> None:
+    page.evaluate("flexarm.drawn()")
+    before = np.array(page.evaluate("flexarm.camera().view"))
+    page.mouse.move(600, 300)
+    page.mouse.down()
+    page.mouse.move(700, 320, steps=4)
+    page.mouse.up()
+    page.evaluate("flexarm.drawn()")
+    turned = np.array(page.evaluate("flexarm.camera().view"))
+    assert np.abs(turned[:3] - before[:3]).max() > 0.1
+    page.mouse.wheel(0, -400)
+    page.evaluate("flexarm.drawn()")
+    nearer = np.array(page.evaluate("flexarm.camera().view"))
+    assert abs(nearer[14]) < 0.95 * abs(turned[14])  # distance along the view
+
+
+def over(page: Page, key: str) -> dict[str, float]:
+    """Find the plotting area of a panel, in pixels."""
+    box = page.locator(f'.panel[data-panel="{key}"] .u-over').bounding_box()
+    assert box is not None
+    return dict(box)
+
+
+def test_the_cursor_of_the_curves_moves_with_time(page: Page) -> None:
+    for t in (0.25, 0.8):
+        page.evaluate("t => flexarm.seek(t)", t)
+        for key in ("angles", "deflections", "tip", "energy"):
+            now = page.locator(f'.panel[data-panel="{key}"] .now').bounding_box()
+            area = over(page, key)
+            assert now is not None
+            assert now["x"] + 1 == pytest.approx(area["x"] + t * area["width"], abs=1.5)
+
+
+def test_hovering_a_curve_says_its_value_and_clicking_goes_there(run: Run, page: Page) -> None:
+    area = over(page, "tip")
+    page.mouse.move(area["x"] + 0.4 * area["width"], area["y"] + 40)
+    said = page.locator('.panel[data-panel="tip"] output').all_inner_texts()
+    assert [float(text.replace("−", "-")) for text in said] == pytest.approx(
+        run.tip[40].tolist(), abs=0.006
+    )
+    page.mouse.down()
+    page.mouse.up()
+    assert time_of(page) == pytest.approx(0.4, abs=0.005)
+
+
+def test_panels_and_curves_are_chosen(page: Page) -> None:
+    panel = page.locator('.panel[data-panel="tip"]')
+    assert panel.is_visible()
+    page.locator('#choose input[data-panel="tip"]').uncheck()
+    assert not panel.is_visible()
+    page.locator('#choose input[data-panel="tip"]').check()
+    chip = panel.locator("button").first
+    chip.click()
+    assert chip.get_attribute("aria-pressed") == "false"
+
+
+def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> None:
+    html = run_page([smooth_run(5)])
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light, dark = (open_page(html, scheme=scheme) for scheme in ("light", "dark"))
+    shades = [light.evaluate(colour), dark.evaluate(colour)]
+    assert shades[0] != shades[1]
+    light.locator("#theme").click()
+    assert light.evaluate(colour) == shades[1]
+
+
+def test_a_phone_shows_all_without_scrolling_sideways(open_page: Opener) -> None:
+    page = open_page(run_page([smooth_run()]), width=360, height=740)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for name in ("#play", "#time", "#speed", "#scale", "#field", "#reset"):
+        box = page.locator(name).bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+
+
+def hostile_run() -> Run:
+    text = json.loads(json.dumps({
+        "flexarm": 1,
+        "name": " ".join(NAMES),
+        "notes": "\n".join(NAMES) + "\u2028{{script}} <!-- <script>",
+        "gravity": [0, 0, -9.81],
+        "links": [
+            {"name": name.replace(" ", ""), "joint": {"kind": "revolute"}, "length": 0.5,
+             "section": {"mass_per_length": 1, "EIz": 100}}
+            for name in NAMES
+        ],
+    }))  # fmt: skip
+    return random_run(flexarm.Arm.model_validate(text), 4)
+
+
+def test_hostile_names_and_notes_appear_as_text(open_page: Opener) -> None:
+    run = hostile_run()
+    page = open_page(run_page([run]))
+    page.on("dialog", lambda dialog: pytest.fail(f"the page said {dialog.message}"))
+    assert page.locator("#title").text_content() == run.model.arm.name
+    assert page.title() == f"{run.model.arm.name} (flexarm)"
+    page.locator("#notes summary").click()
+    assert page.locator("#notes div").text_content() == run.model.arm.notes
+    shown = page.locator('.panel[data-panel="deflections"] bdi').all_text_contents()
+    for link in run.model.arm.link_names:
+        assert f"{link} y" in shown
+    assert page.locator("script").count() == 2
+    assert page.locator("b").count() == 0
+
+
+def bar_modes() -> ModeShapes:
+    """Make two modes of a tube by hand: its first link along y, and its second along z."""
+    model = build(loads(TUBE, "tube"))
+    vectors = np.zeros((model.size, 2), complex)
+    vectors[model.names.index("link1.y1"), 0] = 2.0
+    vectors[model.names.index("link2.z1"), 1] = 1.0
+    vectors[model.names.index("joint2"), 1] = 0.3j
+    q = start_state(model)[0]
+    return ModeShapes(model, q, ["<i>first</i>", "second"], np.array([1.5, 20]),
+                      np.array([0.01, 0.0]), vectors)  # fmt: skip
+
+
+def test_the_mode_picker_shows_frequency_name_and_shape(open_page: Opener) -> None:
+    modes = bar_modes()
+    page = open_page(mode_page(modes))
+    caption = page.locator("#caption")
+    assert caption.locator("b").inner_text() == "Mode 1: 1.50 Hz"
+    assert "<i>first</i> · damping 1.00 %" in caption.inner_text()
+    page.locator("#modes button").nth(1).click()
+    assert caption.locator("b").inner_text() == "Mode 2: 20.0 Hz"
+    assert page.locator("#modes button").nth(1).get_attribute("aria-checked") == "true"
+    page.keyboard.press("n")
+    assert caption.locator("b").inner_text() == "Mode 1: 1.50 Hz"
+    page.locator("#modes button").nth(0).focus()
+    page.keyboard.press("ArrowRight")
+    assert caption.locator("b").inner_text() == "Mode 2: 20.0 Hz"
+
+
+@pytest.mark.parametrize(("mode", "phase"), [(0, 0.0), (1, 0.0), (1, 0.75)])
+def test_a_mode_swings_along_its_vector(mode: int, phase: float, open_page: Opener) -> None:
+    modes = bar_modes()
+    page = open_page(mode_page(modes))
+    page.evaluate("k => flexarm.pick(k)", mode)
+    for _ in range(8):
+        page.keyboard.press(",")  # the smallest amplitude
+    end = float(page.locator("#time").get_attribute("max") or 0)
+    page.evaluate("t => flexarm.seek(t)", phase * end)
+    shown = points(page.evaluate("flexarm.pose()[0]"))
+    moved = np.real(modes.vectors[:, mode] * np.exp(2j * np.pi * phase))
+    steps = np.stack([modes.q + 1e-5 * moved, modes.q - 1e-5 * moved, modes.q])
+    run = run_of(modes.model, steps, np.broadcast_to(np.eye(3), (3, 3, 3)))
+    lines = arm_outline(run, np.arange(3), STATIONS)
+    wanted, got = (lines[0] - lines[1]).ravel(), (shown - lines[2]).ravel()
+    likeness = wanted @ got / np.linalg.norm(wanted) / np.linalg.norm(got)
+    assert likeness > 0.99
+    assert np.abs(shown - lines[2]).max() > 1e-3
+
+
+def test_ten_seconds_of_six_links_are_small_and_quick(
+    open_page: Opener, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = flexarm.simulate(flexarm.sample("count-6-6-3"), t_end=10.0, dt=0.0025)
+    html = run_page([run])
+    assert len(html.encode()) < 5e6
+    page = open_page(html)
+    page.evaluate("flexarm.drawn()")
+    page.evaluate("flexarm.play()")
+    wait_until(page, "flexarm.costs().pairs.length > 60")
+    costs = page.evaluate("flexarm.costs()")
+    own, drawing = (statistics.median(pair[k] for pair in costs["pairs"]) for k in (0, 1))
+    between = statistics.median(np.diff(costs["times"]).tolist())
+    with capsys.disabled():
+        print(
+            f"\n  page {len(html.encode()) / 1e6:.2f} MB; per picture {own:.1f} ms of its own "
+            f"code, {drawing:.1f} ms of three.js; {1000 / between:.0f} pictures/s in software"
+        )
+    assert own < OWN_CODE

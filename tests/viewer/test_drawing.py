@@ -1,0 +1,225 @@
+"""What the page draws, in a browser: where things are in the world and on the screen."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from playwright.sync_api import Page
+
+import flexarm
+from flexarm.integrate.internal import along, flexible_links, section_forces
+from flexarm.integrate.plot import arm_outline
+from flexarm.integrate.run import Run
+from flexarm.io.model_file import loads
+from flexarm.links.base import Array
+from flexarm.viewer.page import run_page
+from flexarm.viewer.scene import STATIONS
+from tests.viewer.conftest import Opener
+from tests.viewer.poses import random_run, run_of
+
+MARK = np.array([225, 29, 116])  # colour of the mark at the tip, light
+SAMPLES = (
+    "chen-two-link",  # bending, twist and stretch, elastic joints, stiffening
+    "theodore-rrp",  # a sliding link, a payload
+    "canadarm-free-base",  # a free base, rigid links between
+    "puma-560",  # DH constants, rigid
+    "tg-rrp-2planes-elements",  # finite elements, sliding
+    "graves-rms",
+)
+TUBE = """\
+flexarm: 1
+name: bent tube
+gravity: [0, 0, -9.81]
+links:
+  - joint: {kind: revolute, axis: [0, 1, 0]}
+    length: 1.5
+    section:
+      material: {E: 70 GPa, density: 2700}
+      shape: {kind: tube, diameter: 40 mm, thickness: 2 mm}
+    shapes: {kind: loaded, bending_y: 2, bending_z: 2, stretch: 1}
+  - joint: {kind: revolute}
+    length: 1
+    section:
+      material: {E: 70 GPa, density: 2700}
+      shape: {kind: box, width: 30 mm, height: 20 mm, thickness: 2 mm}
+    shapes: {kind: loaded, bending_y: 2, bending_z: 2, stretch: 1}
+payload: {mass: 2}
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """Bend and turn two links at random."""
+    return random_run(loads(TUBE, "tube"), 5, seed=3)
+
+
+@pytest.fixture(scope="module")
+def shared(run: Run, open_shared: Opener) -> Page:
+    return open_shared(run_page([run]))
+
+
+@pytest.fixture
+def page(shared: Page) -> Page:
+    """Give the page of the run, as it is in the beginning."""
+    shared.locator("#trail").check()
+    shared.locator("#field").select_option("deflection")
+    set_scale(shared, "×1")
+    return shared
+
+
+def at_sample(page: Page, run: Run, k: int) -> dict[str, Any]:
+    """Go to a sample and ask where things are then."""
+    page.evaluate("t => flexarm.seek(t)", float(np.float32(run.t[k])))
+    found: dict[str, Any] = page.evaluate("flexarm.pose()[0]")
+    return found
+
+
+def points(pose: dict[str, Any]) -> Array:
+    rows = [np.reshape(link, (-1, 3)) for link in pose["links"]]
+    return np.concatenate([*rows, [pose["tip"]]])
+
+
+def picture(page: Page) -> Array:
+    """Take a picture of the page: red, green, blue of 0 to 255."""
+    read = imread(io.BytesIO(page.screenshot()))
+    return np.round(255 * np.asarray(read, float)[:, :, :3])
+
+
+def stage_of(page: Page) -> tuple[float, float, float, float]:
+    """Find the drawing on the page: left, top, width and height in pixels."""
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    return box["x"], box["y"], box["width"], box["height"]
+
+
+def projected(page: Page, point: Array) -> Array:
+    """Project a point of the world onto the page, in pixels, by the camera's matrices."""
+    camera = page.evaluate("flexarm.camera()")
+    view = np.reshape(camera["view"], (4, 4)).T
+    projection = np.reshape(camera["projection"], (4, 4)).T
+    clip = projection @ view @ np.append(point, 1.0)
+    left, top, width, height = stage_of(page)
+    x, y = clip[:2] / clip[3]
+    return np.array([left + (x + 1) / 2 * width, top + (1 - y) / 2 * height])
+
+
+def set_scale(page: Page, shown: str) -> None:
+    """Set the scale that deformation is drawn at."""
+    page.locator("#scale").fill("0")
+    for _ in range(20):
+        if page.locator("#scale-value").inner_text() == shown:
+            break
+        page.keyboard.press(".")
+    page.evaluate("flexarm.drawn()")
+    assert page.locator("#scale-value").inner_text() == shown
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_section_and_the_tip_are_where_the_run_has_them(name: str, open_page: Opener) -> None:
+    run = random_run(flexarm.sample(name), 3)
+    page = open_page(run_page([run]))
+    reference = arm_outline(run, np.arange(3), STATIONS)
+    size = np.abs(reference).max()
+    for k in range(3):
+        pose = at_sample(page, run, k)
+        assert np.abs(points(pose) - reference[k]).max() < 3e-6 * size
+        assert np.abs(np.array(pose["tip"]) - run.tip[k]).max() < 3e-6 * size
+
+
+def test_the_drawn_tip_is_where_the_run_says_in_pixels(run: Run, page: Page) -> None:
+    page.locator("#trail").uncheck()
+    page.locator("#field").select_option("plain")
+    for k in range(len(run.t)):
+        at_sample(page, run, k)
+        left, top, width, height = map(int, stage_of(page))
+        stage = picture(page)[top : top + height, left : left + width]
+        marked = np.argwhere(np.abs(stage - MARK).max(axis=2) < 12)
+        assert len(marked) > 20
+        drawn = marked.mean(axis=0)[::-1] + [left + 0.5, top + 0.5]  # centres of pixels
+        assert np.abs(drawn - projected(page, run.tip[k])).max() < 1.0
+
+
+def test_two_moments_look_different_and_one_moment_always_the_same(run: Run, page: Page) -> None:
+    at_sample(page, run, 1)
+    first = picture(page)
+    at_sample(page, run, 3)
+    other = picture(page)
+    at_sample(page, run, 1)
+    again = picture(page)
+    assert np.array_equal(first, again)
+    assert (np.abs(first - other).max(axis=2) > 30).sum() > 1000
+
+
+def test_between_samples_the_arm_is_between(run: Run, page: Page) -> None:
+    page.evaluate("flexarm.seek(0.125)")
+    middle = run_of(run.model, run.q[:2].mean(axis=0)[None], run.anchors[:1])
+    assert (
+        np.abs(
+            points(page.evaluate("flexarm.pose()[0]"))
+            - arm_outline(middle, np.array([0]), STATIONS)[0]
+        ).max()
+        < 1e-5
+    )
+
+
+def test_deformation_is_drawn_to_scale_and_rigid_at_0(run: Run, page: Page) -> None:
+    true = points(at_sample(page, run, 2))
+    straight = run.q.copy()
+    for part in flexible_links(run.model):
+        straight[:, part.modes] = 0.0
+    rigid = arm_outline(run_of(run.model, straight, run.anchors), np.array([2]), STATIONS)[0]
+    set_scale(page, "×0")
+    assert np.abs(points(page.evaluate("flexarm.pose()[0]")) - rigid).max() < 1e-5
+    set_scale(page, "×3")
+    scaled = points(page.evaluate("flexarm.pose()[0]"))
+    first = slice(0, STATIONS)  # the first link's root does not move: only its deflection grows
+    assert np.abs(scaled[first] - rigid[first] - 3 * (true[first] - rigid[first])).max() < 1e-5
+
+
+def test_links_are_coloured_by_deflection_curvature_and_strain(run: Run, page: Page) -> None:
+    stations = np.linspace(0, 1, STATIONS)
+    for k, part in enumerate(flexible_links(run.model)):
+        forces = section_forces(run.model, part, run.q, stations)
+        assert part.elastic is not None
+        stiffness = [part.elastic.span.at(n, stations * part.length) for n in ("EIz", "EIy")]
+        bent = np.hypot(
+            forces.moment[:, :, 2] / stiffness[0], forces.moment[:, :, 1] / stiffness[1]
+        )
+        moved = np.linalg.norm(along(run.model, part, run.q, stations).deflection, axis=2)
+        for field, values in (
+            ("deflection", moved),
+            ("curvature", bent),
+            ("strain", forces.strain),
+        ):
+            page.locator("#field").select_option(field)
+            shown = at_sample(page, run, 4)["field"][k]
+            assert np.abs(np.array(shown) - values[4]).max() < 2e-5 * values.max()
+
+
+def test_the_legend_says_the_largest_value_of_the_run(run: Run, page: Page) -> None:
+    tips = [along(run.model, p, run.q, np.linspace(0, 1, 25)).deflection for p in run.model.links]
+    largest = max(float(np.linalg.norm(each, axis=2).max()) for each in tips)
+    assert page.locator("#legend-title").inner_text() == "Deflection"
+    assert page.locator("#legend-high").inner_text() == f"{1e3 * largest:.3g} mm"
+
+
+def test_a_link_whose_section_is_not_known_has_no_strain_to_choose(open_page: Opener) -> None:
+    page = open_page(run_page([random_run(flexarm.sample("korayem-two-link"), 2)]))
+    assert page.locator("#field option").all_inner_texts() == ["Plain", "Deflection", "Curvature"]
+
+
+def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) -> None:
+    runs = [random_run(loads(TUBE, "tube"), 4, seed=seed) for seed in (1, 2)]
+    page = open_page(run_page(runs, ["with", "without"]))
+    page.evaluate("t => flexarm.seek(t)", float(np.float32(runs[0].t[2])))
+    tips = [pose["tip"] for pose in page.evaluate("flexarm.pose()")]
+    assert np.abs(np.array(tips) - [run.tip[2] for run in runs]).max() < 1e-5
+    assert page.locator("#runs li").all_inner_texts() == ["with", "without"]
+
+
+def test_without_webgl_the_page_says_so_and_shows_its_curves(run: Run, open_page: Opener) -> None:
+    page = open_page(run_page([run]), flags=["--disable-3d-apis"])
+    assert "no WebGL" in page.locator("#warning").inner_text()
+    assert page.locator(".panel:visible").count() >= 3

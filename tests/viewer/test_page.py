@@ -1,0 +1,123 @@
+"""The page as a file: what is in it, how large it is, what is refused."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.errors import FlexarmError
+from flexarm.viewer import bundle
+from flexarm.viewer.motion import FRAMES
+from flexarm.viewer.pack import Arrays, to_json
+from flexarm.viewer.page import ModeShapes, mode_page, run_page, save_page
+from tests.docs_blocks import ROOT
+from tests.viewer.poses import random_run, run_of
+
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return run_page([random_run(flexarm.sample("korayem-two-link"), 3)])
+
+
+def document(html: str) -> dict[str, object]:
+    (found,) = DATA.findall(html)
+    read: dict[str, object] = json.loads(found)
+    return read
+
+
+def test_the_page_without_data_is_under_a_megabyte(html: str) -> None:
+    assert len(html.encode()) - len(DATA.findall(html)[0]) < 1e6
+
+
+def test_the_policy_lets_nothing_in_and_nothing_out(html: str) -> None:
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', html)
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules.pop("default-src") == "'none'"
+    assert rules.pop("img-src") == "data: blob:"
+    for name in ("script-src", "style-src"):
+        assert re.fullmatch(r"'sha256-[\w+/]+='", rules.pop(name))
+    assert rules == {"base-uri": "'none'", "form-action": "'none'"}
+
+
+def test_nothing_in_the_frame_of_the_page_is_fetched() -> None:
+    frame = bundle.built("page.html")
+    assert re.findall(r"(src|href|url)\s*[=(]", frame) == []
+
+
+def test_json_in_a_page_is_ascii_and_ends_no_element() -> None:
+    text = "</script><!--\u2028🤖&amp;"
+    written = to_json({"name": text})
+    assert written.isascii()
+    assert not set("<>&") & set(written)
+    assert json.loads(written) == {"name": text}
+
+
+def test_arrays_stand_one_behind_the_other() -> None:
+    arrays = Arrays()
+    assert arrays.add(np.ones((2, 3))) == {"at": 0, "shape": [2, 3]}
+    assert arrays.add(np.zeros(4)) == {"at": 6, "shape": [4]}
+    assert arrays.size == 10
+
+
+def test_a_long_run_is_thinned_out_and_keeps_its_end() -> None:
+    run = random_run(flexarm.sample("driven-link"), 2)
+    long = run_of(run.model, np.repeat(run.q, 5000, axis=0), np.repeat(run.anchors, 5000, axis=0))
+    read = document(run_page([long]))
+    (motion,) = read["motions"]  # type: ignore[misc]
+    assert FRAMES / 2 < motion["t"]["shape"][0] <= FRAMES + 1  # type: ignore[has-type]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_only_one_run_or_two_make_a_page(count: int) -> None:
+    runs = [random_run(flexarm.sample("driven-link"), 2)] * count
+    with pytest.raises(FlexarmError, match=f"one run, or two to compare: got {count}"):
+        run_page(runs)
+
+
+@pytest.mark.parametrize("name", ["frequencies", "damping", "vectors", "q"])
+def test_modes_whose_arrays_do_not_fit_are_refused(name: str) -> None:
+    model = flexarm.build(flexarm.sample("driven-link"))
+    n = model.size
+    arrays = {
+        "q": np.zeros(n),
+        "frequencies": np.ones(2),
+        "damping": np.ones(2),
+        "vectors": np.ones((n, 2)),
+    }
+    arrays[name] = np.ones((7, 7))
+    with pytest.raises(FlexarmError, match=rf"modes: {name} must have shape .*, got \(7, 7\)"):
+        mode_page(ModeShapes(model=model, names=["a", "b"], **arrays))
+
+
+def test_a_page_overwrites_nothing_unasked(html: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.html"
+    save_page(html, path)
+    assert path.read_text(encoding="utf-8") == html
+    with pytest.raises(FlexarmError, match="is there already"):
+        save_page("", path)
+    save_page("new", path, force=True)
+    assert path.read_text(encoding="utf-8") == "new"
+
+
+def test_a_missing_bundle_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "BUILT", tmp_path)
+    bundle.built.cache_clear()
+    with pytest.raises(FlexarmError, match=r"viewer\.js has not been built.*make setup"):
+        bundle.fill_page("", "")
+    bundle.built.cache_clear()
+
+
+def test_the_lock_file_fixes_what_is_bundled_and_names_no_host() -> None:
+    text = (ROOT / "viewer/package-lock.json").read_text(encoding="utf-8")
+    packages = json.loads(text)["packages"]
+    wanted = json.loads((ROOT / "viewer/package.json").read_text(encoding="utf-8"))
+    for name, version in (wanted["dependencies"] | wanted["devDependencies"]).items():
+        assert packages[f"node_modules/{name}"]["version"] == version
+        assert packages[f"node_modules/{name}"]["integrity"].startswith("sha512-")
+    assert "resolved" not in text
+    assert re.findall(r"https?://(?!opencollective|github)[\w.]+", text) == []

@@ -1,0 +1,99 @@
+"""`flexarm view --serve`: this machine only, and a page that reloads when its run changes."""
+
+import http.client
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flexarm.errors import FlexarmError
+from flexarm.io.model_file import loads
+from flexarm.viewer.serve import Server, serve
+from tests.viewer.conftest import SOFTWARE, Starter, wait_until
+from tests.viewer.poses import random_run
+from tests.viewer.test_drawing import TUBE
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.nc"
+
+
+@pytest.fixture
+def server(path: Path) -> Iterator[Server]:
+    with serve([path]) as made:
+        thread = threading.Thread(target=made.serve_forever, args=(0.05,))
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def save(path: Path, name: str) -> None:
+    random_run(loads(TUBE.replace("bent tube", name), "tube"), 3).save(path, force=True)
+
+
+def ask(server: Server, address: str = "/", host: str | None = None) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
+    connection.request("GET", address, headers={"Host": host} if host else {})
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_it_listens_on_this_machine_only(server: Server) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+    assert server.url == f"http://127.0.0.1:{server.server_port}/"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1"])
+def test_requests_under_another_name_are_refused(host: str, server: Server) -> None:
+    assert ask(server, host=host)[0] == 403
+
+
+@pytest.mark.parametrize("address", ["/run.nc", "/../run.nc", "/etc/passwd", "/version/"])
+def test_nothing_but_the_page_is_served(address: str, server: Server, path: Path) -> None:
+    save(path, "tube")
+    assert ask(server, address)[0] == 404
+
+
+def test_the_version_changes_with_the_file(server: Server, path: Path) -> None:
+    assert ask(server, "/version") == (200, "waiting")
+    save(path, "tube")
+    first = ask(server, "/version")[1]
+    os.utime(path, ns=(1, 1))
+    assert len({"waiting", first, ask(server, "/version")[1]}) == 3
+
+
+def test_a_file_that_is_no_run_is_told_on_the_page(server: Server, path: Path) -> None:
+    path.write_text("no run", encoding="utf-8")
+    status, page = ask(server)
+    assert status == 200
+    assert "is no NetCDF file that can be read" in page
+
+
+def test_a_port_that_is_taken_is_told(server: Server, path: Path) -> None:
+    with pytest.raises(FlexarmError, match=rf"port {server.server_port}: .*--port"):
+        serve([path], server.server_port)
+
+
+def test_the_page_waits_for_a_run_and_follows_it(
+    server: Server, path: Path, browsers: Starter
+) -> None:
+    context = browsers(SOFTWARE).new_context(reduced_motion="reduce")
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(server.url)
+    assert page.locator("#title").inner_text() == f"waiting for {path}"
+    save(path, "first")
+    wait_until(page, "document.getElementById('title')?.textContent === 'first'")
+    wait_until(page, "window.flexarm !== undefined")
+    page.evaluate("flexarm.seek(0.5)")
+    save(path, "second")
+    wait_until(page, "document.getElementById('title')?.textContent === 'second'")
+    wait_until(page, "window.flexarm !== undefined")
+    assert page.evaluate("flexarm.time()") == pytest.approx(0.5)
+    context.close()
+    assert errors == []

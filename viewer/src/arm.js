@@ -1,0 +1,180 @@
+// An arm as a group of meshes: links, joints, hubs, payload, the mark at its tip.
+import {
+  BoxGeometry, Color, CylinderGeometry, Group, Matrix4, Mesh, MeshBasicMaterial,
+  MeshStandardMaterial, Quaternion, SphereGeometry, Vector3,
+} from "three";
+import { paintField } from "./colours.js";
+import { makePose, poseArm } from "./kinematics.js";
+import { drawnSizes, outline } from "./sections.js";
+import { makeTube, updateTube } from "./tube.js";
+
+const ROD = new CylinderGeometry(1, 1, 1, 24).rotateX(Math.PI / 2); // along z, of length 1
+const CUBE = new BoxGeometry(1, 1, 1);
+const BALL = new SphereGeometry(1, 32, 20);
+const STEEL = 7800; // [kg/m^3]: a payload is drawn as a ball of steel, within reason
+
+/** Makes the meshes of an arm; `look` is "solid", "other" (of a second run) or "ghost". */
+export function makeArm(arm, reach, look) {
+  const materials = makeMaterials(look);
+  const sizes = drawnSizes(arm, reach);
+  const group = new Group();
+  const parts = { arm, materials, look, group, pose: makePose(arm), rods: [] };
+  const thick = arm.links.map((_, i) => Math.max(sizes[i].width, sizes[i].height) / 2);
+  parts.links = arm.links.map((link, i) => makeLink(parts, link, sizes[i], thick, i));
+  const last = thick[thick.length - 1];
+  parts.end = rod(parts, 0.7 * last, materials.hardware);
+  if (look !== "ghost") {
+    addPayload(parts, last, reach);
+    parts.mark = new Mesh(BALL, materials.mark);
+    parts.mark.renderOrder = 10;
+    group.add(parts.mark);
+  }
+  group.traverse((each) => {
+    each.castShadow = look !== "ghost" && each !== parts.mark;
+    each.receiveShadow = look === "solid" && each !== parts.mark;
+  });
+  return parts;
+}
+
+function makeMaterials(look) {
+  const seen = { ghost: 0.16, other: 0.55, solid: 1 }[look];
+  const translucent = { transparent: seen < 1, opacity: seen, depthWrite: seen === 1 };
+  const metal = { roughness: 0.42, metalness: 0.05, ...translucent };
+  return {
+    link: new MeshStandardMaterial({ ...metal, vertexColors: true }),
+    hardware: new MeshStandardMaterial({ ...metal, roughness: 0.4 }),
+    payload: new MeshStandardMaterial({ ...metal, roughness: 0.5 }),
+    mark: new MeshBasicMaterial({ depthTest: false, transparent: true }),
+    plain: new Color(),
+  };
+}
+
+/** Gives an arm the colours of a theme. */
+export function dressArm({ materials, look }, theme) {
+  materials.plain.set({ ghost: theme.ghost, other: theme.other, solid: theme.link }[look]);
+  materials.hardware.color.set(look === "solid" ? theme.hardware : materials.plain);
+  materials.payload.color.set(look === "solid" ? theme.payload : materials.plain);
+  materials.mark.color.set(look === "other" ? theme.other : theme.mark);
+}
+
+function rod(parts, radius, material) {
+  const mesh = new Mesh(ROD, material);
+  mesh.userData.radius = radius;
+  parts.group.add(mesh);
+  return mesh;
+}
+
+function makeLink(parts, link, size, thick, i) {
+  const { group, materials, pose } = parts;
+  const inner = Math.min(thick[i], i ? thick[i - 1] : thick[i]);
+  const stations = pose.links[i].centres.length / 3;
+  const tube = makeTube(outline(link.section, size), stations, materials.link);
+  const made = { tube, colours: new Float32Array(3 * stations) };
+  group.add(tube.mesh);
+  made.before = rod(parts, 0.7 * inner, materials.hardware);
+  made.after = rod(parts, 0.7 * inner, materials.hardware);
+  made.slide = rod(parts, 0.6 * thick[i], materials.hardware);
+  if (link.kind === "revolute") {
+    made.joint = new Mesh(ROD, materials.hardware);
+    made.joint.scale.set(1.75 * thick[i], 1.75 * thick[i], 3.4 * thick[i]);
+  } else if (link.kind === "prismatic" || link.kind === "sliding") {
+    made.joint = new Mesh(CUBE, materials.hardware);
+    const [w, h] = [1.6 * size.width + inner, 1.6 * size.height + inner];
+    const turned = link.kind === "sliding"; // its box stands along x
+    made.joint.scale.set(turned ? h : w, turned ? w : h, 6 * thick[i]);
+  }
+  if (made.joint) group.add(made.joint);
+  if (link.kind === "sliding") {
+    made.inside = makeTube(outline(link.section, size), 2, materials.link);
+    group.add(made.inside.mesh);
+  }
+  return made;
+}
+
+function addPayload(parts, thick, reach) {
+  const { payload } = parts.arm;
+  if (!payload) return;
+  const real = Math.cbrt((3 * payload.mass) / (4 * Math.PI * STEEL));
+  parts.payload = new Mesh(BALL, parts.materials.payload);
+  parts.payload.scale.setScalar(Math.min(Math.max(real, 1.7 * thick), 0.09 * reach));
+  parts.holder = rod(parts, 0.5 * thick, parts.materials.payload);
+  parts.group.add(parts.payload);
+}
+
+/** Poses an arm, drawn at a scale of its deformation and coloured by a field. */
+export function updateArm(parts, state, scale, field, largest) {
+  const { arm, pose, materials } = parts;
+  poseArm(arm, state, scale, pose);
+  let before = pose.base;
+  arm.links.forEach((link, i) => {
+    const made = parts.links[i];
+    const out = pose.links[i];
+    if (field === "plain" || !link.shape) paintPlain(materials.plain, made.colours);
+    else paintField(out[field], largest, materials.plain, made.colours);
+    updateTube(made.tube, out.centres, out.turns, made.colours);
+    made.tube.mesh.visible = out.exposed > 0;
+    stretch(made.before, before.p, out.joint.p);
+    stretch(made.slide, out.joint.p, out.turned.p);
+    stretch(made.after, out.turned.p, out.root.p);
+    if (made.joint) placeJoint(made, link, out);
+    if (made.inside) placeInside(parts, made, link, out);
+    before = out.tip;
+  });
+  stretch(parts.end, before.p, pose.tip.p);
+  if (parts.mark) parts.mark.position.set(...pose.tip.p);
+  if (parts.payload) {
+    const com = new Vector3(...arm.payload.com).applyMatrix4(matrixOf(pose.tip));
+    parts.payload.position.copy(com);
+    stretch(parts.holder, pose.tip.p, com.toArray());
+  }
+}
+
+function paintPlain(colour, out) {
+  for (let k = 0; k < out.length; k += 3) colour.toArray(out, k);
+}
+
+const FROM = new Vector3();
+const TO = new Vector3();
+const Z = new Vector3(0, 0, 1);
+
+function stretch(mesh, from, to) {
+  FROM.set(...from);
+  TO.set(...to).sub(FROM);
+  const length = TO.length();
+  mesh.visible = length > 0.3 * mesh.userData.radius;
+  if (!mesh.visible) return;
+  mesh.position.copy(FROM).addScaledVector(TO, 0.5);
+  mesh.quaternion.setFromUnitVectors(Z, TO.divideScalar(length));
+  mesh.scale.set(mesh.userData.radius, mesh.userData.radius, length);
+}
+
+const MATRIX = new Matrix4();
+const ALONG_X = new Quaternion().setFromUnitVectors(Z, new Vector3(1, 0, 0));
+
+function matrixOf({ R, p }) {
+  return MATRIX.set(
+    R[0], R[1], R[2], p[0], R[3], R[4], R[5], p[1], R[6], R[7], R[8], p[2], 0, 0, 0, 1,
+  );
+}
+
+function placeJoint(made, link, out) {
+  const at = link.kind === "sliding" ? out.root : out.joint;
+  made.joint.position.set(...at.p);
+  made.joint.quaternion.setFromRotationMatrix(matrixOf(at));
+  if (link.kind === "sliding") {
+    made.joint.quaternion.multiply(ALONG_X);
+    // The beam leaves its hub at the mouth, which is the root.
+    FROM.set(0, 0, -made.joint.scale.z / 2).applyQuaternion(made.joint.quaternion);
+    made.joint.position.add(FROM);
+  }
+}
+
+// What of a sliding beam has not come out is behind its hub's mouth.
+function placeInside({ materials }, made, link, out) {
+  const behind = Math.max(link.length - out.exposed, 1e-9);
+  const { R, p } = out.root;
+  const centres = [p[0] - behind * R[0], p[1] - behind * R[3], p[2] - behind * R[6], ...p];
+  const colours = [];
+  for (let k = 0; k < 2; k++) materials.plain.toArray(colours, 3 * k);
+  updateTube(made.inside, centres, [...R, ...R], colours);
+}

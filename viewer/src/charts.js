@@ -1,0 +1,252 @@
+// Curves over time, in panels that share their time axis and a cursor.
+import uPlot from "uplot";
+import { digits } from "./colours.js";
+import { make, named } from "./dom.js";
+
+const HEIGHT = 170;
+const DASH = [6, 4];
+const NOTHING = 1e-9; // in any unit: rounding, which fills no panel
+
+/** Joins the panels of the motions: a curve of the second run has its name again, dashed. */
+export function joinPanels(motions) {
+  const panels = new Map();
+  motions.forEach((motion, run) => {
+    for (const panel of motion.panels) {
+      const key = `${panel.key} ${panel.unit}`;
+      if (!panels.has(key)) panels.set(key, { ...panel, runs: [] });
+      panels.get(key).runs.push({ run, motion, panel });
+    }
+  });
+  return [...panels.values()].map(joinPanel);
+}
+
+function joinPanel(panel) {
+  const names = [...new Set(panel.runs.flatMap(({ panel: own }) => own.names))];
+  const tables = [];
+  const series = [];
+  for (const { run, motion, panel: own } of panel.runs) {
+    const samples = own.values.shape[1];
+    const rows = own.names.map((_, k) => own.values.values.subarray(k * samples, (k + 1) * samples));
+    tables.push([motion.t.values, ...rows]);
+    for (const name of own.names) series.push({ name, run, colour: names.indexOf(name) });
+  }
+  const data = tables.length > 1 ? uPlot.join(tables.map((t) => t.map((row) => Array.from(row)))) : tables[0];
+  return { key: panel.key, title: panel.title, unit: panel.unit, shown: panel.shown, names, series, data };
+}
+
+/** Makes the panels in a place on the page; `seek` is called with a time that is pointed at. */
+export function makeCharts(place, panels, motions, theme, seek) {
+  const charts = { place, panels, theme, seek, plots: [], time: 0, hovered: null, range: null };
+  charts.span = [
+    Math.min(...motions.map((m) => m.t.values[0])),
+    Math.max(...motions.map((m) => m.t.values[m.t.values.length - 1])),
+  ];
+  const several = motions.length > 1;
+  for (const panel of panels) charts.plots.push(makePlot(charts, panel, several));
+  new ResizeObserver(() => charts.plots.forEach(resize)).observe(place);
+  return charts;
+}
+
+function makePlot(charts, panel, several) {
+  const heading = make("h3", {}, panel.title, make("span", { class: "unit" }, ` [${panel.unit}]`));
+  const legend = make("div", { class: "legend" });
+  const holder = make("div", { class: "plot" });
+  const figure = make("figure", { class: "panel", "data-panel": panel.key }, heading, legend, holder);
+  figure.hidden = !panel.shown;
+  charts.place.append(figure);
+  const plot = { charts, panel, figure, holder, now: make("div", { class: "now" }), hidden: new Set() };
+  plot.chips = panel.names.map((name, k) => makeChip(plot, legend, name, k));
+  plot.view = new uPlot(options(plot), panel.data, holder);
+  plot.view.over.append(plot.now);
+  plot.several = several;
+  listen(plot);
+  return plot;
+}
+
+function makeChip(plot, legend, name, k) {
+  const value = make("output", {});
+  const swatch = make("i", { class: `swatch curve${k % 8}` });
+  const chip = make("button", { type: "button", "aria-pressed": "true" }, swatch, named(name), value);
+  chip.addEventListener("click", () => {
+    const show = plot.hidden.delete(name);
+    if (!show) plot.hidden.add(name);
+    chip.setAttribute("aria-pressed", String(show));
+    plot.panel.series.forEach((each, i) => {
+      if (each.name === name) plot.view.setSeries(i + 1, { show });
+    });
+  });
+  legend.append(chip);
+  return value;
+}
+
+function options(plot) {
+  const { charts, panel } = plot;
+  const axis = (values) => ({
+    stroke: () => charts.theme.soft,
+    grid: { stroke: () => charts.theme.line, width: 1 },
+    ticks: { show: false },
+    font: "11px system-ui, sans-serif",
+    gap: 6,
+    values,
+  });
+  const write = (_, ticks) => ticks.map((tick) => (tick === null ? "" : tickText(tick)));
+  return {
+    width: 320,
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 12, 0, 0],
+    scales: {
+      x: { time: false, range: (u, low, high) => charts.range ?? [charts.span[0], Math.max(charts.span[1], charts.span[0] + 1e-9)] },
+      y: { range: (u, low, high) => room(low, high) },
+    },
+    axes: [
+      { ...axis((u, ticks) => ticks.map((t, i) => `${tickText(t)}${i === ticks.length - 1 ? " s" : ""}`)), size: 26 },
+      { ...axis(write), size: 52 },
+    ],
+    cursor: {
+      sync: { key: "time" },
+      drag: { x: true, y: false, setScale: false },
+      points: { size: 6 },
+      y: false,
+    },
+    series: [{}, ...panel.series.map((each) => ({
+      label: each.name,
+      stroke: () => charts.theme.curves[each.colour % 8],
+      width: 1.6,
+      dash: each.run ? DASH : undefined,
+      spanGaps: true,
+      points: { show: false },
+    }))],
+    hooks: {
+      setCursor: [(u) => hover(charts, u)],
+      setSelect: [(u) => zoom(charts, u)],
+      draw: [() => markNow(plot)],
+    },
+  };
+}
+
+const tickText = (value) => String(Number(value.toPrecision(6))).replaceAll("-", "−");
+
+function room(low, high) {
+  if (low === null || high === null || Math.max(-low, high) < NOTHING) return [-1, 1];
+  const more = 0.06 * (high - low) || Math.abs(high) || 1;
+  return [low - more, high + more];
+}
+
+function hover(charts, u) {
+  if (!charts.plots.some((plot) => plot.view === u)) return;
+  const index = u.cursor.idx;
+  const time = u.cursor.left >= 0 && index !== null && index !== undefined ? u.data[0][index] : null;
+  if (time === charts.hovered) return;
+  charts.hovered = time;
+  sayValues(charts);
+}
+
+function zoom(charts, u) {
+  const { left, width } = u.select;
+  if (width > 4) charts.range = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+  u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  if (width > 4) redraw(charts);
+}
+
+function redraw(charts) {
+  for (const plot of charts.plots) {
+    const data = plot.view.data;
+    plot.view.setData(data, true);
+    plot.hidden.forEach((name) => plot.panel.series.forEach((each, i) => {
+      if (each.name === name) plot.view.setSeries(i + 1, { show: false });
+    }));
+  }
+}
+
+// A click or a finger on a panel goes to that time, a double click shows all times again.
+function listen(plot) {
+  const { over } = plot.view;
+  const { charts } = plot;
+  let from = null;
+  const seek = (event) => charts.seek(plot.view.posToVal(event.clientX - over.getBoundingClientRect().left, "x"));
+  over.addEventListener("pointerdown", (event) => {
+    from = event.clientX;
+  });
+  over.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "touch") seek(event);
+  });
+  over.addEventListener("pointerup", (event) => {
+    if (from !== null && Math.abs(event.clientX - from) < 4) seek(event);
+    from = null;
+  });
+  over.addEventListener("dblclick", () => {
+    charts.range = null;
+    redraw(charts);
+  });
+}
+
+function resize(plot) {
+  const width = plot.holder.clientWidth;
+  if (width > 0 && width !== plot.view.width) plot.view.setSize({ width, height: HEIGHT });
+}
+
+function markNow(plot) {
+  if (!plot.view) return;
+  const x = plot.view.valToPos(plot.charts.time, "x");
+  const seen = x >= 0 && x <= plot.view.over.clientWidth;
+  plot.now.style.transform = `translateX(${x.toFixed(1)}px)`;
+  plot.now.style.opacity = seen ? 1 : 0;
+}
+
+/** Moves the cursor to a time, and says the values there unless told not to. */
+export function moveCursor(charts, time, values = true) {
+  charts.time = time;
+  for (const plot of charts.plots) if (!plot.figure.hidden) markNow(plot);
+  if (values && charts.hovered === null) sayValues(charts);
+}
+
+function sayValues(charts) {
+  const time = charts.hovered ?? charts.time;
+  for (const plot of charts.plots) {
+    if (plot.figure.hidden) continue;
+    plot.panel.names.forEach((name, k) => {
+      const said = plot.panel.series
+        .map((each, i) => (each.name === name ? valueAt(plot.panel.data, i + 1, time) : null))
+        .filter((value) => value !== null);
+      const text = said.map(digits).join(" | ");
+      if (plot.chips[k].textContent !== text) plot.chips[k].textContent = text;
+    });
+  }
+}
+
+// Joined runs have gaps where the other has samples: the value is interpolated across them.
+function valueAt(data, row, time) {
+  const times = data[0];
+  const values = data[row];
+  let low = 0;
+  let high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= time) low = middle;
+    else high = middle;
+  }
+  while (low > 0 && (values[low] === null || values[low] === undefined)) low--;
+  while (high < times.length - 1 && (values[high] === null || values[high] === undefined)) high++;
+  const [a, b] = [values[low] ?? values[high], values[high] ?? values[low]];
+  if (a === null || a === undefined) return null;
+  const part = times[high] > times[low] ? (time - times[low]) / (times[high] - times[low]) : 0;
+  return a + Math.min(Math.max(part, 0), 1) * (b - a);
+}
+
+/** Shows or hides a panel. */
+export function showPanel(charts, key, shown) {
+  for (const plot of charts.plots) {
+    if (plot.panel.key !== key) continue;
+    plot.figure.hidden = !shown;
+    resize(plot);
+    markNow(plot);
+  }
+  sayValues(charts);
+}
+
+/** Draws all panels in the colours of a theme. */
+export function dressCharts(charts, theme) {
+  charts.theme = theme;
+  for (const plot of charts.plots) plot.view.redraw(false, true);
+}

@@ -1,0 +1,246 @@
+// Poses an arm from its state: base, then joint and shape amplitudes per link.
+//
+// The same kinematics as in Python: a section of a link is displaced by its shapes (and drawn in by
+// bending, where stiffening is on) and turned by a Cayley rotation; the next joint sits on the tip.
+// `scale` draws displacements and turns larger or smaller than they are; 0 is the rigid arm.
+
+const multiply = (a, b, out) => {
+  for (let i = 0; i < 9; i += 3) {
+    for (let j = 0; j < 3; j++) {
+      out[i + j] = a[i] * b[j] + a[i + 1] * b[j + 3] + a[i + 2] * b[j + 6];
+    }
+  }
+  return out;
+};
+
+const add = (p, rotation, v, out) => {
+  for (let i = 0; i < 3; i++) {
+    const r = 3 * i;
+    out[i] = p[i] + rotation[r] * v[0] + rotation[r + 1] * v[1] + rotation[r + 2] * v[2];
+  }
+  return out;
+};
+
+const frame = () => ({ R: new Float64Array(9), p: new Float64Array(3) });
+
+const place = (from, pose, out) => {
+  add(from.p, from.R, pose.p, out.p);
+  multiply(from.R, pose.R, out.R);
+};
+
+/** Makes room for a pose of an arm. */
+export function makePose(arm) {
+  return {
+    base: frame(),
+    links: arm.links.map((link) => {
+      const stations = link.shape ? link.shape.moved.shape[0] : 2;
+      return {
+        joint: frame(), // before it moves
+        turned: frame(), // after
+        root: frame(),
+        tip: frame(),
+        exposed: link.length,
+        centres: new Float64Array(3 * stations),
+        turns: new Float64Array(9 * stations),
+        deflection: new Float64Array(stations),
+        curvature: new Float64Array(stations),
+        strain: new Float64Array(stations),
+      };
+    }),
+    tip: frame(),
+  };
+}
+
+/** Poses an arm; with `ends` only the frames of its links, not the sections between. */
+export function poseArm(arm, state, scale, pose, ends = false) {
+  placeBase(arm, state, pose.base);
+  let before = pose.base;
+  arm.links.forEach((link, i) => {
+    const out = pose.links[i];
+    place(before, link.before, out.joint);
+    moveJoint(link, state, out);
+    place(out.turned, link.after, out.root);
+    if (link.shape) bendLink(arm, link, state, scale, out, ends);
+    else straightLink(link, out);
+    before = out.tip;
+  });
+  place(before, arm.end, pose.tip);
+  return pose;
+}
+
+function placeBase(arm, state, out) {
+  if (!arm.base.moves) {
+    out.R.set(arm.base.pose.R);
+    out.p.set(arm.base.pose.p);
+    return;
+  }
+  for (let k = 0; k < 3; k++) out.p[k] = state[k];
+  for (let k = 0; k < 9; k++) out.R[k] = state[3 + k];
+  orthonormalise(out.R);
+}
+
+// Between two samples a rotation is interpolated entry by entry.
+function orthonormalise(R) {
+  const x = unit([R[0], R[3], R[6]]);
+  const y = [R[1], R[4], R[7]];
+  const along = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+  const v = unit([y[0] - along * x[0], y[1] - along * x[1], y[2] - along * x[2]]);
+  const z = [x[1] * v[2] - x[2] * v[1], x[2] * v[0] - x[0] * v[2], x[0] * v[1] - x[1] * v[0]];
+  R.set([x[0], v[0], z[0], x[1], v[1], z[1], x[2], v[2], z[2]]);
+}
+
+function unit(v) {
+  const size = Math.hypot(...v) || 1;
+  return v.map((each) => each / size);
+}
+
+const TURN = new Float64Array(9);
+
+function moveJoint(link, state, out) {
+  const { joint, turned } = out;
+  turned.R.set(joint.R);
+  turned.p.set(joint.p);
+  const value = link.column === null ? 0 : state[link.column];
+  if (link.kind === "revolute") {
+    const c = Math.cos(value);
+    const s = Math.sin(value);
+    TURN.set([c, -s, 0, s, c, 0, 0, 0, 1]);
+    multiply(joint.R, TURN, turned.R);
+  } else if (link.kind === "prismatic") {
+    for (let k = 0; k < 3; k++) turned.p[k] += joint.R[3 * k + 2] * value;
+  }
+}
+
+function straightLink(link, out) {
+  const { root, tip, centres, turns } = out;
+  add(root.p, root.R, [link.length, 0, 0], tip.p);
+  tip.R.set(root.R);
+  centres.set(root.p);
+  centres.set(tip.p, 3);
+  turns.set(root.R);
+  turns.set(root.R, 9);
+}
+
+const U = new Float64Array(3);
+const ANGLE = new Float64Array(3);
+const E = new Float64Array(9);
+
+function bendLink(arm, link, state, scale, out, ends) {
+  const { shape } = link;
+  const stations = shape.moved.shape[0];
+  const m = shape.count;
+  const a = state.subarray(shape.column, shape.column + m);
+  // Shapes of a sliding link are functions of xi = x/l: their slopes are per l.
+  const unitLength = shape.sliding ? Math.max(state[link.column], 1e-12) : 1;
+  out.exposed = shape.sliding ? unitLength : link.length;
+  for (let s = ends ? stations - 1 : 0; s < stations; s++) {
+    displace(shape, s, a, unitLength);
+    if (!ends) measure(arm, link, s, a, unitLength, out);
+    for (const { axis, table } of shape.quadraticTurn) {
+      ANGLE[axis] += quadratic(table.values, s, a, shape.count) / 2;
+    }
+    const y2 = ANGLE[1] * ANGLE[1];
+    const z2 = ANGLE[2] * ANGLE[2];
+    const growth = arm.stiffening && !arm.firstOrder ? 1 + (y2 + z2) / 4 : 1;
+    turnSection(ANGLE, scale * growth, arm.firstOrder);
+    for (let k = 0; k < 3; k++) U[k] *= scale;
+    U[0] += (out.exposed * s) / (stations - 1);
+    add(out.root.p, out.root.R, U, out.tip.p);
+    multiply(out.root.R, E, out.tip.R);
+    out.centres.set(out.tip.p, 3 * s);
+    out.turns.set(out.tip.R, 9 * s);
+  }
+}
+
+// Displacement U and angles ANGLE of a section, as they are.
+function displace(shape, s, a, unitLength) {
+  const m = shape.count;
+  for (let k = 0; k < 3; k++) {
+    const row = (3 * s + k) * m;
+    let u = 0;
+    let angle = 0;
+    for (let i = 0; i < m; i++) {
+      u += shape.moved.values[row + i] * a[i];
+      angle += shape.turned.values[row + i] * a[i];
+    }
+    U[k] = u;
+    ANGLE[k] = k === 0 ? angle : angle / unitLength;
+  }
+  for (const { axis, table } of shape.quadratic) {
+    U[axis] += quadratic(table.values, s, a, m) / (2 * unitLength);
+  }
+}
+
+function quadratic(table, s, a, m) {
+  let sum = 0;
+  for (let i = 0, k = s * m * m; i < m; i++) {
+    let row = 0;
+    for (let j = 0; j < m; j++) row += table[k++] * a[j];
+    sum += row * a[i];
+  }
+  return sum;
+}
+
+// Deflection, curvature and strain of a section.
+function measure(arm, link, s, a, unitLength, out) {
+  const { shape, section } = link;
+  const m = shape.count;
+  out.deflection[s] = Math.hypot(U[0], U[1], U[2]);
+  let y = 0;
+  let z = 0;
+  let stretch = 0;
+  for (let i = 0; i < m; i++) {
+    y += shape.bend.values[2 * s * m + i] * a[i];
+    z += shape.bend.values[(2 * s + 1) * m + i] * a[i];
+    stretch += shape.stretch.values[s * m + i] * a[i];
+  }
+  y /= unitLength * unitLength;
+  z /= unitLength * unitLength;
+  if (arm.stiffening) {
+    const slopeY = ANGLE[2];
+    const slopeZ = -ANGLE[1];
+    const half = (slopeY * y + slopeZ * z) / 2;
+    y += slopeY * half;
+    z += slopeZ * half;
+  }
+  out.curvature[s] = shape.rigidPieces ? NaN : Math.hypot(y, z);
+  out.strain[s] = NaN;
+  if (link.strain) {
+    const bent =
+      section.kind === "tube"
+        ? (Math.hypot(y, z) * section.width) / 2
+        : (Math.abs(y) * section.width + Math.abs(z) * section.height) / 2;
+    out.strain[s] = bent + Math.abs(stretch / unitLength);
+  }
+}
+
+function turnSection(angle, factor, firstOrder) {
+  const x = angle[0] * factor;
+  const y = angle[1] * factor;
+  const z = angle[2] * factor;
+  if (firstOrder) {
+    E.set([1, -z, y, z, 1, -x, -y, x, 1]);
+    return;
+  }
+  const square = x * x + y * y + z * z;
+  const f = 1 / (1 + square / 4);
+  const h = f / 2;
+  E[0] = 1 + h * (x * x - square);
+  E[1] = -f * z + h * x * y;
+  E[2] = f * y + h * x * z;
+  E[3] = f * z + h * y * x;
+  E[4] = 1 + h * (y * y - square);
+  E[5] = -f * x + h * y * z;
+  E[6] = -f * y + h * z * x;
+  E[7] = f * x + h * z * y;
+  E[8] = 1 + h * (z * z - square);
+}
+
+/** How far an arm reaches when it is straight [m]. */
+export function reachOf(arm) {
+  let reach = Math.hypot(...arm.end.p);
+  for (const link of arm.links) {
+    reach += Math.hypot(...link.before.p) + Math.hypot(...link.after.p) + link.length;
+  }
+  return reach || 1;
+}

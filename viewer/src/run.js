@@ -1,0 +1,107 @@
+// The page of a run, or of two runs compared.
+import { dressCharts, joinPanels, makeCharts, moveCursor, showPanel } from "./charts.js";
+import { connect, sayTime } from "./controls.js";
+import { sampleAt, stateAt } from "./data.js";
+import { byId, make, named } from "./dom.js";
+import { makePlayer, play, seek } from "./player.js";
+import { addTrails, drawShow, openShow, poseShow } from "./show.js";
+import { readTheme } from "./theme.js";
+import { goTo, makeTrail, retrace } from "./trail.js";
+
+const STOPS = [0, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000];
+const STEEPEST = 0.9; // slope that a deformed link may be drawn with
+const SEEN = 120; // samples that are looked at to find where an arm moves
+const VALUES_EVERY = 80; // [ms]: faster than that nobody reads numbers
+
+/** Starts the page of one run or two. */
+export function startRun(data) {
+  const { motions } = data;
+  const blank = (motion) => new Float64Array(motion.state.shape[0]);
+  const samples = motions.map((motion) => {
+    const times = Array.from(motion.t.values);
+    const every = Math.max(1, Math.floor(times.length / SEEN));
+    return times.filter((_, i) => i % every === 0).map((t) => stateAt(motion, t, blank(motion)));
+  });
+  const show = openShow(data, samples);
+  addTrails(show, motions.map((motion, k) => makeTrail(data.arms[k], motion.t.values.length)));
+  const page = { data, motions, show, states: motions.map(blank), said: -Infinity };
+  const ends = motions.map(({ t }) => t.values[t.values.length - 1]);
+  const player = makePlayer(motions[0].t.values[0], Math.max(...ends), (t) => picture(page, t));
+  page.player = player;
+  const point = (t) => seek(player, t);
+  page.charts = makeCharts(byId("charts"), joinPanels(motions), motions, readTheme(), point);
+  choosePanels(page.charts);
+  connect(show, player, {
+    scales: { stops: stops(data.limits.slope), start: 1, write: (scale) => `×${scale}` },
+    numbers: true,
+    step: (by) => step(page, by),
+    rescaled: () => retraceAll(page),
+    dressed: (theme) => dressCharts(page.charts, theme),
+  });
+  if (motions.length > 1) listRuns(motions);
+  if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) play(player, true);
+  player.begin();
+  return page;
+}
+
+// Poses and draws at a time; returns what the page's own code took, and drawing [ms].
+function picture(page, t) {
+  const { motions, show, states, player } = page;
+  const begun = performance.now();
+  motions.forEach((motion, k) => stateAt(motion, t, states[k]));
+  poseShow(show, states);
+  show.trails.forEach((trail, k) => goTo(trail, sampleAt(motions[k].t.values, t)));
+  if (!player.playing || begun - page.said > VALUES_EVERY) {
+    page.said = begun;
+    moveCursor(page.charts, t);
+    sayTime(player, `${t.toFixed(3)} s`);
+  } else {
+    moveCursor(page.charts, t, false);
+  }
+  const posed = performance.now();
+  drawShow(show);
+  return [posed - begun, performance.now() - posed];
+}
+
+function stops(slope) {
+  if (!(slope > 0)) return [1];
+  const most = STOPS.find((stop) => stop >= 5 && stop * slope >= STEEPEST) ?? STOPS[STOPS.length - 1];
+  return STOPS.filter((stop) => stop <= most);
+}
+
+function step({ player, motions }, by) {
+  const times = motions[0].t.values;
+  play(player, false);
+  const at = Math.min(Math.max(sampleAt(times, player.time) + by, 0), times.length - 1);
+  seek(player, times[at]);
+}
+
+function retraceAll({ motions, show }) {
+  show.trails.forEach((trail, k) => {
+    const motion = motions[k];
+    const state = new Float64Array(motion.state.shape[0]);
+    const [columns, samples] = motion.state.shape;
+    const stateOf = (i) => {
+      for (let c = 0; c < columns; c++) state[c] = motion.state.values[c * samples + i];
+      return state;
+    };
+    retrace(trail, stateOf, show.settings.scale);
+  });
+}
+
+function choosePanels(charts) {
+  const place = byId("choose");
+  place.hidden = false;
+  place.append(make("span", { class: "title" }, "Curves"));
+  for (const panel of charts.panels) {
+    const box = make("input", { type: "checkbox", checked: panel.shown, "data-panel": panel.key });
+    box.addEventListener("change", () => showPanel(charts, panel.key, box.checked));
+    place.append(make("label", { class: "check" }, box, panel.title));
+  }
+}
+
+function listRuns(motions) {
+  const list = byId("runs");
+  list.hidden = false;
+  for (const motion of motions) list.append(make("li", {}, make("i"), named(motion.label)));
+}

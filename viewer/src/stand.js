@@ -1,0 +1,37 @@
+// What carries the arm: a foot on the ground, or the body of a free base.
+import { BoxGeometry, CylinderGeometry, Group, Mesh, MeshStandardMaterial, Quaternion, Vector3 } from "three";
+
+const Y = new Vector3(0, 1, 0);
+
+/** Adds the stand of an arm to a stage; a moving base takes its body along. */
+export function addStand(stage, arm, reach) {
+  const material = new MeshStandardMaterial({ roughness: 0.8 });
+  const group = new Group();
+  const size = 0.035 * reach;
+  if (arm.base.kind === "fixed") {
+    const base = new Vector3(...arm.base.pose.p);
+    const height = base.clone().sub(stage.box.floor).dot(stage.up);
+    const foot = new Mesh(new CylinderGeometry(1.5 * size, 1.7 * size, 0.35 * size, 40), material);
+    const column = new Mesh(new CylinderGeometry(0.3 * size, 0.3 * size, height, 24), material);
+    foot.position.set(0, 0.17 * size - height, 0);
+    column.position.set(0, -height / 2, 0);
+    group.add(foot, column);
+    group.quaternion.copy(new Quaternion().setFromUnitVectors(Y, stage.up));
+    group.position.copy(base);
+  } else {
+    group.add(new Mesh(new BoxGeometry(2.6 * size, 2.2 * size, 2.2 * size), material));
+  }
+  for (const mesh of group.children) mesh.castShadow = mesh.receiveShadow = true;
+  stage.scene.add(group);
+  stage.stand = { group, material, moves: arm.base.kind !== "fixed" };
+}
+
+/** Moves a moving base's body. */
+export function placeStand({ stand }, base) {
+  if (!stand.moves) return;
+  const { R, p } = base;
+  stand.group.matrixAutoUpdate = false;
+  stand.group.matrix.set(
+    R[0], R[1], R[2], p[0], R[3], R[4], R[5], p[1], R[6], R[7], R[8], p[2], 0, 0, 0, 1,
+  );
+}

@@ -1,0 +1,41 @@
+// The path of an arm's tip: faint as a whole, bright as far as it has been gone.
+import { Line2 } from "three/addons/lines/Line2.js";
+import { LineGeometry } from "three/addons/lines/LineGeometry.js";
+import { LineMaterial } from "three/addons/lines/LineMaterial.js";
+import { Group } from "three";
+import { makePose, poseArm } from "./kinematics.js";
+
+/** Makes the trail of a motion. */
+export function makeTrail(arm, samples) {
+  const line = (width, opacity) => {
+    const material = new LineMaterial({ linewidth: width, transparent: true, opacity });
+    const made = new Line2(new LineGeometry(), material);
+    made.frustumCulled = false;
+    return made;
+  };
+  const [whole, gone] = [line(1.5, 0.28), line(2.5, 0.9)];
+  const group = new Group();
+  group.add(whole, gone);
+  return { arm, samples, group, whole, gone, pose: makePose(arm) };
+}
+
+/** Finds the path anew, for arms drawn at another scale; `stateOf` gives the state of a sample. */
+export function retrace(trail, stateOf, scale) {
+  const points = new Float32Array(3 * trail.samples);
+  for (let i = 0; i < trail.samples; i++) {
+    poseArm(trail.arm, stateOf(i), scale, trail.pose, true);
+    points.set(trail.pose.tip.p, 3 * i);
+  }
+  if (trail.samples < 2) return;
+  for (const line of [trail.whole, trail.gone]) {
+    line.geometry.dispose();
+    line.geometry = new LineGeometry();
+    line.geometry.setPositions(points);
+  }
+}
+
+/** Shows the trail as far as a sample. */
+export function goTo(trail, sample) {
+  trail.gone.visible = sample > 0;
+  trail.gone.geometry.instanceCount = sample;
+}

@@ -1,0 +1,98 @@
+// A link as a tube whose rings follow its sections.
+import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh } from "three";
+
+/** Makes the mesh of a link with a number of sections; `update` moves it. */
+export function makeTube(points, stations, material) {
+  const geometry = new BufferGeometry();
+  const around = points.length;
+  const count = stations * around + 2 * (around + 1); // rings, then a cap at each end
+  const attributes = {};
+  for (const name of ["position", "normal", "color"]) {
+    attributes[name] = new BufferAttribute(new Float32Array(3 * count), 3);
+    attributes[name].setUsage(DynamicDrawUsage);
+    geometry.setAttribute(name, attributes[name]);
+  }
+  geometry.setIndex(indices(points, stations));
+  const mesh = new Mesh(geometry, material);
+  mesh.frustumCulled = false; // it moves, and its bounds with it
+  return { mesh, points, stations, attributes };
+}
+
+/** Puts a tube's rings where its sections are; `colours` has red, green, blue per section. */
+export function updateTube(tube, centres, turns, colours) {
+  const { points, stations, attributes } = tube;
+  const position = attributes.position.array;
+  const normal = attributes.normal.array;
+  let at = 0;
+  for (let s = 0; s < stations; s++) {
+    at = ring(tube, centres, turns, s, position, normal, at);
+  }
+  for (const [s, sign] of [[0, -1], [stations - 1, 1]]) {
+    at = cap(tube, centres, turns, s, sign, position, normal, at);
+  }
+  paint(attributes.color.array, points, stations, colours);
+  for (const each of Object.values(attributes)) each.needsUpdate = true;
+}
+
+function ring({ points }, centres, turns, s, position, normal, at) {
+  const r = 9 * s;
+  const c = 3 * s;
+  for (const { y, z, ny, nz } of points) {
+    for (let k = 0; k < 3; k++) {
+      const ey = turns[r + 3 * k + 1];
+      const ez = turns[r + 3 * k + 2];
+      position[at + k] = centres[c + k] + y * ey + z * ez;
+      normal[at + k] = ny * ey + nz * ez;
+    }
+    at += 3;
+  }
+  return at;
+}
+
+function cap({ points }, centres, turns, s, sign, position, normal, at) {
+  const start = at;
+  at += 3;
+  for (let k = 0; k < 3; k++) position[start + k] = centres[3 * s + k];
+  const end = ring({ points }, centres, turns, s, position, normal, at);
+  for (let i = start; i < end; i += 3) {
+    for (let k = 0; k < 3; k++) normal[i + k] = sign * turns[9 * s + 3 * k];
+  }
+  return end;
+}
+
+function paint(target, points, stations, colours) {
+  let at = 0;
+  const put = (s, shade) => {
+    for (let k = 0; k < 3; k++) target[at++] = colours[3 * s + k] * shade;
+  };
+  for (let s = 0; s < stations; s++) for (const { shade } of points) put(s, shade);
+  for (const s of [0, stations - 1]) for (let k = 0; k <= points.length; k++) put(s, 1);
+}
+
+function indices(points, stations) {
+  const around = points.length;
+  const found = [];
+  // Sides between points that are in the same place have no area and are left out.
+  const sides = [];
+  for (let k = 0; k < around; k++) {
+    const a = points[k];
+    const b = points[(k + 1) % around];
+    if (Math.hypot(a.y - b.y, a.z - b.z) > 0) sides.push([k, (k + 1) % around]);
+  }
+  for (let s = 0; s + 1 < stations; s++) {
+    for (const [k, next] of sides) {
+      const a = s * around + k;
+      const b = s * around + next;
+      found.push(a, b, a + around, b, b + around, a + around);
+    }
+  }
+  const caps = stations * around;
+  for (const [first, flip] of [[caps, true], [caps + around + 1, false]]) {
+    for (const [k, next] of sides) {
+      const a = first + 1 + k;
+      const b = first + 1 + next;
+      found.push(first, flip ? b : a, flip ? a : b);
+    }
+  }
+  return found;
+}
