@@ -1,5 +1,6 @@
 """The arm's equation near its start pose: mass, stiffness, damping, and the modes they have."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import casadi as ca
@@ -87,23 +88,44 @@ def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> Linear:
 
 
 def lock_drives(model: Model, linear: Linear) -> Linear:
-    """Hold prescribed coordinates and driven hubs (of elastic joints: motors) where they are.
+    """Hold prescribed coordinates and driven hubs (of elastic joints: motors) where they are."""
+    driven = {
+        part.joint_name
+        for part in model.links
+        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
+    }
+    return linear.keep(*moves(model, driven))
 
-    Where shapes turn the hub, the joint's coordinate moves against them.
+
+def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
+    """Find what is left to move when some joints are locked and nothing prescribed moves.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    locked
+        Joints whose hub is held, by name; of an elastic joint its motor is.
+
+    Returns
+    -------
+    kept, columns
+        Indices of the coordinates that are free, and how all coordinates move with each of them,
+        (n, kept): where shapes turn the hub, the joint's coordinate moves against them.
     """
     held = set(model.prescribed)
     follow: list[tuple[int, Array]] = []
     for part in model.links:
-        joint = part.link.joint
-        if isinstance(joint, Moving) and joint.actuation == "torque" and part.joint is not None:
+        known = part.joint is None or part.joint in model.prescribed
+        if part.joint is not None and not known and part.joint_name in locked:
             held.add(part.joint if part.motor is None else part.motor)
             if part.motor is None:
                 follow.append((part.joint, hub_row(model, part)))
     kept = [i for i in range(model.size) if i not in held]
-    moves = np.eye(model.size)[:, kept]
+    columns = np.eye(model.size)[:, kept]
     for index, row in follow:
-        moves[index] = -row[kept]
-    return linear.keep(kept, moves)
+        columns[index] = -row[kept]
+    return kept, columns
 
 
 def undeformed(model: Model, pose: Array) -> Array:

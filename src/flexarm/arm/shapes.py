@@ -13,13 +13,17 @@ Normalise = Literal["tip", "mass", "none"]
 
 
 class Counted(Part):
-    """How many shapes each direction gets; ``auto`` follows the rule that `check` prints."""
+    """How many shapes each direction gets; ``auto`` follows the rule that `check` prints.
+
+    ``static: true`` adds to every direction the static shapes of forces and moments at the tip.
+    """
 
     bending_y: Count | Automatic = "auto"
     bending_z: Count | Automatic = "auto"
     torsion: Count | Automatic = "auto"
     stretch: Count | Automatic = "auto"
     normalise: Normalise = "tip"
+    static: Flag = False
 
 
 class Loaded(Counted):

@@ -6,7 +6,18 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from flexarm.cli import cache, check, compare, count, equations, samples, simulate, view
+from flexarm.cli import (
+    cache,
+    check,
+    compare,
+    count,
+    equations,
+    modes,
+    reproduce,
+    samples,
+    simulate,
+    view,
+)
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 EXIT_OTHER = 1
@@ -98,10 +109,12 @@ class Command(Protocol):
 COMMANDS: dict[str, Command] = {
     "samples": samples,
     "check": check,
+    "modes": modes,
     "simulate": simulate,
     "compare": compare,
     "view": view,
     "count": count,
     "equations": equations,
+    "reproduce": reproduce,
     "cache": cache,
 }

@@ -1,0 +1,164 @@
+"""The same arm on other shapes: richer ones, other families, a reference."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flexarm.arm import Arm, Link
+from flexarm.arm.shapes import (
+    ClampedFree,
+    Counted,
+    CraigBampton,
+    Elements,
+    Loaded,
+    Lumped,
+    ShapeChoice,
+    Tabulated,
+)
+from flexarm.links.base import Counts
+from flexarm.links.ends import counts
+
+MESHES = (Elements, Lumped)
+REFERENCE = 8  # modes per direction of the reference, static shapes beside them
+DIRECTIONS = {"bending_y": "y", "bending_z": "z", "torsion": "twist", "stretch": "x"}
+
+
+@dataclass(frozen=True)
+class Basis:
+    """An arm on certain shapes, and what these are called."""
+
+    name: str
+    arm: Arm
+
+
+def next_member(arm: Arm) -> Arm:
+    """Give every direction that has shapes one more of its family."""
+    return _changed(arm, lambda choice, number: _counted(choice, number, 1))
+
+
+def fewer(arm: Arm) -> Arm | None:
+    """Take the last shape of every bending direction away; None if one has no other."""
+    planes = [
+        n
+        for i, link in enumerate(arm.links)
+        if isinstance(link.shapes, Counted) and link.flexible
+        for n in (counts(arm, i, link.shapes).y, counts(arm, i, link.shapes).z)
+        if n
+    ]
+    if not planes or min(planes) < 2:
+        return None
+    return _changed(arm, lambda choice, number: _counted(choice, number, -1))
+
+
+def enriched(arm: Arm) -> Arm:
+    """Add the next member of the family and the static shapes; meshes get twice the elements.
+
+    The shapes that were there stay as they are, so that initial amplitudes keep their meaning.
+    """
+    return _changed(arm, _enriched)
+
+
+def reference(arm: Arm) -> Arm:
+    """Put an arm on many loaded modes, roots held, and static shapes."""
+
+    def many(choice: Counted, number: Counts) -> ShapeChoice:
+        number = Counts(*(REFERENCE * (n > 0) for n in _tuple(number)))
+        return Loaded(root="held", static=True, **_numbers(number))
+
+    return _changed(arm, many)
+
+
+def families(arm: Arm) -> list[Basis]:
+    """List the arm on other families with as many shapes; none where amplitudes have names."""
+    flexible = [link for link in arm.links if link.flexible]
+    if any(_names_amplitudes(link) for link in flexible):
+        return []
+    makers: dict[str, Callable[[Counted, Counts], ShapeChoice]] = {
+        "loaded, root held": lambda _, n: Loaded(root="held", **_numbers(n)),
+        "loaded, root free": lambda _, n: Loaded(root="free", **_numbers(n)),
+        "loaded, root geared": lambda _, n: Loaded(root="geared", **_numbers(n)),
+        "clamped-free": lambda _, n: ClampedFree(kind="clamped-free", **_numbers(n)),
+        "craig-bampton": lambda _, n: CraigBampton(kind="craig-bampton", **_numbers(_less(n))),
+    }
+    return [Basis(name, _changed(arm, make)) for name, make in makers.items()]
+
+
+def title(arm: Arm) -> str:
+    """Say what shapes an arm has: ``loaded, 4 along y``."""
+    words = dict.fromkeys(
+        _title(arm, i) for i, link in enumerate(arm.links) if link.flexible
+    )
+    return "; ".join(words)
+
+
+def can_enrich(link: Link) -> bool:
+    """Tell whether a link's shapes can be added to."""
+    return link.flexible and isinstance(link.shapes, Counted)
+
+
+def of_family(link: Link) -> bool:
+    """Tell whether a link's shapes are modes, of which there is a next one."""
+    return can_enrich(link) and not isinstance(link.shapes, MESHES)
+
+
+def _changed(arm: Arm, make: Callable[[Counted, Counts], ShapeChoice]) -> Arm:
+    links = []
+    for index, link in enumerate(arm.links):
+        if can_enrich(link) and isinstance(link.shapes, Counted):
+            shapes = make(link.shapes, counts(arm, index, link.shapes))
+            link = link.model_copy(update={"shapes": shapes})
+        links.append(link)
+    return arm.model_copy(update={"links": type(arm.links)(links)})
+
+
+def _counted(choice: Counted, number: Counts, more: int) -> ShapeChoice:
+    values = _numbers(Counts(*(max(n + more, 1) if n else 0 for n in _tuple(number))))
+    changed: ShapeChoice = choice.model_copy(update=values)  # type: ignore[assignment]
+    return changed
+
+
+def _enriched(choice: Counted, number: Counts) -> ShapeChoice:
+    update: dict[str, object] = {}
+    if isinstance(choice, MESHES):
+        update = dict(_numbers(Counts(*(2 * n for n in _tuple(number)))))
+    elif isinstance(choice, CraigBampton):
+        update = dict(_numbers(Counts(*(n + 2 if n else 0 for n in _tuple(number)))))
+    else:
+        update = dict(_numbers(Counts(*(n + 1 if n else 0 for n in _tuple(number)))))
+        update["static"] = True
+    changed: ShapeChoice = choice.model_copy(update=update)  # type: ignore[assignment]
+    return changed
+
+
+def _tuple(number: Counts) -> tuple[int, int, int, int]:
+    return number.y, number.z, number.twist, number.x
+
+
+def _numbers(number: Counts) -> dict[str, int]:
+    return dict(zip(DIRECTIONS, _tuple(number), strict=True))
+
+
+def _less(number: Counts) -> Counts:
+    """Count fixed-interface modes, so that with the tip's shapes there are as many as before."""
+    beams = [max(n - 2, 1) if n else 0 for n in (number.y, number.z)]
+    rods = [max(n - 1, 1) if n else 0 for n in (number.twist, number.x)]
+    return Counts(*beams, *rods)
+
+
+def _names_amplitudes(link: Link) -> bool:
+    terms = (link.start, link.start_speed, link.elastic_energy, link.elastic_force)
+    return any(terms) or bool(link.quadratic_shapes) or isinstance(link.shapes, Tabulated)
+
+
+def _title(arm: Arm, index: int) -> str:
+    choice = arm.links[index].shapes
+    if not isinstance(choice, Counted):
+        return choice.kind
+    number = counts(arm, index, choice)
+    parts = [
+        f"{n} {name.replace('_', ' ')}"
+        for name, n in _numbers(number).items()
+        if n
+    ]
+    root = f", root {choice.root}" if isinstance(choice, Loaded) and choice.root != "auto" else ""
+    static = " and static shapes" if choice.static else ""
+    return f"{choice.kind}{root}, {', '.join(parts)}{static}"

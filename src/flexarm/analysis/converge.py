@@ -1,0 +1,342 @@
+"""How many shapes does an arm need, and which: errors of frequencies and of a run, and advice."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.analysis.bases import (
+    Basis,
+    can_enrich,
+    enriched,
+    families,
+    fewer,
+    next_member,
+    of_family,
+    reference,
+    title,
+)
+from flexarm.analysis.linear import (
+    RK4_REACH,
+    elastic_modes,
+    fastest_rate,
+    linearise_elastic,
+    lock_drives,
+    trace,
+)
+from flexarm.arm import Arm, Moving
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.integrate.plot import tip_deflection
+from flexarm.integrate.run import Run
+from flexarm.integrate.simulate import simulate
+from flexarm.links.base import Array
+from flexarm.model import Model, build, start_state
+
+PER_PLANE = 3  # elastic modes that are compared per plane of bending
+BEND = np.radians(45)
+TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
+MISMATCH = 2.0  # times the difference to the next member: more says that the family is wrong
+SAMPLES = 400
+
+
+@dataclass(frozen=True)
+class Row:
+    """What an arm on certain shapes is worth.
+
+    Attributes
+    ----------
+    basis
+        The shapes, in words; the first row has those of the model file.
+    coordinates
+        Number of coordinates.
+    frequency_error_free, frequency_error_locked
+        Largest relative error of the slow elastic modes, joints as they are and locked, at the
+        start and with all joints bent by 45 degrees.
+    top_frequency
+        Highest frequency at the start [rad/s].
+    step
+        What a fixed-step Runge-Kutta method of order 4 can take [s].
+    run_error
+        Largest difference of a link's tip deflection from the enriched run, over its range; None
+        without a run, or if it ended early.
+    cpu_seconds
+        What the run took.
+    """
+
+    basis: str
+    coordinates: int
+    frequency_error_free: float
+    frequency_error_locked: float
+    top_frequency: float
+    step: float
+    run_error: float | None
+    cpu_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How well an arm's shapes describe it.
+
+    Attributes
+    ----------
+    t_end
+        Duration of the runs [s].
+    wish
+        Error that is asked for.
+    estimate
+        Truncation error of the tip deflections over their range, worst link: the run against one
+        with the next member of the family and the static shapes; None if nothing deflects.
+    step_of_family
+        The same against one more member alone; None for meshes.
+    by_link
+        The estimate per link.
+    mismatch
+        Whether the family lacks a shape that the motion needs.
+    slope
+        Largest slope of a link in the run.
+    model_error
+        What the model's own error is at such slopes, over the range; None if unknown.
+    rows
+        The given shapes, fewer, more, enriched, and other families.
+    advice
+        What to do, in words.
+    """
+
+    arm: str
+    t_end: float
+    wish: float
+    estimate: float | None
+    step_of_family: float | None
+    by_link: dict[str, float]
+    mismatch: bool
+    slope: float
+    model_error: float | None
+    rows: tuple[Row, ...]
+    advice: tuple[str, ...]
+
+
+def converge(
+    arm: Arm,
+    *,
+    t_end: float = 1.0,
+    wish: float = 0.01,
+    others: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Convergence:
+    """Estimate the error that an arm's shapes make, and say what would be better.
+
+    Parameters
+    ----------
+    arm
+        The arm, with the inputs and initial state that matter.
+    t_end
+        Duration of the runs [s].
+    wish
+        Error that would do, over the range of the deflections.
+    others
+        Whether to try fewer and more shapes, and other families.
+    progress
+        Called with what is run next.
+
+    Raises
+    ------
+    FlexarmError
+        If no link has shapes that can be added to, or a run cannot begin.
+    """
+    if not any(can_enrich(link) for link in arm.links):
+        raise FlexarmError(
+            "no link has shapes that can be added to: links are rigid, or their shapes come from "
+            "a file"
+        )
+    if not (np.isfinite(wish) and wish > 0):
+        raise FlexarmError(f"wish: must be > 0, got {wish:g}")
+    say = progress or (lambda text: None)
+    listed = _bases(arm, others=others)
+    truth = frequencies(reference(arm))
+    say("enriched")
+    best = _simulated(listed[1].arm, t_end)
+    if best.status != "finished":
+        raise FlexarmError(f"the run with enriched shapes {best.status}: {best.reason}")
+    runs, rows = [best], []
+    for basis in listed:
+        say(basis.name)
+        run = best if basis is listed[1] else _simulated(basis.arm, t_end)
+        runs.append(run)
+        rows.append(_row(basis, run, best, truth))
+    by_link = _differences(runs[1], best)
+    estimate = max(by_link.values(), default=None)
+    steps = None
+    if all(of_family(link) for link in arm.links if can_enrich(link)):
+        grown = next((r for b, r in zip(listed, runs[1:], strict=True) if b is listed[2]), None)
+        if grown is not None and grown.status == "finished":
+            steps = max(_differences(runs[1], grown).values(), default=None)
+    mismatch = bool(estimate and steps is not None and estimate > MISMATCH * steps)
+    validity = best.validity
+    found = Convergence(
+        arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
+        validity.model_error, tuple(rows), (),
+    )  # fmt: skip
+    return replace(found, advice=tuple(_advice(found, arm)))
+
+
+def frequencies(arm: Arm) -> dict[tuple[str, str], Array]:
+    """Find elastic frequencies [rad/s] by pose and state of the joints, links straight."""
+    model = build(arm, stiffening=False)  # which straight links at rest do not notice
+    traced = trace(model)
+    found = {}
+    for pose, q in _poses(model).items():
+        linear = linearise_elastic(model, traced, q)
+        open_ = [i for i in range(model.size) if i not in model.prescribed]
+        found[pose, "free"] = elastic_modes(linear.keep(open_)).frequencies
+        found[pose, "locked"] = elastic_modes(lock_drives(model, linear)).frequencies
+    return found
+
+
+def _bases(arm: Arm, *, others: bool) -> list[Basis]:
+    """List what is tried: as given, enriched, one more, and then fewer and other families."""
+    listed = [
+        Basis(f"as given: {title(arm)}", arm),
+        Basis("enriched", enriched(arm)),
+        Basis("one more", next_member(arm)),
+    ]
+    if not others:
+        return listed
+    less = fewer(arm)
+    listed += [Basis("one fewer", less)] if less is not None else []
+    known = {_same(each.arm) for each in listed}
+    for basis in families(arm):
+        try:
+            build(basis.arm)
+        except ModelError:  # a family that this link cannot have
+            continue
+        if _same(basis.arm) not in known:
+            known.add(_same(basis.arm))
+            listed.append(basis)
+    return listed
+
+
+def _same(arm: Arm) -> bytes:
+    """Tell arms apart by the shapes that they end up with."""
+    parts = [part.elastic for part in build(arm).links if part.elastic is not None]
+    return b"".join(
+        np.round(np.concatenate([p.integrals.stiffness.ravel(), p.tip_angle.ravel()]), 6).tobytes()
+        for p in parts
+    )
+
+
+def _simulated(arm: Arm, t_end: float) -> Run:
+    return simulate(arm, t_end=t_end, dt=t_end / SAMPLES, rtol=TOLERANCE)
+
+
+def _poses(model: Model) -> dict[str, Array]:
+    start, _ = start_state(model)
+    bent = start.copy()
+    for part in model.links[1:]:
+        if part.kind == "revolute" and part.joint is not None:
+            bent[part.joint] = BEND
+            if part.motor is not None:
+                bent[part.motor] = BEND
+    return {"start": start, "bent": bent}
+
+
+def _row(basis: Basis, run: Run, best: Run, truth: dict[tuple[str, str], Array]) -> Row:
+    found = frequencies(basis.arm)
+    model = run.model
+    planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)
+    errors = {"free": 0.0, "locked": 0.0}
+    for (pose, state), exact in truth.items():
+        count = min(PER_PLANE * planes, len(found[pose, state]), len(exact))
+        relative = np.abs(found[pose, state][:count] / exact[:count] - 1)
+        errors[state] = max(errors[state], float(relative.max(initial=0.0)))
+    top = float(found["start", "free"][-1]) if len(found["start", "free"]) else 0.0
+    linear_model = build(basis.arm, stiffening=False)
+    linear = linearise_elastic(linear_model, trace(linear_model), start_state(model)[0])
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    rate, _ = fastest_rate(linear.keep(open_), top)
+    error = None
+    if run.status == "finished" and run is not best:
+        error = max(_differences(run, best).values(), default=None)
+    return Row(
+        basis.name, model.size, errors["free"], errors["locked"], top,
+        RK4_REACH / rate if rate else float("inf"), error, run.statistics.cpu_seconds,
+    )  # fmt: skip
+
+
+def _differences(run: Run, best: Run) -> dict[str, float]:
+    """Compare the tip deflections of two runs, per link that deflects, over their range."""
+    found = {}
+    for part, other in zip(run.model.links, best.model.links, strict=True):
+        if part.elastic is None and part.sliding is None:
+            continue
+        true = tip_deflection(best, other)
+        spread = float(np.ptp(true, axis=0).max())
+        if spread > 1e-12 * max(part.length, 1e-3):
+            error = np.abs(tip_deflection(run, part) - true).max()
+            found[part.name] = float(error) / spread
+    return found
+
+
+def _advice(found: Convergence, arm: Arm) -> list[str]:
+    """Say in words what to do."""
+    if found.estimate is None:
+        return [
+            f"Nothing deflects in {found.t_end:g} s: give the arm inputs, gravity or an initial "
+            "state, or a longer run; the frequencies below do not need one."
+        ]
+    lines = [
+        f"The shapes as given are off by about {_percent(found.estimate)} of the tip deflection's "
+        f"range in this motion (worst: {max(found.by_link, key=lambda n: found.by_link[n])})."
+    ]
+    if found.estimate <= found.wish:
+        lines.append(f"That is within the {_percent(found.wish)} asked for: keep them.")
+    elif found.mismatch:
+        lines.append(
+            "The family lacks a shape that this motion needs: one more member of it changes only "
+            f"{_percent(found.step_of_family or 0.0)}. {_other_family(arm)}"
+        )
+    else:
+        lines.append("Take one more shape per direction, and ask again.")
+    best = _cheapest(found)
+    if best is not None:
+        lines.append(
+            f"Of the shapes tried, '{best.basis}' reaches {_percent(best.run_error or 0.0)} with "
+            f"{best.coordinates} coordinates and RK4 steps up to {best.step:.3g} s "
+            f"(as given: {found.rows[0].step:.3g} s)."
+        )
+    if found.model_error is None:
+        lines.append(
+            f"Slopes reach {found.slope:.2g}, beyond what the model was compared at: split the "
+            "link before adding shapes."
+        )
+    else:
+        word = "That is more than is asked for: more shapes do not help there."
+        lines.append(
+            f"The model's own error at slopes of {found.slope:.2g} is about "
+            f"{_percent(found.model_error)} or less." + f" {word}" * (found.model_error > found.wish)
+        )
+    return lines
+
+
+def _other_family(arm: Arm) -> str:
+    held = all(
+        not isinstance(link.joint, Moving) or link.joint.actuation == "prescribed"
+        for link in arm.links
+    )
+    if held:
+        return "The joints are held: take loaded modes with 'root: held'."
+    return (
+        "The joints do not match the shapes: take loaded modes, 'root: held' if a controller or a "
+        "gear holds the joints, 'root: free' if torques move them freely, or 'static: true'."
+    )
+
+
+def _cheapest(found: Convergence) -> Row | None:
+    """Find the fewest coordinates, then the largest step, that reach the wish."""
+    good = [row for row in found.rows if row.run_error is not None and row.run_error <= found.wish]
+    if not good or found.rows[0] in good:
+        return None
+    return min(good, key=lambda row: (row.coordinates, -row.step))
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2g} %"

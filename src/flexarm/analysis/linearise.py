@@ -1,0 +1,289 @@
+"""Linear models of an arm about any state: A, B, C, D with names and units."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.analysis.equilibrium import Equilibrium, is_driven, settle_down
+from flexarm.analysis.tangent import Point, Tangent
+from flexarm.arm import Arm, Moving
+from flexarm.errors import FlexarmError
+from flexarm.formulations.loads import hub_row
+from flexarm.integrate.run import Run
+from flexarm.links.base import Array
+from flexarm.model import LinkModel, Model, build, start_state
+
+if TYPE_CHECKING:
+    import scipy.signal
+
+# Of the tip, in the order of `Tangent.tip`.
+TIP = {
+    f"tip.{axis}{what}": unit
+    for what, units in (("", ("m", "rad")), (".rate", ("m/s", "rad/s")),
+                        (".acceleration", ("m/s^2", "rad/s^2")))
+    for axis, unit in zip(("x", "y", "z", "rx", "ry", "rz"),
+                          [units[0]] * 3 + [units[1]] * 3, strict=True)
+}  # fmt: skip
+
+
+def linearise(
+    arm: Arm | Model,
+    *,
+    about: Point | Equilibrium | None = None,
+    outputs: Sequence[str] | None = None,
+) -> "StateSpace":
+    """Linearise an arm's equation about a state, at rest or moving.
+
+    Parameters
+    ----------
+    arm
+        The arm, or its model.
+    about
+        The state: a `Point`, an `Equilibrium`, `point_of_run` of a run, `start_point` of the arm.
+        If None, the equilibrium with the joints held at their start.
+    outputs
+        Names of the outputs: coordinates (``joint1``, ``link1.y1``) and their rates
+        (``joint1.rate``), what an encoder on a joint's hub sees (``joint1.encoder``,
+        ``joint1.encoder.rate``), of the tip in the world ``tip.x``, ``tip.y``, ``tip.z``, small
+        rotations ``tip.rx``, ``tip.ry``, ``tip.rz``, each also as ``.rate`` and
+        ``.acceleration``.  If None, the joints that move and the tip's position.
+
+    Returns
+    -------
+    StateSpace
+        Of the deviations from the state.  Prescribed coordinates move as they are told and so
+        are no states.
+
+    Raises
+    ------
+    FlexarmError
+        If an output is not known.
+    """
+    model = arm if isinstance(arm, Model) else build(arm)
+    tangent = Tangent(model)
+    if about is None:
+        about = settle_down(tangent, {}, {})
+    point = about.point if isinstance(about, Equilibrium) else about
+    _require_shape(model, point, tangent.inputs.shape[1])
+    return state_space(tangent, point, outputs)
+
+
+def start_point(arm: Arm | Model) -> Point:
+    """Take the state in which an arm starts, its inputs 0."""
+    model = arm if isinstance(arm, Model) else build(arm)
+    q, v = start_state(model)
+    return Point(q, v, np.zeros(sum(is_driven(part) for part in model.links)))
+
+
+def point_of_run(run: Run, t: float) -> Point:
+    """Take the state of a run at the sample nearest to a time [s]."""
+    if not run.t[0] <= t <= run.t[-1]:
+        raise FlexarmError(f"t: must be {run.t[0]:g} to {run.t[-1]:g} s, the run's, got {t:g}")
+    k = int(np.argmin(np.abs(run.t - t)))
+    anchor = run.anchors[k] if run.model.floats else None
+    return Point(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
+
+
+def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -> "StateSpace":
+    """Linearise compiled equations about a state."""
+    model = tangent.model
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    a = tangent.accelerations(point)
+    linear = tangent.matrices(point, a)
+    block = np.ix_(open_, open_)
+    right = np.hstack([-linear.stiffness[block], -linear.damping[block], tangent.inputs[open_]])
+    solved = np.linalg.solve(linear.mass[block], right)
+    n, m = len(open_), tangent.inputs.shape[1]
+    A = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), solved[:, : 2 * n]])
+    B = np.vstack([np.zeros((n, m)), solved[:, 2 * n :]])
+    names = _default_outputs(model) if outputs is None else tuple(outputs)
+    C, D, values, units = _outputs(tangent, point, a, names, solved)
+    driven = [part for part in model.links if is_driven(part)]
+    kept = [model.names[i] for i in open_]
+    return StateSpace(
+        A=A,
+        B=B,
+        C=C,
+        D=D,
+        states=(*kept, *(f"{name}.rate" for name in kept)),
+        state_units=(*(model.units[i] for i in open_), *(f"{model.units[i]}/s" for i in open_)),
+        inputs=tuple(part.joint_name for part in driven),
+        input_units=tuple(_input_unit(part) for part in driven),
+        outputs=names,
+        output_units=units,
+        point=point,
+        rate=np.concatenate([point.v[open_], a[open_]]),
+        output=values,
+    )
+
+
+def _require_shape(model: Model, point: Point, inputs: int) -> None:
+    for name, array, size in (
+        ("q", point.q, model.size), ("v", point.v, model.size), ("u", point.u, inputs),
+    ):  # fmt: skip
+        if np.shape(array) != (size,) or not np.all(np.isfinite(array)):
+            raise FlexarmError(
+                f"about.{name}: must be {size} finite numbers, got shape {np.shape(array)}"
+            )
+
+
+def _input_unit(part: LinkModel) -> str:
+    joint = part.link.joint
+    assert isinstance(joint, Moving)
+    motor = joint.drive is not None and joint.drive.motor_torque
+    return "N m" if motor or part.kind == "revolute" else "N"
+
+
+def _default_outputs(model: Model) -> tuple[str, ...]:
+    joints = [
+        part.joint_name
+        for part in model.links
+        if part.joint is not None and part.joint not in model.prescribed
+    ]
+    return (*joints, "tip.x", "tip.y", "tip.z")
+
+
+def _outputs(
+    tangent: Tangent, point: Point, a: Array, names: Sequence[str], solved: Array
+) -> tuple[Array, Array, Array, tuple[str, ...]]:
+    """Make C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
+    model = tangent.model
+    size, n = model.size, solved.shape[0]
+    open_ = [i for i in range(size) if i not in model.prescribed]
+    rows = {name: (row, np.zeros(size), unit) for name, row, unit in _linear_outputs(model)}
+    tip: tuple[Array, ...] | None = None
+    C, D, values, units = [], [], [], []
+    by_a: Array
+    for name in names:
+        if name in TIP:
+            tip = tip or tangent.tip(point, a)
+            k = list(TIP).index(name)
+            value, by_q, by_v, by_a = tip[0][k], tip[1][k], tip[2][k], tip[3][k]
+            unit = TIP[name]
+        elif (base := name.removesuffix(".rate")) in rows:
+            row, zero, unit = rows[base]
+            rated = base != name
+            by_q, by_v, by_a = (zero, row, zero) if rated else (row, zero, zero)
+            value, unit = row @ (point.v if rated else point.q), unit + "/s" * rated
+        else:
+            known = ", ".join([*rows, *list(TIP)[:6]])
+            raise FlexarmError(
+                f"outputs: no '{name}': there are {known}, and these with .rate; of the tip also "
+                "with .acceleration"
+            )
+        through = by_a[open_] @ solved
+        C.append(np.concatenate([by_q[open_], by_v[open_]]) + through[: 2 * n])
+        D.append(through[2 * n :])
+        values.append(float(value))
+        units.append(unit)
+    shape = (len(names), -1) if names else (0, 2 * n)
+    inputs = solved.shape[1] - 2 * n
+    return (
+        np.array(C).reshape(shape), np.array(D).reshape(len(names), inputs), np.array(values),
+        tuple(units),
+    )  # fmt: skip
+
+
+def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
+    """List outputs that are linear in the coordinates: name, row (n,), unit."""
+    unit = np.eye(model.size)
+    found = [(name, unit[i], model.units[i]) for i, name in enumerate(model.names)]
+    for part in model.links:
+        if part.joint is not None:
+            row = hub_row(model, part) if part.motor is None else unit[part.motor]
+            found.append((f"{part.joint_name}.encoder", row, model.units[part.joint]))
+    return found
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """A linear model ``x' = A x + B u``, ``y = C x + D u`` of deviations from a state.
+
+    Attributes
+    ----------
+    A, B, C, D
+        Matrices; x is the free coordinates and then their rates.
+    states, inputs, outputs
+        Names, in order.
+    state_units, input_units, output_units
+        Their units.
+    point
+        The state it is about.
+    rate
+        Rate of change of the free coordinates and of their rates at that state: 0 if it is an
+        equilibrium.
+    output
+        The outputs' values at that state.
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    states: tuple[str, ...]
+    state_units: tuple[str, ...]
+    inputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    outputs: tuple[str, ...]
+    output_units: tuple[str, ...]
+    point: Point
+    rate: Array
+    output: Array
+
+    def to_scipy(self) -> "scipy.signal.StateSpace":
+        """Make SciPy's state-space model."""
+        import scipy.signal
+
+        return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """Make python-control's state-space model, names included.
+
+        Raises
+        ------
+        FlexarmError
+            If python-control is not installed.
+        """
+        try:
+            import control
+        except ImportError:
+            raise FlexarmError(
+                "python-control is not installed: pip install 'flexarm[control]'"
+            ) from None
+        # A dot separates a system from its signal there.
+        names = {
+            "states": [name.replace(".", "_") for name in self.states],
+            "inputs": [name.replace(".", "_") for name in self.inputs],
+            "outputs": [name.replace(".", "_") for name in self.outputs],
+        }
+        matrices = (self.A, self.B, self.C, self.D)
+        return control.ss(*matrices, remove_useless_states=False, **names)
+
+    def to_mat(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a MATLAB file with A, B, C, D, names, units and the state.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from scipy.io import savemat
+
+        from flexarm.io.whole_file import write_whole
+
+        texts = {
+            name: np.array(getattr(self, name), dtype=object)
+            for name in ("states", "inputs", "outputs", "state_units", "input_units",
+                         "output_units")
+        }  # fmt: skip
+        state = {"q0": self.point.q, "v0": self.point.v, "u0": self.point.u, "y0": self.output}
+        memory = io.BytesIO()
+        matrices = {"A": self.A, "B": self.B, "C": self.C, "D": self.D, "rate0": self.rate}
+        savemat(memory, {**matrices, **texts, **state}, oned_as="column")
+        write_whole(Path(path), memory.getvalue(), force=force)

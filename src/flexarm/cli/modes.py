@@ -1,0 +1,300 @@
+"""`flexarm modes`: frequencies, damping, participation and names of an arm's modes."""
+
+import argparse
+import io
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.cli.simulate import FIGURES
+
+if TYPE_CHECKING:
+    from flexarm.analysis.modes import Mode, Modes
+    from flexarm.analysis.sweep import Sweep
+    from flexarm.io.overrides import Change
+    from flexarm.model import Model
+
+SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
+EXIT_USAGE = 2
+COUNT = 19  # points of a range, if nobody says how many
+MOST = 3  # coordinates listed per mode
+Settings = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `flexarm modes`."""
+    add = parser.add_argument
+    add("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add(
+        "--joints", nargs="+", action="extend", default=[], metavar="X",
+        help="free (default), locked; NAME=ANGLE puts a joint there, and locks all joints unless "
+        "'free' is said too; NAME=free, NAME=locked; a range NAME=FROM:TO:COUNT follows the modes",
+    )  # fmt: skip
+    add(
+        "--speed", nargs="+", action="extend", default=[], metavar="NAME=RATE",
+        help="speed of a joint that turns steadily, which locks it at that speed unless --joints "
+        "free; a range NAME=FROM:TO:COUNT gives a Campbell diagram",
+    )  # fmt: skip
+    add(
+        "--straight", action="store_true",
+        help="take the links as straight, not as gravity, loads and rotation deflect them",
+    )  # fmt: skip
+    add(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
+        help="change a value of the model file, such as gravity=[0,0,0]; may be given again",
+    )  # fmt: skip
+    add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
+    add("--force", action="store_true", help="overwrite a figure that is there")
+    add("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the modes and print them."""
+    if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
+        return _misuse(f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}")
+    from flexarm.analysis.modes import modes
+    from flexarm.analysis.sweep import sweep
+    from flexarm.errors import FlexarmError
+    from flexarm.io.overrides import load_changed
+    from flexarm.io.sample import arm_path
+    from flexarm.io.whole_file import require_writable
+    from flexarm.model import build
+
+    if args.plot is not None:
+        require_writable(args.plot, force=args.force)
+    model = build(load_changed(arm_path(args.arm), args.changes))
+    try:
+        settings = _settings(model, args.joints, args.speed, straight=args.straight)
+    except FlexarmError as error:
+        return _misuse(str(error))
+    followed = None
+    if any(isinstance(v, list) for group in ("at", "speeds") for v in settings[group].values()):
+        followed = sweep(model, **settings)
+    found = modes(model, **_first(settings))
+    if args.plot is not None:
+        _write_figure(args.plot, found if followed is None else followed, force=args.force)
+    if args.json:
+        print(json.dumps(_document(found, followed), allow_nan=False))
+    else:
+        _print(found)
+        if followed is not None:
+            _print_sweep(followed)
+    return 0
+
+
+def _misuse(text: str) -> int:
+    print(f"flexarm modes: error: {text}", file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _change(text: str) -> "Change":
+    from flexarm.errors import ModelError
+    from flexarm.io.overrides import read_change
+
+    try:
+        return read_change(text)
+    except ModelError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight: bool) -> Settings:
+    """Read what the options say of the joints."""
+    from flexarm.errors import FlexarmError
+
+    units = {
+        part.joint_name: "rad" if part.kind == "revolute" else "m"
+        for part in model.links
+        if part.joint is not None
+    }
+    word, single = "auto", {}
+    at: dict[str, float | list[float]] = {}
+    for text in joints:
+        name, sign, value = text.partition("=")
+        if not sign and text in ("free", "locked"):
+            word = text
+            continue
+        _require(name, sign, text, units, "--joints: must be free, locked or NAME=ANGLE")
+        if value in ("free", "locked"):
+            single[name] = value
+        else:
+            at[name] = _value(name, value, units[name])
+    rates: dict[str, float | list[float]] = {}
+    for text in speeds:
+        name, sign, value = text.partition("=")
+        _require(name, sign, text, units, "--speed: must be NAME=RATE")
+        rates[name] = _value(name, value, f"{units[name]}/s")
+    ranges = [value for values in (at, rates) for value in values.values() if len_of(value)]
+    if len(ranges) > 2 or (len(ranges) == 2 and any(len_of(v) for v in rates.values())):
+        raise FlexarmError("ranges: at most one of --speed, or one or two of --joints")
+    held = word == "locked" or (word == "auto" and bool(at or rates))
+    states = {name: "locked" if held else "free" for name in units} | single
+    return {"joints": states, "at": at, "speeds": rates, "straight": straight}
+
+
+def len_of(value: float | list[float]) -> int:
+    """Give the number of points of a range, 0 of a number."""
+    return len(value) if isinstance(value, list) else 0
+
+
+def _require(name: str, sign: str, text: str, units: dict[str, str], form: str) -> None:
+    from flexarm.errors import FlexarmError
+
+    if not sign:
+        raise FlexarmError(f"{form}, got '{text}'")
+    if name not in units:
+        raise FlexarmError(f"no joint '{name}': there are {', '.join(units) or 'none'}")
+
+
+def _value(name: str, text: str, unit: str) -> float | list[float]:
+    """Read a number with or without a unit, or a range FROM:TO[:COUNT]."""
+    from flexarm.errors import FlexarmError, ModelError
+    from flexarm.units import quantity
+
+    def read(each: str) -> float:
+        plain = re.fullmatch(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", each, re.IGNORECASE)
+        try:
+            return quantity(float(each) if plain else each, unit, name=name)
+        except (ModelError, ValueError) as error:
+            raise FlexarmError(f"{name}: {error}") from None
+
+    pieces = text.split(":")
+    if len(pieces) == 1:
+        return read(text)
+    if len(pieces) > 3 or (len(pieces) == 3 and not pieces[2].isdecimal()):
+        raise FlexarmError(f"{name}: a range must be FROM:TO or FROM:TO:COUNT, got '{text}'")
+    count = int(pieces[2]) if len(pieces) == 3 else COUNT
+    if not 2 <= count <= 10_000:
+        raise FlexarmError(f"{name}: a range must have 2 to 10000 points, got {count}")
+    # "0:90 deg" means degrees at both ends.
+    shared = re.sub(r"^\s*[-+]?[\d.]+(?:e[-+]?\d+)?", "", pieces[1], flags=re.IGNORECASE)
+    first = pieces[0] + shared if re.fullmatch(r"\s*[-+]?[\d.]+\s*", pieces[0]) else pieces[0]
+    low, high = read(first), read(pieces[1])
+    return [low + (high - low) * k / (count - 1) for k in range(count)]
+
+
+def _first(settings: Settings) -> Settings:
+    """Take the first point of every range."""
+    return settings | {
+        group: {n: v[0] if isinstance(v, list) else v for n, v in settings[group].items()}
+        for group in ("at", "speeds")
+    }
+
+
+def _write_figure(path: Path, what: "Modes | Sweep", *, force: bool) -> None:
+    from flexarm.io.whole_file import write_whole
+
+    memory = io.BytesIO()
+    what.plot().savefig(memory, dpi=150, format=path.suffix[1:].lower())
+    write_whole(path, memory.getvalue(), force=force)
+
+
+def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
+    model, state = found.model, found.equilibrium
+    document: dict[str, Any] = {
+        "modes_format": 1,
+        "arm": model.arm.name,
+        "joints": found.states,
+        "q": dict(zip(model.names, state.point.q.tolist(), strict=True)),
+        "v": dict(zip(model.names, state.point.v.tolist(), strict=True)),
+        "u": state.holding(),
+        "notes": list(found.notes),
+        "modes": [
+            {
+                "name": mode.name,
+                "kind": mode.kind,
+                "frequency_hz": mode.frequency_hz,
+                "frequency_rad_s": mode.frequency_rad_s,
+                "damping_ratio": mode.damping_ratio,
+                "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
+                "participation": mode.participation,
+            }
+            for mode in found.modes
+        ],
+    }
+    if followed is not None:
+        document["sweep"] = {
+            "of": "speed" if followed.kind == "speeds" else "position",
+            "joints": list(followed.names),
+            "units": list(followed.units),
+            "values": [values.tolist() for values in followed.values],
+            "notes": list(followed.notes),
+            "modes": [
+                {
+                    "name": track.name,
+                    "frequency_hz": _finite(track.frequency_hz.tolist()),
+                    "damping_ratio": _finite(track.damping_ratio.tolist()),
+                }
+                for track in followed.tracks
+            ],
+        }
+    return document
+
+
+def _finite(values: Any) -> Any:
+    if isinstance(values, list):
+        return [_finite(value) for value in values]
+    return values if math.isfinite(values) else None
+
+
+def _print(found: "Modes") -> None:
+    console = open_console()
+    console.print(found.model.arm.name, style="bold")
+    states = ", ".join(f"{name} {state}" for name, state in found.states.items())
+    print_line(console, f"joints: {states or 'none'}")
+    point = found.equilibrium.point
+    moving = [
+        f"{name} {value:.6g} {unit}/s"
+        for name, value, unit in zip(found.model.names, point.v, found.model.units, strict=True)
+        if value
+    ]
+    print_line(console, f"about: {'steady motion, ' + ', '.join(moving) if moving else 'rest'}")
+    rows = [
+        [
+            str(k), mode.name, mode.kind, f"{mode.frequency_hz:.8g}",
+            f"{mode.frequency_rad_s:.8g}", f"{mode.damping_ratio:.4g}", _mostly(mode),
+        ]
+        for k, mode in enumerate(found.modes, 1)
+    ]  # fmt: skip
+    columns = {
+        "#": "right", "mode": "left", "kind": "left", "[Hz]": "right", "[rad/s]": "right",
+        "damping ratio": "right", "share in its energy": "left",
+    }  # fmt: skip
+    print_table(console, "Modes", columns, rows)
+    for note in found.notes:
+        print_line(console, f"note: {note}", indent=0, style="yellow")
+
+
+def _mostly(mode: "Mode") -> str:
+    order = sorted(mode.participation.items(), key=lambda item: -abs(item[1]))[:MOST]
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in order if abs(share) > 0.005)
+
+
+def _print_sweep(followed: "Sweep") -> None:
+    console = open_console()
+    if len(followed.values) == 2:
+        rows = [
+            [track.name, *(f"{f(track.frequency_hz):.6g}" for f in (_least, _most))]
+            for track in followed.tracks
+        ]
+        columns = {"mode": "left", "least [Hz]": "right", "greatest [Hz]": "right"}
+        print_table(console, f"Modes over {' and '.join(followed.names)}", columns, rows)
+        return
+    head = f"{followed.names[0]} [{followed.units[0]}]"
+    columns = {head: "right"} | {f"{track.name} [Hz]": "right" for track in followed.tracks}
+    rows = [
+        [f"{value:.6g}", *(f"{track.frequency_hz[k]:.6g}" for track in followed.tracks)]
+        for k, value in enumerate(followed.values[0])
+    ]
+    print_table(console, "Modes followed", columns, rows)
+
+
+def _least(values: Any) -> float:
+    return float(min(v for row in values for v in row if math.isfinite(v)))
+
+
+def _most(values: Any) -> float:
+    return float(max(v for row in values for v in row if math.isfinite(v)))

@@ -1,0 +1,47 @@
+"""Motions to follow, control laws, their stability, and the inputs that make a tip follow."""
+
+from flexarm.control.decoupling import decoupling_law
+from flexarm.control.digital import sampled
+from flexarm.control.feedforward import rigid_feedforward
+from flexarm.control.inversion import Inversion, stable_inversion
+from flexarm.control.link_side import link_decoupling_law
+from flexarm.control.lqr import Regulator, Weights, lqr
+from flexarm.control.pd import pd_law
+from flexarm.control.sensors import Gauge, Sensors, limited_law, measured_law, sensors
+from flexarm.control.stability import (
+    FrozenLoop,
+    StiffnessError,
+    closed_loop_eigenvalues,
+    stiffness_error_along,
+)
+from flexarm.control.statics import Statics, start_at
+from flexarm.control.timing import Timing
+from flexarm.control.trajectory import Trajectory, joint_move, tip_move
+
+__all__ = [
+    "FrozenLoop",
+    "Gauge",
+    "Inversion",
+    "Regulator",
+    "Sensors",
+    "Statics",
+    "StiffnessError",
+    "Timing",
+    "Trajectory",
+    "Weights",
+    "closed_loop_eigenvalues",
+    "decoupling_law",
+    "joint_move",
+    "limited_law",
+    "link_decoupling_law",
+    "lqr",
+    "measured_law",
+    "pd_law",
+    "rigid_feedforward",
+    "sampled",
+    "sensors",
+    "stable_inversion",
+    "start_at",
+    "stiffness_error_along",
+    "tip_move",
+]

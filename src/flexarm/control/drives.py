@@ -1,0 +1,88 @@
+"""What a controller drives and measures: inputs, and the coordinates of hubs and motors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations.loads import hub_row, input_matrix, input_names
+from flexarm.links.base import Array
+from flexarm.model import Model
+
+Side = Literal["motor", "link"]
+Gain = float | Sequence[float] | Array
+
+
+@dataclass(frozen=True)
+class Drives:
+    """The driven joints of an arm, k of them.
+
+    Attributes
+    ----------
+    names
+        Their names, in the order of the inputs.
+    inputs
+        Matrix B that turns inputs into generalised forces, (n, k).
+    gear
+        Effort at the joint per unit of input, (k,): not 1 where inputs are on the motor's side.
+    motors, hubs
+        Rows that give the coordinate on the motor's side and on the link's side of each joint from
+        q, (k, n) each; they differ for elastic joints only.
+    """
+
+    names: tuple[str, ...]
+    inputs: Array
+    gear: Array
+    motors: Array
+    hubs: Array
+
+    def rows(self, side: Side) -> Array:
+        """Give the rows of one side, (k, n)."""
+        if side not in ("motor", "link"):
+            raise FlexarmError(f"side: must be 'motor' or 'link', got '{side}'")
+        return self.motors if side == "motor" else self.hubs
+
+    def gains(self, name: str, value: Gain) -> Array:
+        """Read a gain that is one number, or one per driven joint; none may be negative, (k,)."""
+        given = np.asarray(value, dtype=float)
+        if given.shape not in ((), (len(self.names),)):
+            raise FlexarmError(
+                f"{name}: must be one number or {len(self.names)} ({', '.join(self.names)}), "
+                f"got an array of shape {given.shape}"
+            )
+        if not np.all(np.isfinite(given) & (given >= 0)):
+            raise FlexarmError(f"{name}: must be >= 0, got {given.tolist()}")
+        return np.broadcast_to(given, (len(self.names),)).copy()
+
+
+def drives(model: Model) -> Drives:
+    """Find the driven joints of an arm.
+
+    Raises
+    ------
+    ModelError
+        If the arm has none, or something moves it that a law of (t, q, v) does not know.
+    """
+    if model.base_moves or model.prescribed:
+        raise ModelError(
+            "control laws are for an arm on a fixed base whose joints are driven or free: this one "
+            "has a moving base or prescribed joints; say 'actuation: torque' and let a law drive "
+            "them"
+        )
+    names = input_names(model)
+    if not names:
+        raise ModelError("no joint is driven: say 'actuation: torque' for at least one")
+    parts = [part for part in model.links if part.joint_name in names and part.joint is not None]
+    unit = np.eye(model.size)
+    hubs = np.array([hub_row(model, part) for part in parts])
+    motors = np.array(
+        [
+            hub if part.motor is None else unit[part.motor]
+            for hub, part in zip(hubs, parts, strict=True)
+        ]
+    )
+    matrix = input_matrix(model)
+    gear = np.array([matrix[:, k] @ row / (row @ row) for k, row in enumerate(motors)])
+    return Drives(names, matrix, gear, motors, hubs)

@@ -1,0 +1,240 @@
+"""What a controller measures, and the state that it makes of it: encoders and strain gauges."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+
+from flexarm.control.drives import drives
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+from flexarm.links.sliding_fields import length_factor
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+Rates = Literal["measured", "none"]
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A strain gauge along a link.
+
+    Attributes
+    ----------
+    link
+        Name of the link.
+    at
+        Where, over its (exposed) span: 0 is the root, 1 the tip.
+    axis
+        ``y`` or ``z``: the direction in which the bending goes that it measures.
+    distance
+        Distance [m] from the neutral axis; it reads ``- distance`` times the curvature.
+    """
+
+    link: str
+    at: float
+    axis: Literal["y", "z"] = "y"
+    distance: float = 1.0
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Encoders of all moving joints, and strain gauges.
+
+    Attributes
+    ----------
+    names
+        What is measured: joints and motors, then gauges, z of them.
+    measure
+        A function of (q, v) of the arm that gives readings and their rates, (z,) each.
+    estimate
+        A function of readings and their rates that gives (q, v) as the controller's model has
+        them.
+    """
+
+    names: tuple[str, ...]
+    measure: ca.Function
+    estimate: ca.Function
+
+
+def sensors(
+    model: Model,
+    gauges: Sequence[Gauge] = (),
+    *,
+    known: Model | None = None,
+    rates: Rates = "measured",
+) -> Sensors:
+    """Measure joints by encoders and bending by strain gauges.
+
+    Parameters
+    ----------
+    model
+        The arm that is measured.
+    gauges
+        Strain gauges.  With at least as many per link and direction as the controller's model has
+        shapes, its amplitudes are found by least squares; with fewer, the smallest that fit.
+        Bending that no gauge measures is taken for 0, and so are twist and stretch.
+    known
+        The controller's model of the arm, with the same joints; ``model`` itself if None.
+    rates
+        ``none``: amplitudes are taken to stand still.
+
+    Notes
+    -----
+    Measured rates are exact time derivatives of the readings; for a sampled law
+    `flexarm.control.digital.sampled` can take differences of readings instead.
+    """
+    mine = model if known is None else known
+    moving = _encoders(model)
+    if moving != _encoders(mine):
+        raise FlexarmError(
+            f"known: must have the joints {', '.join(moving)}, got {', '.join(_encoders(mine))}"
+        )
+    names = (*moving, *(f"{g.link} strain {g.axis} at {g.at:g}" for g in gauges))
+    q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    read = ca.vertcat(
+        *[q[model.names.index(name)] for name in moving],
+        *[-g.distance * _bending(model, g, q) for g in gauges],
+    )
+    measure = ca.Function("measure", [q, v], [read, ca.jtimes(read, q, v)])
+    z, dz = ca.SX.sym("z", len(names)), ca.SX.sym("dz", len(names))
+    found = _fitted(mine, moving, gauges, z)
+    moved = ca.jtimes(found, z, dz)
+    if rates == "none":
+        joints = [mine.names.index(name) for name in moving]
+        still = ca.SX.zeros(mine.size)
+        still[joints] = moved[joints]
+        moved = still
+    elif rates != "measured":
+        raise FlexarmError(f"rates: must be 'measured' or 'none', got '{rates}'")
+    estimate = ca.Function("estimate", [z, dz], [ca.densify(found), ca.densify(moved)])
+    return Sensors(names, measure, estimate)
+
+
+def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
+    """Let a law see an arm through sensors instead of its whole state.
+
+    Parameters
+    ----------
+    law
+        (t, q, v) to u, in the coordinates of the controller's model.
+    sensed
+        What is measured.
+
+    Returns
+    -------
+    casadi.Function
+        (t, q, v) to u, in the coordinates of the arm.
+    """
+    n = sensed.measure.size1_in(0)
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
+    u = law(t, *sensed.estimate(*sensed.measure(q, v)))
+    return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
+
+
+def limited_law(
+    law: ca.Function, model: Model, limits: float | Sequence[float] | None = None
+) -> ca.Function:
+    """Cut the inputs of a law at what the actuators can give.
+
+    Parameters
+    ----------
+    law
+        (t, q, v) to u.
+    model
+        The arm.
+    limits
+        Largest input [N m, N], one or one per driven joint; those of the model file if None.
+    """
+    top = effort_limits(model, limits)
+    t, q, v = law.sx_in()
+    u = ca.fmax(ca.fmin(law(t, q, v), ca.DM(top)), ca.DM(-top))
+    return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
+
+
+def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array:
+    """Read the largest inputs, from the model file if None; infinite where it has none, (k,)."""
+    driven = drives(model)
+    if limits is not None:
+        return driven.gains("limits", limits)
+    found = np.full(len(driven.names), np.inf)
+    for part in model.links:
+        given = getattr(part.link.joint, "limits", None)
+        if part.joint_name in driven.names and given is not None and given.effort is not None:
+            k = driven.names.index(part.joint_name)
+            found[k] = float(given.effort) / abs(driven.gear[k])
+    if not np.any(np.isfinite(found)):
+        raise FlexarmError("limits: the model file has no joint.limits.effort: give numbers")
+    return found
+
+
+def _encoders(model: Model) -> tuple[str, ...]:
+    """List the coordinates of joints and motors."""
+    found = [i for part in model.links for i in (part.motor, part.joint) if i is not None]
+    return tuple(model.names[i] for i in found)
+
+
+def _part(model: Model, gauge: Gauge) -> LinkModel:
+    flexible = [p for p in model.links if p.modes.stop > p.modes.start]
+    part = next((p for p in flexible if p.name == gauge.link), None)
+    if part is None:
+        listed = ", ".join(p.name for p in flexible) or "none"
+        raise FlexarmError(f"gauge: no flexible link '{gauge.link}': there are {listed}")
+    if gauge.axis not in ("y", "z") or not 0 <= gauge.at <= 1:
+        raise FlexarmError(
+            f"gauge on {gauge.link}: must measure y or z at 0 to 1 of the span, got "
+            f"'{gauge.axis}' at {gauge.at:g}"
+        )
+    return part
+
+
+def _columns(model: Model, gauge: Gauge, length: Expr | None) -> Expr:
+    """Give the curvature at a gauge per amplitude of its link, (1, m)."""
+    part = _part(model, gauge)
+    if part.sliding is not None:
+        assert length is not None
+        parents = part.sliding.values(gauge.axis, np.array([gauge.at]), 2)[:, 0]
+        return (constant(parents).T @ length_factor(part.sliding, gauge.axis, length)) / length**2
+    assert part.elastic is not None
+    where = np.array([gauge.at * part.length])
+    return constant(part.elastic.shapes.values(gauge.axis, where, 2))
+
+
+def _bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
+    part = _part(model, gauge)
+    length = None if part.sliding is None else q[part.joint]
+    return _columns(model, gauge, length) @ q[part.modes.start : part.modes.stop]
+
+
+def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: Expr) -> Expr:
+    """Trace the controller's coordinates from readings, (n,)."""
+    q = ca.SX.zeros(model.size)
+    for k, name in enumerate(moving):
+        q[model.names.index(name)] = z[k]
+    for part in model.links:
+        length = None if part.sliding is None or part.joint is None else q[part.joint]
+        for axis in ("y", "z"):
+            chosen = [k for k, g in enumerate(gauges) if g.link == part.name and g.axis == axis]
+            if not chosen:
+                continue
+            rows = ca.vertcat(
+                *[-gauges[k].distance * _columns(model, gauges[k], length) for k in chosen]
+            )
+            used = [j for j in range(rows.shape[1]) if rows[:, j].nnz()]
+            read = z[[len(moving) + k for k in chosen]]
+            amplitudes = _least_squares(rows[:, used], read)
+            for j, amplitude in zip(used, ca.vertsplit(amplitudes), strict=True):
+                q[part.modes.start + j] = amplitude
+    return q
+
+
+def _least_squares(rows: Expr, read: Expr) -> Expr:
+    """Solve for amplitudes: least squares, or the smallest that fit."""
+    count, unknown = rows.shape
+    if count == unknown:
+        return ca.solve(rows, read)
+    if count > unknown:
+        return ca.solve(rows.T @ rows, rows.T @ read)
+    return rows.T @ ca.solve(rows @ rows.T, read)

@@ -1,0 +1,253 @@
+"""Stability of an arm under the decoupling law: the lemma, and exact eigenvalues beside it.
+
+| paper symbol | eq. | code name |
+|---|---|---|
+| alpha | 48, lemma | stiffness_error |
+| H | 50 | coupling |
+| K^ - K | 48 | stiffness_error * K |
+
+Theodore & Ghosal 1995, section 4.3, without wrenches, at rest in a posture.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from flexarm.control.drives import Gain
+from flexarm.control.linear import Linearised
+from flexarm.control.statics import Statics
+from flexarm.control.trajectory import Trajectory
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.formulations.body import elastic_effort
+from flexarm.formulations.loads import wrench_list
+from flexarm.integrate.method import Motion
+from flexarm.integrate.run import Run
+from flexarm.kinematics import own_columns
+from flexarm.links.base import Array
+from flexarm.model import Model
+
+Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
+ROUNDING = 1e-9  # of the largest eigenvalue: real parts below are none
+LARGEST = 1e3  # stiffness errors beyond are not looked for
+
+
+@dataclass(frozen=True)
+class StiffnessError:
+    """What an overestimated stiffness does along a path, at P postures.
+
+    Attributes
+    ----------
+    progress
+        Where along the path, (P,).
+    coupling
+        Largest eigenvalue of H, (P,); the lemma asks for ``alpha coupling < 1``.
+    eigenvalues
+        Exact ones of the closed loop [1/s], (P, 2n) complex.
+    growth
+        Their largest real part [1/s], (P,).
+    largest
+        Largest stiffness error from 0 on for which no eigenvalue grows faster than allowed, (P,);
+        infinite if there is no such limit below 1000.
+    """
+
+    progress: Array
+    coupling: Array
+    eigenvalues: Complex
+    growth: Array
+    largest: Array
+
+    @property
+    def bound(self) -> Array:
+        """The lemma's bound on the stiffness error, (P,)."""
+        return np.asarray(1 / np.maximum(self.coupling, 1e-300))
+
+
+class FrozenLoop:
+    """The arm under the decoupling law, frozen in a posture at rest.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._linearised = Linearised(model)
+        self._statics = Statics(model)
+        self._equation = formulation("articulated", model)
+
+    def coupling(self, q: Array) -> float:
+        """Find the largest eigenvalue of H (eq. 50) at coordinates q."""
+        n, rows = self.model.size, self._linearised.drives.motors
+        mass = self._equation.mass_matrix(q)
+        driven = np.argmax(np.abs(rows), axis=1)
+        rest = [i for i in range(n) if i not in driven]
+        if not np.allclose(np.delete(rows, driven, axis=1), 0.0):
+            raise FlexarmError(
+                "the lemma is for shapes that do not turn the hub: use loaded or clamped shapes"
+            )
+        m_rr, m_rf, m_ff = (
+            mass[np.ix_(driven, driven)], mass[np.ix_(driven, rest)], mass[np.ix_(rest, rest)]
+        )  # fmt: skip
+        pulled = m_rf.T @ np.linalg.solve(m_rr, m_rf)
+        # H = pulled (M_ff - pulled)^-1: a pencil of symmetric matrices has real eigenvalues.
+        values = scipy.linalg.eigh(pulled, m_ff - pulled, eigvals_only=True)
+        return float(values[-1]) if len(values) else 0.0
+
+    def eigenvalues(
+        self, q: Array, *, stiffness: Gain, damping: Gain, stiffness_error: float = 0.0
+    ) -> Complex:
+        """Find the exact eigenvalues [1/s] about the equilibrium at coordinates q, (2n,).
+
+        Where gravity bends the links, a law with a stiffness error settles beside it.
+        """
+        return _eigenvalues(self._pieces(q, stiffness, damping)(stiffness_error))
+
+    def largest_error(
+        self, q: Array, *, stiffness: Gain, damping: Gain, allowed: float = 0.0
+    ) -> float:
+        """Find up to which stiffness error no eigenvalue grows at coordinates q.
+
+        ``allowed`` is a growth rate [1/s] that counts as none: without damping in the links every
+        overestimate makes them grow a little.
+        """
+        system = self._pieces(q, stiffness, damping)
+
+        def growth(error: float) -> float:
+            values = np.linalg.eigvals(system(error))
+            return float(values.real.max() - allowed - ROUNDING * np.abs(values).max())
+
+        if growth(0.0) > 0:
+            return 0.0
+        tried = np.concatenate([[0.0], np.geomspace(1e-4, LARGEST, 141)])
+        for low, high in itertools.pairwise(tried.tolist()):
+            if growth(high) > 0:
+                return float(scipy.optimize.brentq(growth, low, high, xtol=1e-12))
+        return float("inf")
+
+    def _pieces(self, q: Array, stiffness: Gain, damping: Gain) -> "_Loop":
+        n, driven = self.model.size, self._linearised.drives
+        loop = self._linearised.decoupled(q, self._statics.effort(q))
+        kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
+        A = loop.A - loop.B @ np.hstack([kp[:, None] * driven.motors, kd[:, None] * driven.motors])
+        # The law believes in forces that are not there: u is off by their effect on H a.
+        believed = -np.linalg.solve(self._equation.mass_matrix(q), self._links(q))
+        change = -loop.B[n:] @ driven.motors @ believed
+        return _Loop(A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])]))
+
+    def _links(self, q: Array) -> Array:
+        """Differentiate the links' elastic forces by q, (n, n)."""
+        x = ca.SX.sym("q", self.model.size)
+        force = ca.SX.zeros(self.model.size)
+        for part in self.model.links:
+            effort = elastic_effort(self.model, part, x)
+            for i, column in enumerate(own_columns(part)):
+                force[column] += effort[i]
+        return np.array(ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q))
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A closed loop as a function of the stiffness error."""
+
+    exact: Array
+    change: Array
+
+    def __call__(self, error: float) -> Array:
+        return self.exact + error * self.change
+
+
+def stiffness_error_along(
+    trajectory: Trajectory,
+    *,
+    stiffness: Gain,
+    damping: Gain,
+    stiffness_error: float = 0.0,
+    points: int = 11,
+    allowed: float = 0.0,
+) -> StiffnessError:
+    """Evaluate the lemma and the exact eigenvalues along a path.
+
+    Parameters
+    ----------
+    trajectory
+        The path.
+    stiffness, damping
+        Gains G_p [1/s^2] and G_v [1/s] of the decoupling law.
+    stiffness_error
+        Fraction alpha by which the law overestimates the links' stiffness.
+    points
+        How many postures, evenly spaced in progress.
+    allowed
+        Growth rate [1/s] that counts as none in ``largest``.
+    """
+    loop = FrozenLoop(trajectory.model)
+    progress = np.linspace(0.0, 1.0, points)
+    postures = [trajectory.path.at(float(s)) for s in progress]
+    values = np.array(
+        [
+            loop.eigenvalues(
+                q, stiffness=stiffness, damping=damping, stiffness_error=stiffness_error
+            )
+            for q in postures
+        ]
+    )
+    return StiffnessError(
+        progress,
+        np.array([loop.coupling(q) for q in postures]),
+        values,
+        values.real.max(axis=1),
+        np.array(
+            [
+                loop.largest_error(q, stiffness=stiffness, damping=damping, allowed=allowed)
+                for q in postures
+            ]
+        ),
+    )
+
+
+def closed_loop_eigenvalues(law: ca.Function, run: Run, *, every: int = 1) -> Complex:
+    """Find the eigenvalues of the closed loop at the states of a run [1/s], (T, 2n).
+
+    They are of the exact Jacobian of (v, a) by (q, v), moving states included, at every
+    ``every``-th sample.  Each column follows one eigenvalue from sample to sample.
+
+    Parameters
+    ----------
+    law
+        The control law (t, q, v) to u under which the run was made.
+    run
+        The run.
+    every
+        Take every so many samples.
+    """
+    n = run.model.size
+    motion = Motion(formulation("articulated", run.model), law)
+    tangent = motion.tangent()
+    rest = (np.zeros(len(wrench_list(run.model))), np.zeros(0))
+    found: list[Complex] = []
+    for t, q, v in zip(run.t[::every], run.q[::every], run.v[::every], strict=True):
+        by_q, by_v = tangent.call(np.array([t]), q, v, *rest)[:2]
+        slope = np.hstack([by_q.reshape(n, n), by_v.reshape(n, n)])
+        values = _eigenvalues(np.vstack([np.eye(n, 2 * n, n), slope]))
+        found.append(_matched(found[-1], values) if found else np.sort_complex(values))
+    return np.array(found)
+
+
+def _eigenvalues(matrix: Array) -> Complex:
+    return np.asarray(np.linalg.eigvals(matrix), dtype=np.complex128)
+
+
+def _matched(
+    before: Complex,
+    values: Complex,
+) -> Complex:
+    """Put eigenvalues in the order of those before them, moving all as little as possible."""
+    rows, columns = scipy.optimize.linear_sum_assignment(np.abs(before[:, None] - values[None, :]))
+    return values[columns[np.argsort(rows)]]

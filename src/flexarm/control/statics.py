@@ -1,0 +1,196 @@
+"""Equilibria of a held arm: where it sags to, and which joint angles put its tip somewhere."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Arm, Moving
+from flexarm.control.drives import drives
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.formulations.loads import elastic_force
+from flexarm.kinematics import end_frame
+from flexarm.links.base import Array
+from flexarm.model import Model, start_state
+
+TOLERANCE = 1e-12  # of reach and of the largest force
+ITERATIONS = 50
+LARGEST = 0.5  # [rad], and of the reach: a Newton step goes no further
+
+
+class Statics:
+    """Equilibria of one arm under gravity and its springs, no wrench acting.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    sag
+        Whether links bend and transmissions wind up under load; else the arm is taken for rigid.
+    """
+
+    def __init__(self, model: Model, *, sag: bool = True) -> None:
+        self.model, self.sag = model, sag
+        self.drives = drives(model)
+        self.reach = max(sum(part.length for part in model.links), 1e-3)
+
+    @cached_property
+    def loaded(self) -> bool:
+        """Whether anything bends the arm at rest."""
+        springs = any(
+            isinstance(part.link.joint, Moving) and part.link.joint.spring is not None
+            for part in self.model.links
+        )
+        return self.sag and (bool(np.any(self.model.gravity)) or springs)
+
+    def at_joints(self, joints: Mapping[str, float], guess: Array | None = None) -> Array:
+        """Find the coordinates of the arm at rest with its driven joints held, (n,).
+
+        Parameters
+        ----------
+        joints
+            Position of driven joints by name, on the link's side; the others stay as in ``guess``.
+        guess
+            Coordinates to start from; the arm's start if None.
+        """
+        unknown = set(joints) - set(self.drives.names)
+        if unknown:
+            raise FlexarmError(
+                f"no driven joint '{min(unknown)}': there are {', '.join(self.drives.names)}"
+            )
+        q = start_state(self.model)[0] if guess is None else guess
+        held = self.drives.hubs @ q
+        for k, name in enumerate(self.drives.names):
+            held[k] = joints.get(name, held[k])
+        return self._solve(self._hubs, held, q)
+
+    def at_tip(self, point: Array, axes: str = "xyz", guess: Array | None = None) -> Array:
+        """Find the coordinates at rest with the tip at a point of the world, (n,).
+
+        Parameters
+        ----------
+        point
+            Position [m], one number per axis.
+        axes
+            Which of x, y, z the point has; with fewer axes than driven joints the nearest such
+            posture to ``guess`` is found.
+        guess
+            Coordinates to start from; the arm's start if None.
+        """
+        target = np.asarray(point, dtype=float)
+        if not axes or any(a not in "xyz" for a in axes) or target.shape != (len(axes),):
+            raise FlexarmError(
+                f"point: must have one number for each of the axes '{axes}', some of x, y, z, "
+                f"got shape {target.shape}"
+            )
+        q = start_state(self.model)[0] if guess is None else guess
+        return self._solve(self._tip(axes), target, q)
+
+    def effort(self, q: Array) -> Array:
+        """Find the inputs that hold the arm at rest at coordinates q, (k,)."""
+        if not self.loaded:
+            return np.zeros(len(self.drives.names))
+        found = np.linalg.lstsq(self.drives.inputs, np.array(self._force(q)[0]).ravel())[0]
+        return np.asarray(found)
+
+    def _solve(self, constraint: ca.Function, target: Array, q: Array) -> Array:
+        """Find q and inputs u with ``force(q) = B u`` and the constraint at its target."""
+        q, n = q.copy(), self.model.size
+        free = self._free()
+        for part in self.model.links:
+            if not self.loaded:
+                q[part.modes] = 0.0
+        for _ in range(ITERATIONS):
+            value, slope = (np.array(each) for each in constraint(q))
+            off = target - value.ravel()
+            if self.loaded:
+                force, stiffness = (np.array(each) for each in self._force(q))
+                size = max(float(np.abs(np.diag(stiffness)).max()), 1e-12)
+                u = np.linalg.lstsq(self.drives.inputs, force.ravel())[0]
+                left = force.ravel() - self.drives.inputs @ u
+                matrix = np.block(
+                    [[stiffness / size, -self.drives.inputs],
+                     [slope / self.reach, np.zeros((len(off), len(u)))]]
+                )  # fmt: skip
+                right = np.concatenate([-left / size, off / self.reach])
+                step = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][:n]
+            else:
+                left, size = np.zeros(1), 1.0
+                step = np.zeros(n)
+                step[free] = np.linalg.lstsq(slope[:, free], off)[0]
+            step *= min(
+                1.0, LARGEST * min(1.0, self.reach) / max(float(np.abs(step).max()), 1e-300)
+            )
+            q += step
+            if np.abs(step).max() <= 1e-11 * self.reach and np.abs(off).max() <= 1e-9 * self.reach:
+                return self._relaxed(q)
+        raise FlexarmError(
+            f"no equilibrium found with {constraint.name()} at {np.round(target, 6).tolist()}: "
+            f"{np.abs(off).max():.3g} off after {ITERATIONS} steps; the point may be out of reach "
+            "or the arm may be singular there: start from another posture"
+        )
+
+    def _free(self) -> list[int]:
+        """List the driven joints' coordinates, which alone move when nothing bends."""
+        return [
+            part.joint
+            for part in self.model.links
+            if part.joint is not None and part.joint_name in self.drives.names
+        ]
+
+    def _relaxed(self, q: Array) -> Array:
+        """Let the motors follow their links where nothing winds the transmissions up."""
+        if not self.loaded:
+            for part in self.model.links:
+                if part.motor is not None and part.joint is not None:
+                    q[part.motor] = q[part.joint]
+        return q
+
+    @cached_property
+    def _force(self) -> ca.Function:
+        """What gravity and springs ask for at rest, (n,), and its derivative by q."""
+        q = ca.SX.sym("q", self.model.size)
+        force = formulation("composite", self.model).function("gravity")(q)
+        force = force + elastic_force(self.model, q)
+        return ca.Function("force", [q], [force, ca.jacobian(force, q)])
+
+    @cached_property
+    def _hubs(self) -> ca.Function:
+        q = ca.SX.sym("q", self.model.size)
+        rows = ca.DM(self.drives.hubs)
+        return ca.Function("the_joints", [q], [rows @ q, rows])
+
+    def _tip(self, axes: str) -> ca.Function:
+        q = ca.SX.sym("q", self.model.size)
+        where = end_frame(self.model, q)[1][["xyz".index(a) for a in axes]]
+        return ca.Function("the_tip", [q], [where, ca.jacobian(where, q)])
+
+
+def start_at(arm: Arm, model: Model, q: Array) -> Arm:
+    """Let an arm start at rest at given coordinates.
+
+    Parameters
+    ----------
+    arm, model
+        The arm, and what `flexarm.build` made of it.
+    q
+        Coordinates in the order of ``model.names``, (n,).
+    """
+    links = []
+    for part, link in zip(model.links, arm.links, strict=True):
+        data = link.model_dump(exclude_unset=True)
+        if isinstance(link.joint, Moving) and part.joint is not None:
+            data["joint"]["start"] = {"position": float(q[part.joint])}
+            if part.motor is not None:
+                data["joint"]["start"]["motor_position"] = float(q[part.motor])
+        if link.flexible:
+            names = model.names[part.modes]
+            data["start"] = {
+                name.removeprefix(f"{part.name}."): float(value)
+                for name, value in zip(names, q[part.modes], strict=True)
+            }
+            data["start_speed"] = {}
+        links.append(type(link).model_validate(data))
+    return arm.model_copy(update={"links": tuple(links)})

@@ -1,0 +1,101 @@
+"""How a motion is spread over time: progress from 0 to 1, at rest before and after."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import casadi as ca
+
+from flexarm.errors import FlexarmError
+from flexarm.spatial import Expr
+
+Kind = Literal["cycloid", "quintic", "septic", "trapezoid"]
+KINDS: tuple[Kind, ...] = ("cycloid", "quintic", "septic", "trapezoid")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Progress from 0 to 1.
+
+    Attributes
+    ----------
+    kind
+        ``cycloid`` (sinusoidal acceleration, Theodore & Ghosal 1995), ``quintic`` and ``septic``
+        (the polynomials with zero rate and acceleration at both ends, and with zero jerk too) or
+        ``trapezoid`` (of the rate: constant acceleration, constant rate, constant deceleration).
+    duration, begin
+        How long it takes, and when it starts [s].
+    ramp
+        Share of the duration that a trapezoid accelerates for, and again decelerates for.
+    """
+
+    kind: Kind
+    duration: float
+    begin: float = 0.0
+    ramp: float = 0.25
+
+    def __post_init__(self) -> None:
+        """Refuse a timing that is none."""
+        if self.kind not in KINDS:
+            raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got '{self.kind}'")
+        if not (math.isfinite(self.duration) and self.duration > 0):
+            raise FlexarmError(f"timing: duration must be > 0, got {self.duration:g}")
+        if not (math.isfinite(self.begin) and self.begin >= 0):
+            raise FlexarmError(f"timing: begin must be >= 0, got {self.begin:g}")
+        if not 0 < self.ramp <= 0.5:
+            raise FlexarmError(f"timing: ramp must be above 0 and at most 0.5, got {self.ramp:g}")
+
+    @property
+    def end(self) -> float:
+        """When it is over [s]."""
+        return self.begin + self.duration
+
+    def trace(self, t: Expr) -> tuple[Expr, Expr, Expr]:
+        """Trace progress, its rate [1/s] and its acceleration [1/s^2] at a time [s]."""
+        x = (t - self.begin) / self.duration
+        shape = {"cycloid": _cycloid, "quintic": _quintic, "septic": _septic}.get(self.kind)
+        s, rate, bend = shape(x) if shape else _trapezoid(x, self.ramp)
+        inside = ca.logic_and(x > 0, x < 1)
+        return (
+            ca.if_else(x <= 0, 0, ca.if_else(x >= 1, 1, s)),
+            ca.if_else(inside, rate / self.duration, 0),
+            ca.if_else(inside, bend / self.duration**2, 0),
+        )
+
+
+def _cycloid(x: Expr) -> tuple[Expr, Expr, Expr]:
+    angle = 2 * math.pi * x
+    return (
+        x - ca.sin(angle) / (2 * math.pi),
+        1 - ca.cos(angle),
+        2 * math.pi * ca.sin(angle),
+    )
+
+
+def _quintic(x: Expr) -> tuple[Expr, Expr, Expr]:
+    return (
+        x**3 * (10 + x * (6 * x - 15)),
+        30 * x**2 * (1 - x) ** 2,
+        60 * x * (1 - x) * (1 - 2 * x),
+    )
+
+
+def _septic(x: Expr) -> tuple[Expr, Expr, Expr]:
+    return (
+        x**4 * (35 + x * (-84 + x * (70 - 20 * x))),
+        140 * x**3 * (1 - x) ** 3,
+        420 * x**2 * (1 - x) ** 2 * (1 - 2 * x),
+    )
+
+
+def _trapezoid(x: Expr, ramp: float) -> tuple[Expr, Expr, Expr]:
+    top = 1 / (1 - ramp)  # the rate between the ramps
+    up, down = x < ramp, x > 1 - ramp
+    left = 1 - x
+    s = ca.if_else(
+        up,
+        top * x**2 / (2 * ramp),
+        ca.if_else(down, 1 - top * left**2 / (2 * ramp), top * (x - ramp / 2)),
+    )
+    rate = ca.if_else(up, top * x / ramp, ca.if_else(down, top * left / ramp, top))
+    return s, rate, ca.if_else(up, top / ramp, ca.if_else(down, -top / ramp, 0))

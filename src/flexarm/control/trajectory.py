@@ -1,0 +1,209 @@
+"""Motions that a controller is to follow: a path of postures, and a timing along it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from flexarm.control.statics import Statics
+from flexarm.control.timing import Timing
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.links.base import Array
+from flexarm.links.sliding_fields import chebyshev_series
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+FIT = 1e-10  # of the largest coordinate along a path
+NODES = (9, 17, 33, 65)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Postures of an arm as a function of progress from 0 to 1.
+
+    Attributes
+    ----------
+    series
+        Chebyshev coefficients over [0, 1] of the coordinates, (R, n).
+    """
+
+    series: Array
+
+    def trace(self, s: Expr) -> Expr:
+        """Trace the coordinates at a progress, (n,)."""
+        return chebyshev_series(self.series[:, :, None], (0.0, 1.0), s)
+
+    def at(self, s: float | Array) -> Array:
+        """Evaluate the coordinates at a progress, (n,) or (T, n)."""
+        values = chebyshev.chebval(2 * np.asarray(s, dtype=float) - 1, self.series)
+        return np.asarray(values.T)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A motion to follow: every coordinate of the arm as a function of time.
+
+    Joints go where they are told.  Amplitudes, and the motors of elastic joints, are where the arm
+    held at rest would have them: 0, and with the joint, unless gravity bends it.
+
+    Attributes
+    ----------
+    model
+        The arm.
+    path
+        Postures along the way.
+    timing
+        When they are passed.
+    motion
+        The function of time [s] that gives coordinates, rates and accelerations, (n,) each.
+    """
+
+    model: Model
+    path: Path
+    timing: Timing
+    motion: ca.Function
+
+    @property
+    def end(self) -> float:
+        """When the motion is over [s]."""
+        return self.timing.end
+
+    def at(self, times: Array | float) -> tuple[Array, Array, Array]:
+        """Evaluate coordinates, rates and accelerations at times [s], (T, n) each."""
+        row = np.atleast_1d(np.asarray(times, dtype=float))[None, :]
+        q, v, a = (np.array(each).T for each in self.motion(row))
+        return q, v, a
+
+    def tip(self, times: Array | float) -> Array:
+        """Evaluate where the tip would be if the arm were at rest there [m], (T, 3)."""
+        equation = formulation("articulated", self.model)
+        return np.array([equation.tip_pose(row)[1] for row in self.at(times)[0]])
+
+
+def joint_move(
+    model: Model,
+    to: Mapping[str, float],
+    timing: Timing,
+    *,
+    start: Mapping[str, float] | None = None,
+    sag: bool = True,
+) -> Trajectory:
+    """Move driven joints along straight lines in their coordinates.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    to
+        Where to, by name of the joint [rad], [m]; the others stay.
+    timing
+        When.
+    start
+        From where, where that is not the arm's start.
+    sag
+        Whether the postures are those of the bent arm in equilibrium; else of the straight one.
+    """
+    statics = Statics(model, sag=sag)
+    first = statics.at_joints(start or {})
+    names = statics.drives.names
+    begin = dict(zip(names, (statics.drives.hubs @ first).tolist(), strict=True))
+    last = statics.at_joints(to, first)
+    end = dict(zip(names, (statics.drives.hubs @ last).tolist(), strict=True))
+    if not statics.loaded:
+        return follow(model, Path(np.array([(first + last) / 2, (last - first) / 2])), timing)
+
+    def posture(s: float, guess: Array) -> Array:
+        joints = {name: (1 - s) * begin[name] + s * end[name] for name in names}
+        return statics.at_joints(joints, guess)
+
+    return follow(model, fit_path(posture, first), timing)
+
+
+def tip_move(
+    model: Model,
+    to: Array | tuple[float, ...] | Callable[[float], Array],
+    timing: Timing,
+    *,
+    axes: str = "xyz",
+    start: Mapping[str, float] | None = None,
+    sag: bool = True,
+) -> Trajectory:
+    """Move the tip along a straight line, or along a given curve, by inverse kinematics.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    to
+        Where the tip goes [m], one number per axis; or a smooth function that gives such a point
+        for a progress from 0 to 1.
+    timing
+        When.
+    axes
+        Which of x, y, z are asked for: two for an arm that moves in a plane.
+    start
+        Driven joints by name from where it starts, where that is not the arm's start.
+    sag
+        Whether the tip of the bent arm in equilibrium is put there, that is whether gravity's sag
+        is corrected; else the rigid arm's.
+    """
+    statics = Statics(model, sag=sag)
+    first = statics.at_joints(start or {})
+    chosen = ["xyz".index(axis) for axis in axes if axis in "xyz"]
+    begin = formulation("articulated", model).tip_pose(first)[1][chosen]
+
+    def posture(s: float, guess: Array) -> Array:
+        point = to(s) if callable(to) else (1 - s) * begin + s * np.asarray(to, dtype=float)
+        return statics.at_tip(point, axes, guess)
+
+    return follow(model, fit_path(posture, posture(0.0, first)), timing)
+
+
+def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
+    """Pass along a path in a given timing."""
+    t, s = ca.SX.sym("t"), ca.SX.sym("s")
+    q = path.trace(s)
+    slope = ca.jacobian(q, s)
+    bend = ca.jacobian(slope, s)
+    shape = ca.Function("path", [s], [ca.densify(each) for each in (q, slope, bend)])
+    progress, rate, change = timing.trace(t)
+    posture, along, curved = shape.call([progress], True, False)
+    results = [posture, along * rate, curved * rate**2 + along * change]
+    return Trajectory(
+        model, path, timing, ca.Function("motion", [t], results, ["t"], ["q", "v", "a"])
+    )
+
+
+def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
+    """Fit postures by a Chebyshev series, with as many nodes as they need.
+
+    Parameters
+    ----------
+    posture
+        Gives the coordinates (n,) at a progress, and takes those at one close by to start from.
+    first
+        The coordinates at progress 0.
+    """
+    error = np.inf
+    for count in NODES:
+        nodes = np.sort((chebyshev.chebpts1(count) + 1) / 2)
+        rows, guess = [], first
+        for s in nodes:
+            guess = posture(float(s), guess)
+            rows.append(guess)
+        series = chebyshev.chebfit(2 * nodes - 1, np.array(rows), count - 1)
+        size = max(float(np.abs(rows).max()), 1e-9)
+        error = float(np.abs(series[-2:]).max()) / size
+        if error <= FIT:
+            kept = 1 + max(
+                (k for k in range(count) if np.abs(series[k]).max() > FIT * size / 100), default=0
+            )
+            return Path(np.asarray(series[: max(kept, 2)], dtype=float))
+    raise FlexarmError(
+        f"the postures along the path are not smooth enough: {error:.1e} of their size is left "
+        f"after {NODES[-1]} nodes; it may pass close to a singular posture: choose another path, "
+        "or split it"
+    )
