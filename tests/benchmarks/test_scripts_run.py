@@ -12,7 +12,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
-def run(script: str, folder: Path) -> tuple[dict[str, Any], str]:
+def run(script: str, folder: Path) -> tuple[Any, str]:
     """Run a script in its quick form; return its document and its page."""
     out, page = folder / "numbers.json", folder / "docs" / "page.md"
     command = [sys.executable, str(FOLDER / script), "--quick"]
@@ -65,3 +65,10 @@ def test_the_formulas_give_the_numbers_that_are_printed_with_them(
 ) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     assert getattr(import_module("operation_counts"), formula)(*sizes) == published
+
+
+def test_integrators_meet_their_tolerance_and_auto_is_close_to_the_best(tmp_path: Path) -> None:
+    found, page = run("integrators.py", tmp_path)
+    for each in found:
+        assert all(error <= 1 for error in each["errors"].values())
+    assert "largest" in page

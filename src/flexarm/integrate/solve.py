@@ -100,6 +100,7 @@ def begin_march(beginning: Beginning) -> March:
     rates(m.system, m.t, m.y, m.f)
     widen(m)
     m.samples[: m.size] = m.y
+    assert march.address  # compiled before the clock starts
     return m
 
 
