@@ -7,6 +7,14 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2] ?? join(here, "../src/flexarm/viewer/built");
 
+// Their licences ask that copies of the libraries carry them, and every page is a copy.
+const licences = await Promise.all(
+  ["three", "uplot"].map(async (name) => {
+    const text = await readFile(join(here, "node_modules", name, "LICENSE"), "utf8");
+    return `/*\n${name}:\n${text.trim()}\n*/`;
+  }),
+);
+
 await mkdir(out, { recursive: true });
 await build({
   absWorkingDir: here,
@@ -16,7 +24,8 @@ await build({
   minify: true,
   format: "iife",
   target: ["chrome100", "firefox100", "safari15"],
-  legalComments: "eof",
+  legalComments: "none",
+  footer: { js: licences.join("\n") },
   charset: "ascii",
   logLevel: "warning",
 });

@@ -43,10 +43,7 @@ def evaluate(profile: AnyProfile, t: float) -> Values:
 
 def breakpoints(profile: AnyProfile) -> tuple[float, ...]:
     """List the times [s] at which a profile or a derivative of it jumps."""
-    rows = pieces(profile)
-    inside = isinstance(profile, Table | Csv) and profile.interpolation == "cubic"
-    jumps = rows[[1, -1], 0] if inside and len(rows) > 2 else rows[1:, 0]
-    return tuple(jumps.tolist())
+    return tuple(pieces(profile)[1:, 0].tolist())
 
 
 def last_time(profile: AnyProfile) -> float:

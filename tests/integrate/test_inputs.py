@@ -46,6 +46,15 @@ PROFILES: dict[str, tuple[dict[str, object], Callable[[Array], Array]]] = {
         {"kind": "table", "times": [0, 2], "values": [0, 1.2]},
         lambda t: 0.1 * t**3 / INERTIA,
     ),
+    "cubic": (
+        {
+            "kind": "table",
+            "times": np.linspace(0, 2, 81).tolist(),
+            "values": (0.6 * np.sin(np.pi * np.linspace(0, 2, 81))).tolist(),
+            "interpolation": "cubic",
+        },
+        lambda t: 0.6 / INERTIA * (t / np.pi - np.sin(np.pi * t) / np.pi**2),
+    ),
     "stairs": (
         {"kind": "table", "times": [0, 0.7], "values": [0, 0.6], "interpolation": "hold"},
         lambda t: np.where(t > 0.7, 0.3 * (t - 0.7) ** 2 / INERTIA, 0.0),
@@ -59,7 +68,9 @@ def test_a_wheel_turns_as_its_torque_says(kind: str, method: str) -> None:
     profile, angle = PROFILES[kind]
     options = {"t_end": 2.0, "dt": 0.1, "method": method, "inputs": {"joint1": profile}}
     run = flexarm.simulate(wheel(), **options)  # type: ignore[arg-type]
-    assert run.q[:, 0] == pytest.approx(angle(run.t), abs=2e-5 if kind == "sine" else 1e-12)
+    assert run.q[:, 0] == pytest.approx(
+        angle(run.t), abs=2e-5 if kind in ("sine", "cubic") else 1e-12
+    )
     run = flexarm.simulate(wheel(), rtol=1e-8, **options)  # type: ignore[arg-type]
     assert run.energy_balance < (1e-7 if method in ("dop853", "rk4") else 1e-4)
 
@@ -112,6 +123,24 @@ def test_a_law_needs_a_period(period: float) -> None:
 def test_a_law_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(flexarm.SimulationError, match=r"must give 1 inputs \(joint1\)"):
         flexarm.simulate(wheel(), t_end=1.0, control=Sampled(lambda t, q, v: np.zeros(2), 0.1))
+
+
+def test_a_law_in_casadi_that_does_not_fit_is_refused() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q"), ca.SX.sym("v")
+    law = ca.Function("law", [t, q, v], [ca.vertcat(q, v)])
+    with pytest.raises(flexarm.SimulationError, match=r"must give 1 inputs \(joint1\), got 2"):
+        flexarm.simulate(wheel(), t_end=1.0, control=law)
+    with pytest.raises(flexarm.SimulationError, match=r"of 1, 1 and 1 numbers, got \[1, 1\]"):
+        flexarm.simulate(wheel(), t_end=1.0, control=ca.Function("law", [q, v], [q]))
+
+
+def test_a_law_in_casadi_that_gives_no_number_stops_the_run() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q"), ca.SX.sym("v")
+    law = ca.Function("law", [t, q, v], [ca.sqrt(0.5 - t)])
+    run = flexarm.simulate(wheel(), t_end=1.0, method="dop853", control=law)
+    assert run.status == "stopped"
+    assert "the control law may be infinite or not a number" in run.reason
+    assert run.t[-1] == pytest.approx(0.5, abs=0.01)
 
 
 def test_a_law_that_gives_no_number_stops_the_run_there() -> None:

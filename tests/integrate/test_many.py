@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family
 from flexarm.formulations import formulation
 from flexarm.integrate.many import simulate_many
@@ -57,3 +58,32 @@ def test_unknown_names_are_refused() -> None:
         simulate_many(hub(), t_end=0.3, parameters=[{"links.7.length": 1.0}])
     with pytest.raises(flexarm.ModelError, match=r"payload\.mass"):
         simulate_many(hub(), t_end=0.3, parameters=[{"payload.mass": -1.0}])
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_runs_go_abreast_in_lanes_and_stay_within_the_tolerance(method: str) -> None:
+    count = 2 * native_width() + 1
+    masses = [{"payload.mass": 0.05 + 0.01 * k} for k in range(count)]
+    inputs = [
+        {"joint1": {"kind": "step", "value": 0.1, "time": 0.1 + 0.01 * k}} for k in range(count)
+    ]
+    runs = simulate_many(
+        hub(), t_end=0.5, parameters=masses, inputs=inputs, method=method, rtol=1e-6
+    )
+    for run, changed, given in zip(runs, masses, inputs, strict=True):
+        arm = change_arm(hub(), changed)
+        alone = flexarm.simulate(arm, t_end=0.5, inputs=given, method="dop853", rtol=1e-9)
+        assert run.status == "finished"
+        assert run.q == pytest.approx(alone.q, abs=1e-6 * np.ptp(alone.q))
+        assert run.u.tolist() == alone.u.tolist()
+
+
+def test_a_run_that_stops_does_not_stop_its_neighbours() -> None:
+    arm = change_arm(hub(), {"links.1.joint.limits": {"upper": 0.3}})
+    starts = [{"joint1.rate": 0.1 * k} for k in range(native_width())]
+    runs = simulate_many(arm, t_end=0.5, starts=starts, inputs=[{"joint1": 0.0}] * len(starts),
+                         method="dop853")  # fmt: skip
+    ends = [run.status for run in runs]
+    assert ends[0] == "finished"
+    if 0.1 * (len(starts) - 1) * 0.5 > 0.3:
+        assert ends[-1] == "stopped"

@@ -2,10 +2,12 @@
 
 import json
 import statistics
+from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from matplotlib.image import imread
+from playwright.sync_api import FloatRect, Page
 
 import flexarm
 from flexarm.integrate.plot import arm_outline
@@ -138,19 +140,21 @@ def test_dragging_turns_and_scrolling_zooms(page: Page) -> None:
     assert abs(nearer[14]) < 0.95 * abs(turned[14])  # distance along the view
 
 
-def over(page: Page, key: str) -> dict[str, float]:
+def over(page: Page, key: str) -> FloatRect:
     """Find the plotting area of a panel, in pixels."""
-    box = page.locator(f'.panel[data-panel="{key}"] .u-over').bounding_box()
+    area = page.locator(f'.panel[data-panel="{key}"] .u-over')
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
     assert box is not None
-    return dict(box)
+    return box
 
 
 def test_the_cursor_of_the_curves_moves_with_time(page: Page) -> None:
     for t in (0.25, 0.8):
         page.evaluate("t => flexarm.seek(t)", t)
         for key in ("angles", "deflections", "tip", "energy"):
-            now = page.locator(f'.panel[data-panel="{key}"] .now').bounding_box()
             area = over(page, key)
+            now = page.locator(f'.panel[data-panel="{key}"] .now').bounding_box()
             assert now is not None
             assert now["x"] + 1 == pytest.approx(area["x"] + t * area["width"], abs=1.5)
 
@@ -158,6 +162,7 @@ def test_the_cursor_of_the_curves_moves_with_time(page: Page) -> None:
 def test_hovering_a_curve_says_its_value_and_clicking_goes_there(run: Run, page: Page) -> None:
     area = over(page, "tip")
     page.mouse.move(area["x"] + 0.4 * area["width"], area["y"] + 40)
+    page.evaluate("flexarm.drawn()")
     said = page.locator('.panel[data-panel="tip"] output').all_inner_texts()
     assert [float(text.replace("−", "-")) for text in said] == pytest.approx(
         run.tip[40].tolist(), abs=0.006
@@ -165,6 +170,34 @@ def test_hovering_a_curve_says_its_value_and_clicking_goes_there(run: Run, page:
     page.mouse.down()
     page.mouse.up()
     assert time_of(page) == pytest.approx(0.4, abs=0.005)
+
+
+def test_dragging_over_curves_shows_a_part_of_the_time_in_all_panels(page: Page) -> None:
+    page.evaluate("flexarm.seek(0.4)")
+    area = over(page, "angles")
+    for part, move in ((0.2, page.mouse.down), (0.6, page.mouse.up)):
+        page.mouse.move(area["x"] + part * area["width"], area["y"] + 30, steps=5)
+        move()
+    page.evaluate("flexarm.drawn()")
+    for key in ("angles", "energy"):
+        area = over(page, key)
+        now = page.locator(f'.panel[data-panel="{key}"] .now').bounding_box()
+        assert now is not None
+        assert now["x"] + 1 == pytest.approx(area["x"] + 0.5 * area["width"], abs=4)
+    page.locator('.panel[data-panel="tip"] .u-over').dblclick()
+    page.evaluate("flexarm.seek(0.4)")
+    area = over(page, "energy")
+    now = page.locator('.panel[data-panel="energy"] .now').bounding_box()
+    assert now is not None
+    assert now["x"] + 1 == pytest.approx(area["x"] + 0.4 * area["width"], abs=1.5)
+
+
+def test_the_picture_can_be_saved(page: Page, tmp_path: Path) -> None:
+    with page.expect_download() as download:
+        page.keyboard.press("p")
+    download.value.save_as(tmp_path / "picture.png")
+    drawn = imread(tmp_path / "picture.png")
+    assert np.ptp(drawn[:, :, 3]) == 1.0  # something is there, and not everywhere
 
 
 def test_panels_and_curves_are_chosen(page: Page) -> None:

@@ -137,7 +137,7 @@ def test_the_drawn_tip_is_where_the_run_says_in_pixels(run: Run, page: Page) -> 
         stage = picture(page)[top : top + height, left : left + width]
         marked = np.argwhere(np.abs(stage - MARK).max(axis=2) < 12)
         assert len(marked) > 20
-        drawn = marked.mean(axis=0)[::-1] + [left + 0.5, top + 0.5]  # centres of pixels
+        drawn = marked.mean(axis=0)[::-1] + np.array([left + 0.5, top + 0.5])  # centres of pixels
         assert np.abs(drawn - projected(page, run.tip[k])).max() < 1.0
 
 

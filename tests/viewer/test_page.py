@@ -44,6 +44,12 @@ def test_the_policy_lets_nothing_in_and_nothing_out(html: str) -> None:
     assert rules == {"base-uri": "'none'", "form-action": "'none'"}
 
 
+def test_the_page_carries_the_licences_of_what_it_bundles(html: str) -> None:
+    assert re.search(r"three:\s+The MIT License", html)
+    assert re.search(r"uplot:\s+The MIT License", html)
+    assert html.count("The above copyright notice and this permission notice") == 2
+
+
 def test_nothing_in_the_frame_of_the_page_is_fetched() -> None:
     frame = bundle.built("page.html")
     assert re.findall(r"(src|href|url)\s*[=(]", frame) == []

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from flexarm.viewer.serve import Server, serve
-from tests.viewer.conftest import SOFTWARE, Starter, wait_until
+from tests.viewer.conftest import PATIENCE, SOFTWARE, Starter, wait_until
 from tests.viewer.poses import random_run
 from tests.viewer.test_drawing import TUBE
 
@@ -88,11 +89,11 @@ def test_the_page_waits_for_a_run_and_follows_it(
     page.goto(server.url)
     assert page.locator("#title").inner_text() == f"waiting for {path}"
     save(path, "first")
-    wait_until(page, "document.getElementById('title')?.textContent === 'first'")
+    expect(page.locator("#title")).to_have_text("first", timeout=PATIENCE)
     wait_until(page, "window.flexarm !== undefined")
     page.evaluate("flexarm.seek(0.5)")
     save(path, "second")
-    wait_until(page, "document.getElementById('title')?.textContent === 'second'")
+    expect(page.locator("#title")).to_have_text("second", timeout=PATIENCE)
     wait_until(page, "window.flexarm !== undefined")
     assert page.evaluate("flexarm.time()") == pytest.approx(0.5)
     context.close()

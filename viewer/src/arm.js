@@ -20,7 +20,7 @@ export function makeArm(arm, reach, look) {
   const group = new Group();
   const parts = { arm, materials, look, group, pose: makePose(arm), rods: [] };
   const thick = arm.links.map((_, i) => Math.max(sizes[i].width, sizes[i].height) / 2);
-  parts.links = arm.links.map((link, i) => makeLink(parts, link, sizes[i], thick, i));
+  parts.links = arm.links.map((link, i) => makeLink(parts, link, sizes[i], thick, i, reach));
   const last = thick[thick.length - 1];
   parts.end = rod(parts, 0.7 * last, materials.hardware);
   if (look !== "ghost") {
@@ -64,7 +64,7 @@ function rod(parts, radius, material) {
   return mesh;
 }
 
-function makeLink(parts, link, size, thick, i) {
+function makeLink(parts, link, size, thick, i, reach) {
   const { group, materials, pose } = parts;
   const inner = Math.min(thick[i], i ? thick[i - 1] : thick[i]);
   const stations = pose.links[i].centres.length / 3;
@@ -76,7 +76,8 @@ function makeLink(parts, link, size, thick, i) {
   made.slide = rod(parts, 0.6 * thick[i], materials.hardware);
   if (link.kind === "revolute") {
     made.joint = new Mesh(ROD, materials.hardware);
-    made.joint.scale.set(1.75 * thick[i], 1.75 * thick[i], 3.4 * thick[i]);
+    const radius = Math.max(1.75 * thick[i], 0.011 * reach);
+    made.joint.scale.set(radius, radius, 2 * radius);
   } else if (link.kind === "prismatic" || link.kind === "sliding") {
     made.joint = new Mesh(CUBE, materials.hardware);
     const [w, h] = [1.6 * size.width + inner, 1.6 * size.height + inner];

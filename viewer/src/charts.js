@@ -31,7 +31,10 @@ function joinPanel(panel) {
     for (const name of own.names) series.push({ name, run, colour: names.indexOf(name) });
   }
   const data = tables.length > 1 ? uPlot.join(tables.map((t) => t.map((row) => Array.from(row)))) : tables[0];
-  return { key: panel.key, title: panel.title, unit: panel.unit, shown: panel.shown, names, series, data };
+  let size = 0;
+  for (const row of data.slice(1)) for (const x of row) size = Math.max(size, Math.abs(x ?? 0));
+  const { key, title, unit, shown } = panel;
+  return { key, title, unit, shown, names, series, data, size };
 }
 
 /** Makes the panels in a place on the page; `seek` is called with a time that is pointed at. */
@@ -209,11 +212,14 @@ function sayValues(charts) {
       const said = plot.panel.series
         .map((each, i) => (each.name === name ? valueAt(plot.panel.data, i + 1, time) : null))
         .filter((value) => value !== null);
-      const text = said.map(digits).join(" | ");
+      const text = said.map((value) => digits(round(value, plot.panel.size))).join(" | ");
       if (plot.chips[k].textContent !== text) plot.chips[k].textContent = text;
     });
   }
 }
+
+// What is nothing beside the rest of a panel is said to be 0.
+const round = (value, size) => (Math.abs(value) < 1e-7 * size ? 0 : value);
 
 // Joined runs have gaps where the other has samples: the value is interpolated across them.
 function valueAt(data, row, time) {

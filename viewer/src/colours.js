@@ -2,7 +2,7 @@
 import { Color, SRGBColorSpace } from "three";
 
 const STOPS = [
-  "#3b4cc0", "#4f7ac8", "#4aa3b8", "#4dbf94", "#8fcf5f", "#d8cf45", "#f5a93b", "#ee6c33", "#c9252d",
+  "#5f86e0", "#4f9ed6", "#45b3bd", "#51c294", "#93cd5e", "#d9cb45", "#f3a63b", "#ec6b34", "#cc2b2e",
 ];
 const STEPS = 256;
 

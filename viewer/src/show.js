@@ -69,7 +69,7 @@ export function dressShow(show) {
   if (show.blind) return;
   dressStage(show.stage, theme);
   for (const arm of [...show.arms, show.ghost]) dressArm(arm, theme);
-  show.stage.stand?.material.color.set(theme.stand);
+  for (const material of show.stage.stand.materials) material.color.set(theme.stand);
   show.trails.forEach((trail, k) => {
     for (const line of [trail.whole, trail.gone]) {
       line.material.color.set(k ? theme.other : theme.mark);

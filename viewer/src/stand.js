@@ -12,7 +12,11 @@ export function addStand(stage, arm, reach) {
     const base = new Vector3(...arm.base.pose.p);
     const height = base.clone().sub(stage.box.floor).dot(stage.up);
     const foot = new Mesh(new CylinderGeometry(1.5 * size, 1.7 * size, 0.35 * size, 40), material);
-    const column = new Mesh(new CylinderGeometry(0.3 * size, 0.3 * size, height, 24), material);
+    // An arm may swing through where its column stands: a tall one is no more than a hint.
+    const tall = height > 4 * size;
+    const width = tall ? 0.12 * size : 0.5 * size;
+    const hint = new MeshStandardMaterial({ roughness: 0.8, transparent: true, opacity: 0.45 });
+    const column = new Mesh(new CylinderGeometry(width, width, height, 24), tall ? hint : material);
     foot.position.set(0, 0.17 * size - height, 0);
     column.position.set(0, -height / 2, 0);
     group.add(foot, column);
@@ -23,7 +27,8 @@ export function addStand(stage, arm, reach) {
   }
   for (const mesh of group.children) mesh.castShadow = mesh.receiveShadow = true;
   stage.scene.add(group);
-  stage.stand = { group, material, moves: arm.base.kind !== "fixed" };
+  const materials = new Set(group.children.map((mesh) => mesh.material));
+  stage.stand = { group, materials, moves: arm.base.kind !== "fixed" };
 }
 
 /** Moves a moving base's body. */

@@ -8,13 +8,14 @@ import { makePose, poseArm } from "./kinematics.js";
 /** Makes the trail of a motion. */
 export function makeTrail(arm, samples) {
   const line = (width, opacity) => {
-    const material = new LineMaterial({ linewidth: width, transparent: true, opacity });
+    const material = new LineMaterial({ linewidth: width, transparent: true, opacity, depthWrite: false });
     const made = new Line2(new LineGeometry(), material);
     made.frustumCulled = false;
     return made;
   };
   const [whole, gone] = [line(1.5, 0.28), line(2.5, 0.9)];
   const group = new Group();
+  gone.renderOrder = 1;
   group.add(whole, gone);
   return { arm, samples, group, whole, gone, pose: makePose(arm) };
 }

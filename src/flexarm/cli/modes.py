@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take the links as straight, not as gravity, loads and rotation deflect them",
     )  # fmt: skip
     add(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
+        type=read_setting,
         help="change a value of the model file, such as gravity=[0,0,0]; may be given again",
     )  # fmt: skip
     add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
@@ -91,7 +92,8 @@ def _misuse(text: str) -> int:
     return EXIT_USAGE
 
 
-def _change(text: str) -> "Change":
+def read_setting(text: str) -> "Change":
+    """Read ``KEY=VALUE`` of `--set`."""
     from flexarm.errors import ModelError
     from flexarm.io.overrides import read_change
 
@@ -127,16 +129,16 @@ def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight:
         name, sign, value = text.partition("=")
         _require(name, sign, text, units, "--speed: must be NAME=RATE")
         rates[name] = _value(name, value, f"{units[name]}/s")
-    ranges = [value for values in (at, rates) for value in values.values() if len_of(value)]
-    if len(ranges) > 2 or (len(ranges) == 2 and any(len_of(v) for v in rates.values())):
+    ranges = [value for values in (at, rates) for value in values.values() if _points(value)]
+    if len(ranges) > 2 or (len(ranges) == 2 and any(_points(v) for v in rates.values())):
         raise FlexarmError("ranges: at most one of --speed, or one or two of --joints")
     held = word == "locked" or (word == "auto" and bool(at or rates))
-    states = {name: "locked" if held else "free" for name in units} | single
+    states = dict.fromkeys(units, "locked" if held else "free") | single
     return {"joints": states, "at": at, "speeds": rates, "straight": straight}
 
 
-def len_of(value: float | list[float]) -> int:
-    """Give the number of points of a range, 0 of a number."""
+def _points(value: float | list[float]) -> int:
+    """Count the points of a range, 0 of a number."""
     return len(value) if isinstance(value, list) else 0
 
 

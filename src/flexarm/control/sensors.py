@@ -223,11 +223,27 @@ def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: E
                 *[-gauges[k].distance * _columns(model, gauges[k], length) for k in chosen]
             )
             used = [j for j in range(rows.shape[1]) if rows[:, j].nnz()]
+            size = max(abs(gauges[k].distance) for k in chosen)
+            _require_rank(part, axis, rows[:, used] / size)
             read = z[[len(moving) + k for k in chosen]]
             amplitudes = _least_squares(rows[:, used], read)
             for j, amplitude in zip(used, ca.vertsplit(amplitudes), strict=True):
                 q[part.modes.start + j] = amplitude
     return q
+
+
+def _require_rank(part: LinkModel, axis: Literal["y", "z"], rows: Expr) -> None:
+    """Refuse gauges that say nothing of a link's shapes, or the same thing twice."""
+    fewest = min(rows.shape)
+    if fewest and part.elastic is not None:
+        along = part.elastic.shapes.values(axis, np.linspace(0, part.length, 41), 2)
+        bends = max(float(np.abs(along).max()), 1e-300)
+        fewest = int(np.linalg.matrix_rank(np.array(ca.DM(rows)) / bends, tol=1e-6))
+    if fewest < max(min(rows.shape), 1):
+        raise FlexarmError(
+            f"gauges on {part.name} along {axis}: they do not tell its {rows.shape[1]} shapes "
+            "apart: put them where those bend, at different places"
+        )
 
 
 def _least_squares(rows: Expr, read: Expr) -> Expr:

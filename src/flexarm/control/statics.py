@@ -15,7 +15,7 @@ from flexarm.kinematics import end_frame
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 
-TOLERANCE = 1e-12  # of reach and of the largest force
+CONVERGED = 1e-11  # of the reach: Newton steps below end it
 ITERATIONS = 50
 LARGEST = 0.5  # [rad], and of the reach: a Newton step goes no further
 
@@ -97,40 +97,46 @@ class Statics:
 
     def _solve(self, constraint: ca.Function, target: Array, q: Array) -> Array:
         """Find q and inputs u with ``force(q) = B u`` and the constraint at its target."""
-        q, n = q.copy(), self.model.size
-        free = self._free()
-        for part in self.model.links:
-            if not self.loaded:
+        if not np.all(np.isfinite(target)):
+            name = constraint.name().replace("_", " ")
+            raise FlexarmError(f"{name}: must be given as numbers, got {target.tolist()}")
+        q = q.copy()
+        if not self.loaded:
+            for part in self.model.links:
                 q[part.modes] = 0.0
         for _ in range(ITERATIONS):
             value, slope = (np.array(each) for each in constraint(q))
             off = target - value.ravel()
-            if self.loaded:
-                force, stiffness = (np.array(each) for each in self._force(q))
-                size = max(float(np.abs(np.diag(stiffness)).max()), 1e-12)
-                u = np.linalg.lstsq(self.drives.inputs, force.ravel())[0]
-                left = force.ravel() - self.drives.inputs @ u
-                matrix = np.block(
-                    [[stiffness / size, -self.drives.inputs],
-                     [slope / self.reach, np.zeros((len(off), len(u)))]]
-                )  # fmt: skip
-                right = np.concatenate([-left / size, off / self.reach])
-                step = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][:n]
-            else:
-                left, size = np.zeros(1), 1.0
-                step = np.zeros(n)
-                step[free] = np.linalg.lstsq(slope[:, free], off)[0]
-            step *= min(
-                1.0, LARGEST * min(1.0, self.reach) / max(float(np.abs(step).max()), 1e-300)
-            )
-            q += step
-            if np.abs(step).max() <= 1e-11 * self.reach and np.abs(off).max() <= 1e-9 * self.reach:
+            step = self._loaded_step(q, slope, off) if self.loaded else self._step(slope, off)
+            longest = max(float(np.abs(step).max()), 1e-300)
+            q += step * min(1.0, LARGEST * min(1.0, self.reach) / longest)
+            if longest <= CONVERGED * self.reach and np.abs(off).max() <= 1e-9 * self.reach:
                 return self._relaxed(q)
         raise FlexarmError(
-            f"no equilibrium found with {constraint.name()} at {np.round(target, 6).tolist()}: "
+            f"no equilibrium found with {constraint.name().replace('_', ' ')} at "
+            f"{np.round(target, 6).tolist()}: "
             f"{np.abs(off).max():.3g} off after {ITERATIONS} steps; the point may be out of reach "
             "or the arm may be singular there: start from another posture"
         )
+
+    def _step(self, slope: Array, off: Array) -> Array:
+        """Find Newton's step of the joints where nothing bends, (n,)."""
+        step, free = np.zeros(self.model.size), self._free()
+        step[free] = np.linalg.lstsq(slope[:, free], off)[0]
+        return step
+
+    def _loaded_step(self, q: Array, slope: Array, off: Array) -> Array:
+        """Find Newton's step of all coordinates, the inputs going along, (n,)."""
+        inputs = self.drives.inputs
+        force, stiffness = (np.array(each) for each in self._force(q))
+        size = max(float(np.abs(np.diag(stiffness)).max()), 1e-12)
+        left = force.ravel() - inputs @ np.linalg.lstsq(inputs, force.ravel())[0]
+        matrix = np.block(
+            [[stiffness / size, -inputs],
+             [slope / self.reach, np.zeros((len(off), inputs.shape[1]))]]
+        )  # fmt: skip
+        right = np.concatenate([-left / size, off / self.reach])
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: self.model.size])
 
     def _free(self) -> list[int]:
         """List the driven joints' coordinates, which alone move when nothing bends."""

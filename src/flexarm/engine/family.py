@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +21,11 @@ CONSTANTS = "constants"
 class Member(Compiled):
     """A function of a family: the family's machine code, called with its own numbers."""
 
-    def __init__(self, shared: Compiled, constants: NDArray[np.float64]) -> None:
-        self.__dict__ = {**shared.__dict__, CONSTANTS: constants}
+    def __init__(self, shared: Compiled, constants: NDArray[np.float64], digest: str) -> None:
+        self.__dict__ = {**shared.__dict__, CONSTANTS: constants, "digest": digest}
 
     constants: NDArray[np.float64]
+    digest: str
 
     def call(self, *arrays: Any) -> tuple[NDArray[np.float64], ...]:
         """Evaluate the function with its own numbers."""
@@ -40,6 +42,8 @@ class Family:
     def __init__(self, level: Level = "fast") -> None:
         self.level = level
         self._known: dict[str, Compiled] = {}
+        self._wide: dict[tuple[str, int], Compiled] = {}
+        self._streams: dict[str, Stream] = {}
 
     @property
     def compiles(self) -> int:
@@ -54,7 +58,19 @@ class Family:
         digest = hashlib.sha256(json.dumps([*parts, opened.stores]).encode()).hexdigest()
         if digest not in self._known:
             self._known[digest] = compile_stream(opened, level=self.level)
-        return Member(self._known[digest], np.array([*stream.constants, 0.0]))
+            self._streams[digest] = opened
+        return Member(self._known[digest], np.array([*stream.constants, 0.0]), digest)
+
+    def abreast(self, members: Sequence[Member]) -> Member | None:
+        """Put members into the lanes of one function, or None if their operations differ."""
+        digest, width = members[0].digest, len(members)
+        if any(member.digest != digest for member in members):
+            return None
+        if (digest, width) not in self._wide:
+            stream = self._streams[digest]
+            self._wide[digest, width] = compile_stream(stream, level=self.level, width=width)
+        lanes = np.ascontiguousarray(np.stack([each.constants for each in members], axis=1))
+        return Member(self._wide[digest, width], lanes, digest)
 
 
 def open_constants(stream: Stream) -> Stream:

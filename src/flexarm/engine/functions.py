@@ -131,9 +131,9 @@ def compile_function(
     return _compile_stream(lower(function), level, width, cache or Cache(cache_folder()))[1]
 
 
-def compile_stream(stream: Stream, *, level: Level = "fast") -> Compiled:
+def compile_stream(stream: Stream, *, level: Level = "fast", width: int = 1) -> Compiled:
     """Compile a stream, or take it from the cache."""
-    return _compile_stream(stream, level, 1, Cache(cache_folder()))[1]
+    return _compile_stream(stream, level, width, Cache(cache_folder()))[1]
 
 
 def compile_recipe(

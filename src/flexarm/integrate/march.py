@@ -24,8 +24,8 @@ class System(Record):
     ----------
     n, channels
         Number of coordinates and of functions of time: inputs, wrench factors, prescribed motions.
-    inputs, wrenches, known
-        How many channels of each kind.
+    inputs, wrenches, known, works
+        How many channels of each kind, and how many works.
     equations, table
         Address of the compiled equations and the table of the pointers that they take.
     time, q, v, u, w, given, a, power
@@ -43,6 +43,7 @@ class System(Record):
     inputs: int
     wrenches: int
     known: int
+    works: int
     equations: int
     table: Ints
     time: Array
@@ -228,7 +229,7 @@ def rates(s: System, t: float, y: Array, f: Array) -> None:
     for i in range(n):
         f[i] = y[n + i]
         f[n + i] = s.a[i]
-    for i in range(WORKS):
+    for i in range(s.works):
         f[2 * n + i] = s.power[i]
     s.evaluations += 1
 
@@ -363,7 +364,7 @@ def march(m: March) -> int:
         at_stop = 0
         m.h = min(wish, m.largest)
         if m.adaptive == 0:
-            m.h = left / math.floor(left / m.h + 0.999999)
+            m.h = left / max(1.0, math.floor(left / m.h + 0.999999))
             at_stop = 1 if m.h > 0.75 * left else 0
         elif m.h >= 0.999 * left:
             m.h = left

@@ -183,13 +183,14 @@ class Motion:
             return function
         symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
         t = ca.SX.sym("t")
-        u = self.law(t, symbols["q"], symbols["v"])
+        u = ca.densify(self.law(t, symbols["q"], symbols["v"]))
         symbols["u"] = u
         results = function.call(list(symbols.values()), True, False)
         inputs = [t, *(s for name, s in symbols.items() if name != "u")]
         names = ["t", *(name for name in symbols if name != "u")]
         outputs = [*function.name_out(), "u"]
-        return ca.Function("motion", inputs, [*results, ca.densify(u)], names, outputs)
+        # A law that contains the arm's own equations shares most of them with the arm.
+        return ca.Function("motion", inputs, ca.cse([*results, u]), names, outputs)
 
     def compiled(self) -> Compiled:
         """Compile it."""

@@ -187,17 +187,21 @@ def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
 
 
 def system_of(
-    equation: Formulation, compiled: Compiled, groups: tuple[list[Channel], ...]
+    equation: Formulation, compiled: Compiled, groups: tuple[list[Channel], ...], *, lanes: int = 1
 ) -> tuple[System, dict[str, Array]]:
-    """Join compiled equations and channels."""
+    """Join compiled equations and channels.
+
+    With several lanes, each element of every array is that many numbers side by side, one per arm,
+    and channels are listed likewise.
+    """
     model = equation.model
     listed = [channel for group in groups for channel in group]
     rows = [pieces(channel.profile) for channel in listed]
-    n = model.size
+    n = model.size * lanes
     buffers = {
         "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
         "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
-        "power": np.zeros(WORKS), "anchor": np.array(equation.anchor, dtype=float).ravel(),
+        "power": np.zeros(WORKS * lanes), "anchor": np.array(equation.anchor, dtype=float).ravel(),
     }  # fmt: skip
     table, kept = table_of(compiled, buffers)
     first = np.array([0, *itertools.accumulate(len(each) for each in rows)], dtype=np.int64)
@@ -207,6 +211,7 @@ def system_of(
         inputs=len(groups[0]),
         wrenches=len(groups[1]),
         known=len(groups[2]),
+        works=WORKS * lanes,
         equations=compiled.table_address,
         table=table,
         time=buffers["t"],
@@ -217,7 +222,9 @@ def system_of(
         given=buffers["given"],
         a=buffers["a"],
         power=buffers["power"],
-        coordinates=np.array(model.prescribed, dtype=np.int64),
+        coordinates=np.array(
+            [k * lanes + lane for k in model.prescribed for lane in range(lanes)], dtype=np.int64
+        ),
         pieces=np.concatenate(rows).ravel() if rows else np.zeros(PIECE),
         first=first,
         current=first[:-1].copy(),

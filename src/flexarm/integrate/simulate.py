@@ -212,12 +212,29 @@ def prepare(
     """Make ready what all methods need; inputs of locked joints are left out."""
     equation = equation or formulation("articulated", model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
+    if isinstance(control, ca.Function):
+        refuse_misfit(control, model)
     motion = Motion(equation, control if isinstance(control, ca.Function) else None)
     groups = channels(model, read_inputs(model, inputs))
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     q, v = start_state(model)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
     return Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
+
+
+def refuse_misfit(law: ca.Function, model: Model) -> None:
+    """Refuse a control law whose arguments or result do not fit the arm."""
+    n, inputs = model.size, input_names(model)
+    sizes = [law.numel_in(k) for k in range(law.n_in())]
+    if sizes != [1, n, n]:
+        raise SimulationError(
+            f"the control law must take t, q and v, of 1, {n} and {n} numbers, got {sizes}"
+        )
+    if law.n_out() < 1 or law.numel_out(0) != len(inputs):
+        found = law.numel_out(0) if law.n_out() else 0
+        raise SimulationError(
+            f"the control law must give {len(inputs)} inputs ({', '.join(inputs)}), got {found}"
+        )
 
 
 def _matrices(equation: Formulation, q: Array, v: Array) -> tuple[Array, ...]:

@@ -259,9 +259,10 @@ def _failure(m: March, beginning: Beginning, code: int) -> Ending:
             "for the fastest mode, or the arm is unstable: try method 'auto', or a smaller step",
         )
     if code == BROKEN:
+        culprit = "an input" if beginning.motion.law is None else "the control law"
         return Ending(
             "stopped",
-            f"the equations gave no numbers {when}: an input may be infinite or not a number, or "
+            f"the equations gave no numbers {when}: {culprit} may be infinite or not a number, or "
             "the mass matrix singular there: run 'flexarm check' on the arm",
         )
     return Ending(

@@ -15,7 +15,7 @@ from flexarm.viewer.pack import Arrays
 from flexarm.viewer.scene import STATIONS, shows_strain, states
 
 FRAMES = 4000  # of a longer run every second, third, ... sample is shown
-SMALL = 1e-6  # of the largest in a panel: curves below that are left out
+SMALL = 1e-3  # of the largest in a panel: curves below that are left out
 NOTHING = 1e-9  # of an arm's length: deflections below that are rounding
 DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 

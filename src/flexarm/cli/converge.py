@@ -1,0 +1,108 @@
+"""`flexarm converge`: are the shapes of an arm enough, and which would be better."""
+
+import argparse
+import dataclasses
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.cli.modes import read_setting
+
+if TYPE_CHECKING:
+    from flexarm.analysis.converge import Convergence
+
+SUMMARY = "estimate the error that an arm's shapes make, and say what would be better"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `flexarm converge`."""
+    add = parser.add_argument
+    add("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add("--t-end", type=_positive, default=1.0, metavar="S", help="duration [s] (default 1)")
+    add(
+        "--wish", type=_positive, default=0.01, metavar="X",
+        help="error of the tip deflections that would do, over their range (default 0.01)",
+    )  # fmt: skip
+    add(
+        "--given-only", action="store_true",
+        help="judge the shapes as given, without trying fewer shapes and other families",
+    )  # fmt: skip
+    add(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
+        type=read_setting,
+        help="change a value of the model file, such as links.1.shapes.bending_y=3; may be given "
+        "again",
+    )  # fmt: skip
+    add("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the shapes and print what was found."""
+    from flexarm.analysis.converge import converge
+    from flexarm.io.overrides import load_changed
+    from flexarm.io.sample import arm_path
+
+    arm = load_changed(arm_path(args.arm), args.changes)
+
+    def show(text: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\rrunning: {text[:70]:70s}", end="", file=sys.stderr, flush=True)
+
+    found = converge(
+        arm, t_end=args.t_end, wish=args.wish, others=not args.given_only, progress=show
+    )
+    if sys.stderr.isatty():
+        print("\r" + " " * 80 + "\r", end="", file=sys.stderr, flush=True)
+    if args.json:
+        print(json.dumps(_finite(dataclasses.asdict(found)), allow_nan=False))
+    else:
+        _print(found)
+    return 0
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
+    return value
+
+
+def _finite(value: Any) -> Any:
+    """Replace what JSON has no number for by None, all the way down."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print(found: "Convergence") -> None:
+    console = open_console()
+    console.print(found.arm, style="bold")
+    for line in found.advice:
+        print_line(console, line)
+    rows = [
+        [
+            row.basis, str(row.coordinates), _percent(row.frequency_error_free),
+            _percent(row.frequency_error_locked), f"{row.top_frequency:.5g}", f"{row.step:.3g}",
+            "reference" if row is found.rows[1] else _percent(row.run_error),
+            f"{row.cpu_seconds:.2g}",
+        ]
+        for row in found.rows
+    ]  # fmt: skip
+    columns = {
+        "shapes": "left", "coordinates": "right", "frequencies, free [%]": "right",
+        "locked [%]": "right", "top [rad/s]": "right", "RK4 step [s]": "right",
+        "run [%]": "right", "CPU [s]": "right",
+    }  # fmt: skip
+    print_table(console, f"Errors by shapes, run of {found.t_end:g} s", columns, rows)
+    if found.by_link:
+        links = {"link": "left", "estimate [%]": "right"}
+        by_link = [[name, _percent(value)] for name, value in found.by_link.items()]
+        print_table(console, "Shapes as given, by link", links, by_link)
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2g}"

@@ -1,0 +1,59 @@
+"""`flexarm converge`: the text, the JSON document, what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flexarm.cli import main
+
+ARM = """\
+flexarm: 1
+name: turned link
+gravity: [0, 0, 0]
+links:
+  - joint: {kind: revolute, actuation: prescribed, motion: {kind: spin-up, rate: 3, duration: 0.4}}
+    length: 1
+    section: {mass_per_length: 1, EIz: 10}
+    shapes: {kind: clamped-free, bending_y: 1}
+payload: {mass: 1}
+"""
+
+
+@pytest.fixture
+def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write the arm into a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.yaml").write_text(ARM, encoding="utf-8")
+    return "arm.yaml"
+
+
+def test_the_document_has_the_estimate_a_row_per_basis_and_advice(
+    arm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["converge", arm, "--t-end", "0.4", "--wish", "0.001", "--json"]) == 0
+    text, errors = capsys.readouterr()
+    assert errors == ""
+    found = json.loads(text)
+    assert 0.005 < found["estimate"] < 0.1
+    assert found["rows"][0]["basis"] == "as given: clamped-free, 1 bending y"
+    bases = [row["basis"] for row in found["rows"]]
+    assert {"enriched", "one more", "loaded, root held"} <= set(bases)
+    assert found["rows"][bases.index("loaded, root held")]["run_error"] < 0.3 * found["estimate"]
+    assert found["advice"]
+
+
+def test_the_text_says_what_to_do(arm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["converge", arm, "--t-end", "0.4", "--given-only"]) == 0
+    text = capsys.readouterr().out
+    assert "The shapes as given are off by about" in text
+    assert "RK4 step [s]" in text
+    assert "reference" in text
+
+
+def test_a_rigid_arm_and_a_wrong_wish_are_refused(
+    arm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["converge", "puma-560"]) == 1
+    assert "no link has shapes that can be added to" in capsys.readouterr().err
+    assert main(["converge", arm, "--wish", "0"]) == 2

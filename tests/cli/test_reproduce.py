@@ -1,0 +1,50 @@
+"""`flexarm reproduce`: verdicts on standard output, a report in a folder, one JSON document."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flexarm.cli import main, reproduce
+from flexarm.papers import PAPERS
+
+ITEM = ["reproduce", "theodore-1995", "--item", "frequency-equation"]
+
+
+def test_json_is_one_document_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*ITEM, "--json"]) == 0
+    (item,) = json.loads(capsys.readouterr().out)["items"]
+    assert {"paper", "item", "verdict", "reason", "difference"} <= set(item)
+    assert item["verdict"] == "reproduced"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_is_written_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(ITEM) == 0
+    assert "1 of 1 items reproduced" in capsys.readouterr().out
+    assert (tmp_path / "reproduction" / "report.html").exists()
+    assert main(ITEM) == 1
+    assert "--force" in capsys.readouterr().err
+    assert main([*ITEM, "--force"]) == 0
+
+
+def test_list_names_every_paper_and_computes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list", "--json"]) == 0
+    items = json.loads(capsys.readouterr().out)["items"]
+    assert {item["paper"] for item in items} == set(PAPERS)
+    assert len(items) > 40
+
+
+def test_an_unknown_item_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "chu", "--item", "fig-99"]) == 1
+    assert "no item 'fig-99' in 'chu'" in capsys.readouterr().err
+
+
+def test_the_command_line_knows_the_papers_that_there_are() -> None:
+    assert set(reproduce.PAPERS) == set(PAPERS)

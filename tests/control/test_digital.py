@@ -1,0 +1,149 @@
+"""Laws as a computer runs them: sampled, late, noisy, in steps, cut."""
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.control import Gauge, Timing, decoupling_law, joint_move, pd_law, sampled, sensors
+from flexarm.errors import FlexarmError, SimulationError
+from tests.control.arms import one_link, two_links
+
+ARM = one_link(damping=0.02)
+MODEL = flexarm.build(ARM)
+MOTION = joint_move(MODEL, {"joint1": 0.5}, Timing("cycloid", 0.4))
+LAW = decoupling_law(MOTION, stiffness=100, damping=20)
+
+
+def joint_error(period: float, **options: Any) -> float:
+    """Run the law on a computer; tell the largest error of the joint."""
+    control = sampled(LAW, period, MODEL, **options)
+    run = flexarm.simulate(ARM, t_end=0.6, control=control, rtol=1e-5)
+    assert run.status == "finished", run.reason
+    return float(np.abs(run.q - MOTION.at(run.t)[0])[:, 0].max())
+
+
+def test_a_sampled_law_nears_the_continuous_one_with_its_period() -> None:
+    errors = [joint_error(period) for period in (4e-3, 2e-3, 1e-3)]
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.15)
+    assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.15)
+
+
+def test_delay_degrades_it_smoothly() -> None:
+    errors = [joint_error(1e-3, delay=delay) for delay in (0.0, 1e-3, 3e-3)]
+    assert errors[0] < errors[1] < errors[2] < 0.02
+
+
+def test_noise_degrades_it_in_proportion_and_equal_seeds_give_equal_runs() -> None:
+    quiet = joint_error(2e-3)
+    noisy = [joint_error(2e-3, noise=size, seed=7) for size in (1e-4, 1e-3)]
+    assert quiet < noisy[1] < 0.05
+    assert noisy[0] - quiet < 0.2 * (noisy[1] - quiet)
+    assert joint_error(2e-3, noise=1e-3, seed=7) == noisy[1]
+    assert joint_error(2e-3, noise=1e-3, seed=8) != noisy[1]
+
+
+def test_a_converter_rounds_readings_to_its_steps() -> None:
+    seen: list[float] = []
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    control = sampled(ca.Function("law", [t, q, v], [q[0]]), 0.1, MODEL, quantum=[0.25, 0.0])
+    for k, value in enumerate((0.1, 0.13, 0.4, -0.4)):
+        seen.append(float(control.law(0.1 * k, np.array([value, 0.0]), np.zeros(2))[0]))
+    assert seen == [0.0, 0.25, 0.5, -0.5]
+
+
+def test_differences_of_readings_stand_in_for_rates() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    law = ca.Function("law", [t, q, v], [v[0]])
+    control = sampled(law, 0.1, MODEL, rates="difference", quantum=0.01)
+    readings = [0.0, 0.052, 0.118]
+    rates = [
+        control.law(0.1 * k, np.array([x, 0]), np.full(2, 9.0))[0] for k, x in enumerate(readings)
+    ]
+    np.testing.assert_allclose(rates, [0.0, 0.5, 0.7], rtol=1e-12)
+
+
+def test_a_late_input_is_the_one_of_some_periods_before() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    control = sampled(ca.Function("law", [t, q, v], [t]), 0.1, MODEL, delay=0.2)
+    for _ in range(2):  # every run starts it afresh
+        late = [float(control.law(0.1 * k, np.zeros(2), np.zeros(2))[0]) for k in range(5)]
+        np.testing.assert_allclose(late, [0.0, 0.0, 0.0, 0.1, 0.2], atol=1e-12)
+
+
+def test_inputs_stay_within_limits_and_the_joint_lags_then() -> None:
+    control = sampled(LAW, 2e-3, MODEL, limits=12.0)
+    run = flexarm.simulate(ARM, t_end=0.6, control=control)
+    assert np.abs(run.u).max() == 12.0
+    errors = [joint_error(2e-3, limits=limit) for limit in (14.0, 12.0, 11.0, 10.0)]
+    assert errors[0] == joint_error(2e-3)  # 13.4 N m are asked for
+    assert errors[0] < errors[1] < errors[2] < errors[3] < 0.2
+
+
+def test_joints_and_strains_read_by_a_computer_are_enough() -> None:
+    arm = two_links(damping=0.02)
+    model = flexarm.build(arm)
+    motion = joint_move(model, {"joint1": 0.8}, Timing("cycloid", 0.5))
+    law = decoupling_law(motion, stiffness=100, damping=20)
+    sensed = sensors(model, [Gauge("link1", 0.0), Gauge("link2", 0.0)])
+    whole, seen, noisy = (
+        flexarm.simulate(arm, t_end=0.7, control=control, rtol=1e-5).q
+        for control in (
+            sampled(law, 1e-3, model),
+            sampled(law, 1e-3, model, sensed=sensed),
+            sampled(law, 1e-3, model, sensed=sensed, noise=[1e-6, 1e-6, 1e-5, 1e-5]),
+        )
+    )
+    np.testing.assert_allclose(seen, whole, atol=1e-8)
+    assert 1e-6 < np.abs(noisy - whole).max() < 1e-3
+
+
+def test_a_law_that_gives_no_number_stops_the_run_in_one_line() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    bad = ca.Function("law", [t, q, v], [ca.if_else(t < 0.05, 0.0, 1.0) * ca.sqrt(0.05 - t)])
+    run = flexarm.simulate(ARM, t_end=0.2, control=sampled(bad, 0.01, MODEL))
+    assert run.status == "stopped"
+    assert run.reason.startswith("the control law gave no number for joint1 at t = 0.06")
+    assert "\n" not in run.reason
+
+
+def test_a_law_of_the_wrong_length_is_refused_in_one_line() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    long = ca.Function("law", [t, q, v], [ca.vertcat(t, t)])
+    with pytest.raises(SimulationError, match=r"must give 1 inputs \(joint1\)"):
+        flexarm.simulate(ARM, t_end=0.1, control=sampled(long, 0.01, MODEL))
+
+
+def test_a_continuous_law_that_gives_no_number_stops_the_run_in_one_line() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    run = flexarm.simulate(
+        ARM, t_end=0.2, control=ca.Function("law", [t, q, v], [ca.sqrt(0.05 - t)])
+    )
+    assert run.status == "stopped"
+    assert "0.05" in run.reason
+    assert "\n" not in run.reason
+
+
+def test_pd_on_differences_of_readings_is_nearly_the_continuous_one() -> None:
+    law = pd_law(MOTION, stiffness=50, damping=5)
+    control = sampled(law, 1e-3, MODEL, rates="difference")
+    run = flexarm.simulate(ARM, t_end=2.0, control=control)
+    smooth = flexarm.simulate(ARM, t_end=2.0, control=law)
+    assert np.abs(run.q - smooth.q)[:, 0].max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"period": 0.0}, "period: must be > 0, got 0"),
+        ({"delay": 0.0015}, "delay: must be a multiple of the period 0.001 s, got 0.0015"),
+        ({"noise": [1.0, 1.0, 1.0]}, "noise: must be one number or 2"),
+        ({"quantum": -1.0}, "quantum: must be one number or 2, all >= 0"),
+        ({"rates": "filtered"}, "rates: must be 'measured' or 'difference'"),
+    ],
+)
+def test_options_that_are_none_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(FlexarmError, match=said):
+        sampled(LAW, options.pop("period", 1e-3), MODEL, **options)

@@ -1,0 +1,78 @@
+"""Progress from 0 to 1: its ends, its derivatives, its peaks."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from flexarm.arm.profile import Cycloid
+from flexarm.control import Timing
+from flexarm.control.timing import KINDS, Kind
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+from flexarm.profiles import evaluate
+
+
+def values(timing: Timing, times: Array) -> tuple[Array, Array, Array]:
+    """Evaluate progress, rate and acceleration."""
+    t = ca.SX.sym("t")
+    s, rate, change = ca.Function("s", [t], list(timing.trace(t)))(times[None, :])
+    return np.array(s).ravel(), np.array(rate).ravel(), np.array(change).ravel()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_goes_from_0_to_1_and_rests_before_and_after(kind: Kind) -> None:
+    s, rate, change = values(Timing(kind, 2.0, begin=0.5), np.array([0.0, 0.5, 2.5, 3.0]))
+    assert s.tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert rate.tolist() == [0.0] * 4
+    assert change.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rate_and_acceleration_are_its_derivatives(kind: Kind) -> None:
+    timing = Timing(kind, 2.0, begin=0.5, ramp=0.3)
+    times = np.linspace(0.53, 2.47, 98)
+    kinks = np.array([1.1, 1.9])  # of the trapezoid's rate
+    times = times[np.abs(times[:, None] - kinks).min(axis=1) > 1e-3]
+    step = 1e-4
+    after, before = values(timing, times + step), values(timing, times - step)
+    _, rate, change = values(timing, times)
+    np.testing.assert_allclose((after[0] - before[0]) / (2 * step), rate, atol=1e-6)
+    np.testing.assert_allclose((after[1] - before[1]) / (2 * step), change, atol=1e-6)
+
+
+def test_the_cycloid_is_the_one_that_model_files_name() -> None:
+    profile = Cycloid[float](kind="cycloid", start=0.0, end=1.0, begin=0.2, duration=0.5)
+    times = np.linspace(0.0, 1.0, 41)
+    expected = np.array([evaluate(profile, t) for t in times]).T
+    np.testing.assert_allclose(
+        values(Timing("cycloid", 0.5, begin=0.2), times), expected, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "rate", "acceleration"),
+    [
+        ("cycloid", 2.0, 2 * np.pi),
+        ("quintic", 1.875, 10 / np.sqrt(3)),
+        ("septic", 2.1875, 84 * np.sqrt(5) / 25),
+        ("trapezoid", 1.25, 6.25),  # of a ramp of a fifth
+    ],
+)
+def test_peaks_are_the_known_ones(kind: Kind, rate: float, acceleration: float) -> None:
+    _, rates, changes = values(Timing(kind, 1.0, ramp=0.2), np.linspace(0, 1, 20001))
+    assert rates.max() == pytest.approx(rate, rel=1e-7)
+    assert changes.max() == pytest.approx(acceleration, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"kind": "cubic"}, "there are cycloid, quintic, septic, trapezoid, got 'cubic'"),
+        ({"duration": 0.0}, "duration must be > 0, got 0"),
+        ({"begin": -1.0}, "begin must be >= 0, got -1"),
+        ({"ramp": 0.6}, "ramp must be above 0 and at most 0.5, got 0.6"),
+    ],
+)
+def test_a_timing_that_is_none_is_refused(options: dict[str, object], said: str) -> None:
+    with pytest.raises(FlexarmError, match=said):
+        Timing(**({"kind": "cycloid", "duration": 1.0} | options))  # type: ignore[arg-type]
