@@ -7,6 +7,7 @@ READY := .venv/ready
 .PHONY: setup demo test lint types campaign lock clean
 
 setup: $(READY)
+	@$(BIN)/python hatch_build.py
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -25,7 +26,7 @@ demo: setup
 	@$(BIN)/python examples/demo.py
 
 test: setup
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: setup
 	$(BIN)/ruff check
@@ -45,5 +46,5 @@ lock: setup
 	  --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf src/flexarm/viewer/built viewer/node_modules .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

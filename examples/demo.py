@@ -1,4 +1,4 @@
-"""Describe, check and simulate a two-link arm that falls, and draw it: what `make demo` shows."""
+"""Describe, check and simulate a two-link arm that falls, and show it: what `make demo` does."""
 
 import argparse
 import sys
@@ -46,13 +46,17 @@ def main(argv: list[str] | None = None) -> None:
         run = flexarm.simulate(
             arm, t_end=DURATION, progress=lambda t: progress.update(task, completed=t)
         )
-    print(f"  {DURATION:g} s simulated in {time.process_time() - begun:.1f} s of CPU")
+    spent = time.process_time() - begun
+    print(f"  {DURATION:g} s simulated by {run.method} in {spent:.1f} s of CPU, compiling included")
     for part in run.model.links:
         largest = 1e3 * np.abs(tip_deflection(run, part)).max()
         print(f"  {part.name}: tip deflects by up to {largest:.1f} mm")
     print(f"  energy balance closed to {run.energy_balance:.0e} of the largest kinetic energy")
     run.plot(args.out)
     print(f"  figure: {args.out}")
+    page = args.out.with_suffix(".html")
+    run.to_html(page, force=True)
+    print(f"  open this page to see it move: {page.resolve().as_uri()}")
 
 
 if __name__ == "__main__":

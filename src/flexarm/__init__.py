@@ -7,6 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flexarm.analysis.converge import converge
+    from flexarm.analysis.equilibrium import equilibrium
+    from flexarm.analysis.linearise import linearise
+    from flexarm.analysis.modes import modes
+    from flexarm.analysis.sweep import sweep
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.formulations import formulation
@@ -26,13 +31,18 @@ __all__ = [
     "ShapeError",
     "SimulationError",
     "build",
+    "converge",
+    "equilibrium",
     "formulation",
+    "linearise",
     "load",
+    "modes",
     "sample",
     "sample_names",
     "save",
     "simulate",
     "simulate_many",
+    "sweep",
 ]
 
 _HOMES = {
@@ -42,13 +52,18 @@ _HOMES = {
     "ShapeError": "flexarm.errors",
     "SimulationError": "flexarm.errors",
     "build": "flexarm.model",
+    "converge": "flexarm.analysis.converge",
+    "equilibrium": "flexarm.analysis.equilibrium",
     "formulation": "flexarm.formulations",
+    "linearise": "flexarm.analysis.linearise",
     "load": "flexarm.io.model_file",
+    "modes": "flexarm.analysis.modes",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
     "simulate": "flexarm.integrate.simulate",
     "simulate_many": "flexarm.integrate.many",
+    "sweep": "flexarm.analysis.sweep",
 }
 
 if not TYPE_CHECKING:  # a checker that saw it would let any name pass

@@ -84,9 +84,7 @@ def families(arm: Arm) -> list[Basis]:
 
 def title(arm: Arm) -> str:
     """Say what shapes an arm has: ``loaded, 4 along y``."""
-    words = dict.fromkeys(
-        _title(arm, i) for i, link in enumerate(arm.links) if link.flexible
-    )
+    words = dict.fromkeys(_title(arm, i) for i, link in enumerate(arm.links) if link.flexible)
     return "; ".join(words)
 
 
@@ -154,11 +152,7 @@ def _title(arm: Arm, index: int) -> str:
     if not isinstance(choice, Counted):
         return choice.kind
     number = counts(arm, index, choice)
-    parts = [
-        f"{n} {name.replace('_', ' ')}"
-        for name, n in _numbers(number).items()
-        if n
-    ]
+    parts = [f"{n} {name.replace('_', ' ')}" for name, n in _numbers(number).items() if n]
     root = f", root {choice.root}" if isinstance(choice, Loaded) and choice.root != "auto" else ""
     static = " and static shapes" if choice.static else ""
     return f"{choice.kind}{root}, {', '.join(parts)}{static}"

@@ -309,10 +309,11 @@ def _advice(found: Convergence, arm: Arm) -> list[str]:
             "link before adding shapes."
         )
     else:
-        word = "That is more than is asked for: more shapes do not help there."
+        more = " More than is asked for: more shapes do not help there."
         lines.append(
             f"The model's own error at slopes of {found.slope:.2g} is about "
-            f"{_percent(found.model_error)} or less." + f" {word}" * (found.model_error > found.wish)
+            f"{_percent(found.model_error)} or less."
+            + (more if found.model_error > found.wish else "")
         )
     return lines
 

@@ -16,7 +16,7 @@ from flexarm.model import LinkModel, Model, build, prescribed_motion, start_stat
 ITERATIONS = 40
 STAGES = (1, 4, 16, 64)  # in which the load is put on, where all at once does not converge
 CONVERGED = 1e-13  # step over deflection, both by their strain energy's square root
-UNHELD = 1e-9  # of the largest force: what needs no holding
+UNHELD = 1e-9  # of the largest force, straight or deflected: what needs no holding
 STEADY = 1e-6  # of the forces, by which they may change per radian or metre of the joints' motion
 
 
@@ -86,9 +86,7 @@ def equilibrium(
         If a name is wrong, or no equilibrium is found.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    return settle_down(
-        Tangent(model), joints or {}, speeds or {}, settle, straight=straight, t=t
-    )
+    return settle_down(Tangent(model), joints or {}, speeds or {}, settle, straight=straight, t=t)
 
 
 def settle_down(
@@ -110,15 +108,17 @@ def settle_down(
     _, columns = moves(model, locked)
     columns = columns[:, ~_base(model, columns)]
     point = Point(q, v, np.zeros(tangent.inputs.shape[1]), t)
-    count = 0
+    still, count = np.zeros(model.size), 0
+    size = float(np.abs(tangent.force(point, still)).max(initial=0.0))
     if not straight and columns.shape[1]:
         point, count = _newton(tangent, point, columns)
-    still = np.zeros(model.size)
     effort = tangent.force(point, still)
-    u = np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0]
+    size = max(size, float(np.abs(effort).max(initial=0.0)))
+    u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)
     point = Point(point.q, v, u, t)
     left = effort - tangent.inputs @ u
-    notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, effort)
+    left[np.abs(left) <= UNHELD * size] = 0.0
+    notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, size)
     if not straight:
         notes += list(validity(model, np.zeros(1), point.q[None]).warnings)
     return Equilibrium(model, point, effort, count, tuple(notes))
@@ -248,7 +248,6 @@ def _pushed(tangent: Tangent, point: Point, columns: Array) -> Array:
 
 def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
     """Name what would have to be held by something that is not there."""
-    largest = float(np.abs(left).max(initial=0.0))
     notes = []
     for i, name in enumerate(model.names):
         free = i < 6 and model.floats
@@ -256,18 +255,18 @@ def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
             joint = part.link.joint
             if i == part.joint and part.motor is None and isinstance(joint, Moving):
                 free = joint.actuation == "free"
-        if free and abs(left[i]) > UNHELD * max(largest, 1e-9):
+        if free and left[i]:
             unit = "N m" if model.units[i] == "rad" else "N"
             notes.append(
                 f"no equilibrium: {name} is free and would need {left[i]:.4g} {unit} to stay"
             )
     bent = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
-    if straight and np.any(np.abs(left[bent]) > UNHELD * max(largest, 1e-9)):
+    if straight and np.any(left[bent]):
         notes.append("links taken as straight: the loads that bend them are balanced by nothing")
     return notes
 
 
-def _unsteady(tangent: Tangent, point: Point, effort: Array) -> list[str]:
+def _unsteady(tangent: Tangent, point: Point, size: float) -> list[str]:
     """Say if the forces change while the joints move on."""
     speed = float(np.abs(point.v).max(initial=0.0))
     if speed == 0:
@@ -275,8 +274,7 @@ def _unsteady(tangent: Tangent, point: Point, effort: Array) -> list[str]:
     still = np.zeros(tangent.model.size)
     change = tangent.matrices(point, still).stiffness @ (point.v / speed)
     open_ = [i for i in range(len(change)) if i not in tangent.model.prescribed]
-    size = float(np.abs(effort).max(initial=0.0))
-    if np.any(np.abs(change[open_]) > STEADY * max(size, 1e-12)):
+    if np.any(np.abs(change[open_]) > STEADY * size):
         return [
             "not a steady motion: forces change as the joints move on; the modes are those of the "
             "instant"

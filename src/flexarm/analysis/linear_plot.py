@@ -79,10 +79,10 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
         values = np.where(oscillates, track.frequency_hz, np.nan)
         panel.plot(x, values, style, color=COLOURS[k % len(COLOURS)], label=track.name)
     panel.set(xlabel=label, ylabel="natural frequency [Hz]", ylim=(0, None))
-    seen = [value for line in panel.lines for value in line.get_ydata() if value > 0]
-    wide = bool(seen) and max(seen) > WIDE * min(seen)
-    if wide:
-        panel.set(yscale="log", ylim=(0.7 * min(seen), None))
+    found = np.concatenate([track.frequency_hz for track in tracks]) if tracks else np.zeros(0)
+    seen = found[found > 0]
+    if len(seen) and seen.max() > WIDE * seen.min():
+        panel.set(yscale="log", ylim=(0.7 * float(seen.min()), None))
     if sweep.kind == "speeds" and sweep.units[0] == "rad/s":
         panel.set_title("Campbell diagram; grey: multiples of the speed")
         low, top = panel.get_ylim()

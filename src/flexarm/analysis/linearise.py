@@ -3,6 +3,7 @@
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,7 @@ def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -
     linear = tangent.matrices(point, a)
     block = np.ix_(open_, open_)
     right = np.hstack([-linear.stiffness[block], -linear.damping[block], tangent.inputs[open_]])
-    solved = np.linalg.solve(linear.mass[block], right)
+    solved: Array = np.linalg.solve(linear.mass[block], right).astype(np.float64)
     n, m = len(open_), tangent.inputs.shape[1]
     A = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), solved[:, : 2 * n]])
     B = np.vstack([np.zeros((n, m)), solved[:, 2 * n :]])
@@ -249,7 +250,7 @@ class StateSpace:
             If python-control is not installed.
         """
         try:
-            import control
+            control = import_module("control")
         except ImportError:
             raise FlexarmError(
                 "python-control is not installed: pip install 'flexarm[control]'"
@@ -285,5 +286,5 @@ class StateSpace:
         state = {"q0": self.point.q, "v0": self.point.v, "u0": self.point.u, "y0": self.output}
         memory = io.BytesIO()
         matrices = {"A": self.A, "B": self.B, "C": self.C, "D": self.D, "rate0": self.rate}
-        savemat(memory, {**matrices, **texts, **state}, oned_as="column")
+        savemat(memory, {**matrices, **texts, **state}, oned_as="column")  # type: ignore[arg-type]
         write_whole(Path(path), memory.getvalue(), force=force)

@@ -51,9 +51,7 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
                 )
             if joint.spring is not None:
                 rest = float(elastic[part.joint, part.joint]) - drive
-                groups.append(
-                    Group(joint_title(model, index), "spring", rest * np.outer(hub, hub))
-                )
+                groups.append(Group(joint_title(model, index), "spring", rest * np.outer(hub, hub)))
         for direction, columns in _directions(part, q).items():
             energy = np.zeros_like(elastic)
             block = np.ix_(columns, columns)

@@ -238,9 +238,7 @@ def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
     return result
 
 
-def _rigid(
-    model: Model, kept: list[int], columns: Array, rigid: Array, mass: Array
-) -> list[Mode]:
+def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Array) -> list[Mode]:
     """Give each rigid-body motion one joint that moves, the other such joints being at rest."""
     if not rigid.shape[1]:
         return []

@@ -253,9 +253,7 @@ def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Ar
     return np.asarray(cross[0] * cross[1] / np.outer(*sizes))
 
 
-def _aligned(
-    old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]
-) -> list[Mode]:
+def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> list[Mode]:
     """Turn the shapes of modes that share a frequency towards those that they come from."""
     result, i = list(new), 0
     while i < len(result):

@@ -78,9 +78,7 @@ class Tangent:
         """Differentiate the elastic force by q, (n, n)."""
         n = self.model.size
         still = np.zeros(n)
-        columns = [
-            self._call("elastic", point, still, unit, still, still)[1] for unit in np.eye(n)
-        ]
+        columns = [self._call("elastic", point, still, unit, still, still)[1] for unit in np.eye(n)]
         return np.array(columns).T.reshape(n, n)
 
     def accelerations(self, point: Point) -> Array:
@@ -158,12 +156,12 @@ class Tangent:
         maker: Callable[[Model, Expr, Expr, Expr, Expr], Expr] = {
             "equation": _equation, "elastic": _elastic, "tip": _tip,
         }[name]  # fmt: skip
-        value = ca.densify(maker(model, q, v, a, w))
+        value = ca.SX(ca.densify(maker(model, q, v, a, w)))
         change = ca.jtimes(value, q, dq) + ca.jtimes(value, v, dv) + ca.jtimes(value, a, da)
         symbols, labels = [q, v, a, w, dq, dv, da], ["q", "v", "a", "w", "dq", "dv", "da"]
         if self.model.floats:
             symbols, labels = [*symbols, anchor], [*labels, "anchor"]
-        outputs = [value, ca.densify(change)]
+        outputs = [value, ca.SX(ca.densify(change))]
         return ca.Function(f"tangent_{name}", symbols, outputs, labels, ["value", "change"])
 
 

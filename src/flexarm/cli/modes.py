@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="change a value of the model file, such as gravity=[0,0,0]; may be given again",
     )  # fmt: skip
     add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
-    add("--force", action="store_true", help="overwrite a figure that is there")
+    add("--html", type=Path, metavar="FILE", help="write a page that shows the modes swing")
+    add("--force", action="store_true", help="overwrite files that are there")
     add("--json", action="store_true", help="print one JSON document")
 
 
@@ -65,8 +66,9 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.io.whole_file import require_writable
     from flexarm.model import build
 
-    if args.plot is not None:
-        require_writable(args.plot, force=args.force)
+    for path in (args.plot, args.html):
+        if path is not None:
+            require_writable(path, force=args.force)
     model = build(load_changed(arm_path(args.arm), args.changes))
     try:
         settings = _settings(model, args.joints, args.speed, straight=args.straight)
@@ -76,6 +78,10 @@ def run(args: argparse.Namespace) -> int:
     if any(isinstance(v, list) for group in ("at", "speeds") for v in settings[group].values()):
         followed = sweep(model, **settings)
     found = modes(model, **_first(settings))
+    if args.html is not None:
+        from flexarm.viewer.page import mode_page, save_page, shapes_of
+
+        save_page(mode_page(shapes_of(found)), args.html, force=args.force)
     if args.plot is not None:
         _write_figure(args.plot, found if followed is None else followed, force=args.force)
     if args.json:

@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="FILE", help="keep the run in a NetCDF file")
     add("--csv", type=Path, metavar="FILE", help="write the run as a CSV table")
     add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
+    add("--html", type=Path, metavar="FILE", help="write a page that shows the run in motion")
     add("--force", action="store_true", help="overwrite files that are there")
     add("--json", action="store_true", help="print one JSON document")
 
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.io.sample import arm_path
     from flexarm.io.whole_file import require_writable
 
-    outputs = {"run": args.out, "table": args.csv, "figure": args.plot}
+    outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs = {name: path for name, path in outputs.items() if path is not None}
     for path in outputs.values():
         require_writable(path, force=args.force)
@@ -91,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
         result.to_csv(args.csv, force=args.force)
     if args.plot is not None:
         result.plot(args.plot, force=args.force)
+    if args.html is not None:
+        result.to_html(args.html, force=args.force)
     if args.json:
         print(json.dumps(_document(result, prepared), allow_nan=False))
     else:
@@ -117,7 +120,7 @@ def _change(text: str) -> "Change":
 
 def _misuse(args: argparse.Namespace) -> str:
     """Say what is wrong with the arguments together, or nothing."""
-    paths = [path.resolve() for path in (args.out, args.csv, args.plot) if path is not None]
+    paths = [path.resolve() for path in (args.out, args.csv, args.plot, args.html) if path]
     if args.dt is not None and args.dt > args.t_end:
         return f"--dt: must be at most --t-end, {args.t_end:g} s, got {args.dt:g}"
     if args.step is not None and args.method != "rk4":
@@ -125,7 +128,7 @@ def _misuse(args: argparse.Namespace) -> str:
     if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
         return f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}"
     if len(set(paths)) < len(paths):
-        return "--out, --csv and --plot: must be different files"
+        return "--out, --csv, --plot and --html: must be different files"
     return ""
 
 

@@ -190,6 +190,12 @@ class Run:
 
         save_table(self, path, force=force)
 
+    def to_html(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run as one page that moves, whole or not at all."""
+        from flexarm.viewer.page import run_page, save_page
+
+        save_page(run_page([self]), path, force=force)
+
     def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
         """Draw joints, deflections, tip path and energy; write the figure if a path is given.
 

@@ -43,7 +43,9 @@ def add_static(shapes: Shapes, span: Span, counts: Counts, kind: str) -> Shapes:
     for motion, _ in wanted(span, counts):
         mine = [k for k, each in enumerate(shapes.shapes) if motion.direction in each.curves]
         modes = Shapes(
-            tuple(shapes.shapes[k] for k in mine), shapes.edges, shapes.stiffness[np.ix_(mine, mine)]
+            tuple(shapes.shapes[k] for k in mine),
+            shapes.edges,
+            shapes.stiffness[np.ix_(mine, mine)],
         )
         parts += [modes, _left_over(modes, span, motion)]
     return join(parts, span)
@@ -76,7 +78,9 @@ def _held(curve: Curve, span: Span, motion: Motion) -> Curve:
     turned = float(curve(np.zeros(1), motion.order - 1)[0])
     half = span.length / 2
     values = np.array([[half, half]] if motion.order == 2 else [[1.0]])
-    return combine([curve, Piecewise.from_values(span.edges[[0, -1]], values)], np.array([1, -turned]))
+    return combine(
+        [curve, Piecewise.from_values(span.edges[[0, -1]], values)], np.array([1, -turned])
+    )
 
 
 def _strain(

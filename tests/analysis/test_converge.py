@@ -1,0 +1,161 @@
+"""The estimate of the truncation error against the true one; the advice; static shapes."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm import build, converge, modes
+from flexarm.analysis.bases import enriched, families, next_member
+from flexarm.analysis.converge import SAMPLES, TOLERANCE
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.integrate.plot import tip_deflection
+from flexarm.io.model_file import loads
+from tests.analysis.linear_arms import de_luca, one_link
+
+DRIVEN = (
+    "{kind: revolute, hub: {outboard: {inertia: [0, 0, 0.1]}}, "
+    "input: {kind: bang-bang, amplitude: 2, times: [0, 0.2, 0.4]}}"
+)
+TURNED = "{kind: revolute, actuation: prescribed, motion: {kind: spin-up, rate: 3, duration: 0.4}}"
+SOFT = "mass_per_length: 1, EIz: 10"
+
+
+def clamped_free(count: int) -> str:
+    """Write shapes that know nothing of what the link carries."""
+    return f"{{kind: clamped-free, bending_y: {count}}}"
+
+
+def two_links(shapes: str) -> Arm:
+    """Make a planar arm whose joints are turned."""
+    link = f"  - joint: {TURNED}\n    length: 0.7\n    section: {{{SOFT}}}\n    shapes: {shapes}\n"
+    return loads(
+        "flexarm: 1\nname: two\ngravity: [0, 0, 0]\nlinks:\n" + 2 * link + "payload: {mass: 0.3}\n"
+    )
+
+
+ARMS = {
+    "driven, 1 shape": lambda: one_link(joint=DRIVEN, section=SOFT, shapes=clamped_free(1)),
+    "driven with a payload, 2 shapes": lambda: one_link(
+        joint=DRIVEN, section=SOFT, shapes=clamped_free(2), rest="payload: {mass: 0.25}\n"
+    ),
+    "turned with a payload, 1 shape": lambda: one_link(
+        joint=TURNED, section=SOFT, shapes=clamped_free(1), rest="payload: {mass: 1}\n"
+    ),
+    "falling, root held, 1 shape": lambda: one_link(
+        section="mass_per_length: 1, EIz: 50", gravity="[0, -9.81, 0]",
+        shapes="{kind: loaded, root: held, bending_y: 1}",
+    ),
+    "two links turned, 1 shape": lambda: two_links(clamped_free(1)),
+}  # fmt: skip
+
+
+def truth(arm: Arm) -> Arm:
+    """Put an arm on shapes of another kind, and many of them."""
+    many = loads(
+        "flexarm: 1\nname: many\nlinks:\n  - joint: {kind: revolute}\n    length: 1\n"
+        f"    section: {{{SOFT}}}\n    shapes: {{kind: craig-bampton, bending_y: 4}}\n"
+    )
+    links = [link.model_copy(update={"shapes": many.links[0].shapes}) for link in arm.links]
+    return arm.model_copy(update={"links": type(arm.links)(links)})
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_estimate_is_within_a_factor_of_two_of_the_true_error(name: str) -> None:
+    arm, t_end = ARMS[name](), 0.5
+    found = converge(arm, t_end=t_end, others=False)
+    settings = {"t_end": t_end, "dt": t_end / SAMPLES, "rtol": TOLERANCE}
+    runs = [flexarm.simulate(each, **settings) for each in (arm, truth(arm))]  # type: ignore[arg-type]
+    errors = []
+    for part, other in zip(runs[0].model.links, runs[1].model.links, strict=True):
+        exact = tip_deflection(runs[1], other)
+        errors.append(
+            np.abs(tip_deflection(runs[0], part) - exact).max() / np.ptp(exact, axis=0).max()
+        )
+    assert found.estimate is not None
+    assert 0.5 < found.estimate / max(errors) < 2
+    assert max(errors) > 1e-3
+
+
+def test_a_family_that_lacks_a_shape_is_found_out_and_another_is_advised() -> None:
+    found = converge(two_links(clamped_free(2)), t_end=0.5)
+    assert found.mismatch
+    assert any("root: held" in line for line in found.advice)
+    rows = {row.basis: row for row in found.rows}
+    held, given = rows["loaded, root held"], found.rows[0]
+    assert held.run_error is not None
+    assert given.run_error is not None
+    assert held.run_error < 0.05 * given.run_error
+    assert held.frequency_error_locked < 0.01 < given.frequency_error_locked
+    assert given.step == pytest.approx(2.5 / given.top_frequency, rel=1e-9)
+
+
+def test_enough_shapes_are_kept_and_an_arm_at_rest_is_told() -> None:
+    enough = converge(
+        one_link(joint=DRIVEN, section=SOFT, shapes="{kind: loaded, root: free, bending_y: 2}"),
+        t_end=0.5, others=False,
+    )  # fmt: skip
+    assert "keep them" in enough.advice[1]
+    assert enough.model_error is not None
+    still = converge(one_link(shapes=clamped_free(1)), t_end=0.1, others=False)
+    assert still.estimate is None
+    assert "Nothing deflects" in still.advice[0]
+    rigid = loads(
+        "flexarm: 1\nname: rigid\nlinks:\n  - joint: {kind: revolute}\n"
+        "    body: {mass: 1, inertia: [0, 0, 1]}\n"
+    )
+    with pytest.raises(FlexarmError, match="no link has shapes that can be added to"):
+        converge(rigid)
+
+
+def test_enriching_keeps_the_shapes_there_were_and_adds_the_static_ones() -> None:
+    arm = one_link(section="mass_per_length: 1, EIz: 3", shapes=clamped_free(2))
+    more, next_one = build(enriched(arm)).links[0], build(next_member(arm)).links[0]
+    assert more.elastic is not None
+    assert next_one.elastic is not None
+    assert more.elastic.shapes.names == ("y1", "y2", "y3", "y4", "y5")
+    x = np.linspace(0, 1, 50)
+    shapes = more.elastic.shapes.values("y", x)
+    assert shapes[:, :3] == pytest.approx(next_one.elastic.shapes.values("y", x))
+    for power in (2, 3):  # in their span, to rounding
+        residual = np.linalg.lstsq(shapes, x**power, rcond=None)[1]
+        assert float(residual[0]) < 1e-18
+    coupling = more.elastic.integrals.stiffness[:3, 3:]
+    assert np.abs(coupling).max() < 1e-9
+    assert np.abs(more.elastic.root_angle).max() == 0
+
+
+def test_static_shapes_make_frequencies_of_a_wrong_family_right() -> None:
+    """De Luca & Siciliano's arm, joints locked, theta2 = 90 degrees."""
+    expected = (0.47795919, 1.69143003, 2.6778509)
+    worst = []
+    for extra in ("", ", static: true"):
+        arm = de_luca(f"{{kind: clamped-free, bending_y: 3{extra}}}")
+        found = modes(arm, joints="locked", at={"joint2": math.pi / 2}).modes
+        errors = [m.frequency_hz / w - 1 for m, w in zip(found, expected, strict=False)]
+        worst.append(max(errors))
+    assert worst[0] > 0.1
+    assert worst[1] < 1e-6
+
+
+def test_a_rod_gets_the_straight_line_and_elements_refuse_static_shapes() -> None:
+    arm = one_link(
+        section="mass_per_length: 1, GJ: 10, Jx: 0.1",
+        shapes="{kind: clamped-free, torsion: 1, static: true}",
+    )
+    elastic = build(arm).links[0].elastic
+    assert elastic is not None
+    x = np.linspace(0, 1, 20)
+    residual = np.linalg.lstsq(elastic.shapes.values("twist", x), x, rcond=None)[1]
+    assert float(residual[0]) < 1e-18
+    with pytest.raises(ModelError, match="static: elements shapes have the static ones already"):
+        build(one_link(shapes="{kind: elements, bending_y: 2, static: true}"))
+
+
+def test_amplitudes_that_the_file_names_bind_an_arm_to_its_family() -> None:
+    arm = one_link(shapes=clamped_free(2), rest="    start: {y1: 0.01}\n")
+    assert families(arm) == []
+    found = converge(arm, t_end=0.1)
+    assert [row.basis for row in found.rows][1:] == ["enriched", "one more", "one fewer"]

@@ -1,0 +1,316 @@
+"""Modes against published frequencies, simulated motion and energies; their names."""
+
+import math
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm import build, modes, sample, sample_names
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.io.model_file import loads
+from flexarm.model import Model
+from tests.analysis.linear_arms import de_luca, one_link, rotor, two_links
+
+CI = ("canadarm-free-base", "chen-two-link", "chu-example-1", "deluca-siciliano", "puma-560",
+      "spin-up-beam", "tg-rrp-elements", "tg-rr-2planes")  # fmt: skip
+LETTERS = {"bending y": "y", "bending z": "z", "torsion": "twist", "stretch": "stretch"}
+
+
+def hertz(arm: Arm | Model, count: int, **state: object) -> list[float]:
+    """List the first elastic frequencies [Hz]."""
+    return [mode.frequency_hz for mode in modes(arm, **state).elastic()[:count]]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("joints", "degrees", "expected"),
+    [
+        ("locked", 0, (0.43813358, 1.97279852, 2.66890523, 16.11784649)),
+        ("locked", 90, (0.47795919, 1.69143003, 2.6778509, 15.95029213)),
+        ("free", 0, (1.41985879, 2.64733717, 16.1170027, 22.1256768)),
+        ("free", 90, (1.42099817, 2.51277461, 15.95011574, 22.10502486)),
+    ],
+)
+def test_the_arm_of_de_luca_and_siciliano_has_its_frequencies(
+    joints: str, degrees: float, expected: tuple[float, ...]
+) -> None:
+    found = hertz(de_luca(), 4, joints=joints, at={"joint2": math.radians(degrees)})
+    assert found == pytest.approx(expected, rel=1e-7)
+
+
+def test_the_arm_of_usoro_has_its_frequencies() -> None:
+    many = "{kind: loaded, root: held, bending_y: 8, static: true}"
+    model = build(two_links(many), stiffening=False)
+    for degrees, expected in {
+        0: (1.9784537, 12.3987577, 34.7168805),
+        90: (2.6374331, 7.1821061, 35.4602947),
+    }.items():
+        found = hertz(model, 3, joints="locked", at={"joint2": math.radians(degrees)})
+        assert found == pytest.approx(expected, rel=5e-7)
+    free = two_links("{kind: loaded, root: free, bending_y: 10, static: true}")
+    found = hertz(build(free, stiffening=False), 3, joints="free", at={"joint2": math.radians(5)})
+    assert found == pytest.approx((25.8932471, 44.5525003, 96.3077584), rel=1e-6)
+
+
+def test_single_links_have_published_frequencies() -> None:
+    gu = one_link(
+        section=f"mass_per_length: {2700 * 0.05 * 0.004}, EIz: {6.9e10 * 0.05 * 0.004**3 / 12}",
+        rest="payload: {mass: 0.25}\n",
+    )
+    assert hertz(gu, 2, joints="locked") == pytest.approx((1.921906, 15.786739), rel=3e-7)
+    width, height = 19.008e-3, 3.2004e-3
+    tokhi = one_link(
+        joint="{kind: revolute, hub: {outboard: {inertia: [0, 0, 5.8598e-4]}}}", length=0.9,
+        section=f"mass_per_length: {2710 * width * height}, EIz: {71e9 * width * height**3 / 12}",
+        shapes="{kind: loaded, root: free, bending_y: 5}",
+    )  # fmt: skip
+    assert hertz(tokhi, 3) == pytest.approx((13.310354, 35.106485, 64.818549), rel=1e-6)
+    chen = hertz(sample("chen-rotating-link"), 3)
+    assert chen == pytest.approx((3.242543, 20.32067, 56.89847), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("extension", "expected"),
+    [(0.3, (175.6187, 1720.119)), (0.65, (49.04398, 385.0750)), (1.0, (23.38656, 168.5833))],
+)
+def test_the_sliding_link_of_theodore_and_ghosal_has_its_frequencies(
+    extension: float, expected: tuple[float, float]
+) -> None:
+    arm = loads(
+        "flexarm: 1\nname: link 3\ngravity: [0, 0, 0]\nlinks:\n"
+        "  - joint: {kind: sliding, limits: {lower: 0.25, upper: 1.1}, start: {position: 0.3}}\n"
+        "    length: 1.3\n    section: {mass_per_length: 0.331, EIy: 1165.4916}\n"
+        "    shapes: {kind: clamped-mass, tip: auto, follow: true, bending_z: 2}\n"
+        "payload: {mass: 0.0828}\n"
+    )
+    assert hertz(arm, 2, at={"joint1": extension}) == pytest.approx(expected, rel=5e-7)
+
+
+def test_an_elastic_joint_has_the_frequencies_of_two_inertias_and_a_spring() -> None:
+    arm = loads(
+        "flexarm: 1\nname: Spong\ngravity: [0, 0, 0]\nlinks:\n  - joint: {kind: revolute, "
+        "drive: {rotor_inertia: 1, gear_ratio: 1, stiffness: 100}}\n"
+        "    body: {mass: 0, inertia: [0, 0, 1]}\n"
+    )
+    free = modes(arm)
+    assert [mode.name for mode in free.modes] == ["joint 1 rigid body", "joint 1 wind-up"]
+    assert free["joint 1 wind-up"].frequency_rad_s == pytest.approx(math.sqrt(200), rel=1e-12)
+    assert free["joint 1 wind-up"].participation == pytest.approx(
+        {"joint1.motor": 0.5, "joint1": 0.5}
+    )
+    locked = modes(arm, joints="locked")
+    assert locked["joint 1 wind-up"].frequency_rad_s == pytest.approx(10, rel=1e-12)
+
+
+def in_pieces(plane: str, hub: float, rest: str = "") -> Arm:
+    """Make a rotating link of four pieces: with few shapes each they converge fast."""
+    stiff = {"y": "EIz", "z": "EIy"}[plane]
+    text = "flexarm: 1\nname: rotor\ngravity: [0, 0, 0]\nlinks:\n"
+    for k in range(4):
+        after = f", after: {{position: [{hub}, 0, 0]}}" if hub else ""
+        joint = "{kind: fixed}" if k else f"{{kind: revolute{after}}}"
+        text += (
+            f"  - joint: {joint}\n    length: 0.25\n"
+            f"    section: {{mass_per_length: 1, {stiff}: 1}}\n"
+            f"    shapes: {{kind: craig-bampton, bending_{plane}: 3}}\n"
+        )
+    return loads(text + rest)
+
+
+@pytest.mark.parametrize(
+    ("plane", "hub", "expected"),
+    [
+        ("z", 0, {2: (4.137320, 22.614922), 6: (7.360373, 26.809082), 12: (13.170150, 37.603112)}),
+        ("y", 0, {2: (3.621797, 22.526311), 6: (4.263225, 26.129042), 12: (5.427049, 35.636976)}),
+        ("z", 1, {2: (4.833689, 23.366042), 12: (19.721542, 51.070134)}),
+        ("y", 1, {2: (4.400517, 23.280290), 12: (15.650534, 49.640292)}),
+        ("z", 2, {2: (5.439949,), 12: (24.549082,)}),
+        ("y", 2, {2: (5.058956,), 12: (21.416289,)}),
+    ],
+)
+def test_a_rotating_link_stiffens_as_published(
+    plane: str, hub: float, expected: dict[float, tuple[float, ...]]
+) -> None:
+    model = build(in_pieces(plane, hub))
+    for speed, values in expected.items():
+        found = modes(model, speeds={"joint1": speed}).modes
+        # From above, as Ritz has it: by 1.3e-6 at rest and at low speed, 4e-5 at the highest.
+        errors = [mode.frequency_rad_s / w - 1 for mode, w in zip(found, values, strict=False)]
+        assert min(errors) > -2e-7
+        assert max(errors) < (2e-6 if speed == 2 else 6e-5)
+
+
+def test_a_tip_mass_on_a_rotating_link_changes_it_as_published() -> None:
+    payload = "payload: {mass: 1}\n"
+    for plane, values in {"z": (2.669637, 6.509056), "y": (1.768321, 2.523452)}.items():
+        model = build(in_pieces(plane, 0, payload))
+        found = [modes(model, speeds={"joint1": w}).modes[0].frequency_rad_s for w in (2, 6)]
+        assert found == pytest.approx(values, rel=5e-5)
+
+
+def test_without_stiffening_rotation_softens_a_link_until_it_diverges() -> None:
+    model = build(rotor("y", stiffening=False, hub=1.0))
+    critical = 3.5160152685
+    below = modes(model, speeds={"joint1": 2.0}).modes[0]
+    assert below.frequency_rad_s == pytest.approx(math.sqrt(critical**2 - 4), rel=1e-8)
+    assert modes(model, speeds={"joint1": critical - 1e-6}).modes[0].kind == "vibration"
+    beyond = modes(model, speeds={"joint1": critical + 1e-6}).modes[0]
+    assert beyond.kind == "growth"
+    assert beyond.damping_ratio == -1
+
+
+def test_coriolis_forces_couple_stretch_and_bending_as_published() -> None:
+    arm = one_link(
+        section="mass_per_length: 1, EIz: 1, EA: 4900",
+        shapes="{kind: loaded, bending_y: 5, stretch: 5}",
+    )
+    for speed, straight, stretched in ((2.0, 3.619566, 4e-4), (10.0, 4.970022, 1e-2)):
+        found = modes(arm, speeds={"joint1": speed}, straight=True).modes[0]
+        assert found.frequency_rad_s == pytest.approx(straight, rel=1e-5 if speed == 2 else 1.5e-3)
+        settled = modes(arm, speeds={"joint1": speed}).modes[0].frequency_rad_s
+        assert 0 < settled / found.frequency_rad_s - 1 < 2 * stretched
+
+
+def test_decay_and_frequency_are_those_of_a_simulated_motion() -> None:
+    """A mode's shape as initial state rings at its own eigenvalue: recovered from samples."""
+    arm = one_link(
+        joint="{kind: revolute, hub: {outboard: {inertia: [0, 0, 0.2]}}, friction: {viscous: 0.3}}",
+        section="mass_per_length: 1, EIz: 10", shapes="{kind: loaded, root: free, bending_y: 2}",
+        rest="    damping: 0.03\n",
+    )  # fmt: skip
+    mode = modes(arm)["link 1 bending y 1"]
+    scale = 1e-4 / mode.shape[1]
+    q, v = np.real(scale * mode.shape), np.real(scale * mode.eigenvalue * mode.shape)
+    link = arm.links[0]
+    start = link.joint.start.model_copy(update={"position": float(q[0]), "speed": float(v[0])})  # type: ignore[union-attr]
+    update = {
+        "joint": link.joint.model_copy(update={"start": start}),
+        "start": {"y1": float(q[1]), "y2": float(q[2])},
+        "start_speed": {"y1": float(v[1]), "y2": float(v[2])},
+    }
+    ringing = arm.model_copy(update={"links": type(arm.links)([link.model_copy(update=update)])})
+    run = flexarm.simulate(ringing, t_end=1.0, dt=0.01, rtol=1e-9)
+    y = run.q[:, 1]
+    (first, second), *_ = np.linalg.lstsq(np.stack([y[1:-1], y[:-2]], axis=1), y[2:], rcond=None)
+    roots = np.log(np.roots([1, -first, -second]).astype(complex)) / 0.01
+    assert max(roots.imag) == pytest.approx(mode.eigenvalue.imag, rel=1e-6)
+    assert max(roots.real) == pytest.approx(mode.eigenvalue.real, rel=1e-5)
+    assert mode.damping_ratio > 0.03
+
+
+def test_gravity_makes_a_pendulum_of_a_free_joint_and_topples_it_upside_down() -> None:
+    arm = one_link(
+        section="mass_per_length: 1, EIz: 1.0e5", shapes="{kind: loaded, bending_y: 1}",
+        gravity="[0, -9.81, 0]",
+    )  # fmt: skip
+    hanging = modes(arm, joints="free", at={"joint1": -math.pi / 2})["joint 1 swing"]
+    assert hanging.frequency_rad_s == pytest.approx(math.sqrt(1.5 * 9.81), rel=1e-3)
+    upside = modes(arm, joints="free", at={"joint1": math.pi / 2})["joint 1 fall"]
+    assert upside.eigenvalue.real == pytest.approx(math.sqrt(1.5 * 9.81), rel=1e-3)
+
+
+def test_friction_in_a_free_joint_is_a_decay_and_not_a_rigid_body_motion() -> None:
+    arm = loads(
+        "flexarm: 1\nname: wheel\ngravity: [0, 0, 0]\nlinks:\n"
+        "  - joint: {kind: revolute, friction: {viscous: 0.5}}\n"
+        "    body: {mass: 0, inertia: [0, 0, 2]}\n"
+    )
+    (only,) = modes(arm).modes
+    assert (only.kind, only.name) == ("decay", "joint 1 decay")
+    assert only.eigenvalue == pytest.approx(-0.25)
+
+
+def test_equal_planes_of_bending_get_one_mode_each() -> None:
+    arm = one_link(
+        section="mass_per_length: 1, EIz: 10, EIy: 10",
+        shapes="{kind: loaded, bending_y: 2, bending_z: 2}",
+    )
+    names = [mode.name for mode in modes(arm, joints="locked").modes]
+    assert sorted(names) == [f"link 1 bending {plane} {k}" for plane in "yz" for k in (1, 2)]
+
+
+def energies(model: Model, shape: np.ndarray, q: np.ndarray) -> dict[str, float]:
+    """Measure each place's elastic energy with all others at rest, by the energy itself."""
+    eq, still = formulation("composite", model), np.zeros(model.size)
+    rest = eq.energy(q, still).elastic
+    found: dict[str, float] = {}
+
+    def measure(label: str, kept: list[int]) -> None:
+        way = np.zeros(model.size)
+        way[kept] = shape[kept]
+        if np.any(way):
+            way *= 1e-4 / np.abs(way).max()
+            ratio = float(np.abs(shape[kept]).max()) / 1e-4
+            both = [eq.energy(q + sign * way, still).elastic for sign in (1, -1)]
+            found[label] = (sum(both) - 2 * rest) * ratio**2
+
+    for index, part in enumerate(model.links, 1):
+        if part.motor is not None and part.joint is not None:
+            measure(f"joint {index} wind-up", [part.motor])
+            twisted = shape[part.motor] - shape[part.joint]
+            ratio = abs(twisted / shape[part.motor]) ** 2 if shape[part.motor] else 0.0
+            found[f"joint {index} wind-up"] = found.get(f"joint {index} wind-up", 0.0) * ratio
+            if not shape[part.motor]:
+                measure(f"joint {index} wind-up", [part.joint])
+        for word, letter in LETTERS.items():
+            kept = [
+                i
+                for i in range(part.modes.start, part.modes.stop)
+                if model.names[i].split(".")[-1].rstrip("0123456789").removeprefix("slope_")
+                == letter
+            ]
+            if kept:
+                measure(f"link {index} {word}", kept)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in CI else pytest.param(name, marks=pytest.mark.campaign)
+        for name in sample_names()
+    ],
+)
+@pytest.mark.parametrize("joints", ["free", "locked"])
+def test_a_mode_is_named_after_where_its_strain_energy_is(name: str, joints: str) -> None:
+    found = modes(sample(name), joints=joints)  # type: ignore[arg-type]
+    model, q = found.model, found.equilibrium.point.q
+    names = [mode.name for mode in found.modes]
+    assert len(set(names)) == len(names)
+    for mode in found.elastic()[:6]:
+        assert sum(mode.participation.values()) == pytest.approx(1)
+        if not mode.name.split()[-1].isdecimal():
+            continue
+        stored = energies(model, mode.shape.real, q)
+        own = stored[_by_number(model, mode.name.rsplit(" ", 1)[0])]
+        assert own >= 0.999 * max(stored.values())
+
+
+def _by_number(model: Model, title: str) -> str:
+    """Replace names that the file gives by numbers."""
+    for index, part in enumerate(model.links, 1):
+        for given, word in ((part.name, "link"), (part.joint_name, "joint")):
+            if title.startswith(f"{given} "):
+                return title.replace(given, f"{word} {index}", 1)
+    return title
+
+
+def test_rigid_body_motions_are_counted_and_named_on_a_free_base() -> None:
+    found = modes(sample("graves-rms"))
+    rigid = [mode.name for mode in found.modes if mode.kind == "rigid"]
+    assert rigid[:6] == [f"base {axis} rigid body" for axis in ("x", "y", "z", "rx", "ry", "rz")]
+    assert len(rigid) == 12
+    assert all(mode.frequency_hz > 0.1 for mode in found.elastic())
+
+
+def test_what_is_not_known_is_refused() -> None:
+    arm = de_luca("{kind: loaded, bending_y: 1}")
+    with pytest.raises(FlexarmError, match="joints: must be free, locked, or say it by name"):
+        modes(arm, joints="loose")  # type: ignore[arg-type]
+    with pytest.raises(FlexarmError, match="joint1: must be free or locked, got 'stuck'"):
+        modes(arm, joints={"joint1": "stuck"})  # type: ignore[dict-item]
+    with pytest.raises(FlexarmError, match="no mode 'link 9'"):
+        modes(arm)["link 9"]
+    assert modes(arm, joints={"joint1": "locked"}).states == {"joint1": "locked", "joint2": "free"}
