@@ -117,8 +117,9 @@ def compiled(
     stream = lower(function)
     code = emit_llvm(stream, width=width, chunk=chunk)
     signature = Signature(
-        code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size
-    )
+        code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
+        len(stream.operations),
+    )  # fmt: skip
     return Compiled(signature, object_code(code, level=level, target=host()))
 
 

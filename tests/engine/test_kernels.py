@@ -103,7 +103,7 @@ def powers(x: float) -> float:
 @kernel
 def unknown_name(x: float) -> float:
     """Use a name that has no value."""
-    return x + missing  # type: ignore[name-defined]  # noqa: F821
+    return float(x + missing)  # type: ignore[name-defined]  # noqa: F821
 
 
 @kernel

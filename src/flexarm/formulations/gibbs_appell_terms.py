@@ -139,7 +139,7 @@ def link_constants(i: Integrals) -> Constants:
         return np.asarray(trace * np.eye(3) - np.swapaxes(moment, -1, -2))
 
     def turned(moment: Array) -> Array:
-        return np.einsum("abc,...bc->...a", _LEVI_CIVITA, moment)
+        return np.asarray(np.einsum("abc,...bc->...a", _LEVI_CIVITA, moment))
 
     pairs = crossed(i.shape_shape.swapaxes(0, 1))  # mc_ikj at [j, k]
     return Constants(
