@@ -1,0 +1,218 @@
+"""The report of a reproduction: Markdown, one HTML file with the figures, and data as CSV."""
+
+import base64
+import csv
+import html
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.io.whole_file import require_writable, write_whole
+from flexarm.papers.base import Figure, Result, Table
+
+NAMES = {
+    "korayem-2009": "Korayem & Shafei 2009",
+    "graves-1989": "Graves 1989",
+    "theodore-1995": "Theodore & Ghosal 1995",
+    "chu": "Chu et al.",
+    "chen-2012": "Chen, Zhang & Liu 2012",
+}
+_STYLE = """body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}
+table{border-collapse:collapse;margin:1em 0;font-size:.9em}td,th{border:1px solid #bbb;
+padding:.2em .6em;text-align:left}img{max-width:100%}.reproduced{color:#060}.differs{color:#a30}
+.not-reproducible{color:#555}"""
+
+
+def document(results: Sequence[Result]) -> dict[str, Any]:
+    """Make the JSON document: every item with its verdict and why."""
+    return {
+        "items": [
+            {
+                "paper": result.item.paper,
+                "item": result.item.name,
+                "title": result.item.title,
+                "verdict": result.verdict,
+                "reason": result.reason,
+                "difference": result.found.difference.value,
+                "difference_of": result.found.difference.of,
+                "claims": [
+                    {"says": c.says, "outcome": c.outcome, "because": c.because}
+                    for c in result.found.claims
+                ],
+                "seconds": round(result.seconds, 2),
+            }
+            for result in results
+        ]
+    }
+
+
+def check_report(results: Path, *, force: bool) -> None:
+    """Refuse a folder that already has a report, before anything is computed.
+
+    Raises
+    ------
+    FlexarmError
+        If there is one and `force` is false, or the folder cannot be written.
+    """
+    if results.exists():
+        for name in ("report.md", "report.html"):
+            require_writable(results / name, force=force)
+
+
+def write_report(results: Sequence[Result], folder: Path, *, force: bool = False) -> None:
+    """Write ``report.md``, ``report.html``, figures as PNG and data as CSV into a folder.
+
+    Raises
+    ------
+    FlexarmError
+        If files are there and `force` is false, or cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    check_report(folder, force=force)
+    pictures: dict[str, bytes] = {}
+    for result in results:
+        for name, figure in _named(result):
+            pictures[name] = draw(figure)
+            write_whole(folder / f"{name}.png", pictures[name], force=force)
+            write_whole(folder / f"{name}.csv", _curves(figure), force=force)
+        for k, table in enumerate(result.found.tables, 1):
+            name = f"{result.item.paper}-{result.item.name}-table-{k}.csv"
+            write_whole(folder / name, _rows(table), force=force)
+    write_whole(folder / "report.md", markdown(results).encode(), force=force)
+    write_whole(folder / "report.html", page(results, pictures).encode(), force=force)
+
+
+def draw(figure: Figure) -> bytes:
+    """Draw a figure as PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(8.0, 4.2), layout="constrained")
+    FigureCanvasAgg(canvas)
+    axes = canvas.add_subplot()
+    for k, each in enumerate(figure.curves):
+        style = "o" if each.points else ("-", "--", "-.", ":")[k % 4]
+        axes.plot(each.x, each.y, style, label=each.label, linewidth=1.2, markersize=4)
+    axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
+    if figure.log:
+        axes.set_yscale("log")
+    axes.grid(alpha=0.3)
+    if len(figure.curves) > 1:
+        axes.legend(fontsize="small")
+    buffer = io.BytesIO()
+    canvas.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
+
+
+def markdown(results: Sequence[Result]) -> str:
+    """Write the report as Markdown."""
+    parts = ["# The papers, reproduced", _aligned(_overview(results))]
+    for result in results:
+        found = result.found
+        parts += [
+            f"## {NAMES[result.item.paper]}: {result.item.title}",
+            f"**{result.verdict}** (`{result.item.paper} --item {result.item.name}`, "
+            f"{result.seconds:.1f} s): {result.reason}",
+            f"*The paper:* {result.item.says}",
+            f"*Difference:* {_difference(result)}",
+            *(_titled(each) for each in _all_tables(result)),
+            *(f"![{figure.title}]({name}.png)" for name, figure in _named(result)),
+        ]
+        if found.because:
+            parts.append(found.because)
+    return "\n\n".join(parts) + "\n"
+
+
+def page(results: Sequence[Result], pictures: dict[str, bytes]) -> str:
+    """Write the report as one HTML file, pictures inside."""
+    parts = ["<h1>The papers, reproduced</h1>", _html_table(_overview(results))]
+    for result in results:
+        name, kind = NAMES[result.item.paper], result.verdict
+        parts += [
+            f"<h2>{_e(name)}: {_e(result.item.title)}</h2>",
+            f'<p><b class="{kind}">{kind}</b>: {_e(result.reason)}</p>',
+            f"<p><i>The paper:</i> {_e(result.item.says)}</p>",
+            f"<p><i>Difference:</i> {_e(_difference(result))}</p>",
+        ]
+        for table in _all_tables(result):
+            parts += [f"<h4>{_e(table.title)}</h4>", _html_table(table)]
+        for key, figure in _named(result):
+            data = base64.b64encode(pictures[key]).decode()
+            parts.append(f'<img alt="{_e(figure.title)}" src="data:image/png;base64,{data}">')
+        if result.found.because:
+            parts.append(f"<p>{_e(result.found.because)}</p>")
+    head = f"<meta charset=utf-8><title>The papers, reproduced</title><style>{_STYLE}</style>"
+    return f"<!doctype html>\n<html lang=en>{head}\n" + "\n".join(parts) + "\n</html>\n"
+
+
+def _overview(results: Sequence[Result]) -> Table:
+    rows = tuple(
+        (NAMES[r.item.paper], r.item.name, r.item.title, r.verdict, _difference(r)) for r in results
+    )
+    return Table("Items", ("paper", "item", "what", "verdict", "difference"), rows)
+
+
+def _difference(result: Result) -> str:
+    found = result.found.difference
+    return found.of if found.value is None else f"{found.value:.3g}: {found.of}"
+
+
+def _all_tables(result: Result) -> Iterator[Table]:
+    yield from result.found.tables
+    claims = tuple((c.says, c.outcome, c.because) for c in result.found.claims)
+    yield Table("What the paper says", ("statement", "outcome", "because"), claims)
+    for each in result.found.missing:
+        rows = tuple(
+            (f"{value:g}" if isinstance(value, float | int) else value, f"{outcome:.4g}")
+            for value, outcome in zip(each.values, each.outcomes, strict=True)
+        )
+        yield Table(f"Missing: {each.datum}", (each.datum, each.outcome), rows)
+
+
+def _named(result: Result) -> Iterator[tuple[str, Figure]]:
+    for k, figure in enumerate(result.found.figures, 1):
+        yield f"{result.item.paper}-{result.item.name}-{k}", figure
+
+
+def _titled(table: Table) -> str:
+    return f"### {table.title}\n\n{_aligned(table)}"
+
+
+def _aligned(table: Table) -> str:
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (table.head, *table.rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(table.head))]
+    padded = [[c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines]
+    padded.insert(1, ["-" * width for width in widths])
+    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+
+
+def _html_table(table: Table) -> str:
+    head = "".join(f"<th>{_e(cell)}</th>" for cell in table.head)
+    rows = "\n".join(
+        "<tr>" + "".join(f"<td>{_e(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+    )
+    return f"<table><tr>{head}</tr>\n{rows}</table>"
+
+
+def _e(text: str) -> str:
+    return html.escape(text)
+
+
+def _rows(table: Table) -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([table.head, *table.rows])
+    return buffer.getvalue().encode()
+
+
+def _curves(figure: Figure) -> bytes:
+    """Write curves as a table: over one x where they share it, each with its own x elsewhere."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["curve", figure.x_label, figure.y_label])
+    for each in figure.curves:
+        for x, y in np.stack([each.x, each.y], axis=1).tolist():
+            writer.writerow([each.label, f"{x:.9g}", f"{y:.9g}"])
+    return buffer.getvalue().encode()
