@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import control
+import control  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 import scipy.io
@@ -47,7 +47,15 @@ def derivative(function, at: Array, step: float = 1e-5) -> Array:  # type: ignor
     return np.array(columns).T
 
 
-@pytest.mark.parametrize("name", ["korayem-two-link", "chen-two-link", "graves-rms", "telescope"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "korayem-two-link",
+        "chen-two-link",
+        "telescope",
+        pytest.param("graves-rms", marks=pytest.mark.campaign),
+    ],
+)
 def test_a_and_b_are_the_derivatives_of_forward_dynamics(name: str) -> None:
     """By another formulation, the articulated recursion, at a moving state."""
     model = build(sample(name))

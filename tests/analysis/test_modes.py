@@ -14,8 +14,7 @@ from flexarm.io.model_file import loads
 from flexarm.model import Model
 from tests.analysis.linear_arms import de_luca, one_link, rotor, two_links
 
-CI = ("canadarm-free-base", "chen-two-link", "chu-example-1", "deluca-siciliano", "puma-560",
-      "spin-up-beam", "tg-rrp-elements", "tg-rr-2planes")  # fmt: skip
+CI = ("chu-example-1", "deluca-siciliano", "spin-up-beam", "tg-rr-2planes")
 LETTERS = {"bending y": "y", "bending z": "z", "torsion": "twist", "stretch": "stretch"}
 
 
@@ -36,7 +35,8 @@ def hertz(arm: Arm | Model, count: int, **state: object) -> list[float]:
 def test_the_arm_of_de_luca_and_siciliano_has_its_frequencies(
     joints: str, degrees: float, expected: tuple[float, ...]
 ) -> None:
-    found = hertz(de_luca(), 4, joints=joints, at={"joint2": math.radians(degrees)})
+    model = build(de_luca(), stiffening=False)
+    found = hertz(model, 4, joints=joints, at={"joint2": math.radians(degrees)})
     assert found == pytest.approx(expected, rel=1e-7)
 
 
@@ -119,16 +119,21 @@ def in_pieces(plane: str, hub: float, rest: str = "") -> Arm:
     return loads(text + rest)
 
 
+ROTATING = [
+    ("z", 0, {2: (4.137320, 22.614922), 6: (7.360373, 26.809082), 12: (13.170150, 37.603112)}),
+    ("y", 1, {2: (4.400517, 23.280290), 12: (15.650534, 49.640292)}),
+    ("z", 2, {2: (5.439949,), 12: (24.549082,)}),
+]
+ROTATING_TOO = [
+    ("y", 0, {2: (3.621797, 22.526311), 6: (4.263225, 26.129042), 12: (5.427049, 35.636976)}),
+    ("z", 1, {2: (4.833689, 23.366042), 12: (19.721542, 51.070134)}),
+    ("y", 2, {2: (5.058956,), 12: (21.416289,)}),
+]
+
+
 @pytest.mark.parametrize(
     ("plane", "hub", "expected"),
-    [
-        ("z", 0, {2: (4.137320, 22.614922), 6: (7.360373, 26.809082), 12: (13.170150, 37.603112)}),
-        ("y", 0, {2: (3.621797, 22.526311), 6: (4.263225, 26.129042), 12: (5.427049, 35.636976)}),
-        ("z", 1, {2: (4.833689, 23.366042), 12: (19.721542, 51.070134)}),
-        ("y", 1, {2: (4.400517, 23.280290), 12: (15.650534, 49.640292)}),
-        ("z", 2, {2: (5.439949,), 12: (24.549082,)}),
-        ("y", 2, {2: (5.058956,), 12: (21.416289,)}),
-    ],
+    [*ROTATING, *(pytest.param(*case, marks=pytest.mark.campaign) for case in ROTATING_TOO)],
 )
 def test_a_rotating_link_stiffens_as_published(
     plane: str, hub: float, expected: dict[float, tuple[float, ...]]
@@ -142,12 +147,19 @@ def test_a_rotating_link_stiffens_as_published(
         assert max(errors) < (2e-6 if speed == 2 else 6e-5)
 
 
-def test_a_tip_mass_on_a_rotating_link_changes_it_as_published() -> None:
-    payload = "payload: {mass: 1}\n"
-    for plane, values in {"z": (2.669637, 6.509056), "y": (1.768321, 2.523452)}.items():
-        model = build(in_pieces(plane, 0, payload))
-        found = [modes(model, speeds={"joint1": w}).modes[0].frequency_rad_s for w in (2, 6)]
-        assert found == pytest.approx(values, rel=5e-5)
+@pytest.mark.parametrize(
+    ("plane", "expected"),
+    [
+        pytest.param("z", (2.669637, 6.509056), marks=pytest.mark.campaign),
+        ("y", (1.768321, 2.523452)),
+    ],
+)
+def test_a_tip_mass_on_a_rotating_link_changes_it_as_published(
+    plane: str, expected: tuple[float, float]
+) -> None:
+    model = build(in_pieces(plane, 0, "payload: {mass: 1}\n"))
+    found = [modes(model, speeds={"joint1": w}).modes[0].frequency_rad_s for w in (2, 6)]
+    assert found == pytest.approx(expected, rel=5e-5)
 
 
 def test_without_stiffening_rotation_softens_a_link_until_it_diverges() -> None:

@@ -21,10 +21,10 @@ def problems(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Import the script."""
+def runs(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import what chooses among runs."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    return import_module("against_exudyn")
+    return import_module("beam_runs")
 
 
 def test_it_runs_without_exudyn_and_loaded_shapes_win_the_fall(tmp_path: Path) -> None:
@@ -59,15 +59,15 @@ def test_the_worse_link_counts_and_a_run_that_ended_early_is_wrong(problems: Any
     assert problems.error(found * np.nan, reference) == float("inf")
 
 
-def test_a_lucky_coarse_run_is_not_dependable(script: Any, problems: Any) -> None:
+def test_a_lucky_coarse_run_is_not_dependable(runs: Any, problems: Any) -> None:
     def tried(coordinates: int, rtol: float, error: float, seconds: float) -> Any:
-        return script.Tried(problems.Choice("loaded", coordinates, rtol), error, seconds)
+        return runs.Tried(problems.Choice("loaded", coordinates, rtol), error, seconds)
 
     lucky, next_finer = tried(1, 1e-2, 0.5, 1.0), tried(1, 1e-3, 3.0, 2.0)
     good, best = tried(2, 1e-2, 0.8, 3.0), tried(2, 1e-3, 0.7, 5.0)
-    other = script.Tried(problems.Choice("clamped-free", 6, 1e-3), 9.0, 9.0)
-    runs = [lucky, next_finer, good, best, other]
-    assert script.cheapest(runs, 1.0, dependable=False) is lucky
-    assert script.cheapest(runs, 1.0, dependable=True) is good
-    assert script.cheapest(runs, 0.75, dependable=True) is best
-    assert script.cheapest(runs, 0.1, dependable=False) is None
+    other = runs.Tried(problems.Choice("clamped-free", 6, 1e-3), 9.0, 9.0)
+    every = [lucky, next_finer, good, best, other]
+    assert runs.keeping(every, 1.0, dependable=False) == [lucky, good, best]
+    assert runs.keeping(every, 1.0, dependable=True) == [good, best]
+    assert runs.keeping(every, 0.75, dependable=True) == [best]
+    assert runs.keeping(every, 0.1, dependable=False) == []

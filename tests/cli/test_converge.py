@@ -39,7 +39,7 @@ def test_the_document_has_the_estimate_a_row_per_basis_and_advice(
     assert found["rows"][0]["basis"] == "as given: clamped-free, 1 bending y"
     bases = [row["basis"] for row in found["rows"]]
     assert {"enriched", "one more", "loaded, root held"} <= set(bases)
-    assert found["rows"][bases.index("loaded, root held")]["run_error"] < 0.3 * found["estimate"]
+    assert found["rows"][bases.index("loaded, root held")]["run_error"] < 0.5 * found["estimate"]
     assert found["advice"]
 
 

@@ -56,7 +56,8 @@ def test_the_document_names_every_mode_with_its_numbers(
         assert mode["frequency_rad_s"] == pytest.approx(2 * math.pi * mode["frequency_hz"])
         assert sum(mode["participation"].values()) == pytest.approx(1)
         assert set(mode["participation"]) == {"link1.y1", "link1.y2", "forearm.y1", "forearm.y2"}
-    assert 0.003 < found["modes"][0]["damping_ratio"] < 0.012
+    # The link's ratio is at the frequency of its own mode: slower ones of the arm have less.
+    assert 0 < found["modes"][0]["damping_ratio"] < 0.01
 
 
 def test_joints_are_free_unless_said_or_placed(
@@ -95,7 +96,7 @@ def test_a_range_follows_the_modes_and_draws_them(
 def test_the_text_has_a_line_per_mode(arm: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["modes", arm, "--joints", "locked", "elbow=0:1:3"]) == 0
     text = capsys.readouterr().out
-    assert "1  link 1 bending y 1   vibration" in text.replace("   vib", "   vib")
+    assert "1  link 1 bending y 1   vibration" in text
     assert "Modes followed" in text
     assert "elbow [rad]" in text
 

@@ -152,7 +152,7 @@ def converge(
         raise FlexarmError(f"wish: must be > 0, got {wish:g}")
     say = progress or (lambda text: None)
     listed = _bases(arm, others=others)
-    truth = frequencies(reference(arm))
+    truth, _ = frequencies(reference(arm))
     say("enriched")
     best = _simulated(listed[1].arm, t_end)
     if best.status != "finished":
@@ -179,17 +179,28 @@ def converge(
     return replace(found, advice=tuple(_advice(found, arm)))
 
 
-def frequencies(arm: Arm) -> dict[tuple[str, str], Array]:
-    """Find elastic frequencies [rad/s] by pose and state of the joints, links straight."""
+def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
+    """Find elastic frequencies [rad/s] of straight links, and the fastest rate at the start.
+
+    Returns
+    -------
+    found, rate
+        Frequencies by pose (``start``, ``bent``) and state of the joints (``free``, ``locked``);
+        largest eigenvalue at the start, damping included [rad/s].
+    """
     model = build(arm, stiffening=False)  # which straight links at rest do not notice
     traced = trace(model)
-    found = {}
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    found, rate = {}, 0.0
     for pose, q in _poses(model).items():
         linear = linearise_elastic(model, traced, q)
-        open_ = [i for i in range(model.size) if i not in model.prescribed]
-        found[pose, "free"] = elastic_modes(linear.keep(open_)).frequencies
+        free = linear.keep(open_)
+        found[pose, "free"] = elastic_modes(free).frequencies
         found[pose, "locked"] = elastic_modes(lock_drives(model, linear)).frequencies
-    return found
+        if pose == "start":
+            highest = float(found[pose, "free"].max(initial=0.0))
+            rate, _ = fastest_rate(free, highest)
+    return found, rate
 
 
 def _bases(arm: Arm, *, others: bool) -> list[Basis]:
@@ -206,7 +217,7 @@ def _bases(arm: Arm, *, others: bool) -> list[Basis]:
     known = {_same(each.arm) for each in listed}
     for basis in families(arm):
         try:
-            build(basis.arm)
+            build(basis.arm, stiffening=False)
         except ModelError:  # a family that this link cannot have
             continue
         if _same(basis.arm) not in known:
@@ -217,7 +228,9 @@ def _bases(arm: Arm, *, others: bool) -> list[Basis]:
 
 def _same(arm: Arm) -> bytes:
     """Tell arms apart by the shapes that they end up with."""
-    parts = [part.elastic for part in build(arm).links if part.elastic is not None]
+    parts = [
+        part.elastic for part in build(arm, stiffening=False).links if part.elastic is not None
+    ]
     return b"".join(
         np.round(np.concatenate([p.integrals.stiffness.ravel(), p.tip_angle.ravel()]), 6).tobytes()
         for p in parts
@@ -240,7 +253,7 @@ def _poses(model: Model) -> dict[str, Array]:
 
 
 def _row(basis: Basis, run: Run, best: Run, truth: dict[tuple[str, str], Array]) -> Row:
-    found = frequencies(basis.arm)
+    found, rate = frequencies(basis.arm)
     model = run.model
     planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)
     errors = {"free": 0.0, "locked": 0.0}
@@ -248,11 +261,7 @@ def _row(basis: Basis, run: Run, best: Run, truth: dict[tuple[str, str], Array])
         count = min(PER_PLANE * planes, len(found[pose, state]), len(exact))
         relative = np.abs(found[pose, state][:count] / exact[:count] - 1)
         errors[state] = max(errors[state], float(relative.max(initial=0.0)))
-    top = float(found["start", "free"][-1]) if len(found["start", "free"]) else 0.0
-    linear_model = build(basis.arm, stiffening=False)
-    linear = linearise_elastic(linear_model, trace(linear_model), start_state(model)[0])
-    open_ = [i for i in range(model.size) if i not in model.prescribed]
-    rate, _ = fastest_rate(linear.keep(open_), top)
+    top = float(found["start", "free"].max(initial=0.0))
     error = None
     if run.status == "finished" and run is not best:
         error = max(_differences(run, best).values(), default=None)

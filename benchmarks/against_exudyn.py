@@ -1,0 +1,308 @@
+"""At equal error, how much CPU time do flexarm and Exudyn take, and which basis is to be chosen?
+
+Both compute two links that fall and a link that a hub drives, in this process and on one thread;
+errors are against Exudyn's own converged solution. Settings of both are scanned, and the cheapest
+that keeps to an error is timed again, in turns. `pip install 'flexarm[bench]'` brings Exudyn;
+`--quick` is a small run without it.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import beam_exudyn as peer
+import beam_problems as own
+from beam_problems import BASES, COORDINATES, PROBLEMS, TOLERANCES, Choice, Problem
+from beam_runs import Outcome, Tried
+from flexarm.engine.cache import VARIABLE
+from report import table, write
+from timing import machine
+
+LEVELS = (5.0, 2.0, 1.0, 0.5, 0.3, 0.1, 0.03, 0.01, 0.005)  # percent
+FINALISTS = 3  # runs that are timed again, by code, level and rule
+SHOWN = 1e-3  # tolerance at which bases are compared: flexarm's default
+
+
+def main() -> None:
+    """Run both codes, print the tables, and write them where that was asked for."""
+    parser = argparse.ArgumentParser(description="Compare flexarm with Exudyn at equal error.")
+    parser.add_argument("--quick", action="store_true", help="a short fall, without Exudyn")
+    parser.add_argument("--rounds", type=int, default=5, help="timings in turns (default 5)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the numbers as JSON")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page")
+    args = parser.parse_args()
+
+    if args.quick:
+        found = Found(machine(), [_quick()], [])
+    else:
+        about = machine() | peer.versions()
+        outcomes = [_compare(problem, rounds=args.rounds) for problem in PROBLEMS]
+        found = Found(about, outcomes, _first_use())
+    page = _page(found)
+    print(page)
+    if args.out is not None:
+        write(args.out, json.dumps(found.to_json(), indent=2) + "\n")
+    if args.markdown is not None:
+        write(args.markdown, page)
+
+
+def _quick() -> Outcome:
+    """Compare bases over a short fall with flexarm's own solution with many shapes."""
+    fall = replace(PROBLEMS[0], t_end=0.3)
+    reference, _, _ = own.simulate(fall, Choice("loaded", 6, 1e-4), repeats=1)
+    tried = _try_flexarm(fall, own.choices((1, 2), (SHOWN,)), reference)
+    return Outcome(fall, [], [], tried)
+
+
+def _compare(problem: Problem, *, rounds: int) -> Outcome:
+    print(f"{problem.name}: reference", file=sys.stderr)
+    settings = peer.reference_settings(problem)
+    reference, seconds = peer.simulate(problem, settings[0])
+    converged = [Tried(settings[0], 0.0, seconds)]
+    for setting in settings[1:]:
+        deflections, seconds = peer.simulate(problem, setting)
+        converged.append(Tried(setting, own.error(deflections, reference), seconds))
+    print(f"{problem.name}: settings of Exudyn", file=sys.stderr)
+    exudyn = []
+    for setting in peer.scanned_settings(problem):
+        deflections, seconds = peer.simulate(problem, setting)
+        exudyn.append(Tried(setting, own.error(deflections, reference), seconds))
+    print(f"{problem.name}: bases of flexarm", file=sys.stderr)
+    flexarm = _try_flexarm(problem, own.choices(COORDINATES, TOLERANCES), reference)
+    print(f"{problem.name}: the cheapest again, in turns", file=sys.stderr)
+    return _time_again(Outcome(problem, converged, exudyn, flexarm), rounds)
+
+
+def _try_flexarm(problem: Problem, choices: Sequence[Choice], reference: own.Array) -> list[Tried]:
+    tried = []
+    for choice in choices:
+        deflections, seconds, method = own.simulate(problem, choice, repeats=3)
+        tried.append(Tried(choice, own.error(deflections, reference), seconds, method))
+    return tried
+
+
+def _time_again(outcome: Outcome, rounds: int) -> Outcome:
+    """Time the cheapest runs of each level in turns, and keep medians."""
+    finalists = dict.fromkeys(
+        run.setting
+        for rule in outcome.rules
+        for level in LEVELS
+        for runs in outcome.keeping(rule, level)
+        for run in runs[:FINALISTS]
+    )
+    times: dict[Choice | peer.Setting, list[float]] = {setting: [] for setting in finalists}
+    for _ in range(rounds):
+        for setting, values in times.items():
+            if isinstance(setting, Choice):
+                values.append(own.simulate(outcome.problem, setting, repeats=1)[1])
+            else:
+                values.append(peer.simulate(outcome.problem, setting)[1])
+
+    def timed(run: Tried) -> Tried:
+        if run.setting not in times:
+            return run
+        return replace(run, seconds=statistics.median(times[run.setting]), in_turns=True)
+
+    return replace(
+        outcome,
+        exudyn=[timed(run) for run in outcome.exudyn],
+        flexarm=[timed(run) for run in outcome.flexarm],
+    )
+
+
+def _first_use() -> list[dict[str, Any]]:
+    """Measure what comes before the steps, each in a fresh process."""
+    found = []
+    with tempfile.TemporaryDirectory() as cache:
+        for code, note in (("flexarm", "empty cache"), ("flexarm", "filled cache"), ("exudyn", "")):
+            script = Path(__file__).with_name("beam_first_use.py")
+            result = subprocess.run(
+                [sys.executable, str(script), code],
+                env=os.environ | {VARIABLE: cache},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            said = json.loads(result.stdout.splitlines()[-1])
+            found.append({"code": code, "note": note} | said)
+    return found
+
+
+def _page(found: "Found") -> str:
+    parts = [
+        "# Against Exudyn",
+        "Made by `python benchmarks/against_exudyn.py --markdown docs/against-exudyn.md`; do not "
+        "edit. All numbers are of one run on one thread; `--out` keeps them as JSON.",
+        ", ".join(f"{name} {value}" for name, value in found.machine.items()) + ".",
+        _ABOUT,
+    ]
+    for outcome in found.outcomes:
+        problem = outcome.problem
+        lasts = f" {problem.t_end:g} s, compared every {1e3 * problem.sample:g} ms."
+        parts += [f"## {problem.title}", _STORIES[problem.name] + lasts]
+        if outcome.exudyn:
+            parts += [_convergence(outcome), *_levels(outcome)]
+        else:
+            parts.append("Without Exudyn: errors are against 6 loaded shapes per link.")
+        parts += [_bases(outcome), _best(outcome)]
+    if found.first_use:
+        parts += [
+            "## Besides the steps",
+            "CPU time [s] of the fall in a fresh process: imports, and all else but the steps.",
+            table(
+                ["code", "imports", "preparing"],
+                [
+                    [
+                        f"{run['code']} {run['note']}".strip(),
+                        f"{run['imports']:.2f}",
+                        f"{run['preparing']:.2f}",
+                    ]
+                    for run in found.first_use
+                ],
+            ),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+_ABOUT = """An error is the largest difference of a link's tip deflection, measured from the
+tangent at its root, from the reference, in percent of the deflection's range; of two links
+the worse one counts. The reference is Exudyn's with 32 planar ANCF cable elements per link.
+Times are CPU times of the solvers' steps alone; imports, compiling, assembling and output
+are outside.
+
+Exudyn runs as favourably as was found: its build without range checks, constraints on
+single coordinates in place of joints, masses on the coordinates of nodes in place of
+bodies, modified Newton iterations. Scanned are elements, steps, generalized-alpha and
+trapezoidal rule, velocity Verlet and RK4 (with stiff springs for constraints), full and
+reduced integration, three tolerances of Newton's iteration, and for the driven link also a
+hundredth of the stretching stiffness. flexarm runs with `method: auto`; scanned are basis,
+coordinates per link and tolerance. *Any run* counts all of these, also coarse ones that are
+right by luck. *Dependable* runs are those whose finer ones (more elements or coordinates,
+smaller step or tolerance) keep to the same error. Beside Exudyn's solver stands the tolerance
+of Newton's iteration.
+
+flexarm's links bend without stretching, unless a stretch shape is asked for; cable elements
+need a stretching stiffness, EA, which is that of steel for the same mass (E = 2e11 Pa, 7850
+kg/m^3). Neither has rotary inertia of sections."""
+
+_STORIES = {
+    "fall": """Two links (1 m, EI = 1000 N m^2, 5 kg/m) on free joints fall, both horizontal at
+rest at first.""",
+    "driven": """The sample `driven-link-payload`: 1 m, EI = 10 N m^2, 1 kg/m, on a hub of
+0.1 kg m^2, with 0.25 kg at the tip; +2 N m for 0.5 s, -2 N m for 0.5 s, then none. The tip bends
+by a fifth of the length, so that what flexarm's second-order kinematics leave out is seen.""",
+    "gentle": """The same with a tenth of the torque.""",
+}
+
+
+def _convergence(outcome: Outcome) -> str:
+    rows = [
+        [str(run.setting), "reference" if not k else f"{run.error:.4f}", f"{run.seconds:.2f}"]
+        for k, run in enumerate(outcome.converged)
+    ]
+    return table(["Exudyn's reference and others", "differs by [%]", "CPU [s]"], rows)
+
+
+def _levels(outcome: Outcome) -> list[str]:
+    head = ["error [%]", "Exudyn", "ms", "its error", "flexarm", "ms", "its error", "ratio"]
+    parts = []
+    for rule in outcome.rules:
+        rows: list[list[str]] = []
+        ratios: dict[float, float] = {}
+        for level in LEVELS:
+            theirs, ours = outcome.keeping(rule, level)
+            if theirs and ours:
+                ratios[level] = theirs[0].seconds / ours[0].seconds
+            if theirs or ours:
+                ratio = f"{ratios[level]:.0f}" if level in ratios else ""
+                rows.append([f"{level:g}", *_cells(theirs), *_cells(ours), ratio])
+        parts += [f"**{rule}**", table(head, rows), _verdict(outcome.problem, ratios)]
+    explicit = [run for run in outcome.exudyn if getattr(run.setting, "explicit", False)]
+    said = [f"{r.setting}: {r.error:.2g} % in {1e3 * r.seconds:.3g} ms" for r in explicit]
+    return [*parts, f"Exudyn's explicit integrators: {'; '.join(said)}."]
+
+
+def _cells(runs: Sequence[Tried]) -> tuple[str, str, str]:
+    if not runs:
+        return "not reached", "", ""
+    return str(runs[0].setting), f"{1e3 * runs[0].seconds:.3g}", f"{runs[0].error:.2g}"
+
+
+def _verdict(problem: Problem, ratios: dict[float, float]) -> str:
+    met = [f"{level:g} %" for level, ratio in ratios.items() if ratio >= problem.aim]
+    missed = [f"{level:g} % ({r:.0f})" for level, r in ratios.items() if r < problem.aim]
+    said = f"Exudyn is to take at least {problem.aim:g} times as long: "
+    return (
+        said
+        + f"reached at {', '.join(met) or 'none'}; not reached at {', '.join(missed) or 'none'}."
+    )
+
+
+def _bases(outcome: Outcome) -> str:
+    """Show error and cost of each basis over its coordinates per link."""
+    runs = {
+        (run.setting.basis, run.setting.coordinates): run
+        for run in outcome.flexarm
+        if isinstance(run.setting, Choice) and run.setting.rtol == SHOWN
+    }
+    counts = sorted({m for _, m in runs})
+    rows = [
+        [
+            basis,
+            *(
+                f"{runs[basis, m].error:.3g} % / {1e3 * runs[basis, m].seconds:.3g}"
+                if (basis, m) in runs
+                else ""
+                for m in counts
+            ),
+        ]
+        for basis in BASES
+    ]
+    return (
+        f"Error and CPU time [ms] over coordinates per link, at a tolerance of {SHOWN:g}:\n\n"
+        + (table(["basis", *map(str, counts)], rows))
+    )
+
+
+def _best(outcome: Outcome) -> str:
+    shown = [
+        (run, run.setting)
+        for run in outcome.flexarm
+        if isinstance(run.setting, Choice) and run.setting.rtol == SHOWN
+    ]
+    said = []
+    for m in sorted({choice.coordinates for _, choice in shown}):
+        run, choice = min(
+            ((r, c) for r, c in shown if c.coordinates == m), key=lambda pair: pair[0].error
+        )
+        said.append(f"{m}: {choice.basis} ({run.error:.2g} %)")
+    return f"Least error by coordinates per link: {', '.join(said)}."
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured: machine and versions, motions, and what comes before the steps."""
+
+    machine: dict[str, str | int]
+    outcomes: list[Outcome]
+    first_use: list[dict[str, Any]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as one document."""
+        return {
+            "machine": self.machine,
+            "motions": [outcome.to_json() for outcome in self.outcomes],
+            "first_use": self.first_use,
+        }
+
+
+if __name__ == "__main__":
+    main()
