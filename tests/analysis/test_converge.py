@@ -157,5 +157,4 @@ def test_a_rod_gets_the_straight_line_and_elements_refuse_static_shapes() -> Non
 def test_amplitudes_that_the_file_names_bind_an_arm_to_its_family() -> None:
     arm = one_link(shapes=clamped_free(2), rest="    start: {y1: 0.01}\n")
     assert families(arm) == []
-    found = converge(arm, t_end=0.1)
-    assert [row.basis for row in found.rows][1:] == ["enriched", "one more", "one fewer"]
+    assert len(families(one_link(shapes=clamped_free(2)))) == 5

@@ -120,3 +120,10 @@ def text(x: float) -> float:
 def test_what_a_kernel_cannot_say_is_refused_with_its_line(wrong: Kernel, message: str) -> None:
     with pytest.raises(FlexarmError, match=rf"kernel '{wrong.name}', line \d+: .*{message}"):
         wrong(1.0)
+
+
+def test_a_kernel_without_a_file_is_refused() -> None:
+    space: dict[str, object] = {"kernel": kernel}
+    exec("@kernel\ndef lost(x: float) -> float:\n    return x\n", space)
+    with pytest.raises(FlexarmError, match="'lost': must be written in a file"):
+        space["lost"](1.0)  # type: ignore[operator]

@@ -128,7 +128,12 @@ class Kernel:
     @functools.cached_property
     def source(self) -> str:
         """Its text."""
-        return inspect.getsource(self.python)
+        try:
+            return inspect.getsource(self.python)
+        except OSError:
+            raise FlexarmError(
+                f"kernel '{self.name}': must be written in a file, where its text can be read"
+            ) from None
 
     @functools.cached_property
     def address(self) -> int:
@@ -164,7 +169,13 @@ class Kernel:
         """Compile, or take from the cache."""
         cache = Cache(cache_folder())
         file = Path(inspect.getsourcefile(self.python) or "")
-        what = [self.name, asdict(host()), source_version(PACKAGE), llvm.llvm_version_info]
+        what = [
+            self.name,
+            self.source,
+            asdict(host()),
+            source_version(PACKAGE),
+            llvm.llvm_version_info,
+        ]
         text = json.dumps(what).encode() + file.read_bytes()
         key = hashlib.sha256(b"kernel" + text).hexdigest()
         code = cache.get(key)
