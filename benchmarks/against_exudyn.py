@@ -198,7 +198,7 @@ _STORIES = {
 rest at first.""",
     "driven": """The sample `driven-link-payload`: 1 m, EI = 10 N m^2, 1 kg/m, on a hub of
 0.1 kg m^2, with 0.25 kg at the tip; +2 N m for 0.5 s, -2 N m for 0.5 s, then none. The tip bends
-by a fifth of the length, so that what flexarm's second-order kinematics leave out is seen.""",
+by a fifth of the length: more shapes and tighter tolerances leave a difference of the models.""",
     "gentle": """The same with a tenth of the torque.""",
 }
 

@@ -293,11 +293,11 @@ def test_a_mode_is_named_after_where_its_strain_energy_is(name: str, joints: str
     assert len(set(names)) == len(names)
     for mode in found.elastic()[:6]:
         assert sum(mode.participation.values()) == pytest.approx(1)
-        if not mode.name.split()[-1].isdecimal():
+        title = _by_number(model, mode.name.rstrip("0123456789").strip())
+        if title.split()[-1] in ("swing", "fall"):
             continue
         stored = energies(model, mode.shape.real, q)
-        own = stored[_by_number(model, mode.name.rsplit(" ", 1)[0])]
-        assert own >= 0.999 * max(stored.values())
+        assert stored[title] >= 0.999 * max(stored.values())
 
 
 def _by_number(model: Model, title: str) -> str:
