@@ -191,6 +191,8 @@ def test_interrupted_run_is_kept_and_says_so(folder: Path) -> None:
     inside, outside = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code, *argv, "--out", "run.nc", "--json"],
+        # Where tests run in the background, children ignore this signal unless told otherwise.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         stdout=subprocess.PIPE,
         stderr=outside,
         text=True,
