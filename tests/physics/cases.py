@@ -1,11 +1,13 @@
-"""Formulations as test cases: those that everything rests on always, the others in campaigns."""
+"""Formulations as test cases: those that everything rests on always, others in campaigns.
+
+Formulations that refuse some arms, or give no joint wrenches, have tests of their own.
+"""
 
 import pytest
 
-from flexarm.formulations import FORMULATIONS
-
 CORE = ("articulated", "composite")
+UNRESTRICTED = ("gibbs-appell", "kinematic-influence")
 FORMULATION_CASES = [
-    name if name in CORE else pytest.param(name, marks=pytest.mark.campaign)
-    for name in FORMULATIONS
+    *CORE,
+    *(pytest.param(name, marks=pytest.mark.campaign) for name in UNRESTRICTED),
 ]
