@@ -17,7 +17,7 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.lagrange import Lagrange, paper_model
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from operation_counts import PUBLISHED
+from flexarm.papers.theodore import PRINTED_2
 from report import table, write
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the numbers as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page")
     args = parser.parse_args()
-    rows = [_row(robot, kind) for robot, kind in list(PUBLISHED)[: 1 if args.quick else None]]
+    rows = [_row(robot, kind) for robot, kind in list(PRINTED_2)[: 1 if args.quick else None]]
     page = "\n\n".join(["# Closed-form inertia matrices", _ABOUT, _table(rows), _WHY]) + "\n"
     print(page)
     if args.out is not None:
@@ -59,7 +59,7 @@ def _row(robot: str, kind: str) -> dict[str, Any]:
     return {
         "robot": robot,
         "kind": kind,
-        "published": PUBLISHED[robot, kind],
+        "published": PRINTED_2[robot, kind],
         "written_out": _written_out(paper_model(model)),
         "compiled": _compiled(Lagrange(model, paper=True)),
         "exact": _compiled(Lagrange(model)),

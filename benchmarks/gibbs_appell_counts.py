@@ -7,60 +7,33 @@ symbols for what it takes to what it gives, and stands beside the formulas of th
 import argparse
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 
 from flexarm.analysis.operations import operation_counts
-from flexarm.engine.lower import lower
-from flexarm.engine.stream import counts
 from flexarm.formulations.gibbs_appell import GibbsAppell
-from flexarm.formulations.gibbs_appell_chain import Hinge, Link
-from flexarm.formulations.gibbs_appell_steps import (
-    Sums,
-    Table,
-    compound_rotations,
-    deflection_forces,
-    gathered_forces,
-    generalised_forces,
-    inertia_matrix,
-    link_forces,
-    motions,
-    positions,
-    rotations,
-    sums,
-)
-from flexarm.formulations.gibbs_appell_terms import Body, Constants, beam, nothing, tilde
+from flexarm.formulations.gibbs_appell_steps import Table, inertia_matrix, sums
+from flexarm.formulations.gibbs_appell_terms import Constants, beam
 from flexarm.io.sample import sample
 from flexarm.model import build
+from flexarm.papers.korayem_counts import (
+    TABLE_1,
+    counted_steps,
+    generic_chain,
+    generic_tables,
+    links_only,
+    operations,
+    symbols,
+)
 from flexarm.spatial import Expr
 from report import table, write
 
 CASES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes
 DROPPED = ("count-2-2-2", "count-3-2-2", "count-6-6-3")
 START, END = "<!-- counted -->", "<!-- end of counted -->"
-
-# Korayem & Shafei, Table 1: products and sums of each step.
-Formula = Callable[[int, int, int], tuple[float, float]]
-TABLE_1: dict[int, Formula] = {
-    1: lambda n, f, m: (15 * n - 15, 6 * n - 6),
-    2: lambda n, f, m: (60 * n - 60, 55 * n - 55),
-    3: lambda n, f, m: (66 * n - 27, 54 * n - 21),
-    4: lambda n, f, m: (24 * n - 24, 24 * n - 24),
-    5: lambda n, f, m: (21 * f * m, 17 * f * m),
-    6: lambda n, f, m: (15 * m * f - 15 * m, n - 12 * m + 13 * m * f),
-    7: lambda n, f, m: (13.5 * n**2 - 40.5 * n + 27, 9 * n**2 - 27 * n + 18),
-    8: lambda n, f, m: (4.5 * n**2 - 13.5 * n + 9, 4.5 * n**2 - 13.5 * n + 9),
-    9: lambda n, f, m: (390 - 901.5 * n + 457.5 * n**2, 276 - 652.5 * n + 328.5 * n**2),
-    10: lambda n, f, m: (
-        30 * m * f**2 - 30 * m * f - 60 * m**2 * f + 18 * m**2 + 42 * m**2 * f**2,
-        9 * n**2 - 9 + 52.5 * m * f**2 - 79.5 * m * f + 18 * m - 89.5 * m**2 * f + 18 * m**2
-        + 53.5 * m**2 * f**2,
-    ),
-}  # fmt: skip
 
 
 def main() -> None:
@@ -88,115 +61,15 @@ def main() -> None:
         write(args.markdown, part.sub(lambda _: f"{START}\n{text}\n\n{END}", page))
 
 
-def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
-    """Make the paper's chain with a symbol for every number: the base, then links 1 to n.
-
-    The last links are the flexible ones; coordinates are numbered link by link.
-    """
-    none, no_columns = ca.SX(3, 1), ca.SX(3, 0)
-    eye = ca.SX.eye(3)
-    links = [Link(eye, eye, None, (), none, none, none, none, none, no_columns, no_columns,
-                  nothing(0))]  # fmt: skip
-    size = 0
-    for i in range(1, n + 1):
-        modes = m if i > n - flexible else 0
-        theta = _symbols("theta", 3) if modes else none
-        axis = ca.SX(ca.sparsify(ca.DM([0, 0, 1])))
-        links.append(
-            Link(
-                A=_symbols("A", 3, 3),
-                E=eye + tilde(theta),
-                hinge=Hinge(axis, size),
-                variables=tuple(range(size + 1, size + 1 + modes)),
-                r=_symbols("r", 3),
-                r_d=_symbols("r_d", 3) if modes else none,
-                r_v=none,
-                theta_d=_symbols("theta_d", 3) if modes else none,
-                theta_v=none,
-                r_f=_symbols("r_f", 3, modes),
-                theta_f=_symbols("theta_f", 3, modes),
-                body=_generic_body(modes),
-            )
-        )
-        size += 1 + modes
-    return links
-
-
-def _generic_body(m: int) -> Body:
-    none = ca.SX(3, 1)
-    return Body(
-        M=_symbols("M", 1),
-        B2=tilde(_symbols("B2", 3)) if m else ca.SX(3, 3),
-        B3=tilde(_symbols("B3", 3)),
-        B8=_symbols("B8", 3, 3) if m else ca.SX(3, 3),
-        B9=_symbols("B9", 3, 3),
-        eps=_symbols("eps", 3, m),
-        alpha=_symbols("alpha", 3, m),
-        beta=tuple(_symbols("beta", 3, 3) for _ in range(m)),
-        sc=_symbols("sc", m, m),
-        c=_symbols("c", 3, m),
-        h=none,
-        s=none,
-        t=none,
-        w=ca.SX(m, 1),
-    )
-
-
 def _counted(n: int, flexible: int, m: int) -> dict[str, Any]:
     """Count every step for one size of arm."""
-    links = generic_chain(n, flexible, m)
-    size = sum(1 + len(link.variables) for link in links[1:])
-    v = _symbols("v", size)
-    R = [ca.SX.eye(3), *[_symbols("R", 3, 3) for _ in range(n)]]
-    omega, omega_d, r_dd, S, T, phi, chi = (
-        [ca.SX(3, 1), *[_symbols("x", 3) for _ in range(n)]] for _ in range(7)
-    )
-    Q = [_symbols("Q", len(link.variables)) for link in links]
-    tables, places, summed = _generic_tables(links, R)
-    forces = link_forces(links, omega, omega_d, r_dd, None)
-    gathered = gathered_forces(links, R, S, T)
-    step_9 = sums(links, tables, places)
-    matrices = [_links_only(getattr(step_9, field.name)) for field in fields(Sums)]
-    rows = _symbols("given", size) - generalised_forces(links, R, phi, chi, Q, size)
-    results = {
-        1: rotations(links)[1:],
-        2: [x for y in motions(links, R, v, None, _symbols("g", 3)) for x in y[1:]],
-        3: [*forces[0][2:], *forces[1][1:]],
-        4: [*gathered[0][1:], *gathered[1][1:]],
-        5: deflection_forces(links, omega, omega_d, r_dd, None)[1:],
-        6: [rows],
-        7: [x for row in compound_rotations(R)[1:] for x in row[1:]],
-        8: [x for row in positions(links, tables)[1:] for x in row[1:]],
-        9: [x for matrix in matrices for x in matrix],
-        10: [ca.triu(inertia_matrix(links, tables, places, summed, size))],
-    }
-    steps = {k: _operations(result) for k, result in results.items()}
+    steps = counted_steps(n, flexible, m)
     printed = {k: TABLE_1[k](n, flexible, m) for k in TABLE_1}
     sizes = {"links": n, "flexible": flexible, "modes": m}
     return sizes | {
         "counted": steps, "printed": printed, "integrals": _integrals(flexible, m),
         "counted_total": _total(steps), "printed_total": _total(printed),
     }  # fmt: skip
-
-
-def _generic_tables(
-    links: list[Link], R: list[Expr]
-) -> tuple[list[list[Expr]], list[list[Expr]], Sums]:
-    """Give symbols for what steps 7, 8 and 9 hand on: jR_k, jr_Ok/Oj and the sums."""
-    n = len(links)
-    tables = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
-    places = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
-    for j in range(n):
-        for k in range(j + 1, n):
-            tables[j][k] = R[k] if k == j + 1 else _symbols("R", 3, 3)
-            tables[k][j] = tables[j][k].T
-            if j:
-                places[j][k] = links[j].r if k == j + 1 else _symbols("r", 3)
-    known = sums(links, tables, places)
-    # a matrix that is structurally zero stays so
-    names = [field.name for field in fields(Sums)]
-    matrices = [[[_like(x) for x in row] for row in getattr(known, name)] for name in names]
-    return tables, places, Sums(**dict(zip(names, matrices, strict=True)))
 
 
 def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
@@ -230,8 +103,8 @@ def _counted_lines(n: int, flexible: int, m: int) -> dict[str, Any]:
     """Count steps 9 and 10 line by line, each with what those before it have left to compute."""
     links = generic_chain(n, flexible, m)
     size = sum(1 + len(link.variables) for link in links[1:])
-    R = [ca.SX.eye(3), *[_symbols("R", 3, 3) for _ in range(n)]]
-    tables, places, summed = _generic_tables(links, R)
+    R = [ca.SX.eye(3), *[symbols("R", 3, 3) for _ in range(n)]]
+    tables, places, summed = generic_tables(links, R)
     s = sums(links, tables, places)
     groups: dict[str, tuple[Table, ...]] = {
         "sigma": (s.sigma,), "xi": (s.xi,), "psi": (s.psi,), "lambda": (s.lamda,),
@@ -239,7 +112,7 @@ def _counted_lines(n: int, flexible: int, m: int) -> dict[str, Any]:
         "k+ of sigma, psi, U": (s.sigma_k, s.psi_k, s.U_k),
         "j+ of these and gamma": (s.sigma_jk, s.xi_jk, s.psi_jk, s.U_jk, s.gamma_j),
     }  # fmt: skip
-    step_9 = {name: [x for y in group for x in _links_only(y)] for name, group in groups.items()}
+    step_9 = {name: [x for y in group for x in links_only(y)] for name, group in groups.items()}
     I = inertia_matrix(links, tables, places, summed, size)
     joints = [link.hinge.coordinate for link in links[1:] if link.hinge is not None]
     others = [k for k in range(size) if k not in joints]
@@ -263,7 +136,7 @@ def _increments(groups: dict[str, list[Expr]]) -> dict[str, tuple[int, int]]:
     before, found = (0, 0), {}
     for name, group in groups.items():
         done = done + group
-        now = _operations(done)
+        now = operations(done)
         found[name] = (now[0] - before[0], now[1] - before[1])
         before = now
     return found
@@ -272,13 +145,13 @@ def _increments(groups: dict[str, list[Expr]]) -> dict[str, tuple[int, int]]:
 def _integrals(flexible: int, m: int) -> tuple[int, int]:
     """Count eqs 24, 25 and 30-33 of all flexible links, which Table 1 leaves out."""
     constants = Constants(
-        M=_symbols("M", 1), Mr=_symbols("Mr", 3), eps=_symbols("eps", 3, m),
-        sc=_symbols("sc", m, m), c_jk=_symbols("c_jk", 3 * m, m), c_j=_symbols("c_j", 3, m),
-        C_j=tuple(_symbols("C_j", 3, 3) for _ in range(m)), mC=_symbols("mC", 9 * m, m),
-        C=_symbols("C", 3, 3),
+        M=symbols("M", 1), Mr=symbols("Mr", 3), eps=symbols("eps", 3, m),
+        sc=symbols("sc", m, m), c_jk=symbols("c_jk", 3 * m, m), c_j=symbols("c_j", 3, m),
+        C_j=tuple(symbols("C_j", 3, 3) for _ in range(m)), mC=symbols("mC", 9 * m, m),
+        C=symbols("C", 3, 3),
     )  # fmt: skip
-    body = beam(constants, _symbols("delta", m), _symbols("rate", m), delta_squared=True)
-    found = _operations([body.B2, body.B3, body.B8, body.B9, body.alpha, *body.beta, body.c])
+    body = beam(constants, symbols("delta", m), symbols("rate", m), delta_squared=True)
+    found = operations([body.B2, body.B3, body.B8, body.B9, body.alpha, *body.beta, body.c])
     return flexible * found[0], flexible * found[1]
 
 
@@ -293,27 +166,6 @@ def _dropped(name: str) -> dict[str, Any]:
         ]
         found[what] = [x.multiplications + x.additions + x.divisions for x in both]
     return {"arm": name} | found
-
-
-def _operations(results: list[Expr]) -> tuple[int, int]:
-    """Count products and sums that take the symbols to the results."""
-    outputs = [result for result in results if result.nnz()]
-    function = ca.Function("step", [ca.vertcat(*ca.symvar(ca.veccat(*outputs)))], outputs)
-    found = counts(lower(function))
-    assert not found.divisions and not found.functions
-    return found.multiplications, found.additions
-
-
-def _symbols(name: str, *shape: int) -> Expr:
-    return ca.SX.sym(name, *shape)
-
-
-def _like(matrix: Expr) -> Expr:
-    return _symbols("X", 3, 3) if matrix.nnz() else ca.SX(3, 3)
-
-
-def _links_only(matrix: list[list[Expr]]) -> list[Expr]:
-    return [x for row in matrix[1:] for x in row[1:]]
 
 
 def _total(steps: Mapping[int, tuple[float, float]]) -> tuple[float, float]:

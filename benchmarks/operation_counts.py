@@ -17,6 +17,8 @@ from flexarm.engine.stream import Counts
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import build
+from flexarm.papers.korayem_counts import book, korayem_shafei
+from flexarm.papers.theodore import PRINTED_2
 from report import table, write
 
 # Links, flexible links and modes of the arms; what forward dynamics is to take at most.
@@ -24,19 +26,6 @@ COUNTED = {
     "count-2-2-2": (2, 2, 2, 300),
     "count-3-2-2": (3, 2, 2, 1450),
     "count-6-6-3": (6, 6, 3, 6600),
-}
-# Theodore & Ghosal, Table 2 and section 4.4: multiplications and additions of the inertia matrix.
-PUBLISHED = {
-    ("RR", "modes"): (405, 168),
-    ("RRR", "modes"): (878, 376),
-    ("RP", "modes"): (103, 42),
-    ("RRP", "modes"): (743, 284),
-    ("RR with payload", "modes"): (909, 366),
-    ("RR", "elements"): (156, 80),
-    ("RRR", "elements"): (592, 237),
-    ("RP", "elements"): (88, 33),
-    ("RRP", "elements"): (376, 128),
-    ("RR with payload", "elements"): (178, 98),
 }
 LINKS = (4, 10, 20, 100)
 ELEMENTS = (5, 10, 20)  # per link, two coordinates each
@@ -52,7 +41,7 @@ def main() -> None:
 
     found = {
         "forward_dynamics": _forward(list(COUNTED)[: 1 if args.quick else None]),
-        "mass_matrix": _mass(list(PUBLISHED)[: 1 if args.quick else None]),
+        "mass_matrix": _mass(list(PRINTED_2)[: 1 if args.quick else None]),
         "links": _links(LINKS[: 1 if args.quick else None]),
         "coordinates": _coordinates(ELEMENTS[: 1 if args.quick else None], quick=args.quick),
     }
@@ -62,38 +51,6 @@ def main() -> None:
         write(args.out, json.dumps(found, indent=2) + "\n")
     if args.markdown is not None:
         write(args.markdown, page)
-
-
-def korayem_shafei(n: int, nf: int, m: int) -> tuple[float, float]:
-    """Evaluate the formulas of Korayem & Shafei for multiplications and additions (Table 2)."""
-    both = 18 * m**2
-    multiplications = (
-        both - 15 * m - 790.5 * n + 6 * m * nf + 475.5 * n**2 + 42 * m**2 * nf**2
-        + 30 * m * nf**2 - 60 * m**2 * nf + 300
-    )  # fmt: skip
-    additions = (
-        both + 6 * m - 553 * n - 49.5 * m * nf + 351 * n**2 + 53.5 * m**2 * nf**2
-        + 52.5 * m * nf**2 - 89.5 * m**2 * nf + 188
-    )  # fmt: skip
-    return multiplications, additions
-
-
-def book(n: int, nf: int, m: int) -> tuple[float, float]:
-    """Evaluate Book's formulas for multiplications and additions, as Korayem & Shafei give them.
-
-    Notes
-    -----
-    The printed ones are damaged; these give the numbers printed beside them.
-    """
-    multiplications = (
-        279 * n + 118 * m * nf**2 + 17.5 * m**2 * nf + 137.5 * nf * m + 84 * n**2
-        + 74 * n * nf * m + 6 * m**2 * nf**2 - 57 + 86 * n * nf + 126 * nf
-    )  # fmt: skip
-    additions = (
-        329 * n + 115.5 * m * nf**2 + 19 * m**2 * nf + 123 * nf * m + 85 * n**2
-        + 68 * n * nf * m + 6.5 * m**2 * nf**2 - 91 + 80 * n * nf + 111 * nf
-    )  # fmt: skip
-    return multiplications, additions
 
 
 def _count(arm: Arm, name: str, what: str, *, stiffening: bool) -> Counts:
@@ -142,7 +99,7 @@ def _mass(cells: list[tuple[str, str]]) -> list[dict[str, Any]]:
             )
             for planes in ("", "-2planes")
         )
-        cell = {"robot": robot, "kind": kind, "published": PUBLISHED[robot, kind]}
+        cell = {"robot": robot, "kind": kind, "published": PRINTED_2[robot, kind]}
         rows.append(cell | {"one_plane": one, "two_planes": two})
     return rows
 

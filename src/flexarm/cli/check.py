@@ -3,8 +3,9 @@
 import argparse
 import dataclasses
 import json
-import sys
 from typing import TYPE_CHECKING
+
+from flexarm.cli.console import open_console, print_line, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from flexarm.analysis.report import ArmMode, FlexibleReport, Frequency, Report
 
 SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
-PLAIN_WIDTH = 250  # nothing is folded where nobody knows the width
-LEAST_WIDTH = 80  # in less, numbers would be cut
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(report: "Report") -> None:
-    console = _console()
+    console = open_console()
     _print_arm(console, report)
     _print_links(console, report)
     for link in report.links:
@@ -45,45 +44,6 @@ def _print(report: "Report") -> None:
     _print_coordinates(console, report)
     _print_modes(console, report)
     _print_notices(console, report)
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    # Names come from the user: nothing in them is markup, an emoji or worth a colour.
-    console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
-    console.width = max(console.width, LEAST_WIDTH) if console.is_terminal else PLAIN_WIDTH
-    return console
-
-
-def _line(console: "Console", text: str, *, indent: int = 2, style: str = "") -> None:
-    """Print a line of prose, folded behind its indent on a terminal."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    if console.is_terminal:
-        console.print(Padding(Text(text, style=style), (0, 0, 0, indent)))
-    else:
-        console.print(" " * indent + text, soft_wrap=True)
-
-
-def _table(console: "Console", title: str, columns: dict[str, str], rows: list[list[str]]) -> None:
-    """Print a table; columns give their headers and whether they are ``left`` or ``right``."""
-    from rich import box
-    from rich.table import Table
-
-    console.print()
-    console.print(title, style="bold")
-    style = box.SIMPLE_HEAD if console.is_terminal else None
-    table = Table(box=style, pad_edge=False, header_style="bold")
-    for header, side in columns.items():
-        if side == "right":
-            table.add_column(header, justify="right", no_wrap=True)
-        else:
-            table.add_column(header, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
 
 
 def _print_arm(console: "Console", report: "Report") -> None:
@@ -101,7 +61,7 @@ def _print_arm(console: "Console", report: "Report") -> None:
         + (f"; {count['prescribed']} prescribed" if count["prescribed"] else ""),
     ]
     for line in lines:
-        _line(console, line)
+        print_line(console, line)
 
 
 def _print_links(console: "Console", report: "Report") -> None:
@@ -124,7 +84,7 @@ def _print_links(console: "Console", report: "Report") -> None:
         "link": "left", "joint": "left", "moves": "left", "drive": "left", "length [m]": "right",
         "mass [kg]": "right", "hub [kg]": "right", "shapes": "left",
     }  # fmt: skip
-    _table(console, "Links", columns, rows)
+    print_table(console, "Links", columns, rows)
 
 
 def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -> None:
@@ -139,7 +99,7 @@ def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -
         "[rad/s]": "right", "loaded [Hz]": "right", "[rad/s] ": "right",
     }  # fmt: skip
     title = f"{name}: frequencies of its flexible span of {flexible.span:.6g} m"
-    _table(console, title, columns, rows)
+    print_table(console, title, columns, rows)
     lines = [
         "clamped: root clamped, with what the tip carries rigidly",
         f"loaded: root {flexible.why_root}; at the tip "
@@ -149,7 +109,7 @@ def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -
         *flexible.modal_data,
     ]
     for line in lines:
-        _line(console, line)
+        print_line(console, line)
     rows = [
         [str(k), _hertz(mode.frequency), _radians(mode.frequency),
          _number(mode.damping), mode.coordinate]
@@ -160,7 +120,7 @@ def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -
         "mostly": "left",
     }  # fmt: skip
     if rows:
-        _table(console, f"{name}: modes of its amplitudes, joint at rest", columns, rows)
+        print_table(console, f"{name}: modes of its amplitudes, joint at rest", columns, rows)
 
 
 def _print_coordinates(console: "Console", report: "Report") -> None:
@@ -175,7 +135,7 @@ def _print_coordinates(console: "Console", report: "Report") -> None:
         "#": "right", "coordinate": "left", "kind": "left", "unit": "left", "start": "right",
         "start speed": "right",
     }  # fmt: skip
-    _table(console, "Coordinates", columns, rows)
+    print_table(console, "Coordinates", columns, rows)
 
 
 def _print_modes(console: "Console", report: "Report") -> None:
@@ -186,7 +146,9 @@ def _print_modes(console: "Console", report: "Report") -> None:
     for state, modes in {"free": free, "locked": held}.items():
         if modes and (state == "free" or modes != free):
             title = f"Modes of the arm at its start, links straight, driven joints {state}"
-            _table(console, title, columns, [_mode_row(k, mode) for k, mode in enumerate(modes, 1)])
+            print_table(
+                console, title, columns, [_mode_row(k, mode) for k, mode in enumerate(modes, 1)]
+            )
     console.print()
     lines = [
         "Modes leave gravity and the stiffness of loads out: elasticity alone. Motions that strain "
@@ -203,7 +165,7 @@ def _print_modes(console: "Console", report: "Report") -> None:
             f"{step.rate:.6g} rad/s, mostly {step.coordinate}."
         )
     for line in lines:
-        _line(console, line, indent=0)
+        print_line(console, line, indent=0)
 
 
 def _mode_row(k: int, mode: "ArmMode") -> list[str]:
@@ -218,8 +180,8 @@ def _print_notices(console: "Console", report: "Report") -> None:
     styles = {"warning": "yellow", "note": "cyan"}
     for notice in report.notices:
         head = f"{notice.severity}: {notice.place}: {notice.message} [{notice.code}]"
-        _line(console, head, indent=0, style=styles[notice.severity])
-        _line(console, notice.remedy)
+        print_line(console, head, indent=0, style=styles[notice.severity])
+        print_line(console, notice.remedy)
 
 
 def _pairs(

@@ -49,7 +49,7 @@ class _Module:
             _Body(self, kernel, function).write()
         return self.known[id(kernel)]
 
-    def library(self, name: str, arity: int) -> ir.Function:
+    def c_function(self, name: str, arity: int) -> ir.Function:
         """Return a function of the C library, or LLVM's own."""
         full = f"llvm.{name}.f64" if name in INTRINSICS or name == "fabs" else name
         found = self.module.globals.get(full)
@@ -361,9 +361,9 @@ class _Body:
             raise self.refuse(node, f"math.{name} is not part of a kernel's language")
         values = [self.cast(self.value(item), float) for item in node.args]
         if name == "isfinite":
-            size = self.b.call(self.module.library("fabs", 1), values)
+            size = self.b.call(self.module.c_function("fabs", 1), values)
             return self.b.fcmp_ordered("<", size, ir.Constant(F64, float("inf"))), bool
-        return self.b.call(self.module.library(name, len(values)), values), float
+        return self.b.call(self.module.c_function(name, len(values)), values), float
 
     def builtin(
         self, node: ast.Call, name: str, arguments: list[tuple[Any, Any]]
@@ -377,7 +377,7 @@ class _Body:
         if name == "abs":
             if whole:
                 raise self.refuse(node, "abs is for floats")
-            return self.b.call(self.module.library("fabs", 1), values), float
+            return self.b.call(self.module.c_function("fabs", 1), values), float
         result = values[0]
         for value in values[1:]:
             word = "<" if name == "min" else ">"

@@ -12,7 +12,7 @@ from flexarm.engine.kernels import Array, Ints, Record, kernel, run_equations, r
 WORKS = 4
 PIECE = 9  # numbers in a row of flexarm.profiles.pieces
 # What ended a call of `march`.
-RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED, STOPPED = 0, 1, 2, 3, 4, 5
+RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED = 0, 1, 2, 3, 4
 GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
 
 

@@ -1,8 +1,5 @@
 """Model files: load an arm with all its mistakes at once, save it so that it loads again."""
 
-import os
-import secrets
-import shutil
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -14,6 +11,7 @@ from flexarm.errors import ModelError
 from flexarm.io.emit import emit
 from flexarm.io.explain import explain
 from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
+from flexarm.io.whole_file import replace_file
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -120,7 +118,7 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     try:
         if path.exists() and not force:
             raise ModelError(f"{path}: the file is there already; overwrite it with force=True")
-        _replace(path, text)
+        replace_file(path, text.encode("utf-8"))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: the file cannot be written: {reason}") from None
@@ -171,18 +169,3 @@ def _plain(value: Any) -> Any:
 def _is_tag(field: FieldInfo) -> bool:
     """Say whether a field tells the kinds of a union apart: a file must have it."""
     return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
-
-
-def _replace(path: Path, text: str) -> None:
-    path = path.resolve()  # a link stays a link
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

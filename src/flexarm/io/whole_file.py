@@ -57,6 +57,15 @@ def write_whole(path: Path, data: bytes, *, force: bool) -> None:
     The data go to another file in the same folder, to the disk, and only then under the name.
     """
     require_writable(path, force=force)
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FlexarmError(f"{path}: the file cannot be written: {reason}") from None
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put data under a name, whole or, with the system's error, not at all."""
     final = path.resolve()  # a link stays a link
     unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
@@ -68,9 +77,6 @@ def write_whole(path: Path, data: bytes, *, force: bool) -> None:
             shutil.copymode(final, unfinished)
         unfinished.replace(final)
         _flush_folder(final.parent)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FlexarmError(f"{path}: the file cannot be written: {reason}") from None
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)

@@ -86,21 +86,21 @@ def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:
     """Count products and sums of every step for one size of arm."""
     links = generic_chain(n, flexible, m)
     size = sum(1 + len(link.variables) for link in links[1:])
-    v = _symbols("v", size)
-    R = [ca.SX.eye(3), *[_symbols("R", 3, 3) for _ in range(n)]]
+    v = symbols("v", size)
+    R = [ca.SX.eye(3), *[symbols("R", 3, 3) for _ in range(n)]]
     omega, omega_d, r_dd, S, T, phi, chi = (
-        [ca.SX(3, 1), *[_symbols("x", 3) for _ in range(n)]] for _ in range(7)
+        [ca.SX(3, 1), *[symbols("x", 3) for _ in range(n)]] for _ in range(7)
     )
-    Q = [_symbols("Q", len(link.variables)) for link in links]
-    tables, places, summed = _generic_tables(links, R)
+    Q = [symbols("Q", len(link.variables)) for link in links]
+    tables, places, summed = generic_tables(links, R)
     forces = link_forces(links, omega, omega_d, r_dd, None)
     gathered = gathered_forces(links, R, S, T)
     step_9 = sums(links, tables, places)
-    matrices = [_links_only(getattr(step_9, field.name)) for field in fields(Sums)]
-    rows = _symbols("given", size) - generalised_forces(links, R, phi, chi, Q, size)
+    matrices = [links_only(getattr(step_9, field.name)) for field in fields(Sums)]
+    rows = symbols("given", size) - generalised_forces(links, R, phi, chi, Q, size)
     results = {
         1: rotations(links)[1:],
-        2: [x for y in motions(links, R, v, None, _symbols("g", 3)) for x in y[1:]],
+        2: [x for y in motions(links, R, v, None, symbols("g", 3)) for x in y[1:]],
         3: [*forces[0][2:], *forces[1][1:]],
         4: [*gathered[0][1:], *gathered[1][1:]],
         5: deflection_forces(links, omega, omega_d, r_dd, None)[1:],
@@ -110,7 +110,7 @@ def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:
         9: [x for matrix in matrices for x in matrix],
         10: [ca.triu(inertia_matrix(links, tables, places, summed, size))],
     }
-    return {k: _operations(result) for k, result in results.items()}
+    return {k: operations(result) for k, result in results.items()}
 
 
 def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
@@ -125,21 +125,21 @@ def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
     size = 0
     for i in range(1, n + 1):
         modes = m if i > n - flexible else 0
-        theta = _symbols("theta", 3) if modes else none
+        theta = symbols("theta", 3) if modes else none
         axis = ca.SX(ca.sparsify(ca.DM([0, 0, 1])))
         links.append(
             Link(
-                A=_symbols("A", 3, 3),
+                A=symbols("A", 3, 3),
                 E=eye + tilde(theta),
                 hinge=Hinge(axis, size),
                 variables=tuple(range(size + 1, size + 1 + modes)),
-                r=_symbols("r", 3),
-                r_d=_symbols("r_d", 3) if modes else none,
+                r=symbols("r", 3),
+                r_d=symbols("r_d", 3) if modes else none,
                 r_v=none,
-                theta_d=_symbols("theta_d", 3) if modes else none,
+                theta_d=symbols("theta_d", 3) if modes else none,
                 theta_v=none,
-                r_f=_symbols("r_f", 3, modes),
-                theta_f=_symbols("theta_f", 3, modes),
+                r_f=symbols("r_f", 3, modes),
+                theta_f=symbols("theta_f", 3, modes),
                 body=_generic_body(modes),
             )
         )
@@ -150,16 +150,16 @@ def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
 def _generic_body(m: int) -> Body:
     none = ca.SX(3, 1)
     return Body(
-        M=_symbols("M", 1),
-        B2=tilde(_symbols("B2", 3)) if m else ca.SX(3, 3),
-        B3=tilde(_symbols("B3", 3)),
-        B8=_symbols("B8", 3, 3) if m else ca.SX(3, 3),
-        B9=_symbols("B9", 3, 3),
-        eps=_symbols("eps", 3, m),
-        alpha=_symbols("alpha", 3, m),
-        beta=tuple(_symbols("beta", 3, 3) for _ in range(m)),
-        sc=_symbols("sc", m, m),
-        c=_symbols("c", 3, m),
+        M=symbols("M", 1),
+        B2=tilde(symbols("B2", 3)) if m else ca.SX(3, 3),
+        B3=tilde(symbols("B3", 3)),
+        B8=symbols("B8", 3, 3) if m else ca.SX(3, 3),
+        B9=symbols("B9", 3, 3),
+        eps=symbols("eps", 3, m),
+        alpha=symbols("alpha", 3, m),
+        beta=tuple(symbols("beta", 3, 3) for _ in range(m)),
+        sc=symbols("sc", m, m),
+        c=symbols("c", 3, m),
         h=none,
         s=none,
         t=none,
@@ -167,7 +167,7 @@ def _generic_body(m: int) -> Body:
     )
 
 
-def _generic_tables(
+def generic_tables(
     links: list[Link], R: list[Expr]
 ) -> tuple[list[list[Expr]], list[list[Expr]], Sums]:
     """Give symbols for what steps 7, 8 and 9 hand on: jR_k, jr_Ok/Oj and the sums."""
@@ -176,10 +176,10 @@ def _generic_tables(
     places = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(j + 1, n):
-            tables[j][k] = R[k] if k == j + 1 else _symbols("R", 3, 3)
+            tables[j][k] = R[k] if k == j + 1 else symbols("R", 3, 3)
             tables[k][j] = tables[j][k].T
             if j:
-                places[j][k] = links[j].r if k == j + 1 else _symbols("r", 3)
+                places[j][k] = links[j].r if k == j + 1 else symbols("r", 3)
     known = sums(links, tables, places)
     # a matrix that is structurally zero stays so
     names = [field.name for field in fields(Sums)]
@@ -187,7 +187,7 @@ def _generic_tables(
     return tables, places, Sums(**dict(zip(names, matrices, strict=True)))
 
 
-def _operations(results: list[Expr]) -> tuple[int, int]:
+def operations(results: list[Expr]) -> tuple[int, int]:
     """Count products and sums that take the symbols to the results."""
     outputs = [result for result in results if result.nnz()]
     function = ca.Function("step", [ca.vertcat(*ca.symvar(ca.veccat(*outputs)))], outputs)
@@ -196,13 +196,15 @@ def _operations(results: list[Expr]) -> tuple[int, int]:
     return found.multiplications, found.additions
 
 
-def _symbols(name: str, *shape: int) -> Expr:
+def symbols(name: str, *shape: int) -> Expr:
+    """Make a matrix of symbols."""
     return ca.SX.sym(name, *shape)
 
 
 def _like(matrix: Expr) -> Expr:
-    return _symbols("X", 3, 3) if matrix.nnz() else ca.SX(3, 3)
+    return symbols("X", 3, 3) if matrix.nnz() else ca.SX(3, 3)
 
 
-def _links_only(matrix: list[list[Expr]]) -> list[Expr]:
+def links_only(matrix: list[list[Expr]]) -> list[Expr]:
+    """List the entries of a table by links, without the base's row and column."""
     return [x for row in matrix[1:] for x in row[1:]]
