@@ -133,8 +133,10 @@ def test_the_code_grows_with_the_number_of_operations_and_its_functions_do_not()
     def chain(length: int) -> str:
         x = casadi.SX.sym("x", 3)
         values = casadi.vertsplit(x)
+        random = np.random.default_rng(0)
         for k in range(length):
-            values.append(values[-1] * values[-2] + values[k // 2])
+            one, other = values[-1] * values[-2], values[k // 2]
+            values.append(one + other if random.random() < 0.5 else one - other)
         return emit_llvm(lower(casadi.Function("f", [x], [values[-1]]))).text
 
     texts = [chain(length) for length in (2000, 5000, 8000)]

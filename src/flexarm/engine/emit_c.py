@@ -10,9 +10,8 @@ from flexarm.engine.plan import (
     Plan,
     plan,
     runs_of_leaves,
-    stores_by_value,
 )
-from flexarm.engine.stream import Operation, Port, Store, Stream
+from flexarm.engine.stream import Operation, Port, Stream
 
 # Everything else is a function of math.h by its own name.
 WRITTEN = {
@@ -54,8 +53,7 @@ def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "Source":
     header = _header(name, stream, planned.work_size)
     parameters = _parameters(stream, "restrict ")
     arguments = ", ".join(_names(stream))
-    stores = stores_by_value(stream)
-    bodies = [_piece(stream, planned, stores, values) for values in planned.pieces]
+    bodies = [_piece(stream, planned, values) for values in planned.pieces]
     bodies += _edges(stream, chunk)
     parts = ["#include <math.h>\n", header]
     for k, body in enumerate(bodies):
@@ -142,9 +140,7 @@ def _expression(operation: Operation, names: list[str]) -> str:
     return f"{operation.op}({', '.join(names)})"
 
 
-def _piece(
-    stream: Stream, planned: Plan, stores: dict[int, list[Store]], values: range
-) -> list[str]:
+def _piece(stream: Stream, planned: Plan, values: range) -> list[str]:
     lines = []
     at_hand = set(values)
     for value in values:
@@ -157,7 +153,7 @@ def _piece(
         lines.append(f"const double v{value} = {_expression(operation, names)};")
         if value in planned.places:
             lines.append(f"work[{planned.places[value]}] = v{value};")
-        for store in stores.get(value, ()):
+        for store in planned.stores.get(value, ()):
             lines.append(f"{_place(stream, store.port, str(store.element))} = v{value};")
     return lines
 

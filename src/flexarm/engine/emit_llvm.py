@@ -10,11 +10,11 @@ from flexarm.engine.plan import (
     Plan,
     plan,
     runs_of_leaves,
-    stores_by_value,
 )
+from flexarm.engine.rows import Rows, rows
 from flexarm.engine.sincos import NAME as SINCOS
 from flexarm.engine.sincos import sincos
-from flexarm.engine.stream import BINARY, FUNCTIONS, Operation, Store, Stream
+from flexarm.engine.stream import BINARY, FUNCTIONS, Operation, Stream
 from flexarm.errors import FlexarmError
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -55,53 +55,81 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK) -> "Code":
         raise FlexarmError(f"width: must be a power of two, got {width}")
     planned = plan(stream, chunk=chunk)
     kit = _Kit(width)
-    stores = stores_by_value(stream)
-    bodies = [_piece(stream, planned, kit, stores, values) for values in planned.pieces]
-    bodies += _edges(stream, kit, chunk)
     entry = f"flexarm_{stream.name}"
     pointers = [f"%x{k}" for k in range(len(stream.inputs))]
     pointers += [f"%y{k}" for k in range(len(stream.outputs))] + ["%w"]
     parameters = ", ".join(f"ptr noalias {pointer}" for pointer in pointers)
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
-    text = [kit.support()]
-    for k, body in enumerate(bodies):
-        text.append(f"define internal void @{entry}.{k}({parameters}) noinline nounwind {{")
+    text: list[str] = []
+    calls = [""] * len(planned.pieces)
+    for k, members in enumerate(planned.alike):
+        text += _function(stream, planned, kit, f"{entry}.{k}", members, parameters)
+        for row, piece in enumerate(members):
+            calls[piece] = f"call void @{entry}.{k}({arguments}, i64 {row})"
+    for k, body in enumerate(_edges(stream, planned, kit, chunk)):
+        text.append(f"define internal void @{entry}.edge{k}({parameters}) noinline nounwind {{")
         text += [*body, "ret void\n}"]
+        calls.append(f"call void @{entry}.edge{k}({arguments})")
     text.append(f"define void @{entry}({parameters}) noinline nounwind {{")
-    text += [f"call void @{entry}.{k}({arguments})" for k in range(len(bodies))]
-    text.append(f"ret void\n}}\ndefine void @{entry}_table(ptr %table) noinline nounwind {{")
+    text += [*calls, "ret void\n}"]
+    text.append(f"define void @{entry}_table(ptr %table) noinline nounwind {{")
     for k, pointer in enumerate(pointers):
         text.append(f"%t{k} = getelementptr ptr, ptr %table, i64 {k}")
         text.append(f"{pointer} = load ptr, ptr %t{k}")
     text.append(f"call void @{entry}({arguments})\nret void\n}}\n")
-    return Code("\n".join(text), entry, f"{entry}_table", width, planned.work_size)
+    everything = "\n".join([kit.support(), *text])
+    return Code(everything, entry, f"{entry}_table", width, planned.work_size)
 
 
-def _piece(
-    stream: Stream, planned: Plan, kit: "_Kit", stores: dict[int, list[Store]], values: range
+def _function(
+    stream: Stream,
+    planned: Plan,
+    kit: "_Kit",
+    name: str,
+    members: tuple[int, ...],
+    parameters: str,
 ) -> list[str]:
-    body = _Body(stream, planned.places, kit, values)
-    for value in values:
+    """Write the function of pieces that are alike, and the tables of what they differ in."""
+    own = rows(stream, planned, members)
+    offsets = [[str(offset) for offset in row] for row in own.offsets]
+    numbers = [[number(x, kit.width) for x in row] for row in own.numbers]
+    body = _Body(stream, planned, kit, members[0], name, own)
+    for value in body.values:
         body.operate(f"%v{value}", stream.operations[value - stream.first_operation])
         if value in planned.places:
-            body.store("%w", planned.places[value], f"%v{value}")
-        for store in stores.get(value, ()):
-            body.store(f"%y{store.port}", store.element, f"%v{value}")
-    return body.lines
+            body.store("w", planned.places[value], f"%v{value}")
+        for store in planned.stores.get(value, ()):
+            body.store(f"y{store.port}", store.element, f"%v{value}")
+    return [
+        *_table(f"{name}.offsets", "i64", offsets),
+        *_table(f"{name}.numbers", kit.real, numbers),
+        f"define internal void @{name}({parameters}, i64 %row) noinline nounwind {{",
+        *body.lines,
+        "ret void\n}",
+    ]
 
 
-def _edges(stream: Stream, kit: "_Kit", chunk: int) -> Iterator[list[str]]:
+def _table(name: str, kind: str, content: list[list[str]]) -> list[str]:
+    """Write rows of numbers that are there when the code is loaded, if there are columns."""
+    if not content[0]:
+        return []
+    listed = ", ".join(f"{kind} {item}" for row in content for item in row)
+    size = f"[{len(content) * len(content[0])} x {kind}]"
+    return [f"@{name} = internal unnamed_addr constant {size} [{listed}], align 8"]
+
+
+def _edges(stream: Stream, planned: Plan, kit: "_Kit", chunk: int) -> Iterator[list[str]]:
     """Write, in pieces, the outputs that are constants or inputs as they came."""
     runs = list(runs_of_leaves(stream))
     for start in range(0, len(runs), chunk):
-        body = _Body(stream, {}, kit, range(0))
+        body = _Body(stream, planned, kit)
         for run in runs[start : start + chunk]:
             value = body.reference(run[0].value)
             if len(run) > LONGEST_WRITTEN_OUT:
-                body.fill(f"%y{run[0].port}", run[0].element, len(run), value)
+                body.fill(f"y{run[0].port}", run[0].element, len(run), value)
             else:
                 for store in run:
-                    body.store(f"%y{store.port}", store.element, value)
+                    body.store(f"y{store.port}", store.element, value)
         yield body.lines
 
 
@@ -172,37 +200,66 @@ ret void
 class _Body:
     """The lines of one internal function."""
 
-    def __init__(self, stream: Stream, places: dict[int, int], kit: _Kit, values: range) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        planned: Plan,
+        kit: _Kit,
+        piece: int | None = None,
+        name: str = "",
+        own: Rows | None = None,
+    ) -> None:
         self.lines: list[str] = []
+        self.values = range(0) if piece is None else planned.pieces[piece]
         self._stream = stream
-        self._places = places
+        self._places = planned.places
         self._kit = kit
-        self._values = values
+        self._name = name
+        self._own = own
         self._at_hand: dict[int, str] = {}
         self._angles: dict[int, str] = {}
+        self._bases: dict[tuple[str, int], str] = {}
         self._temporaries = 0
 
     def reference(self, value: int) -> str:
         """Return the name of a value, loaded first if it comes from outside this function."""
-        if value in self._values:
+        if value in self.values:
             return f"%v{value}"
         if value not in self._at_hand:
             self._at_hand[value] = self._fetch(value)
         return self._at_hand[value]
 
     def _fetch(self, value: int) -> str:
-        stream = self._stream
+        stream, kit, own = self._stream, self._kit, self._own
         if value < stream.first_load:
-            return number(stream.constants[value], self._kit.width)
+            if own is not None and value in own.constants:
+                return self._entry("numbers", kit.real, own.constants[value], len(own.constants))
+            return number(stream.constants[value], kit.width)
         if value < stream.first_operation:
             load = stream.loads[value - stream.first_load]
-            place = self._address(f"%x{load.port}", load.element)
+            place = self._address(f"x{load.port}", load.element)
         else:
-            place = self._address("%w", self._places[value])
-        return self._write(f"load {self._kit.real}, ptr {place}, align 8")
+            place = self._address("w", self._places[value])
+        return self._write(f"load {kit.real}, ptr {place}, align 8")
 
-    def _address(self, base: str, element: int) -> str:
+    def _address(self, array: str, element: int) -> str:
+        base = f"%{array}"
+        own = self._own
+        column = None if own is None else own.moved.get((array, element))
+        if own is not None and column is not None:
+            if (array, column) not in self._bases:
+                offset = self._entry("offsets", "i64", column, len(own.offsets[0]))
+                moved = f"getelementptr {self._kit.real}, ptr {base}, i64 {offset}"
+                self._bases[array, column] = self._write(moved)
+            base = self._bases[array, column]
         return self._write(f"getelementptr {self._kit.real}, ptr {base}, i64 {element}")
+
+    def _entry(self, table: str, kind: str, column: int, columns: int) -> str:
+        """Load an entry of this call's row."""
+        index = self._write(f"mul i64 %row, {columns}")
+        row = self._write(f"getelementptr {kind}, ptr @{self._name}.{table}, i64 {index}")
+        place = self._write(f"getelementptr {kind}, ptr {row}, i64 {column}")
+        return self._write(f"load {kind}, ptr {place}, align 8")
 
     def _write(self, expression: str) -> str:
         self._temporaries += 1

@@ -2,10 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
+import numpy as np
+
+from flexarm.engine.repeats import cuts
 from flexarm.engine.stream import Store, Stream
 
 CHUNK = 500
+# A stream of up to so many operations is not searched for pieces that are alike.
+WRITTEN_OUT = 8000
 # Of equal outputs side by side; a longer row of them is filled by a loop.
 LONGEST_WRITTEN_OUT = 8
 
@@ -18,22 +24,32 @@ def plan(stream: Stream, *, chunk: int = CHUNK) -> "Plan":
     stream
         The operations, which are split in the order that they have.
     chunk
-        Number of operations in a piece. Compile time is linear in the number of operations as
-        long as the pieces are small; below about 300 the traffic between them costs time.
+        Largest number of operations in a piece. Compile time is linear in the number of
+        operations as long as the pieces are small; below about 300 the traffic between them costs
+        time.
 
     Returns
     -------
     Plan
         The pieces, and a place in the work array for each value that a later piece uses. A place
-        is used again once the last piece that needs its value has run.
+        is used again once the last piece that needs its value has run, but not among pieces that
+        are alike: there, places are at the same distances from each other in every one.
     """
-    first, end = stream.first_operation, stream.first_operation + len(stream.operations)
+    first = stream.first_operation
+    length = len(stream.operations)
+    edges = (
+        cuts(stream, chunk=chunk) if length > WRITTEN_OUT else [*range(0, length, chunk), length]
+    )
+    pieces = tuple(range(first + a, first + b) for a, b in pairwise(edges))
+    piece_of = np.repeat(np.arange(len(pieces)), np.diff(edges)).tolist()
     last_piece: dict[int, int] = {}
     for k, operation in enumerate(stream.operations):
         for value in operation.operands:
-            if value >= first and (value - first) // chunk != k // chunk:
-                last_piece[value] = k // chunk
-    pieces = tuple(range(start, min(start + chunk, end)) for start in range(first, end, chunk))
+            if value >= first and piece_of[value - first] != piece_of[k]:
+                last_piece[value] = piece_of[k]
+    stores = _stores_by_value(stream)
+    alike = _alike(stream, pieces, last_piece, stores) if length > WRITTEN_OUT else _unlike(pieces)
+    repeated = {number for members in alike if len(members) > 1 for number in members}
     places: dict[int, int] = {}
     free: list[int] = []
     released: list[list[int]] = [[] for _ in pieces]
@@ -41,16 +57,58 @@ def plan(stream: Stream, *, chunk: int = CHUNK) -> "Plan":
     for number, piece in enumerate(pieces):
         for value in piece:
             if value in last_piece:
-                if not free:
-                    free.append(work_size)
-                    work_size += 1
-                places[value] = free.pop()
-                released[last_piece[value]].append(places[value])
+                if number in repeated or not free:
+                    place, work_size = work_size, work_size + 1
+                else:
+                    place = free.pop()
+                places[value] = place
+                if number not in repeated:
+                    released[last_piece[value]].append(place)
         free += released[number]
-    return Plan(pieces, places, work_size)
+    return Plan(pieces, places, work_size, alike, stores)
 
 
-def stores_by_value(stream: Stream) -> dict[int, list[Store]]:
+def _unlike(pieces: tuple[range, ...]) -> tuple[tuple[int, ...], ...]:
+    return tuple((number,) for number in range(len(pieces)))
+
+
+def _alike(
+    stream: Stream,
+    pieces: tuple[range, ...],
+    last_piece: dict[int, int],
+    stores: dict[int, list[Store]],
+) -> tuple[tuple[int, ...], ...]:
+    """Group the pieces whose operations differ in nothing but places and constants."""
+    groups: dict[object, list[int]] = {}
+    for number, values in enumerate(pieces):
+        outside: dict[int, int] = {}
+        shape: list[object] = []
+        for value in values:
+            operation = stream.operations[value - stream.first_operation]
+            shape.append(operation.op)
+            for operand in operation.operands:
+                if operand in values:
+                    shape.append(operand - values.start)
+                else:
+                    shape.append(~outside.setdefault(operand, len(outside)))
+            shape.append(value in last_piece)
+            shape += [store.port for store in stores.get(value, ())]
+            shape.append("")
+        kinds = tuple(_kind(stream, value) for value in outside)
+        groups.setdefault((tuple(shape), kinds), []).append(number)
+    return tuple(tuple(members) for members in groups.values())
+
+
+def _kind(stream: Stream, value: int) -> int:
+    """Say where a value comes from: a constant (-1), an operation (-2), or which input."""
+    if value < stream.first_load:
+        return -1
+    if value >= stream.first_operation:
+        return -2
+    return stream.loads[value - stream.first_load].port
+
+
+def _stores_by_value(stream: Stream) -> dict[int, list[Store]]:
     """Collect, for each value that is put into outputs, where it goes."""
     stores: dict[int, list[Store]] = {}
     for store in stream.stores:
@@ -72,8 +130,14 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """Pieces of a stream as ranges of value numbers; places of values in the work array."""
+    """Pieces of a stream as ranges of value numbers; places of values in the work array.
+
+    `alike` groups the numbers of pieces that one function can do, given places and constants;
+    `stores` has, for each value that is put into outputs, where it goes.
+    """
 
     pieces: tuple[range, ...]
     places: dict[int, int]
     work_size: int
+    alike: tuple[tuple[int, ...], ...]
+    stores: dict[int, list[Store]]
