@@ -1,5 +1,7 @@
 """How M and c are obtained: one file per formulation, a registry by name."""
 
+from collections.abc import Sequence
+
 from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
 from flexarm.formulations.base import Formulation
@@ -8,6 +10,7 @@ from flexarm.formulations.element_jacobian import ElementJacobian
 from flexarm.formulations.gibbs_appell import GibbsAppell
 from flexarm.formulations.kinematic_influence import KinematicInfluence
 from flexarm.formulations.lagrange import Lagrange
+from flexarm.formulations.parametric import Parametric
 from flexarm.formulations.recursive_lagrange import RecursiveLagrange
 from flexarm.model import Model
 
@@ -25,7 +28,9 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 }
 
 
-def formulation(name: str, model: Model, *, paper: bool = False) -> Formulation:
+def formulation(
+    name: str, model: Model, *, paper: bool = False, parameters: Sequence[str] = ()
+) -> Formulation:
     """Make the equation of a model by the formulation of the given name.
 
     Parameters
@@ -36,6 +41,9 @@ def formulation(name: str, model: Model, *, paper: bool = False) -> Formulation:
         The arm made ready by `flexarm.build`.
     paper
         Keep the approximations of the formulation's paper, where it has one.
+    parameters
+        Keys of numbers in the model file, such as ``payload.mass``, that stay symbols: the result
+        is a `Parametric`. For ``composite`` alone.
 
     Raises
     ------
@@ -47,4 +55,8 @@ def formulation(name: str, model: Model, *, paper: bool = False) -> Formulation:
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
-    return FORMULATIONS[name](model, paper=paper)
+    if not parameters:
+        return FORMULATIONS[name](model, paper=paper)
+    if name != Composite.name:
+        raise FlexarmError(f"parameters: formulation '{name}' has none: use composite")
+    return Parametric(model, parameters)

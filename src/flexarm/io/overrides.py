@@ -44,7 +44,7 @@ def read_change(text: str) -> Change:
         If it is not of that form.
     """
     key, sign, value = text.partition("=")
-    steps = tuple(step for step in re.split(r"[.\[\]]+", key.strip()) if step)
+    steps = _steps(key)
     if not sign or not steps or not value.strip():
         raise ModelError(f"'{text}': must be KEY=VALUE, such as links.1.section.EIz=900")
     try:
@@ -151,10 +151,36 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     """
     data = arm.model_dump(exclude_unset=True, mode="json")
     for key, value in values.items():
-        steps = tuple(step for step in re.split(r"[.\[\]]+", key.strip()) if step)
-        _apply(data, Change(f"{key}={value}", steps, value))
+        _apply(data, Change(f"{key}={value}", _steps(key), value))
     try:
         return Arm.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         raise ModelError(f"{show_path(first['loc'])}: {first['msg']}") from None
+
+
+def read_value(arm: Arm, key: str) -> Any:
+    """Read a value of an arm by its key, such as ``links.1.section.EIz``.
+
+    Raises
+    ------
+    ModelError
+        If there is no such key in the arm.
+    """
+    here: Any = arm.model_dump(mode="json")
+    path: tuple[str | int, ...] = ()
+    steps = _steps(key)
+    for step in steps:
+        if isinstance(here, list):
+            index = _index(here, step, Change(key, steps, None), path)
+            here, path = here[index], (*path, index)
+        elif isinstance(here, dict) and step in here:
+            here, path = here[step], (*path, step)
+        else:
+            there = f": there are {', '.join(here)}" if isinstance(here, dict) else ""
+            raise ModelError(f"'{key}': no '{step}' in {show_path(path) or 'the arm'}{there}")
+    return here
+
+
+def _steps(key: str) -> tuple[str, ...]:
+    return tuple(step for step in re.split(r"[.\[\]]+", key.strip()) if step)

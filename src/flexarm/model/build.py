@@ -30,6 +30,7 @@ from flexarm.model.parts import (
     Rotor,
     TipRotation,
 )
+from flexarm.model.state import fingerprint
 from flexarm.spatial import (
     IDENTITY,
     NO_INERTIA,
@@ -41,7 +42,11 @@ from flexarm.spatial import (
 
 
 def build(
-    arm: Arm, *, stiffening: bool | None = None, tip_rotation: TipRotation = "cayley"
+    arm: Arm,
+    *,
+    stiffening: bool | None = None,
+    tip_rotation: TipRotation = "cayley",
+    shapes_of: Model | None = None,
 ) -> Model:
     """Make an arm ready for equations: shapes, integrals, frames, coordinate names.
 
@@ -54,6 +59,9 @@ def build(
         if None.
     tip_rotation
         ``cayley``, an exact rotation of each link's tip, or ``first-order``.
+    shapes_of
+        A model whose shapes are taken, and the damping matrices of links whose damping it shares:
+        for an arm that differs in numbers which the shapes would follow.
 
     Raises
     ------
@@ -70,7 +78,8 @@ def build(
     links: list[LinkModel] = []
     before = IDENTITY
     for i in range(len(arm.links)):
-        built = _build_link(arm, i, before, stiff, names, units)
+        like = None if shapes_of is None else shapes_of.links[i]
+        built = _build_link(arm, i, before, stiff, names, units, like=like)
         links.append(built)
         before = end_pose(arm.links[i])
     base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
@@ -88,11 +97,19 @@ def build(
         end_pose=before,
         gravity=np.array(arm.gravity),
         prescribed=_prescribed(arm, links),
+        variant="" if shapes_of is None else f"shapes of {fingerprint(shapes_of)}",
     )
 
 
 def _build_link(
-    arm: Arm, index: int, before: Pose, stiffening: bool, names: list[str], units: list[str]
+    arm: Arm,
+    index: int,
+    before: Pose,
+    stiffening: bool,
+    names: list[str],
+    units: list[str],
+    *,
+    like: LinkModel | None,
 ) -> LinkModel:
     link = arm.links[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
@@ -114,11 +131,13 @@ def _build_link(
         joint = _add(names, units, name, unit)
     elastic, sliding, damping = None, None, None
     if link.flexible and kind == "sliding":
-        sliding = sliding_shapes(arm, index)
-        damping = sliding_damping(arm, index, sliding)
+        sliding = sliding_shapes(arm, index) if like is None else like.sliding
+        assert sliding is not None
+        held = like is not None and like.link.damping == link.damping
+        damping = like.sliding_damping if held and like else sliding_damping(arm, index, sliding)
         labels: tuple[str, ...] = sliding.names
     elif link.flexible:
-        elastic = flexible_part(arm, index, stiffening)
+        elastic = flexible_part(arm, index, stiffening, like=like)
         labels = elastic.shapes.names
     else:
         labels = ()

@@ -13,7 +13,7 @@ from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
 from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.span import Span
 from flexarm.links.static import add_static
-from flexarm.model.parts import Flexible
+from flexarm.model.parts import Flexible, LinkModel
 from flexarm.spatial import Inertia, skew_matrix
 
 _NODES = 40
@@ -55,12 +55,15 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
             )
 
 
-def flexible_part(arm: Arm, index: int, stiffening: bool) -> Flexible:
-    """Build the elastic part of a link of constant length."""
+def flexible_part(
+    arm: Arm, index: int, stiffening: bool, *, like: LinkModel | None = None
+) -> Flexible:
+    """Build the elastic part of a link of constant length, with the shapes of another if given."""
     link = arm.links[index]
     assert link.section is not None
     span = Span.of(link.section, link.span)
-    shapes = link_shapes(arm, index, span)
+    given = None if like is None else like.elastic
+    shapes = link_shapes(arm, index, span) if given is None else given.shapes
     extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
     integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
@@ -75,7 +78,14 @@ def flexible_part(arm: Arm, index: int, stiffening: bool) -> Flexible:
     root_angle = shapes.rotation(np.zeros(1))[0]
     root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
     damping = shapes.damping
-    if damping is None:
+    if (
+        damping is None
+        and given is not None
+        and like is not None
+        and like.link.damping == link.damping
+    ):
+        damping = given.damping
+    elif damping is None:
         ratios = _damping_ratios(arm, index, len(shapes.names))
         damping = _damping(ratios, integrals, tip_shape, tip_angle, tip_inertia(arm, index))
     elif "damping" in link.model_fields_set:
