@@ -279,6 +279,9 @@ def test_the_mode_picker_shows_frequency_name_and_shape(open_page: Opener) -> No
     caption = page.locator("#caption")
     assert caption.locator("b").inner_text() == "Mode 1: 1.50 Hz"
     assert "<i>first</i> · damping 1.00 %" in caption.inner_text()
+    assert caption.inner_text().endswith("shown 2.40 times slower")  # a swing in 1.6 s
+    page.locator("#speed").select_option("10")
+    assert caption.inner_text().endswith("shown 4.17 times faster")
     page.locator("#modes button").nth(1).click()
     assert caption.locator("b").inner_text() == "Mode 2: 20.0 Hz"
     assert page.locator("#modes button").nth(1).get_attribute("aria-checked") == "true"

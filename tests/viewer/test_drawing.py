@@ -210,6 +210,43 @@ def test_a_link_whose_section_is_not_known_has_no_strain_to_choose(open_page: Op
     assert page.locator("#field option").all_inner_texts() == ["Plain", "Deflection", "Curvature"]
 
 
+def tapered(sides: list[tuple[float, float]], names: tuple[str, ...]) -> str:
+    """Write a link of 1 m by its solid elliptic sections' axes along y and z [m]."""
+    rows = []
+    for k, (a, b) in enumerate(sides):
+        area, bent = np.pi * a * b / 4, np.pi * a * b / 64 * np.array([a * a, b * b])
+        values = {"EIz": 70e9 * bent[0], "EIy": 70e9 * bent[1], "EA": 70e9 * area}
+        values |= {"Jz": 2700 * bent[0], "Jy": 2700 * bent[1], "mass_per_length": 2700 * area}
+        given = ", ".join(f"{name}: {values[name]}" for name in ("mass_per_length", *names))
+        rows.append(f"        - {{at: {k / (len(sides) - 1)}, {given}}}\n")
+    return (
+        "  - joint: {kind: revolute}\n    length: 1\n    section:\n      stations:\n"
+        + "".join(rows)
+        + "    shapes: {kind: clamped-free, bending_y: 1, bending_z: 1}\n"
+    )
+
+
+def test_a_tapered_link_is_drawn_as_thick_as_it_is_everywhere(open_page: Opener) -> None:
+    part = np.linspace(1.0, 0.4, STATIONS)
+    thick = [(0.1 * k, 0.06 * k) for k in part]
+    thin = [(0.004 * k, 0.004 * k * k) for k in part]
+    links = [
+        tapered(thick, ("EIz", "EIy", "EA")),  # radii of gyration by stiffness
+        tapered(thick, ("EIz", "EIy", "Jz", "Jy")),  # by inertia
+        tapered(thin, ("EIz", "EIy", "EA")),
+        tapered(thick, ("EIz", "EIy")),  # only up to the material
+    ]
+    text = "flexarm: 1\nname: tapered\ngravity: [0, 0, 0]\nlinks:\n" + "".join(links)
+    page = open_page(run_page([random_run(loads(text, "tapered"), 2)]))
+    drawn = [np.reshape(link, (-1, 2)) for link in page.evaluate("flexarm.girths()[0]")]
+    assert drawn[0] == pytest.approx(np.array(thick), rel=1e-4)
+    assert drawn[1] == pytest.approx(np.array(thick), rel=1e-4)
+    for k, sides in ((2, thin), (3, thick)):
+        factor = drawn[k][0, 0] / sides[0][0]
+        assert drawn[k] == pytest.approx(factor * np.array(sides), rel=1e-4)
+        assert 0.005 < drawn[k][0, 0] / 4 < 0.04  # of the reach: it can be seen
+
+
 def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) -> None:
     runs = [random_run(loads(TUBE, "tube"), 4, seed=seed) for seed in (1, 2)]
     page = open_page(run_page(runs, ["with", "without"]))
@@ -217,6 +254,11 @@ def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) 
     tips = [pose["tip"] for pose in page.evaluate("flexarm.pose()")]
     assert np.abs(np.array(tips) - [run.tip[2] for run in runs]).max() < 1e-5
     assert page.locator("#runs li").all_inner_texts() == ["with", "without"]
+    assert page.locator("#field").input_value() == "plain"  # each arm in the colour of its run
+    assert not page.locator("#ghost").is_checked()
+    said = page.locator('.panel[data-panel="tip"] output').first.inner_text()
+    values = [float(text.replace("−", "-")) for text in said.split(" | ")]
+    assert values == pytest.approx([run.tip[2, 0] for run in runs], abs=0.006)
 
 
 def test_without_webgl_the_page_says_so_and_shows_its_curves(run: Run, open_page: Opener) -> None:

@@ -5,23 +5,28 @@ import {
 } from "three";
 import { paintField } from "./colours.js";
 import { makePose, poseArm } from "./kinematics.js";
-import { drawnSizes, outline } from "./sections.js";
+import { drawnSizes, girths, outline } from "./sections.js";
 import { makeTube, updateTube } from "./tube.js";
 
 const ROD = new CylinderGeometry(1, 1, 1, 24).rotateX(Math.PI / 2); // along z, of length 1
 const CUBE = new BoxGeometry(1, 1, 1);
 const BALL = new SphereGeometry(1, 32, 20);
+const SLIM = 0.8; // of its thickness: a second run hides in the first where they agree
 const STEEL = 7800; // [kg/m^3]: a payload is drawn as a ball of steel, within reason
 
 /** Makes the meshes of an arm; `look` is "solid", "other" (of a second run) or "ghost". */
 export function makeArm(arm, reach, look) {
   const materials = makeMaterials(look);
-  const sizes = drawnSizes(arm, reach);
+  const slim = look === "other" ? SLIM : 1;
+  const sizes = drawnSizes(arm, reach).map(({ width, height }) => ({
+    width: slim * width,
+    height: slim * height,
+  }));
   const group = new Group();
   const parts = { arm, materials, look, group, pose: makePose(arm), rods: [] };
-  const thick = arm.links.map((_, i) => Math.max(sizes[i].width, sizes[i].height) / 2);
+  const thick = arm.links.map((link, i) => girths(link, sizes[i]));
   parts.links = arm.links.map((link, i) => makeLink(parts, link, sizes[i], thick, i, reach));
-  const last = thick[thick.length - 1];
+  const last = thick[thick.length - 1].tip;
   parts.end = rod(parts, 0.7 * last, materials.hardware);
   if (look !== "ghost") {
     addPayload(parts, last, reach);
@@ -37,7 +42,7 @@ export function makeArm(arm, reach, look) {
 }
 
 function makeMaterials(look) {
-  const seen = { ghost: 0.16, other: 0.55, solid: 1 }[look];
+  const seen = { ghost: 0.16, other: 0.75, solid: 1 }[look];
   const translucent = { transparent: seen < 1, opacity: seen, depthWrite: seen === 1 };
   const metal = { roughness: 0.42, metalness: 0.05, ...translucent };
   return {
@@ -49,12 +54,12 @@ function makeMaterials(look) {
   };
 }
 
-/** Gives an arm the colours of a theme. */
-export function dressArm({ materials, look }, theme) {
+/** Gives an arm the colours of a theme; of two compared, the mark at the tip has its arm's. */
+export function dressArm({ materials, look }, theme, compared) {
   materials.plain.set({ ghost: theme.ghost, other: theme.other, solid: theme.link }[look]);
   materials.hardware.color.set(look === "solid" ? theme.hardware : materials.plain);
   materials.payload.color.set(look === "solid" ? theme.payload : materials.plain);
-  materials.mark.color.set(look === "other" ? theme.other : theme.mark);
+  materials.mark.color.set(compared ? materials.plain : theme.mark);
 }
 
 function rod(parts, radius, material) {
@@ -66,23 +71,25 @@ function rod(parts, radius, material) {
 
 function makeLink(parts, link, size, thick, i, reach) {
   const { group, materials, pose } = parts;
-  const inner = Math.min(thick[i], i ? thick[i - 1] : thick[i]);
+  const outer = thick[i].root;
+  const inner = Math.min(outer, i ? thick[i - 1].tip : outer);
   const stations = pose.links[i].centres.length / 3;
-  const tube = makeTube(outline(link.section, size), stations, materials.link);
+  const profile = link.section?.profile?.values;
+  const tube = makeTube(outline(link.section, size), stations, materials.link, profile);
   const made = { tube, colours: new Float32Array(3 * stations) };
   group.add(tube.mesh);
   made.before = rod(parts, 0.7 * inner, materials.hardware);
   made.after = rod(parts, 0.7 * inner, materials.hardware);
-  made.slide = rod(parts, 0.6 * thick[i], materials.hardware);
+  made.slide = rod(parts, 0.6 * outer, materials.hardware);
   if (link.kind === "revolute") {
     made.joint = new Mesh(ROD, materials.hardware);
-    const radius = Math.max(1.75 * thick[i], 0.011 * reach);
+    const radius = Math.max(1.75 * outer, 0.011 * reach * (parts.look === "other" ? SLIM : 1));
     made.joint.scale.set(radius, radius, 2 * radius);
   } else if (link.kind === "prismatic" || link.kind === "sliding") {
     made.joint = new Mesh(CUBE, materials.hardware);
     const [w, h] = [1.6 * size.width + inner, 1.6 * size.height + inner];
     const turned = link.kind === "sliding"; // its box stands along x
-    made.joint.scale.set(turned ? h : w, turned ? w : h, 6 * thick[i]);
+    made.joint.scale.set(turned ? h : w, turned ? w : h, 6 * outer);
   }
   if (made.joint) group.add(made.joint);
   if (link.kind === "sliding") {

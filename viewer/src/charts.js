@@ -37,31 +37,94 @@ function joinPanel(panel) {
   return { key, title, unit, shown, names, series, data, size };
 }
 
-/** Makes the panels in a place on the page; `seek` is called with a time that is pointed at. */
-export function makeCharts(place, panels, motions, theme, seek) {
-  const charts = { place, panels, theme, seek, plots: [], time: 0, hovered: null, range: null };
-  charts.span = [
-    Math.min(...motions.map((m) => m.t.values[0])),
-    Math.max(...motions.map((m) => m.t.values[m.t.values.length - 1])),
-  ];
-  const several = motions.length > 1;
-  for (const panel of panels) charts.plots.push(makePlot(charts, panel, several));
+/**
+ * Makes the panels in a place on the page, and in another the boxes that choose among them; `seek`
+ * is called with a time that is pointed at.
+ */
+export function makeCharts(place, chooser, motions, theme, seek) {
+  const charts = {
+    place, chooser, theme, seek, plots: [], time: 0, hovered: null, range: null,
+    shown: {}, // panels that somebody has switched on or off
+    hidden: {}, // names of the curves that are switched off, by panel
+  };
+  renewCharts(charts, motions);
   new ResizeObserver(() => charts.plots.forEach(resize)).observe(place);
   return charts;
 }
 
-function makePlot(charts, panel, several) {
+/** Shows the curves of motions; panels and curves that are there already stay as they are. */
+export function renewCharts(charts, motions) {
+  charts.span = [
+    Math.min(...motions.map((m) => m.t.values[0])),
+    Math.max(...motions.map((m) => m.t.values[m.t.values.length - 1])),
+  ];
+  charts.runs = motions.length;
+  const before = new Map(charts.plots.map((plot) => [signature(plot.panel), plot]));
+  charts.plots = joinPanels(motions).map((panel) => {
+    const plot = before.get(signature(panel));
+    if (!plot) return makePlot(charts, panel);
+    before.delete(signature(panel));
+    plot.panel = panel;
+    plot.view.setData(panel.data);
+    return plot;
+  });
+  for (const plot of before.values()) {
+    plot.view.destroy();
+    plot.figure.remove();
+  }
+  charts.plots.forEach(({ figure }, k) => {
+    if (charts.place.children[k] !== figure) charts.place.insertBefore(figure, charts.place.children[k] ?? null);
+  });
+  listPanels(charts);
+}
+
+// What a plot is made for: with the same, only its numbers change.
+const signature = ({ key, unit, series }) =>
+  JSON.stringify([key, unit, series.map(({ name, run }) => [name, run])]);
+
+function listPanels(charts) {
+  const { chooser, plots } = charts;
+  const boxes = Array.from(chooser.querySelectorAll("input"), (box) => box.dataset.panel);
+  if (boxes.join() === plots.map(({ panel }) => panel.key).join()) return;
+  chooser.hidden = false;
+  chooser.replaceChildren(make("span", { class: "title" }, "Curves"));
+  for (const { panel, figure } of plots) {
+    const box = make("input", { type: "checkbox", "data-panel": panel.key, checked: !figure.hidden });
+    box.addEventListener("change", () => showPanel(charts, panel.key, box.checked));
+    chooser.append(make("label", { class: "check" }, box, panel.title));
+  }
+}
+
+/** Tells which panels and curves are chosen. */
+export const chosen = (charts) => {
+  const hidden = Object.entries(charts.hidden).map(([key, names]) => [key, [...names]]);
+  return { shown: charts.shown, hidden: Object.fromEntries(hidden) };
+};
+
+/** Chooses panels and curves as they were. */
+export function choose(charts, { shown, hidden }) {
+  for (const [key, names] of Object.entries(hidden)) charts.hidden[key] = new Set(names);
+  for (const plot of charts.plots) switchCurves(plot);
+  for (const [key, on] of Object.entries(shown)) showPanel(charts, key, on);
+  for (const box of charts.chooser.querySelectorAll("input")) {
+    box.checked = shown[box.dataset.panel] ?? box.checked;
+  }
+}
+
+function makePlot(charts, panel) {
   const heading = make("h3", {}, panel.title, make("span", { class: "unit" }, ` [${panel.unit}]`));
   const legend = make("div", { class: "legend" });
   const holder = make("div", { class: "plot" });
   const figure = make("figure", { class: "panel", "data-panel": panel.key }, heading, legend, holder);
-  figure.hidden = !panel.shown;
+  figure.hidden = !(charts.shown[panel.key] ?? panel.shown);
   charts.place.append(figure);
-  const plot = { charts, panel, figure, holder, now: make("div", { class: "now" }), hidden: new Set() };
+  charts.hidden[panel.key] ??= new Set();
+  const plot = { charts, panel, figure, holder, now: make("div", { class: "now" }) };
   plot.chips = panel.names.map((name, k) => makeChip(plot, legend, name, k));
   plot.view = new uPlot(options(plot), panel.data, holder);
   plot.view.over.append(plot.now);
-  plot.several = several;
+  resize(plot);
+  switchCurves(plot);
   listen(plot);
   return plot;
 }
@@ -69,17 +132,25 @@ function makePlot(charts, panel, several) {
 function makeChip(plot, legend, name, k) {
   const value = make("output", {});
   const swatch = make("i", { class: `swatch curve${k % 8}` });
-  const chip = make("button", { type: "button", "aria-pressed": "true" }, swatch, named(name), value);
+  const chip = make("button", { type: "button" }, swatch, named(name), value);
   chip.addEventListener("click", () => {
-    const show = plot.hidden.delete(name);
-    if (!show) plot.hidden.add(name);
-    chip.setAttribute("aria-pressed", String(show));
-    plot.panel.series.forEach((each, i) => {
-      if (each.name === name) plot.view.setSeries(i + 1, { show });
-    });
+    const hidden = plot.charts.hidden[plot.panel.key];
+    if (!hidden.delete(name)) hidden.add(name);
+    switchCurves(plot);
   });
   legend.append(chip);
-  return value;
+  return { chip, value };
+}
+
+function switchCurves({ panel, charts, chips, view }) {
+  const hidden = charts.hidden[panel.key];
+  panel.names.forEach((name, k) => {
+    chips[k].chip.setAttribute("aria-pressed", String(!hidden.has(name)));
+  });
+  panel.series.forEach((each, i) => {
+    const show = !hidden.has(each.name);
+    if (view.series[i + 1].show !== show) view.setSeries(i + 1, { show });
+  });
 }
 
 function options(plot) {
@@ -153,13 +224,7 @@ function zoom(charts, u) {
 }
 
 function redraw(charts) {
-  for (const plot of charts.plots) {
-    const data = plot.view.data;
-    plot.view.setData(data, true);
-    plot.hidden.forEach((name) => plot.panel.series.forEach((each, i) => {
-      if (each.name === name) plot.view.setSeries(i + 1, { show: false });
-    }));
-  }
+  for (const plot of charts.plots) plot.view.setData(plot.view.data, true);
 }
 
 // A click or a finger on a panel goes to that time, a double click shows all times again.
@@ -209,11 +274,14 @@ function sayValues(charts) {
   for (const plot of charts.plots) {
     if (plot.figure.hidden) continue;
     plot.panel.names.forEach((name, k) => {
-      const said = plot.panel.series
-        .map((each, i) => (each.name === name ? valueAt(plot.panel.data, i + 1, time) : null))
-        .filter((value) => value !== null);
-      const text = said.map((value) => digits(round(value, plot.panel.size))).join(" | ");
-      if (plot.chips[k].textContent !== text) plot.chips[k].textContent = text;
+      const said = Array.from({ length: charts.runs }, (_, run) => {
+        const row = plot.panel.series.findIndex((each) => each.name === name && each.run === run);
+        const value = row < 0 ? null : valueAt(plot.panel.data, row + 1, time);
+        return value === null ? "–" : digits(round(value, plot.panel.size));
+      });
+      const text = said.join(" | ");
+      const { value } = plot.chips[k];
+      if (value.textContent !== text) value.textContent = text;
     });
   }
 }
@@ -242,6 +310,7 @@ function valueAt(data, row, time) {
 
 /** Shows or hides a panel. */
 export function showPanel(charts, key, shown) {
+  charts.shown[key] = shown;
   for (const plot of charts.plots) {
     if (plot.panel.key !== key) continue;
     plot.figure.hidden = !shown;

@@ -39,16 +39,17 @@ export function connect(show, player, on) {
 function connectPlaying({ player, on }) {
   const [button, slider, speed] = ["play", "time", "speed"].map(byId);
   slider.min = player.start;
-  slider.max = player.end;
   for (const rate of player.rates) speed.append(make("option", { value: rate }, `${rate}×`));
   button.addEventListener("click", () => play(player, !player.playing));
   slider.addEventListener("input", () => seek(player, Number(slider.value)));
   speed.addEventListener("change", () => {
     player.rate = Number(speed.value);
+    player.changed();
   });
   player.changed = () => {
     button.setAttribute("aria-pressed", String(player.playing));
     speed.value = player.rate;
+    slider.max = player.end;
     on.changed?.();
   };
   player.changed();
@@ -61,39 +62,64 @@ export function sayTime(player, text) {
   byId("clock").textContent = text;
 }
 
-function connectScale({ show, player, on }) {
+function connectScale(page) {
+  const { show, player, on } = page;
   const slider = byId("scale");
-  const { stops, start, write } = on.scales;
-  byId("scale-label").hidden = byId("ghost-label").hidden = stops.length < 2;
-  if (stops.length < 2) show.settings.ghost = false;
-  slider.max = stops.length - 1;
-  slider.value = stops.indexOf(start);
-  const take = () => {
-    show.settings.scale = stops[Number(slider.value)];
-    byId("scale-value").textContent = write(show.settings.scale);
-    slider.setAttribute("aria-valuetext", write(show.settings.scale));
+  page.scale = on.scales.start;
+  page.rescale = () => {
+    page.scale = page.stops[Number(slider.value)];
+    show.settings.scale = page.scale;
+    byId("scale-value").textContent = on.scales.write(page.scale);
+    slider.setAttribute("aria-valuetext", on.scales.write(page.scale));
     on.rescaled?.();
     player.refresh();
   };
-  slider.addEventListener("input", take);
-  take();
+  slider.addEventListener("input", page.rescale);
+  offerScales(page, on.scales.stops);
 }
 
-function connectField({ show, player, on }) {
+/** Offers scales of deformation; the one that was taken stays. */
+export function offerScales(page, stops) {
+  const slider = byId("scale");
+  page.stops = [...new Set([...stops, page.scale])].sort((a, b) => a - b);
+  const useful = page.stops.length > 1;
+  byId("scale-label").hidden = byId("ghost-label").hidden = !useful;
+  page.show.settings.ghost = useful && !page.show.blind && byId("ghost").checked;
+  slider.max = page.stops.length - 1;
+  slider.value = page.stops.indexOf(page.scale);
+  page.rescale();
+}
+
+function connectField(page) {
+  const { show, player, on } = page;
   const select = byId("field");
-  const known = Object.keys(FIELDS).filter((name) => name === "plain" || show.limits[name] > 0);
-  for (const name of known) select.append(make("option", { value: name }, FIELDS[name].title));
-  byId("field-label").hidden = known.length < 2;
-  show.settings.field = known.includes("deflection") ? "deflection" : "plain";
-  select.value = show.settings.field;
-  const take = () => {
+  page.field = on.field;
+  page.recolour = () => {
     show.settings.field = select.value;
     on.recoloured?.();
     sayLegend(show, on.numbers);
     player.refresh();
   };
-  select.addEventListener("change", take);
-  take();
+  select.addEventListener("change", () => {
+    page.field = select.value;
+    page.recolour();
+  });
+  offerFields(page);
+}
+
+/** Offers what links can be coloured by; what was chosen stays, or is taken once it is there. */
+export function offerFields(page) {
+  const select = byId("field");
+  const { limits } = page.show;
+  const known = Object.keys(FIELDS).filter((name) => name === "plain" || limits[name] > 0);
+  const offered = Array.from(select.options, (option) => option.value);
+  if (known.join() !== offered.join()) {
+    const options = known.map((name) => make("option", { value: name }, FIELDS[name].title));
+    select.replaceChildren(...options);
+  }
+  byId("field-label").hidden = known.length < 2;
+  select.value = known.includes(page.field) ? page.field : "plain";
+  page.recolour();
 }
 
 function connectSwitches({ show, player }) {
@@ -136,6 +162,7 @@ function connectTheme({ show, player, on }) {
 
 function connectKeys(page) {
   for (const [keys, meaning] of KEYS) {
+    if (keys === "M N" && !page.on.pick) continue;
     const cell = make("td");
     for (const key of keys.split(" ")) cell.append(make("kbd", {}, key), " ");
     byId("key-table").append(make("tr", {}, cell, make("td", {}, meaning)));

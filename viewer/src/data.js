@@ -1,8 +1,8 @@
 // Reads what the page carries: a JSON document with arrays in base64.
 
-/** Reads the page's data and puts each array where it is referred to, as `values`. */
-export function readData() {
-  const data = JSON.parse(document.getElementById("data").textContent);
+/** Reads data and puts each array where it is referred to, as `values`. */
+export function readData(text) {
+  const data = JSON.parse(text);
   const bytes = Uint8Array.from(atob(data.arrays), (c) => c.charCodeAt(0));
   const numbers = new Float32Array(bytes.buffer);
   resolve(data, numbers);

@@ -30,6 +30,8 @@ export function startModes(data) {
   byId("ghost-name").textContent = "arm at rest";
   listModes(page);
   connect(page.show, page.player, {
+    field: "deflection",
+    changed: () => page.buttons && sayMode(page),
     scales: { stops: STOPS, start: 1, write: (scale) => `×${scale}` },
     numbers: false,
     step: (by) => {
@@ -154,19 +156,30 @@ const damping = ({ damping: ratio }) => (ratio ? ` · damping ${digits(100 * rat
 /** Picks a mode. */
 export function pick(page, k) {
   page.picked = k;
-  const mode = page.modes[k];
   page.buttons.forEach((button, i) => {
     button.setAttribute("aria-checked", String(i === k));
     button.tabIndex = i === k ? 0 : -1;
   });
-  const caption = byId("caption");
-  caption.hidden = false;
-  const slower = mode.hz > 0 ? mode.hz * PERIOD : 0;
-  const note = slower > 1 ? ` · shown ${digits(slower)} times slower` : "";
-  caption.replaceChildren(
-    make("b", {}, `Mode ${k + 1}: ${frequency(mode)}`),
-    make("span", {}, named(mode.name), damping(mode), note),
-  );
+  sayMode(page);
   findLimits(page);
   page.player.refresh();
+}
+
+function sayMode({ modes, picked, player }) {
+  const mode = modes[picked];
+  const caption = byId("caption");
+  caption.hidden = false;
+  caption.replaceChildren(
+    make("b", {}, `Mode ${picked + 1}: ${frequency(mode)}`),
+    make("span", {}, named(mode.name), damping(mode), pace(mode.hz, player.rate)),
+  );
+}
+
+// How much slower or faster than it is a mode is shown; a motion without vibration has no pace.
+function pace(hz, rate) {
+  if (!(hz > 0)) return "";
+  const slower = (hz * PERIOD) / rate;
+  if (Math.abs(slower - 1) < 0.005) return "";
+  const [times, word] = slower > 1 ? [slower, "slower"] : [1 / slower, "faster"];
+  return ` · shown ${digits(times)} times ${word}`;
 }

@@ -4,11 +4,14 @@ const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const PLEASANT = 8; // [s] that a run should last on the screen
 const KEPT = 600;
 
-/** Makes a player from `start` to `end` [s]; `picture(t)` returns the times that its parts took. */
+/**
+ * Makes a player from `start` to `end` [s]; `picture(t)` returns the times that its parts took.
+ * While `growing`, there is more to come at the end: it waits there.
+ */
 export function makePlayer(start, end, picture) {
   const player = {
     start, end, time: start, playing: false, rate: pleasantRate(end - start), rates: RATES,
-    costs: [], pictures: [], changed: () => {},
+    growing: false, costs: [], pictures: [], changed: () => {},
   };
   let last = null;
   let wanted = true;
@@ -45,12 +48,13 @@ function pleasantRate(duration) {
 
 function advance(player, by) {
   const next = player.time + by;
-  player.time = next > player.end ? player.start : next;
+  if (next <= player.end) player.time = next;
+  else player.time = player.growing ? player.end : player.start;
 }
 
 /** Plays, or pauses. */
 export function play(player, playing) {
-  if (playing && player.time >= player.end) player.time = player.start;
+  if (playing && !player.growing && player.time >= player.end) player.time = player.start;
   player.playing = playing;
   player.refresh();
   player.changed();
@@ -59,6 +63,16 @@ export function play(player, playing) {
 /** Goes to a time, within the run. */
 export function seek(player, time) {
   player.time = Math.min(Math.max(time, player.start), player.end);
+  player.refresh();
+  player.changed();
+}
+
+/** Lets time end later; who stood at the end goes along, who plays plays on. */
+export function prolong(player, end, growing) {
+  const last = !player.playing && player.time >= player.end;
+  player.end = end;
+  player.growing = growing;
+  if (last || player.time > end) player.time = end;
   player.refresh();
   player.changed();
 }

@@ -1,10 +1,11 @@
 // The page of a run, or of two runs compared.
-import { dressCharts, joinPanels, makeCharts, moveCursor, showPanel } from "./charts.js";
-import { connect, sayTime } from "./controls.js";
+import { dressCharts, makeCharts, moveCursor, renewCharts } from "./charts.js";
+import { connect, offerFields, offerScales, sayTime } from "./controls.js";
 import { sampleAt, stateAt } from "./data.js";
 import { byId, make, named } from "./dom.js";
-import { makePlayer, play, seek } from "./player.js";
-import { addTrails, drawShow, openShow, poseShow } from "./show.js";
+import { sayHeading } from "./heading.js";
+import { makePlayer, play, prolong, seek } from "./player.js";
+import { addTrails, drawShow, openShow, poseShow, widenShow } from "./show.js";
 import { readTheme } from "./theme.js";
 import { goTo, makeTrail, retrace } from "./trail.js";
 
@@ -16,32 +17,54 @@ const VALUES_EVERY = 80; // [ms]: faster than that nobody reads numbers
 /** Starts the page of one run or two. */
 export function startRun(data) {
   const { motions } = data;
-  const blank = (motion) => new Float64Array(motion.state.shape[0]);
-  const samples = motions.map((motion) => {
-    const times = Array.from(motion.t.values);
-    const every = Math.max(1, Math.floor(times.length / SEEN));
-    return times.filter((_, i) => i % every === 0).map((t) => stateAt(motion, t, blank(motion)));
-  });
-  const show = openShow(data, samples);
+  const show = openShow(data, motions.map(someStates));
   addTrails(show, motions.map((motion, k) => makeTrail(data.arms[k], motion.t.values.length)));
   const page = { data, motions, show, states: motions.map(blank), said: -Infinity };
-  const ends = motions.map(({ t }) => t.values[t.values.length - 1]);
-  const player = makePlayer(motions[0].t.values[0], Math.max(...ends), (t) => picture(page, t));
+  const player = makePlayer(motions[0].t.values[0], lastOf(motions), (t) => picture(page, t));
+  player.growing = growing(data);
   page.player = player;
   const point = (t) => seek(player, t);
-  page.charts = makeCharts(byId("charts"), joinPanels(motions), motions, readTheme(), point);
-  choosePanels(page.charts);
-  connect(show, player, {
+  page.charts = makeCharts(byId("charts"), byId("choose"), motions, readTheme(), point);
+  const compared = motions.length > 1;
+  byId("ghost").checked = !compared; // two arms are enough
+  page.controls = connect(show, player, {
+    field: compared ? "plain" : "deflection",
     scales: { stops: stops(data.limits.slope), start: 1, write: (scale) => `×${scale}` },
     numbers: true,
     step: (by) => step(page, by),
     rescaled: () => retraceAll(page),
     dressed: (theme) => dressCharts(page.charts, theme),
   });
-  if (motions.length > 1) listRuns(motions);
+  if (compared) listRuns(motions);
   if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) play(player, true);
   player.begin();
   return page;
+}
+
+/** Goes on with a run of the same arms that has grown: view, speed and choices stay. */
+export function renewRun(page, data) {
+  const { show, player, controls, charts } = page;
+  Object.assign(page, { data, motions: data.motions });
+  sayHeading(data);
+  show.limits = data.limits;
+  data.motions.forEach((motion, k) => {
+    if (show.trails[k]) show.trails[k].samples = motion.t.values.length;
+  });
+  widenShow(show, data.motions.map(someStates));
+  renewCharts(charts, data.motions);
+  offerScales(controls, stops(data.limits.slope));
+  offerFields(controls);
+  prolong(player, lastOf(data.motions), growing(data));
+}
+
+const blank = (motion) => new Float64Array(motion.state.shape[0]);
+const lastOf = (motions) => Math.max(...motions.map(({ t }) => t.values[t.values.length - 1]));
+const growing = (data) => Boolean(data.live && data.running);
+
+function someStates(motion) {
+  const times = Array.from(motion.t.values);
+  const every = Math.max(1, Math.floor(times.length / SEEN));
+  return times.filter((_, i) => i % every === 0).map((t) => stateAt(motion, t, blank(motion)));
 }
 
 // Poses and draws at a time; returns what the page's own code took, and drawing [ms].
@@ -87,17 +110,6 @@ function retraceAll({ motions, show }) {
     };
     retrace(trail, stateOf, show.settings.scale);
   });
-}
-
-function choosePanels(charts) {
-  const place = byId("choose");
-  place.hidden = false;
-  place.append(make("span", { class: "title" }, "Curves"));
-  for (const panel of charts.panels) {
-    const box = make("input", { type: "checkbox", checked: panel.shown, "data-panel": panel.key });
-    box.addEventListener("change", () => showPanel(charts, panel.key, box.checked));
-    place.append(make("label", { class: "check" }, box, panel.title));
-  }
 }
 
 function listRuns(motions) {

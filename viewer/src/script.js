@@ -3,6 +3,7 @@ import { byId } from "./dom.js";
 import { pick } from "./modes.js";
 import { play, seek } from "./player.js";
 import { project } from "./stage.js";
+import { measureTube } from "./tube.js";
 
 const drawn = () =>
   new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
@@ -32,6 +33,14 @@ export function offer(page) {
         tip: Array.from(pose.tip.p),
         field: pose.links.map((link) => Array.from(link[show.settings.field] ?? [])),
       })),
+    /** Width and height of every section as drawn, per arm and link [m]. */
+    girths: () =>
+      show.arms.map(({ pose, links }) =>
+        links.map(({ tube }, i) => {
+          const { centres, turns } = pose.links[i];
+          return Array.from(measureTube(tube, centres, turns));
+        }),
+      ),
     /** The camera: matrices column by column, as three.js has them. */
     camera: () => ({
       view: show.stage.camera.matrixWorldInverse.toArray(),

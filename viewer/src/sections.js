@@ -10,7 +10,8 @@ export function drawnSizes(arm, reach) {
   const usual = Math.min(0.022 * reach, 0.16 * middle);
   return arm.links.map(({ section }) => {
     if (!section) return { width: usual, height: usual };
-    const { width, height } = section;
+    const unit = section.relative ? usual : 1; // of a table that tells only how thickness changes
+    const [width, height] = [unit * section.width, unit * section.height];
     const factor = Math.max(1, least / Math.min(width, height));
     const limit = Math.max(5 * least, width, height);
     return {
@@ -20,10 +21,17 @@ export function drawnSizes(arm, reach) {
   });
 }
 
+/** Half the larger side of a link where it begins, and where it ends. */
+export function girths({ section }, { width, height }) {
+  const part = section?.profile?.values ?? [1, 1];
+  const at = (k) => Math.max(width * part[k], height * part[k + 1]) / 2;
+  return { root: at(0), tip: at(part.length - 2) };
+}
+
 /** Traces the outline of a link's section, drawn at a given size. */
 export function outline(section, { width, height }) {
   const kind = section ? section.kind : "tube";
-  if (kind === "tube") return round(width / 2);
+  if (kind === "tube") return round(width / 2, height / 2);
   const w = width / 2;
   const h = height / 2;
   if (kind !== "I") {
@@ -38,14 +46,16 @@ export function outline(section, { width, height }) {
 }
 
 // A stripe along a round tube shows how it twists.
-function round(radius) {
+function round(a, b) {
   const points = [];
   for (let k = 0; k <= SIDES; k++) {
     const angle = (2 * Math.PI * k) / SIDES;
     const y = Math.cos(angle);
     const z = Math.sin(angle);
     const stripe = k % (SIDES / 2) <= 1;
-    points.push({ y: radius * y, z: radius * z, ny: y, nz: z, shade: stripe ? 0.62 : 1 });
+    const size = Math.hypot(y / a, z / b);
+    const normal = { ny: y / a / size, nz: z / b / size };
+    points.push({ y: a * y, z: b * z, ...normal, shade: stripe ? 0.62 : 1 });
   }
   return points;
 }

@@ -4,12 +4,14 @@ import { enclose, tracePoints, upOf } from "./bounds.js";
 import { FIELDS, gradient, say } from "./colours.js";
 import { makeCompass, turnCompass } from "./compass.js";
 import { byId } from "./dom.js";
+import { sayWarning } from "./heading.js";
 import { addStand, placeStand } from "./stand.js";
 import { reachOf } from "./kinematics.js";
-import { dressStage, fitStage, makeStage, pixelAt } from "./stage.js";
+import { dressStage, fitStage, makeStage, pixelAt, resetView, surround } from "./stage.js";
 import { readTheme } from "./theme.js";
 
 const MARK = 4.5; // radius of the mark at a tip, in pixels
+const GROWN = 0.02; // of the radius: what changes the surroundings of a motion that grows
 
 /** Makes the show of some arms; `samples` lists a few states of each, to see where it moves. */
 export function openShow(data, samples) {
@@ -17,10 +19,10 @@ export function openShow(data, samples) {
     return makeShow(data, samples);
   } catch (error) {
     byId("stage").hidden = true;
-    byId("warning").hidden = false;
-    byId("warning").textContent =
+    sayWarning(
       `This browser cannot draw the arm, since it gives no WebGL: ${error.message} ` +
-      "The curves are complete.";
+        "The curves are complete.",
+    );
     return blindShow(data);
   }
 }
@@ -38,8 +40,7 @@ function makeShow(data, samples) {
   const [first] = data.arms;
   const reach = Math.max(...data.arms.map(reachOf));
   const up = upOf(first);
-  const points = data.arms.flatMap((arm, k) => tracePoints(arm, samples[k]));
-  const stage = makeStage(byId("canvas"), enclose(points, up, reach), up);
+  const stage = makeStage(byId("canvas"), boxOf(data.arms, samples, up, reach), up);
   const arms = data.arms.map((arm, k) => makeArm(arm, reach, k ? "other" : "solid"));
   const ghost = makeArm(first, reach, "ghost");
   stage.scene.add(...arms.map((arm) => arm.group), ghost.group);
@@ -52,6 +53,22 @@ function makeShow(data, samples) {
   };
   dressShow(show);
   return show;
+}
+
+const boxOf = (arms, samples, up, reach) =>
+  enclose(arms.flatMap((arm, k) => tracePoints(arm, samples[k])), up, reach);
+
+/** Makes room for a motion that has grown; a view that nobody has turned looks at all of it. */
+export function widenShow(show, samples) {
+  if (show.blind) return;
+  const { stage, arms, reach } = show;
+  const box = boxOf(arms.map(({ arm }) => arm), samples, stage.up, reach);
+  const moved = ["centre", "floor"].map((name) => box[name].distanceTo(stage.box[name]));
+  if (Math.max(...moved, Math.abs(box.radius - stage.box.radius)) < GROWN * stage.box.radius) return;
+  surround(stage, box);
+  addStand(stage, arms[0].arm, reach);
+  dressShow(show);
+  if (!stage.touched) resetView(stage);
 }
 
 /** Adds the trails of the arms' tips. */
@@ -68,11 +85,12 @@ export function dressShow(show) {
   show.theme = theme;
   if (show.blind) return;
   dressStage(show.stage, theme);
-  for (const arm of [...show.arms, show.ghost]) dressArm(arm, theme);
+  const compared = show.arms.length > 1;
+  for (const arm of [...show.arms, show.ghost]) dressArm(arm, theme, compared);
   for (const material of show.stage.stand.materials) material.color.set(theme.stand);
   show.trails.forEach((trail, k) => {
     for (const line of [trail.whole, trail.gone]) {
-      line.material.color.set(k ? theme.other : theme.mark);
+      line.material.color.set(compared ? show.arms[k].materials.plain : theme.mark);
     }
   });
 }

@@ -1,6 +1,6 @@
 // The scene around the arms: camera, light, ground, and how it is drawn.
 import {
-  AmbientLight, Color, DirectionalLight, DoubleSide, HemisphereLight, Mesh, PCFShadowMap,
+  AmbientLight, Color, DirectionalLight, DoubleSide, Group, HemisphereLight, Mesh, PCFShadowMap,
   PerspectiveCamera, PlaneGeometry, Quaternion, Scene, ShaderMaterial, ShadowMaterial, Vector3,
   WebGLRenderer,
 } from "three";
@@ -48,15 +48,34 @@ export function makeStage(canvas, box, up) {
   const controls = new OrbitControls(camera, canvas);
   controls.enableDamping = false;
   controls.zoomToCursor = true;
-  const stage = { renderer, scene, camera, controls, up, box, canvas };
-  addLight(stage);
-  addGround(stage);
+  const stage = { renderer, scene, camera, controls, up, canvas, touched: false };
+  controls.addEventListener("start", () => {
+    stage.touched = true;
+  });
+  surround(stage, box);
   resetView(stage);
   return stage;
 }
 
+/** Puts light and ground around a box that holds all that will move, in place of those before. */
+export function surround(stage, box) {
+  const { around } = stage;
+  stage.box = box;
+  stage.around = new Group();
+  addLight(stage);
+  addGround(stage);
+  stage.scene.add(stage.around);
+  if (!around) return;
+  stage.scene.remove(around);
+  around.traverse((each) => {
+    each.geometry?.dispose();
+    each.material?.dispose();
+    each.shadow?.dispose();
+  });
+}
+
 function addLight(stage) {
-  const { scene, up, box } = stage;
+  const { around, up, box } = stage;
   const sky = new HemisphereLight(0xffffff, 0x8d8a85, 1.7);
   sky.position.copy(up);
   const sun = new DirectionalLight(0xffffff, 2.2);
@@ -71,11 +90,12 @@ function addLight(stage) {
   const c = sun.shadow.camera;
   const reach = 1.5 * radius;
   Object.assign(c, { left: -reach, right: reach, top: reach, bottom: -reach, near: 0.1 * radius, far: 6 * radius });
-  scene.add(sky, sun, sun.target, new AmbientLight(0xffffff, 0.25));
+  around.add(sky, sun, sun.target, new AmbientLight(0xffffff, 0.25));
 }
 
 function addGround(stage) {
-  const { scene, up, box } = stage;
+  const { around, up, box } = stage;
+  const seen = stage.grid?.visible ?? true;
   const extent = 3.2 * box.radius;
   const power = 10 ** Math.floor(Math.log10(box.radius / 2));
   const cell = [1, 2, 5].map((k) => k * power).filter((size) => size <= box.radius / 2).pop() / 2;
@@ -94,7 +114,8 @@ function addGround(stage) {
   for (const each of [grid, shadow]) {
     each.quaternion.copy(turn);
     each.position.copy(box.floor);
-    scene.add(each);
+    each.visible = seen;
+    around.add(each);
   }
   Object.assign(stage, { grid, shadow, cell });
 }
@@ -103,6 +124,7 @@ function addGround(stage) {
 export function resetView(stage) {
   if (!stage.camera) return;
   const { camera, controls, box, up } = stage;
+  stage.touched = false;
   const from = box.view.clone().addScaledVector(box.side, 0.42).addScaledVector(up, 0.36).normalize();
   const tall = Math.tan((camera.fov * Math.PI) / 360);
   const wide = tall * Math.max(camera.aspect, 0.2);
@@ -142,8 +164,10 @@ function fit(points, from, up, wide, tall) {
 }
 
 /** Turns the camera about what it looks at, by angles [rad], and comes nearer by a factor. */
-export function moveView({ camera, controls, up }, { around = 0, over = 0, nearer = 1 }) {
+export function moveView(stage, { around = 0, over = 0, nearer = 1 }) {
+  const { camera, controls, up } = stage;
   if (!camera) return;
+  stage.touched = true;
   const arm = camera.position.clone().sub(controls.target);
   arm.applyAxisAngle(up, around);
   const side = new Vector3().crossVectors(up, arm).normalize();

@@ -3,7 +3,7 @@ import { BoxGeometry, CylinderGeometry, Group, Mesh, MeshStandardMaterial, Quate
 
 const Y = new Vector3(0, 1, 0);
 
-/** Adds the stand of an arm to a stage; a moving base takes its body along. */
+/** Adds the stand of an arm to a stage's surroundings; a moving base takes its body along. */
 export function addStand(stage, arm, reach) {
   const material = new MeshStandardMaterial({ roughness: 0.8 });
   const group = new Group();
@@ -26,7 +26,7 @@ export function addStand(stage, arm, reach) {
     group.add(new Mesh(new BoxGeometry(2.6 * size, 2.2 * size, 2.2 * size), material));
   }
   for (const mesh of group.children) mesh.castShadow = mesh.receiveShadow = true;
-  stage.scene.add(group);
+  stage.around.add(group);
   const materials = new Set(group.children.map((mesh) => mesh.material));
   stage.stand = { group, materials, moves: arm.base.kind !== "fixed" };
 }

@@ -1,8 +1,11 @@
 // A link as a tube whose rings follow its sections.
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh } from "three";
 
-/** Makes the mesh of a link with a number of sections; `update` moves it. */
-export function makeTube(points, stations, material) {
+/**
+ * Makes the mesh of a link with a number of sections; `updateTube` moves it. A tapered one has a
+ * profile: what part of the points' y and z each section has.
+ */
+export function makeTube(points, stations, material, profile = null) {
   const geometry = new BufferGeometry();
   const around = points.length;
   const count = stations * around + 2 * (around + 1); // rings, then a cap at each end
@@ -15,7 +18,27 @@ export function makeTube(points, stations, material) {
   geometry.setIndex(indices(points, stations));
   const mesh = new Mesh(geometry, material);
   mesh.frustumCulled = false; // it moves, and its bounds with it
-  return { mesh, points, stations, attributes };
+  return { mesh, points, stations, attributes, profile };
+}
+
+/** Measures width and height of each section, as they are drawn. */
+export function measureTube({ points, stations, attributes }, centres, turns) {
+  const position = attributes.position.array;
+  const found = new Float64Array(2 * stations);
+  for (let s = 0; s < stations; s++) {
+    for (let i = 0; i < points.length; i++) {
+      for (const axis of [1, 2]) {
+        let along = 0;
+        for (let k = 0; k < 3; k++) {
+          const off = position[3 * (s * points.length + i) + k] - centres[3 * s + k];
+          along += off * turns[9 * s + 3 * k + axis];
+        }
+        const at = 2 * s + axis - 1;
+        found[at] = Math.max(found[at], 2 * Math.abs(along));
+      }
+    }
+  }
+  return found;
 }
 
 /** Puts a tube's rings where its sections are; `colours` has red, green, blue per section. */
@@ -34,14 +57,17 @@ export function updateTube(tube, centres, turns, colours) {
   for (const each of Object.values(attributes)) each.needsUpdate = true;
 }
 
-function ring({ points }, centres, turns, s, position, normal, at) {
+// Normals are those of the outline: how a tube tapers is too little to be seen in its shading.
+function ring({ points, profile }, centres, turns, s, position, normal, at) {
   const r = 9 * s;
   const c = 3 * s;
+  const wide = profile ? profile[2 * s] : 1;
+  const high = profile ? profile[2 * s + 1] : 1;
   for (const { y, z, ny, nz } of points) {
     for (let k = 0; k < 3; k++) {
       const ey = turns[r + 3 * k + 1];
       const ez = turns[r + 3 * k + 2];
-      position[at + k] = centres[c + k] + y * ey + z * ez;
+      position[at + k] = centres[c + k] + wide * y * ey + high * z * ez;
       normal[at + k] = ny * ey + nz * ez;
     }
     at += 3;
@@ -49,11 +75,11 @@ function ring({ points }, centres, turns, s, position, normal, at) {
   return at;
 }
 
-function cap({ points }, centres, turns, s, sign, position, normal, at) {
+function cap(tube, centres, turns, s, sign, position, normal, at) {
   const start = at;
   at += 3;
   for (let k = 0; k < 3; k++) position[start + k] = centres[3 * s + k];
-  const end = ring({ points }, centres, turns, s, position, normal, at);
+  const end = ring(tube, centres, turns, s, position, normal, at);
   for (let i = start; i < end; i += 3) {
     for (let k = 0; k < 3; k++) normal[i + k] = sign * turns[9 * s + 3 * k];
   }

@@ -49,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name or number from 1; may be given again",
     )  # fmt: skip
     add("--out", type=Path, metavar="FILE", help="keep the run in a NetCDF file")
+    add(
+        "--live", action="store_true",
+        help="keep the run so far in --out from time to time: 'flexarm view FILE --serve' shows it",
+    )  # fmt: skip
     add("--csv", type=Path, metavar="FILE", help="write the run as a CSV table")
     add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
     add("--html", type=Path, metavar="FILE", help="write a page that shows the run in motion")
@@ -71,8 +75,10 @@ def run(args: argparse.Namespace) -> int:
     for path in outputs.values():
         require_writable(path, force=args.force)
     arm = load_changed(arm_path(args.arm), args.changes)
+    from flexarm.integrate.run_file import LiveFile
     from flexarm.integrate.simulate import simulate
 
+    live = LiveFile(args.out, force=args.force) if args.live else None
     begun = time.process_time()
     with _progress(args.t_end) as progress:
         result = simulate(
@@ -84,9 +90,12 @@ def run(args: argparse.Namespace) -> int:
             step=args.step,
             energy_audit=args.energy_audit,
             progress=progress,
+            live=live,
         )
     prepared = time.process_time() - begun - result.statistics.cpu_seconds
-    if args.out is not None:
+    if live is not None:
+        live.finish(result)
+    elif args.out is not None:
         result.save(args.out, force=args.force)
     if args.csv is not None:
         result.to_csv(args.csv, force=args.force)
@@ -125,6 +134,8 @@ def _misuse(args: argparse.Namespace) -> str:
         return f"--dt: must be at most --t-end, {args.t_end:g} s, got {args.dt:g}"
     if args.step is not None and args.method != "rk4":
         return f"--step: is for --method rk4, got {args.method}, which chooses its steps"
+    if args.live and args.out is None:
+        return "--live: needs --out, the file to keep the run so far in"
     if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
         return f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}"
     if len(set(paths)) < len(paths):

@@ -18,7 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--open", action="store_true", help="open the page in a browser")
     add(
         "--serve", action="store_true",
-        help="serve the page on this machine only and reload it whenever the run changes",
+        help="serve the page on this machine only and follow the run: one that 'flexarm simulate "
+        "--live' is at work on, or a file that will be there later",
     )  # fmt: skip
     add("--port", type=int, default=0, metavar="N", help="port of --serve (default: a free one)")
 
@@ -44,10 +45,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _serve(paths: list[Path], args: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    from flexarm.viewer.serve import serve
+    from flexarm.viewer.serve import HINT, serve
 
     with serve(paths, args.port) as server:
         print(f"page: {server.url} (on this machine only; ctrl-C ends it)", flush=True)
+        for path in server.source.missing():
+            print(f"waiting for {path}: {HINT}", flush=True)
         if args.open:
             webbrowser.open(server.url)
         try:

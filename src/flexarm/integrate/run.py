@@ -55,7 +55,8 @@ class Run:
     anchors
         Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
     status, reason
-        ``finished``, ``stopped`` or ``interrupted``; when, why and what to try.
+        ``finished``, ``stopped``, ``interrupted``, or ``running`` if it is not the end; when, why
+        and what to try.
     method, why
         The integrator, and why it was chosen.
     rtol
@@ -108,7 +109,7 @@ class Run:
         """How far the run went in the range in which its model holds."""
         from flexarm.integrate.validity import validity
 
-        return validity(self.model, self.t, self.q)
+        return validity(self.model, self.t, self.q, self.u)
 
     @cached_property
     def dataset(self) -> "xarray.Dataset":

@@ -3,7 +3,8 @@
 import functools
 import io
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     import xarray
 
 FILE = "model_file_"  # variables with the bytes of files that the model file names
+SHARE = 0.05  # of the time, that a run's snapshots may take
+PAUSE = 0.5  # [s] between two of them, at least
 
 
 def to_dataset(
@@ -218,3 +221,78 @@ def _read_arm(path: Path, text: str, files: dict[str, Any]) -> Arm:
 def _unpacked() -> "tempfile.TemporaryDirectory[str]":
     """Give a folder for files out of runs, which goes away with the process."""
     return tempfile.TemporaryDirectory(prefix="flexarm-")
+
+
+class LiveFile:
+    """A file with a run as far as it has come, whole at every moment and marked ``running``.
+
+    Give it to `simulate` as ``live``, and its `finish` the run that comes back.  The first snapshot
+    is written at once, under the same rule as any file; later ones take at most a 20th of the time.
+
+    Attributes
+    ----------
+    path
+        The file.
+    force
+        Whether to overwrite a file that is there.
+    failure
+        Why the last snapshot could not be written, if so: a run is not given up for that.
+    """
+
+    def __init__(self, path: str | Path, *, force: bool = False) -> None:
+        self.path, self.force = Path(path), force
+        self.failure = ""
+        self._written: tuple[int, int] | None = None  # what tells our file from another's
+        self._begun = self._last = self._cost = self._spent = 0.0
+
+    def __call__(self, so_far: Callable[[], Run]) -> None:
+        """Write the run so far, if it is time."""
+        now = time.perf_counter()
+        first = self._written is None
+        if not first and not self._due(now):
+            return
+        run = so_far()
+        if first:  # what is compiled and loaded for it is no measure of the next
+            import h5netcdf  # noqa: F401
+
+            now = time.perf_counter()
+        try:
+            self.finish(run)
+            self.failure = ""
+        except FlexarmError as error:
+            if first:
+                raise
+            self.failure = str(error)
+        self._last = time.perf_counter()
+        self._cost = self._last - now
+        if first:
+            self._begun = self._last
+        else:
+            self._spent += self._cost
+
+    def finish(self, run: Run) -> None:
+        """Write a run in the place of what this has written so far.
+
+        Raises
+        ------
+        FlexarmError
+            If there is another file and `force` is false, or it cannot be written.
+        """
+        found = self._stamp()
+        ours = found is not None and found == self._written
+        try:
+            save_run(run, self.path, force=self.force or ours)
+        finally:  # also when interrupted after the file has come under its name
+            if self.force or found == self._written:
+                self._written = self._stamp()
+
+    def _due(self, now: float) -> bool:
+        enough = now - self._last >= PAUSE
+        return enough and (self._spent + self._cost) <= SHARE * (now - self._begun)
+
+    def _stamp(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns

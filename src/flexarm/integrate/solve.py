@@ -27,6 +27,8 @@ from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix, base_spin
 
 LONGEST = 0.05  # [s] of a call of the kernel, about
+# [s] of a step before one was timed, at most: so much, and so much for each operation.
+STEP, OPERATION = 2e-6, 16e-9
 BISECTIONS = 60
 
 
@@ -37,7 +39,7 @@ class Ending:
     Attributes
     ----------
     status
-        ``finished``, ``stopped`` or ``interrupted``.
+        ``finished``, ``stopped`` or ``interrupted``; ``running`` if it has not.
     reason
         When, what, and what to try; empty if it finished.
     """
@@ -108,21 +110,40 @@ def solve(
     beginning: Beginning,
     progress: Callable[[float], None] | None = None,
     control: Sampled | None = None,
+    live: Callable[[Callable[[], Solution]], None] | None = None,
 ) -> Solution:
-    """Integrate over all sample times, or until something ends the run."""
+    """Integrate over all sample times, or until something ends the run.
+
+    Between blocks of steps, `progress` is called with the time reached and `live` with a function
+    that gives the solution so far.
+    """
     m = begin_march(beginning)
-    solution = Solution(np.array([]), np.array([]), np.array([]))
     anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
     log = _Log(control, beginning)
-    started = time.process_time()
+    started, aside = time.process_time(), 0.0
+
+    def collected(ending: Ending) -> Solution:
+        spent = time.process_time() - started - aside
+        solution = _collect(m, anchors, ending, spent)
+        solution.held = log.at(solution.times)
+        return solution
+
+    def between() -> None:
+        nonlocal aside
+        if live is not None:
+            begun = time.process_time()
+            live(lambda: collected(_running(m.t)))
+            aside += time.process_time() - begun
+
     try:
-        solution.ending = _drive(m, beginning, anchors, progress or (lambda t: None), log)
+        ending = _drive(m, beginning, anchors, progress or (lambda t: None), log, between)
     except KeyboardInterrupt:
-        solution.ending = Ending("interrupted", f"interrupted at t = {m.t:.6g} s")
-    solution.seconds = time.process_time() - started
-    _collect(m, beginning, anchors, solution)
-    solution.held = log.at(solution.times)
-    return solution
+        ending = Ending("interrupted", f"interrupted at t = {m.t:.6g} s")
+    return collected(ending)
+
+
+def _running(t: float) -> Ending:
+    return Ending("running", f"as far as t = {t:.6g} s: the simulation goes on, or it was killed")
 
 
 class _Log:
@@ -176,8 +197,9 @@ def _drive(
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
     log: _Log,
+    between: Callable[[], None],
 ) -> Ending:
-    m.budget = 50
+    m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
     ending = log.ask(m)
     while ending is None:
         clock = time.perf_counter()
@@ -193,6 +215,8 @@ def _drive(
             ending = _at_bound(m, beginning)
         elif code in (BROKEN, NO_STEP):
             ending = _failure(m, beginning, code)
+        if ending is None:
+            between()
     return ending
 
 
@@ -273,14 +297,19 @@ def _failure(m: March, beginning: Beginning, code: int) -> Ending:
 
 
 def _collect(
-    m: March, beginning: Beginning, anchors: list[tuple[int, Array]], solution: Solution
-) -> None:
+    m: March, anchors: list[tuple[int, Array]], ending: Ending, seconds: float
+) -> Solution:
     """Copy the kept samples out of the record."""
-    solution.times = m.times[: m.kept].copy()
-    solution.states = m.samples.reshape(-1, m.size)[: m.kept].copy()
     starts = [start for start, _ in anchors]
     which = np.searchsorted(starts, np.arange(m.kept), side="right") - 1
-    solution.anchors = np.array([anchors[k][1] for k in which])
-    solution.steps, solution.rejections = m.steps, m.rejections
-    solution.evaluations = m.system.evaluations
-    solution.renewals = getattr(m, "renewals", 0)
+    return Solution(
+        times=m.times[: m.kept].copy(),
+        states=m.samples.reshape(-1, m.size)[: m.kept].copy(),
+        anchors=np.array([anchor for _, anchor in anchors])[which],
+        ending=ending,
+        steps=m.steps,
+        rejections=m.rejections,
+        evaluations=m.system.evaluations,
+        renewals=getattr(m, "renewals", 0),
+        seconds=seconds,
+    )

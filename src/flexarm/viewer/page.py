@@ -1,5 +1,6 @@
 """Runs and mode shapes into one page: a file that needs no other and no network."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +67,7 @@ def shapes_of(found: Modes) -> ModeShapes:
     )
 
 
-def run_page(runs: Sequence[Run], labels: Sequence[str] = (), *, live: str = "") -> str:
+def run_page(runs: Sequence[Run], labels: Sequence[str] = ()) -> str:
     """Make the page of a run, or of two runs to be compared.
 
     Parameters
@@ -75,8 +76,31 @@ def run_page(runs: Sequence[Run], labels: Sequence[str] = (), *, live: str = "")
         One run or two.
     labels
         What to call them; by arm, method and stiffening if left out.
+
+    Raises
+    ------
+    FlexarmError
+        If there is no run, or more than two.
+    """
+    return fill_page(title_of(runs), run_data(runs, labels))
+
+
+def title_of(runs: Sequence[Run]) -> str:
+    """Give the title of the window that shows some runs."""
+    return f"{_arms(runs)} (flexarm)"
+
+
+def run_data(runs: Sequence[Run], labels: Sequence[str] = (), *, live: str = "") -> str:
+    """Make the data of a page of one run or two, as JSON that can stand in it.
+
+    Parameters
+    ----------
+    runs
+        One run or two.
+    labels
+        What to call them; by arm, method and stiffening if left out.
     live
-        Version of the page, if a server will give newer ones.
+        Version of the data, if a server will give newer ones.
 
     Raises
     ------
@@ -89,21 +113,22 @@ def run_page(runs: Sequence[Run], labels: Sequence[str] = (), *, live: str = "")
     arrays = Arrays()
     found = [limits(run.model, run.q) for run in runs]
     unit = deflection_unit(max(each["deflection"] or 0.0 for each in found))
-    arm = runs[0].model.arm
     document = {
         "kind": "run",
-        "title": " and ".join(dict.fromkeys(run.model.arm.name for run in runs)),
+        "title": _arms(runs),
         "facts": _facts(runs),
-        "notes": arm.notes,
+        "notes": runs[0].model.arm.notes,
         "warning": " ".join(f"{run.status}: {run.reason}" for run in runs if run.reason),
         "live": live,
+        "running": any(run.status == "running" for run in runs),
+        "scene": _fingerprint(runs),
         "arms": [scene(run.model, arrays) for run in runs],
         "motions": [
             motion(run, label, unit, arrays) for run, label in zip(runs, labels, strict=True)
         ],
         "limits": _largest(found),
     }
-    return _finish(document, arrays, live=bool(live))
+    return to_json(document | {"arrays": arrays.encode()})
 
 
 def mode_page(shapes: ModeShapes) -> str:
@@ -148,7 +173,8 @@ def mode_page(shapes: ModeShapes) -> str:
         "modes": modes,
         "limits": {"deflection": 1.0, "curvature": 1.0, "strain": None},
     }
-    return _finish(document, arrays, live=False)
+    data = to_json(document | {"arrays": arrays.encode()})
+    return fill_page(f"{model.arm.name} (flexarm)", data)
 
 
 def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
@@ -166,9 +192,14 @@ def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
     write_whole(Path(path), page.encode("utf-8", errors="replace"), force=force)
 
 
-def _finish(document: dict[str, Any], arrays: Arrays, *, live: bool) -> str:
-    data = to_json(document | {"arrays": arrays.encode()})
-    return fill_page(f"{document['title']} (flexarm)", data, live=live)
+def _arms(runs: Sequence[Run]) -> str:
+    return " and ".join(dict.fromkeys(run.model.arm.name for run in runs))
+
+
+def _fingerprint(runs: Sequence[Run]) -> str:
+    """Tell arms from others: data with the same one differ only in the motion."""
+    arms = repr([run.model.arm for run in runs])
+    return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
 def _parts(vector: npt.NDArray[Any]) -> tuple[Array, Array]:
@@ -192,7 +223,7 @@ def _label(run: Run) -> str:
 def _facts(runs: Sequence[Run]) -> str:
     """Say how a run was made; of two, only what they have in common is short enough."""
     if len(runs) > 1:
-        return "two runs compared: solid and dashed"
+        return "two runs compared: solid | dashed"
     (run,) = runs
     found = [
         f"{run.model.size} coordinates",

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
-from flexarm.arm.section import IBeam, Section, Tube
+from flexarm.arm.section import IBeam, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.integrate.internal import deformed
 from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Pose, base_rotation_matrix
 from flexarm.viewer.pack import Arrays
@@ -106,7 +107,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "after": _pose(part.pose_JL),
         "length": part.length,
         "column": None if part.joint is None else column,
-        "section": _section(part.link.section),
+        "section": _section(part, arrays),
         "strain": shows_strain(part),
         "shape": None,
     }
@@ -147,9 +148,14 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
     return found
 
 
-def _section(section: Section | None) -> dict[str, Any] | None:
-    """Give the outline of a section, as far as the model file says: width along y, height z."""
-    shape = None if section is None else section.shape
+def _section(part: LinkModel, arrays: Arrays) -> dict[str, Any] | None:
+    """Give the outline of a link's section, as far as the model file says: width y, height z."""
+    section = part.link.section
+    if section is None:
+        return None
+    if section.stations is not None:
+        return _tapered(Span.of(section, part.link.span), part, arrays)
+    shape = section.shape
     if shape is None:
         return None
     if isinstance(shape, Tube):
@@ -158,6 +164,46 @@ def _section(section: Section | None) -> dict[str, Any] | None:
     if isinstance(shape, IBeam):
         found |= {"flange": shape.flange, "web": shape.web}
     return found
+
+
+def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
+    """Give width and height along a link whose section is a table of stations.
+
+    Notes
+    -----
+    A table has no outline.  What is drawn is the solid ellipse of the same radii of gyration, whose
+    axes are 4 times those: sqrt(EI/EA), else sqrt(J/m), are lengths.  sqrt(EI/m) is one but for the
+    material's sqrt(E/density): it tells how the thickness changes, not how large it is.
+    """
+    places = np.linspace(0.0, part.length, STATIONS if bends(part) else 2)
+    begin = 0.0 if part.link.root_piece is None else part.link.root_piece.length
+    sides, known = _gyration(span, np.clip(places - begin, 0.0, span.length))
+    largest = sides.max(axis=0)
+    width, height = 4 * largest if known else largest / largest.max()
+    return {
+        "kind": "tube",
+        "width": float(width),
+        "height": float(height),
+        "relative": not known,
+        "profile": arrays.add(sides / largest),
+    }
+
+
+def _gyration(span: Span, x: Array) -> tuple[Array, bool]:
+    """Find radii of gyration along y and z, (S, 2), and whether they are in metres."""
+    mass = span.at("mass_per_length", x)
+    bending = [name for name in ("EIz", "EIy") if span.has(name)]
+    turning = [name for name in ("Jz", "Jy") if np.all(span.table[name] > 0)]
+    if bending and span.has("EA"):
+        names, per, known = bending, span.at("EA", x), True
+    elif turning:
+        names, per, known = turning, mass, True
+    elif bending:
+        names, per, known = bending, mass, False
+    else:
+        names, per, known = ["mass_per_length"], np.ones_like(mass), False
+    found = [np.sqrt(span.at(name, x) / per) for name in names]
+    return np.stack([found[0], found[-1]], axis=1), known
 
 
 def _pose(pose: Pose) -> dict[str, list[float]]:

@@ -11,10 +11,11 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.run_file import load_run
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.pack import to_json
-from flexarm.viewer.page import run_page
+from flexarm.viewer.page import run_data, title_of
 
 HOST = "127.0.0.1"  # nobody else's machine is served
 WAITING = "waiting"
+HINT = "'flexarm simulate ARM --out FILE' makes it at the end, with --live from the start on"
 
 
 def serve(paths: Sequence[Path], port: int = 0) -> "Server":
@@ -37,9 +38,8 @@ def serve(paths: Sequence[Path], port: int = 0) -> "Server":
     FlexarmError
         If the port is taken.
     """
-    source = Source(paths)
     try:
-        return Server((HOST, port), partial(Handler, source))
+        return Server((HOST, port), Source(paths))
     except OSError as error:
         raise FlexarmError(
             f"port {port}: cannot be listened on: {error.strerror}: name another with --port"
@@ -47,12 +47,12 @@ def serve(paths: Sequence[Path], port: int = 0) -> "Server":
 
 
 class Source:
-    """The page of some run files, made again when they change."""
+    """The page of some run files and its data, made again when they change."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
         self.lock = threading.Lock()
-        self.made = ("", "")
+        self.made = ("", "", "")  # version, title, data
 
     def version(self) -> str:
         """Tell one state of the files from another."""
@@ -64,28 +64,43 @@ class Source:
 
     def page(self) -> str:
         """Give the page of the files as they are now."""
+        return fill_page(*self._renewed(), live=True)
+
+    def data(self) -> str:
+        """Give the data of that page alone: a page that is open goes on with them."""
+        return self._renewed()[1]
+
+    def missing(self) -> list[Path]:
+        """List the files that are waited for."""
+        return [path for path in self.paths if not path.exists()]
+
+    def _renewed(self) -> tuple[str, str]:
         with self.lock:
             version = self.version()
             if self.made[0] != version:
-                self.made = (version, self._make(version))
-            return self.made[1]
+                self.made = (version, *self._make(version))
+            return self.made[1:]
 
-    def _make(self, version: str) -> str:
+    def _make(self, version: str) -> tuple[str, str]:
         if version == WAITING:
-            missing = next(path for path in self.paths if not path.exists())
-            return _message(f"waiting for {missing}", version)
+            absent = ", ".join(map(str, self.missing()))
+            return "flexarm", _message(f"waiting for {absent}", HINT, version)
         try:
             runs = [load_run(path) for path in self.paths]
             labels = [path.stem for path in self.paths] if len(runs) > 1 else ()
-            return run_page(runs, labels, live=version)
+            return title_of(runs), run_data(runs, labels, live=version)
         except FlexarmError as error:
-            return _message(str(error), version)
+            return "flexarm", _message(str(error), "", version)
 
 
 class Server(ThreadingHTTPServer):
     """A server on this machine only."""
 
     daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], source: Source) -> None:
+        self.source = source
+        super().__init__(address, partial(Handler, source))
 
     @property
     def url(self) -> str:
@@ -94,7 +109,7 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answer for the page and its version, to this machine's browser only."""
+    """Answer for the page, its data and their version, to this machine's browser only."""
 
     server: Server
 
@@ -111,6 +126,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         answers: dict[str, tuple[Callable[[], str], str]] = {
             "/": (self.source.page, "text/html"),
+            "/data": (self.source.data, "application/json"),
             "/version": (self.source.version, "text/plain"),
         }
         if self.path not in answers:
@@ -125,6 +141,7 @@ class Handler(BaseHTTPRequestHandler):
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
             "Cross-Origin-Resource-Policy": "same-origin",
+            "X-Frame-Options": "DENY",
         }.items():
             self.send_header(name, value)
         self.end_headers()
@@ -134,7 +151,7 @@ class Handler(BaseHTTPRequestHandler):
         """Keep quiet: a page asks often."""
 
 
-def _message(text: str, version: str) -> str:
-    """Make a page that says something and reloads when there is more to see."""
-    data = {"kind": "message", "title": text, "facts": "", "live": version, "arrays": ""}
-    return fill_page("flexarm", to_json(data), live=True)
+def _message(text: str, hint: str, version: str) -> str:
+    """Make the data of a page that says something and is another when there is more to see."""
+    data = {"kind": "message", "title": text, "facts": hint, "live": version, "arrays": ""}
+    return to_json(data)

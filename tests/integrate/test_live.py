@@ -1,0 +1,169 @@
+"""A run that can be seen while it goes on: snapshots change nothing, and their file is whole."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.integrate import run_file, solve
+from flexarm.integrate.run import Run
+from flexarm.integrate.run_file import PAUSE, SHARE, LiveFile, load_run
+from flexarm.integrate.solve import Sampled
+from flexarm.io.model_file import loads
+from tests.integrate.arms import fall
+
+TUMBLING = """\
+flexarm: 1
+name: tumbling
+gravity: [0, 0, 0]
+base: {kind: free, body: {mass: 3, inertia: [1, 2, 3]}, spin: [0.5, 8, 0.3]}
+links:
+  - joint: {kind: revolute, input: {kind: constant, value: 2}}
+    length: 1
+    section: {mass_per_length: 1, EIz: 200}
+"""
+CASES: dict[str, tuple[Callable[[], Arm], dict[str, Any]]] = {
+    "etd4": (fall, {"t_end": 1.0, "method": "etd4"}),
+    "dop853": (fall, {"t_end": 1.0, "method": "dop853", "rtol": 1e-8}),
+    "rodas4": (fall, {"t_end": 0.5, "method": "rodas4"}),
+    "rk4": (fall, {"t_end": 0.5, "method": "rk4"}),
+    "free base": (lambda: loads(TUMBLING), {"t_end": 1.0, "method": "dop853"}),
+    "locked": (fall, {"t_end": 1.0, "method": "etd4", "locks": {"joint2": [(0.2, 0.5)]}}),
+    "sampled": (
+        fall,
+        {"t_end": 0.5, "method": "dop853", "control": Sampled(lambda t, q, v: -5.0 * v[:2], 0.01)},
+    ),
+}
+ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_snapshots_are_the_beginning_of_the_run_and_do_not_change_it(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, options = CASES[case]
+    seen: list[Run] = []
+    plain = flexarm.simulate(make(), **options)
+    monkeypatch.setattr(solve, "LONGEST", 1e-6)  # [s]: the shortest blocks of steps
+    watched = flexarm.simulate(make(), live=lambda so_far: seen.append(so_far()), **options)
+    assert watched.status == plain.status == "finished"
+    assert watched.statistics.steps == plain.statistics.steps
+    for name in ARRAYS:
+        assert np.array_equal(getattr(watched, name), getattr(plain, name)), name
+    assert len({len(each.t) for each in seen}) > 3
+    assert (len(np.unique(plain.anchors, axis=0)) > 1) == (case == "free base")
+    for each in seen:
+        assert each.status == "running"
+        assert "as far as t = " in each.reason
+        # The instant at which a joint is locked is kept as it is after that.
+        kept = slice(0, len(each.t) - ("locks" in options))
+        for name in ARRAYS:
+            assert np.array_equal(getattr(each, name)[kept], getattr(plain, name)[kept]), name
+
+
+def short_run() -> Run:
+    return flexarm.simulate(flexarm.sample("driven-link"), t_end=0.01, dt=0.01)
+
+
+class Clock:
+    """Time that passes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+def test_snapshots_take_a_twentieth_of_the_time_and_come_twice_a_second_at_most(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clock = Clock()
+    spans: list[tuple[float, float]] = []
+
+    def save(run: Run, path: Path, *, force: bool) -> None:
+        begun = clock.now
+        clock.now += 0.002 if begun < 120 else 0.2  # later there is more to write
+        spans.append((begun, clock.now))
+        path.write_text("whole", encoding="utf-8")
+
+    monkeypatch.setattr(run_file, "time", clock)
+    monkeypatch.setattr(run_file, "save_run", save)
+    live = LiveFile(tmp_path / "run.nc", force=True)
+    run = short_run()
+    while clock.now < 200:
+        live(lambda: run)
+        clock.now += 0.05
+    gaps = [after[0] - before[1] for before, after in itertools.pairwise(spans)]
+    assert min(gaps) >= PAUSE - 1e-9
+    assert max(gap for gap, span in zip(gaps, spans, strict=False) if span[0] < 115) < 0.6
+    begun = spans[0][1]
+    for k in range(2, len(spans) + 1):
+        spent = sum(end - start for start, end in spans[1:k])
+        assert spent <= SHARE * (spans[k - 1][0] - begun) + 0.2
+    assert 5 <= sum(start > 125 for start, _ in spans) <= 75 / (0.2 / SHARE) + 6
+
+
+def test_a_file_that_is_there_is_not_overwritten_by_the_first_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "run.nc"
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(FlexarmError, match="is there already"):
+        flexarm.simulate(fall(), t_end=1.0, rtol=1e-8, live=LiveFile(path))
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_file_that_somebody_puts_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "run.nc"
+    live, run = LiveFile(path), short_run()
+    live(lambda: run)
+    live.finish(run)
+    path.unlink()
+    path.write_text("theirs", encoding="utf-8")
+    with pytest.raises(FlexarmError, match="is there already"):
+        live.finish(run)
+    assert path.read_text(encoding="utf-8") == "theirs"
+
+
+def test_a_snapshot_that_fails_does_not_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "LONGEST", 1e-6)
+    monkeypatch.setattr(run_file, "PAUSE", 0.0)
+    monkeypatch.setattr(run_file, "SHARE", 1e9)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    live = LiveFile(folder / "run.nc")
+
+    def seen(so_far: Callable[[], Run]) -> None:
+        live(so_far)
+        if (folder / "run.nc").exists():
+            (folder / "run.nc").unlink()
+            folder.rmdir()
+
+    run = flexarm.simulate(fall(), t_end=0.1, method="dop853", rtol=1e-8, live=seen)
+    assert run.status == "finished"
+    assert "there is no folder" in live.failure
+
+
+def test_the_file_holds_the_snapshot_then_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.nc"
+    live = LiveFile(path)
+    marks: list[str] = []
+
+    def seen(so_far: Callable[[], Run]) -> None:
+        live(so_far)
+        marks.append(load_run(path).status)
+
+    run = flexarm.simulate(fall(), t_end=1.0, method="dop853", rtol=1e-8, live=seen)
+    live.finish(run)
+    assert set(marks) == {"running"}
+    kept = load_run(path)
+    assert kept.status == "finished"
+    assert np.array_equal(kept.q, run.q)
+    assert [each.name for each in tmp_path.iterdir()] == ["run.nc"]
