@@ -1,7 +1,8 @@
 """The same arm on other shapes: richer ones, other families, a reference."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import (
@@ -11,11 +12,15 @@ from flexarm.arm.shapes import (
     Elements,
     Loaded,
     Lumped,
+    Polynomials,
     ShapeChoice,
     Tabulated,
 )
+from flexarm.errors import ModelError
 from flexarm.links.base import Counts
 from flexarm.links.ends import counts
+from flexarm.links.span import Span
+from flexarm.model import build
 
 MESHES = (Elements, Lumped)
 REFERENCE = 8  # modes per direction of the reference, static shapes beside them
@@ -32,7 +37,7 @@ class Basis:
 
 def next_member(arm: Arm) -> Arm:
     """Give every direction that has shapes one more of its family."""
-    return _changed(arm, lambda choice, number: _counted(choice, number, 1))
+    return _changed(arm, partial(_counted, more=1))
 
 
 def fewer(arm: Arm) -> Arm | None:
@@ -46,25 +51,44 @@ def fewer(arm: Arm) -> Arm | None:
     ]
     if not planes or min(planes) < 2:
         return None
-    return _changed(arm, lambda choice, number: _counted(choice, number, -1))
+    return _changed(arm, partial(_counted, more=-1))
 
 
 def enriched(arm: Arm) -> Arm:
     """Add the next member of the family and the static shapes; meshes get twice the elements.
 
     The shapes that were there stay as they are, so that initial amplitudes keep their meaning.
+    Where static shapes cannot be had, as with shapes that follow a length, it is two more members,
+    or one.
     """
-    return _changed(arm, _enriched)
+    return _built(arm, [_enriched, *(partial(_counted, more=more) for more in (2, 1))])
+
+
+def stretched(arm: Arm) -> Arm | None:
+    """Give every link whose section has EA one more shape of stretch; None if there is none."""
+    able = [
+        can_enrich(link) and link.section is not None and Span.of(link.section, link.span).has("EA")
+        for link in arm.links
+    ]
+    if not any(able):
+        return None
+    more = _changed(arm, _lengthened)
+    links = [new if can else old for can, new, old in zip(able, more.links, arm.links, strict=True)]
+    return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
 def reference(arm: Arm) -> Arm:
-    """Put an arm on many loaded modes, roots held, and static shapes."""
+    """Put an arm on many loaded modes, roots held, and static shapes.
 
-    def many(choice: Counted, number: Counts) -> ShapeChoice:
+    Loaded modes with a heavy body at the tip have the static shapes in them: these are left out
+    where they cannot be told from the modes.
+    """
+
+    def many(number: Counts, *, static: bool) -> ShapeChoice:
         number = Counts(*(REFERENCE * (n > 0) for n in _tuple(number)))
-        return Loaded(root="held", static=True, **_numbers(number))
+        return Loaded(root="held", static=static, normalise="mass", **_numbers(number))
 
-    return _changed(arm, many)
+    return _built(arm, [lambda _, n: many(n, static=True), lambda _, n: many(n, static=False)])
 
 
 def families(arm: Arm) -> list[Basis]:
@@ -98,6 +122,18 @@ def of_family(link: Link) -> bool:
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
+def _built(arm: Arm, makers: Sequence[Callable[[Counted, Counts], ShapeChoice]]) -> Arm:
+    """Take the first shapes that the links can have; the last ones whether they can or not."""
+    for make in makers[:-1]:
+        changed = _changed(arm, make)
+        try:
+            build(changed, stiffening=False)
+        except ModelError:
+            continue
+        return changed
+    return _changed(arm, makers[-1])
+
+
 def _changed(arm: Arm, make: Callable[[Counted, Counts], ShapeChoice]) -> Arm:
     links = []
     for index, link in enumerate(arm.links):
@@ -114,11 +150,16 @@ def _counted(choice: Counted, number: Counts, more: int) -> ShapeChoice:
     return changed
 
 
+def _lengthened(choice: Counted, number: Counts) -> ShapeChoice:
+    changed: ShapeChoice = choice.model_copy(update={"stretch": number.x + 1})  # type: ignore[assignment]
+    return changed
+
+
 def _enriched(choice: Counted, number: Counts) -> ShapeChoice:
     update: dict[str, object] = {}
     if isinstance(choice, MESHES):
         update = dict(_numbers(Counts(*(2 * n for n in _tuple(number)))))
-    elif isinstance(choice, CraigBampton):
+    elif isinstance(choice, CraigBampton | Polynomials):
         update = dict(_numbers(Counts(*(n + 2 if n else 0 for n in _tuple(number)))))
     else:
         update = dict(_numbers(Counts(*(n + 1 if n else 0 for n in _tuple(number)))))

@@ -104,6 +104,12 @@ class CraigBampton(Counted):
     kind: Literal["craig-bampton"]
 
 
+class Polynomials(Counted):
+    """Polynomials clamped at the root: n of them are of degrees 2 to n + 1, of rods 1 to n."""
+
+    kind: Literal["polynomials"]
+
+
 class Lumped(Counted):
     """Rigid pieces with springs: the counts are numbers of springs."""
 
@@ -125,6 +131,7 @@ ShapeChoice = Annotated[
     | FreeFree
     | Elements
     | CraigBampton
+    | Polynomials
     | Lumped
     | Tabulated,
     Field(discriminator="kind"),

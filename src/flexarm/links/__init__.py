@@ -9,6 +9,7 @@ from flexarm.links.craig_bampton import CraigBampton
 from flexarm.links.elements import Elements
 from flexarm.links.loaded import Loaded
 from flexarm.links.lumped import Lumped
+from flexarm.links.polynomials import Polynomials
 from flexarm.links.tabulated import Tabulated
 
 DISCRETISATIONS: Mapping[str, Discretisation] = {
@@ -22,6 +23,7 @@ DISCRETISATIONS: Mapping[str, Discretisation] = {
         FreeFree(),
         Elements(),
         CraigBampton(),
+        Polynomials(),
         Lumped(),
         Tabulated(),
     )

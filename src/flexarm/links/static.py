@@ -11,7 +11,7 @@ from flexarm.links.curves import Piecewise, combine
 from flexarm.links.finite import constraint_shapes
 from flexarm.links.span import Span
 
-HAVE_THEM = ("elements", "craig-bampton", "lumped")
+HAVE_THEM = ("elements", "craig-bampton", "polynomials", "lumped")
 
 
 def add_static(shapes: Shapes, span: Span, counts: Counts, kind: str) -> Shapes:

@@ -1,0 +1,43 @@
+"""Polynomials along the span: few of them do where loads bend the modes of the link at rest."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from flexarm.arm.shapes import ShapeChoice
+from flexarm.links.base import Array, Counts, Curve, Discretisation, Ends, Shapes
+from flexarm.links.basis import Motion, diagonalise, family, join, normalisation, normalise, wanted
+from flexarm.links.curves import integrate_strain
+from flexarm.links.span import Span
+
+
+def _stiffness(curves: list[Curve], span: Span, motion: Motion) -> Array:
+    """Integrate the stiffness matrix of m curves whose strains are of degree m - 1, (m, m)."""
+    x, weight = span.quadrature(len(curves) + 1)  # exact for properties that are linear
+    strain = np.stack([curve(x, motion.order) for curve in curves], axis=1)
+    return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
+
+
+class Polynomials(Discretisation):
+    """All polynomials up to a degree that are clamped at the root, combined into modes.
+
+    n shapes span x^2 to x^(n + 1) of beams, x to x^n of rods; ``y1`` is the slowest mode that they
+    have with the tip free.  They converge fastest where rotation or loads change the modes of a
+    uniform or smoothly tapered span; across a step of the section curvature jumps, and they do not.
+    """
+
+    name: ClassVar[str] = "polynomials"
+    summary: ClassVar[str] = "polynomials up to a degree, clamped at the root"
+    citation: ClassVar[str] = "Ritz 1909"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the shape functions of a span."""
+        edges = np.array([0.0, span.length])
+        parts = []
+        for motion, count in wanted(span, counts):
+            # Strains are Legendre polynomials: powers of x would depend on each other from ten on.
+            root = np.zeros((motion.order, count))
+            curves: list[Curve] = [*integrate_strain(edges, np.eye(count)[None], root)]
+            part = family(motion.direction, curves, _stiffness(curves, span, motion), edges)
+            parts.append(diagonalise(part, span))
+        return normalise(join(parts, span), normalisation(choice), span)
