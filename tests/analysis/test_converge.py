@@ -7,7 +7,7 @@ import pytest
 
 import flexarm
 from flexarm import build, converge, modes
-from flexarm.analysis.bases import enriched, families, next_member
+from flexarm.analysis.bases import enriched, families, next_member, reference
 from flexarm.analysis.converge import SAMPLES, TOLERANCE
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
@@ -92,6 +92,38 @@ def test_a_family_that_lacks_a_shape_is_found_out_and_another_is_advised() -> No
     assert given.step == pytest.approx(2.5 / given.top_frequency, rel=1e-9)
 
 
+def test_links_that_stretch_are_found_out_by_one_shape() -> None:
+    """A link turned fast whose centrifugal force lengthens it by a per cent."""
+
+    def link(stretch: int) -> Arm:
+        return one_link(
+            joint=TURNED, section=f"{SOFT}, EA: 300", rest="payload: {mass: 1}\n",
+            shapes=f"{{kind: loaded, bending_y: 2, stretch: {stretch}}}",
+        )  # fmt: skip
+
+    found = converge(link(0), t_end=0.5, others=False)
+    settings = {"t_end": 0.5, "dt": 0.5 / SAMPLES, "rtol": TOLERANCE}
+    none, many = (flexarm.simulate(link(count), **settings) for count in (0, 4))  # type: ignore[arg-type]
+    there = tip_deflection(many, many.model.links[0])
+    change = np.abs(tip_deflection(none, none.model.links[0]) - there).max()
+    assert found.stretch is not None
+    assert found.stretch == pytest.approx(change / np.ptp(there, axis=0).max(), rel=0.1)
+    assert found.stretch > 0.01
+    assert any("set 'stretch' in the shapes one higher" in line for line in found.advice)
+
+
+def test_slopes_beyond_the_measured_ones_are_judged_by_their_square() -> None:
+    arm = one_link(
+        section="mass_per_length: 1, EIz: 3", gravity="[0, -9.81, 0]",
+        joint="{kind: revolute, actuation: prescribed, motion: {kind: constant, value: 0}}",
+        shapes="{kind: loaded, bending_y: 2}", rest="    damping: 0.1\n",
+    )  # fmt: skip
+    found = converge(arm, t_end=0.4, others=False)
+    assert found.slope > 0.5
+    assert found.model_error == pytest.approx(2 * found.slope**2)
+    assert any("split the link" in line for line in found.advice)
+
+
 def test_enough_shapes_are_kept_and_an_arm_at_rest_is_told() -> None:
     enough = converge(
         one_link(joint=DRIVEN, section=SOFT, shapes="{kind: loaded, root: free, bending_y: 2}"),
@@ -99,6 +131,8 @@ def test_enough_shapes_are_kept_and_an_arm_at_rest_is_told() -> None:
     )  # fmt: skip
     assert "keep them" in enough.advice[1]
     assert enough.model_error is not None
+    assert enough.stretch is None
+    assert "Stretch was not tried: it needs EA in a section." in enough.advice
     still = converge(one_link(shapes=clamped_free(1)), t_end=0.1, others=False)
     assert still.estimate is None
     assert "Nothing deflects" in still.advice[0]
@@ -125,6 +159,15 @@ def test_enriching_keeps_the_shapes_there_were_and_adds_the_static_ones() -> Non
     coupling = more.elastic.integrals.stiffness[:3, 3:]
     assert np.abs(coupling).max() < 1e-9
     assert np.abs(more.elastic.root_angle).max() == 0
+
+
+@pytest.mark.parametrize("name", ["graves-rms", "theodore-rrp"])
+def test_arms_that_cannot_have_static_shapes_are_enriched_all_the_same(name: str) -> None:
+    """Loaded modes under a heavy body have them already; shapes that follow a length cannot."""
+    arm = flexarm.sample(name)
+    sizes = [build(each, stiffening=False).size for each in (arm, enriched(arm), reference(arm))]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[1]
 
 
 def test_static_shapes_make_frequencies_of_a_wrong_family_right() -> None:
@@ -158,3 +201,19 @@ def test_amplitudes_that_the_file_names_bind_an_arm_to_its_family() -> None:
     arm = one_link(shapes=clamped_free(2), rest="    start: {y1: 0.01}\n")
     assert families(arm) == []
     assert len(families(one_link(shapes=clamped_free(2)))) == 5
+
+
+def test_shapes_that_err_less_with_as_few_coordinates_are_advised_first() -> None:
+    link = (
+        "  - joint: {kind: revolute, actuation: free}\n    length: 1\n"
+        "    section: {mass_per_length: 1, EIz: 60}\n    shapes: " + clamped_free(2) + "\n"
+    )
+    arm = loads("flexarm: 1\nname: fall\ngravity: [0, -9.81, 0]\nlinks:\n" + 2 * link)
+    found = converge(arm, t_end=0.5)
+    rows = {row.basis: row for row in found.rows}
+    free = rows["loaded, root free"]
+    assert free.coordinates == found.rows[0].coordinates
+    assert free.run_error is not None
+    assert found.estimate is not None
+    assert free.run_error < 0.5 * found.estimate
+    assert any("With no more coordinates, 'loaded, root free'" in line for line in found.advice)

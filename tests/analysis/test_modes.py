@@ -12,7 +12,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.model import Model
-from tests.analysis.linear_arms import de_luca, one_link, rotor, two_links
+from tests.analysis.linear_arms import de_luca, one_link, two_links
 
 CI = ("chu-example-1", "deluca-siciliano", "spin-up-beam", "tg-rr-2planes")
 LETTERS = {"bending y": "y", "bending z": "z", "torsion": "twist", "stretch": "stretch"}
@@ -104,87 +104,6 @@ def test_an_elastic_joint_has_the_frequencies_of_two_inertias_and_a_spring() -> 
     assert locked["joint 1 wind-up"].frequency_rad_s == pytest.approx(10, rel=1e-12)
 
 
-def in_pieces(plane: str, hub: float, rest: str = "") -> Arm:
-    """Make a rotating link of four pieces: with few shapes each they converge fast."""
-    stiff = {"y": "EIz", "z": "EIy"}[plane]
-    text = "flexarm: 1\nname: rotor\ngravity: [0, 0, 0]\nlinks:\n"
-    for k in range(4):
-        after = f", after: {{position: [{hub}, 0, 0]}}" if hub else ""
-        joint = "{kind: fixed}" if k else f"{{kind: revolute{after}}}"
-        text += (
-            f"  - joint: {joint}\n    length: 0.25\n"
-            f"    section: {{mass_per_length: 1, {stiff}: 1}}\n"
-            f"    shapes: {{kind: craig-bampton, bending_{plane}: 3}}\n"
-        )
-    return loads(text + rest)
-
-
-ROTATING = [
-    ("z", 0, {2: (4.137320, 22.614922), 6: (7.360373, 26.809082), 12: (13.170150, 37.603112)}),
-    ("y", 1, {2: (4.400517, 23.280290), 12: (15.650534, 49.640292)}),
-    ("z", 2, {2: (5.439949,), 12: (24.549082,)}),
-]
-ROTATING_TOO = [
-    ("y", 0, {2: (3.621797, 22.526311), 6: (4.263225, 26.129042), 12: (5.427049, 35.636976)}),
-    ("z", 1, {2: (4.833689, 23.366042), 12: (19.721542, 51.070134)}),
-    ("y", 2, {2: (5.058956,), 12: (21.416289,)}),
-]
-
-
-@pytest.mark.parametrize(
-    ("plane", "hub", "expected"),
-    [*ROTATING, *(pytest.param(*case, marks=pytest.mark.campaign) for case in ROTATING_TOO)],
-)
-def test_a_rotating_link_stiffens_as_published(
-    plane: str, hub: float, expected: dict[float, tuple[float, ...]]
-) -> None:
-    model = build(in_pieces(plane, hub))
-    for speed, values in expected.items():
-        found = modes(model, speeds={"joint1": speed}).modes
-        # From above, as Ritz has it: by 1.3e-6 at rest and at low speed, 4e-5 at the highest.
-        errors = [mode.frequency_rad_s / w - 1 for mode, w in zip(found, values, strict=False)]
-        assert min(errors) > -2e-7
-        assert max(errors) < (2e-6 if speed == 2 else 6e-5)
-
-
-@pytest.mark.parametrize(
-    ("plane", "expected"),
-    [
-        pytest.param("z", (2.669637, 6.509056), marks=pytest.mark.campaign),
-        ("y", (1.768321, 2.523452)),
-    ],
-)
-def test_a_tip_mass_on_a_rotating_link_changes_it_as_published(
-    plane: str, expected: tuple[float, float]
-) -> None:
-    model = build(in_pieces(plane, 0, "payload: {mass: 1}\n"))
-    found = [modes(model, speeds={"joint1": w}).modes[0].frequency_rad_s for w in (2, 6)]
-    assert found == pytest.approx(expected, rel=5e-5)
-
-
-def test_without_stiffening_rotation_softens_a_link_until_it_diverges() -> None:
-    model = build(rotor("y", stiffening=False, hub=1.0))
-    critical = 3.5160152685
-    below = modes(model, speeds={"joint1": 2.0}).modes[0]
-    assert below.frequency_rad_s == pytest.approx(math.sqrt(critical**2 - 4), rel=1e-8)
-    assert modes(model, speeds={"joint1": critical - 1e-6}).modes[0].kind == "vibration"
-    beyond = modes(model, speeds={"joint1": critical + 1e-6}).modes[0]
-    assert beyond.kind == "growth"
-    assert beyond.damping_ratio == -1
-
-
-def test_coriolis_forces_couple_stretch_and_bending_as_published() -> None:
-    arm = one_link(
-        section="mass_per_length: 1, EIz: 1, EA: 4900",
-        shapes="{kind: loaded, bending_y: 5, stretch: 5}",
-    )
-    for speed, straight, stretched in ((2.0, 3.619566, 4e-4), (10.0, 4.970022, 1e-2)):
-        found = modes(arm, speeds={"joint1": speed}, straight=True).modes[0]
-        assert found.frequency_rad_s == pytest.approx(straight, rel=1e-5 if speed == 2 else 1.5e-3)
-        settled = modes(arm, speeds={"joint1": speed}).modes[0].frequency_rad_s
-        assert 0 < settled / found.frequency_rad_s - 1 < 2 * stretched
-
-
 def test_decay_and_frequency_are_those_of_a_simulated_motion() -> None:
     """A mode's shape as initial state rings at its own eigenvalue: recovered from samples."""
     arm = one_link(
@@ -221,6 +140,28 @@ def test_gravity_makes_a_pendulum_of_a_free_joint_and_topples_it_upside_down() -
     assert hanging.frequency_rad_s == pytest.approx(math.sqrt(1.5 * 9.81), rel=1e-3)
     upside = modes(arm, joints="free", at={"joint1": math.pi / 2})["joint 1 fall"]
     assert upside.eigenvalue.real == pytest.approx(math.sqrt(1.5 * 9.81), rel=1e-3)
+
+
+def test_motions_that_fall_are_sorted_with_the_others_and_keep_their_shapes() -> None:
+    """Two joints of the Puma fall and one swings: each is a motion of its own."""
+    found = modes(sample("puma-560"))
+    sizes = [mode.frequency_hz for mode in found.modes]
+    assert sizes == sorted(sizes)
+    assert [mode.kind for mode in found.elastic()] == ["growth", "growth", "vibration"]
+    eq, h = formulation("articulated", found.model), 1e-5
+    point = found.equilibrium.point
+    for mode in found.elastic():
+        way = mode.shape.real / np.abs(mode.shape).max()
+        ahead, back = (
+            eq.forward_dynamics(point.q + sign * h * way, point.v, point.u) for sign in (1, -1)
+        )
+        expected = (mode.eigenvalue**2).real * way
+        assert (ahead - back) / (2 * h) == pytest.approx(expected, abs=1e-5)
+
+
+def test_rotation_alone_damps_nothing() -> None:
+    found = modes(sample("spin-up-beam"), speeds={"joint1": 6.0}).modes
+    assert all(mode.damping_ratio == 0 for mode in found)
 
 
 def test_friction_in_a_free_joint_is_a_decay_and_not_a_rigid_body_motion() -> None:

@@ -82,6 +82,16 @@ def test_inputs_stay_within_limits_and_the_joint_lags_then() -> None:
     assert errors[0] < errors[1] < errors[2] < errors[3] < 0.2
 
 
+def test_a_computer_keeps_to_the_limits_of_the_model_file() -> None:
+    data = ARM.model_dump(exclude_unset=True)
+    data["links"][0]["joint"]["limits"] = {"effort": 12.0}
+    arm = type(ARM).model_validate(data)
+    run = flexarm.simulate(arm, t_end=0.6, control=sampled(LAW, 2e-3, flexarm.build(arm)))
+    other = flexarm.simulate(ARM, t_end=0.6, control=sampled(LAW, 2e-3, MODEL, limits=12.0))
+    np.testing.assert_array_equal(run.u, other.u)
+    assert not any("effort" in text for text in run.validity.warnings)
+
+
 def test_joints_and_strains_read_by_a_computer_are_enough() -> None:
     arm = two_links(damping=0.02)
     model = flexarm.build(arm)

@@ -69,6 +69,38 @@ def test_without_gains_the_lemma_is_exact(damping: float) -> None:
         assert (values.real.max() > 0.01) == grows
 
 
+@pytest.mark.parametrize("error", [0.0, 0.05, 0.6])
+def test_eigenvalues_of_many_modes_are_those_of_the_partitioned_equations(error: float) -> None:
+    """The law put together from the paper's partitions of M, and the arm beside it."""
+    model = flexarm.build(two_links(damping=0.02, modes=2))
+    equation, n, q = flexarm.formulation("composite", model), 6, np.array([0, 0, 0, 0.7, 0, 0.0])
+    order = [0, 3, 1, 2, 4, 5]  # joints first
+    mass = equation.mass_matrix(q)[np.ix_(order, order)]
+    unit = 1e-6 * np.eye(n)
+    k = np.array([equation.parts(q + row, 0 * q)["elastic"] for row in unit]).T / 1e-6
+    d = np.array([equation.parts(q, row)["dissipative"] for row in np.eye(n)]).T
+    k, d = (each[np.ix_(order, order)][2:, 2:] for each in (k, d))
+    m_rr, m_rf, m_ff = mass[:2, :2], mass[:2, 2:], mass[2:, 2:]
+    schur = m_rr - m_rf @ np.linalg.solve(m_ff, m_rf.T)
+    zero = np.zeros((4, 2))
+    wanted = -np.hstack([GAINS["stiffness"] * np.eye(2, n), GAINS["damping"] * np.eye(2, n)])
+    believed = np.hstack([zero, (1 + error) * k, zero, d])
+    inputs = schur @ wanted - m_rf @ np.linalg.solve(m_ff, believed)
+    force = np.vstack([inputs, -np.hstack([zero, k, zero, d])])
+    expected = np.linalg.eigvals(np.vstack([np.eye(n, 2 * n, n), np.linalg.solve(mass, force)]))
+    found = FrozenLoop(model).eigenvalues(q, **GAINS, stiffness_error=error)
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(expected), rtol=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+def test_a_stiffness_gain_alone_lowers_the_limit_by_flutter(share: float) -> None:
+    """G_v = 0: a quadratic in s^2 gets complex roots at alpha H = (1 - sqrt(G_p)/omega)^2."""
+    loop = FrozenLoop(flexarm.build(one_link()))
+    omega = np.abs(np.roots(quartic(0.0, 0.0))).max()
+    found = loop.largest_error(np.zeros(2), stiffness=(share * omega) ** 2, damping=0.0)
+    assert found * loop.coupling(np.zeros(2)) == pytest.approx((1 - share) ** 2, rel=1e-4)
+
+
 def test_an_undamped_arm_bears_no_overestimate_at_all() -> None:
     """The damping gain feeds the error back to the vibration: growth is linear in alpha."""
     loop = FrozenLoop(flexarm.build(one_link()))

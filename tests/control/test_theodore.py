@@ -42,6 +42,19 @@ def test_joints_follow_and_the_second_loop_brings_the_tip_to_rest(name: str) -> 
 
 
 @pytest.mark.campaign
+@pytest.mark.parametrize(("method", "most"), [("auto", 1e-6), ("dop853", 1e-9), ("rodas4", 1e-7)])
+def test_joints_are_decoupled_at_the_default_tolerance(method: str, most: float) -> None:
+    """Runge-Kutta methods keep linear relations: a joint is computed by its own equation alone."""
+    arm = flexarm.sample("theodore-rrp")
+    model = flexarm.build(arm)
+    motion = joint_move(model, GOALS, Timing("cycloid", 0.5))
+    law = decoupling_law(motion, stiffness=400, damping=40)
+    run = flexarm.simulate(arm, t_end=0.5, control=law, method=method)
+    joints = [model.names.index(name) for name in GOALS]
+    assert np.abs(run.q - motion.at(run.t)[0])[:, joints].max() < most
+
+
+@pytest.mark.campaign
 def test_every_overestimate_of_its_stiffness_destabilises_the_undamped_arm() -> None:
     model = flexarm.build(flexarm.sample("theodore-rrp"))
     motion = joint_move(model, GOALS, Timing("cycloid", 0.5))

@@ -240,6 +240,25 @@ def test_strain_beyond_what_metals_bear_is_warned_of() -> None:
     assert "few materials stay linear" in run.validity.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("drive", "most"), [("", 5.0), (", drive: {gear_ratio: 10, motor_torque: true}", 0.5)]
+)
+def test_an_input_beyond_what_its_joint_can_give_is_warned_of(drive: str, most: float) -> None:
+    """A limit is of the joint: behind a gear a motor has a tenth of it."""
+    arm = loads(
+        "flexarm: 1\nname: wheel\nlinks:\n  - joint: {kind: revolute, axis: [1, 0, 0], "
+        f"limits: {{effort: 5 N m}}{drive}}}\n    body: {{mass: 1, inertia: [1, 1, 1]}}\n"
+    )
+    within = flexarm.simulate(arm, t_end=0.1, inputs={"joint1": most})
+    assert within.validity.warnings == ()
+    ramp = {"kind": "table", "times": [0, 0.1], "values": [0, 2 * most], "interpolation": "linear"}
+    (warning,) = flexarm.simulate(
+        arm, t_end=0.1, dt=0.02, inputs={"joint1": ramp}
+    ).validity.warnings
+    assert f"joint1: input {2 * most:g} > {most:g}" in warning
+    assert "first at 0.06 s" in warning
+
+
 @pytest.fixture(scope="module")
 def spatial() -> Run:
     """Deform two links in every way at once, and leave them there."""

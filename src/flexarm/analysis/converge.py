@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.analysis.advice import advice
 from flexarm.analysis.bases import (
     Basis,
     can_enrich,
@@ -14,6 +15,7 @@ from flexarm.analysis.bases import (
     next_member,
     of_family,
     reference,
+    stretched,
     title,
 )
 from flexarm.analysis.linear import (
@@ -24,7 +26,7 @@ from flexarm.analysis.linear import (
     lock_drives,
     trace,
 )
-from flexarm.arm import Arm, Moving
+from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.plot import tip_deflection
 from flexarm.integrate.run import Run
@@ -37,6 +39,7 @@ BEND = np.radians(45)
 TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
 MISMATCH = 2.0  # times the difference to the next member: more says that the family is wrong
 SAMPLES = 400
+SECOND_ORDER, UNDAMPED = 2.0, 5.0  # times slope^2; times that where errors of phase add up
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,12 @@ class Convergence:
     slope
         Largest slope of a link in the run.
     model_error
-        What the model's own error is at such slopes, over the range; None if unknown.
+        What the model's own error is at such slopes, over the range.  As measured against the
+        exact beam; beyond the slopes of those measurements 2 slope^2, five times that where nothing
+        damps the links and errors of phase add up.  None if unknown: without stiffening.
+    stretch
+        How much tip deflections change, over their range, if links that have EA stretch by one
+        more shape; None if none has, or that run ended early.
     rows
         The given shapes, fewer, more, enriched, and other families.
     advice
@@ -111,6 +119,7 @@ class Convergence:
     mismatch: bool
     slope: float
     model_error: float | None
+    stretch: float | None
     rows: tuple[Row, ...]
     advice: tuple[str, ...]
 
@@ -172,11 +181,12 @@ def converge(
             steps = max(_differences(runs[1], grown).values(), default=None)
     mismatch = bool(estimate and steps is not None and estimate > MISMATCH * steps)
     validity = best.validity
+    say("one more stretch shape")
     found = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
-        validity.model_error, tuple(rows), (),
+        _model_error(arm, best), _stretch(arm, runs[1], t_end), tuple(rows), (),
     )  # fmt: skip
-    return replace(found, advice=tuple(_advice(found, arm)))
+    return replace(found, advice=tuple(advice(found, arm)))
 
 
 def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
@@ -201,6 +211,29 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
             highest = float(found[pose, "free"].max(initial=0.0))
             rate, _ = fastest_rate(free, highest)
     return found, rate
+
+
+def _model_error(arm: Arm, run: Run) -> float | None:
+    """Tell the model's own error at the slopes of a run, over the range of the deflections."""
+    validity = run.validity
+    if validity.model_error is not None or not run.model.stiffening:
+        return validity.model_error
+    damped = any(np.any(np.asarray(link.damping)) for link in arm.links if link.flexible)
+    return SECOND_ORDER * validity.slope**2 * (1.0 if damped else UNDAMPED)
+
+
+def _stretch(arm: Arm, given: Run, t_end: float) -> float | None:
+    """Find what one more shape of stretch changes in the tip deflections, over their range."""
+    other = stretched(arm)
+    if other is None:
+        return None
+    try:
+        run = _simulated(other, t_end)
+    except FlexarmError:  # a family that has no such shapes
+        return None
+    if {run.status, given.status} != {"finished"}:
+        return None
+    return max(_differences(given, run).values(), default=None)
 
 
 def _bases(arm: Arm, *, others: bool) -> list[Basis]:
@@ -283,70 +316,3 @@ def _differences(run: Run, best: Run) -> dict[str, float]:
             error = np.abs(tip_deflection(run, part) - true).max()
             found[part.name] = float(error) / spread
     return found
-
-
-def _advice(found: Convergence, arm: Arm) -> list[str]:
-    """Say in words what to do."""
-    if found.estimate is None:
-        return [
-            f"Nothing deflects in {found.t_end:g} s: give the arm inputs, gravity or an initial "
-            "state, or a longer run; the frequencies below do not need one."
-        ]
-    lines = [
-        f"The shapes as given are off by about {_percent(found.estimate)} of the tip deflection's "
-        f"range in this motion (worst: {max(found.by_link, key=lambda n: found.by_link[n])})."
-    ]
-    if found.estimate <= found.wish:
-        lines.append(f"That is within the {_percent(found.wish)} asked for: keep them.")
-    elif found.mismatch:
-        lines.append(
-            "The family lacks a shape that this motion needs: one more member of it changes only "
-            f"{_percent(found.step_of_family or 0.0)}. {_other_family(arm)}"
-        )
-    else:
-        lines.append("Take one more shape per direction, and ask again.")
-    best = _cheapest(found)
-    if best is not None:
-        lines.append(
-            f"Of the shapes tried, '{best.basis}' reaches {_percent(best.run_error or 0.0)} with "
-            f"{best.coordinates} coordinates and RK4 steps up to {best.step:.3g} s "
-            f"(as given: {found.rows[0].step:.3g} s)."
-        )
-    if found.model_error is None:
-        lines.append(
-            f"Slopes reach {found.slope:.2g}, beyond what the model was compared at: split the "
-            "link before adding shapes."
-        )
-    else:
-        more = " More than is asked for: more shapes do not help there."
-        lines.append(
-            f"The model's own error at slopes of {found.slope:.2g} is about "
-            f"{_percent(found.model_error)} or less."
-            + (more if found.model_error > found.wish else "")
-        )
-    return lines
-
-
-def _other_family(arm: Arm) -> str:
-    held = all(
-        not isinstance(link.joint, Moving) or link.joint.actuation == "prescribed"
-        for link in arm.links
-    )
-    if held:
-        return "The joints are held: take loaded modes with 'root: held'."
-    return (
-        "The joints do not match the shapes: take loaded modes, 'root: held' if a controller or a "
-        "gear holds the joints, 'root: free' if torques move them freely, or 'static: true'."
-    )
-
-
-def _cheapest(found: Convergence) -> Row | None:
-    """Find the fewest coordinates, then the largest step, that reach the wish."""
-    good = [row for row in found.rows if row.run_error is not None and row.run_error <= found.wish]
-    if not good or found.rows[0] in good:
-        return None
-    return min(good, key=lambda row: (row.coordinates, -row.step))
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2g} %"

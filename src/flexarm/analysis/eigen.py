@@ -14,6 +14,7 @@ Complex = npt.NDArray[np.complex128]
 STILL = 1e-6  # [rad/s] below which nothing is called motion: a period of ten weeks
 STILL_SHARE = 1e-9  # the same, of the fastest frequency
 SYMMETRIC = 1e-10
+ROUNDING = 1e-13  # real part of an eigenvalue that is imaginary, over its size
 REAL = 1e-9  # imaginary part of an eigenvalue that is real, over its size
 
 
@@ -77,9 +78,11 @@ def eigen(linear: Linear) -> Eigen:
     drag = np.abs(damping) / np.sqrt(np.outer(size, size))
     symmetric = turn[np.ix_(moving, moving)].max(initial=0.0) < SYMMETRIC
     if symmetric and drag.max() < SYMMETRIC:
-        roots = np.sqrt(np.abs(squares[moving]))
-        values = np.where(squares[moving] > 0, 1j * roots, roots)
-        return Eigen(values, basis[:, moving].astype(complex), basis[:, nearly])
+        kept = np.flatnonzero(moving)
+        kept = kept[np.argsort(np.abs(squares[kept]), kind="stable")]
+        roots = np.sqrt(np.abs(squares[kept]))
+        values = np.where(squares[kept] > 0, 1j * roots, roots)
+        return Eigen(values, basis[:, kept].astype(complex), basis[:, nearly])
     return _general(basis, stiffness, damping, size, nearly, still)
 
 
@@ -125,6 +128,8 @@ def _general(
             kept.remove(i)
     kept.sort(key=lambda i: abs(values[i]))
     found = values[kept]
+    # An undamped arm that turns has no damping: not that of the last digit either.
+    found.real[np.abs(found.real) <= ROUNDING * np.abs(found)] = 0.0
     rates = np.zeros((n, len(kept)), complex)
     rates[order] = vectors[m:, kept]
     shapes = basis @ (rates / found)

@@ -53,14 +53,21 @@ class Point:
 class Tangent:
     """The equation ``M a + c - sum J^T f`` of a model and its exact derivatives.
 
+    Parameters
+    ----------
+    model
+        The arm.
+    wrenches
+        Whether its wrenches act.
+
     Notes
     -----
     What is traced and compiled is one directional derivative, whose size is a small multiple of
     the equation's own; matrices are put together from one call per column.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, *, wrenches: bool = True) -> None:
+        self.model, self.wrenches = model, wrenches
         self.inputs = input_matrix(model)
         self._functions: dict[str, Callable[..., tuple[Array, ...]]] = {}
 
@@ -123,7 +130,7 @@ class Tangent:
         return tuple(found)
 
     def _call(self, name: str, point: Point, a: Array, *ways: Array) -> tuple[Array, ...]:
-        factors = wrench_factors(self.model, point.t)
+        factors = wrench_factors(self.model, point.t) * self.wrenches
         arrays = [point.q, point.v, a, factors, *ways]
         if self.model.floats:
             given = point.anchor

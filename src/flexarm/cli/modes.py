@@ -22,6 +22,7 @@ SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
 EXIT_USAGE = 2
 COUNT = 19  # points of a range, if nobody says how many
 MOST = 3  # coordinates listed per mode
+ABREAST = 4  # modes per table of a range
 Settings = dict[str, Any]
 
 
@@ -271,7 +272,10 @@ def _print(found: "Modes") -> None:
         "#": "right", "mode": "left", "kind": "left", "[Hz]": "right", "[rad/s]": "right",
         "damping ratio": "right", "share in its energy": "left",
     }  # fmt: skip
-    print_table(console, "Modes", columns, rows)
+    if rows:
+        print_table(console, "Modes", columns, rows)
+    else:
+        print_line(console, "no modes: nothing in the arm moves while its joints are locked")
     for note in found.notes:
         print_line(console, f"note: {note}", indent=0, style="yellow")
 
@@ -292,12 +296,14 @@ def _print_sweep(followed: "Sweep") -> None:
         print_table(console, f"Modes over {' and '.join(followed.names)}", columns, rows)
         return
     head = f"{followed.names[0]} [{followed.units[0]}]"
-    columns = {head: "right"} | {f"{track.name} [Hz]": "right" for track in followed.tracks}
-    rows = [
-        [f"{value:.6g}", *(f"{track.frequency_hz[k]:.6g}" for track in followed.tracks)]
-        for k, value in enumerate(followed.values[0])
-    ]
-    print_table(console, "Modes followed", columns, rows)
+    for first in range(0, len(followed.tracks), ABREAST):
+        tracks = followed.tracks[first : first + ABREAST]
+        columns = {head: "right"} | {f"{track.name} [Hz]": "right" for track in tracks}
+        rows = [
+            [f"{value:.6g}", *(f"{track.frequency_hz[k]:.6g}" for track in tracks)]
+            for k, value in enumerate(followed.values[0])
+        ]
+        print_table(console, "Modes followed", columns, rows)
 
 
 def _least(values: Any) -> float:

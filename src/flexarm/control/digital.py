@@ -11,6 +11,7 @@ import numpy as np
 from flexarm.control.sensors import Sensors, effort_limits
 from flexarm.errors import FlexarmError
 from flexarm.integrate.solve import Sampled
+from flexarm.integrate.validity import input_limits
 from flexarm.links.base import Array
 from flexarm.model import Model
 
@@ -44,7 +45,8 @@ def sampled(
         Time from a sample to the input that follows from it [s], a multiple of the period.  Before
         the first has come through, the first input of the law holds.
     limits
-        Largest input, one or one per driven joint; none if None.
+        Largest input, one or one per driven joint; what ``limits.effort`` of the model file
+        allows if None, and no limit where it says nothing.
     noise
         Standard deviation of readings, one or one per reading, new at every sample.
     quantum
@@ -73,7 +75,7 @@ def sampled(
         sensed=sensed,
         period=period,
         behind=behind,
-        limits=None if limits is None else effort_limits(model, limits),
+        limits=input_limits(model) if limits is None else effort_limits(model, limits),
         noise=_spread("noise", noise, count),
         quantum=_spread("quantum", quantum, count),
         seed=seed,
@@ -97,7 +99,7 @@ class _Computer:
     sensed: Sensors | None
     period: float
     behind: int
-    limits: Array | None
+    limits: Array
     noise: Array
     quantum: Array
     seed: int
@@ -112,7 +114,7 @@ class _Computer:
             self._begin()
         q, v = self._seen(q, v)
         u = np.array(self.law(t, q, v)).ravel()
-        if self.limits is not None:
+        if len(u) == len(self.limits):  # the run refuses another length
             u = np.clip(u, -self.limits, self.limits)
         if not self.waiting:
             self.waiting.extend([u] * self.behind)

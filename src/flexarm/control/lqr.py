@@ -7,12 +7,13 @@ import numpy as np
 import scipy.linalg
 from numpy.polynomial import chebyshev
 
-from flexarm.control.linear import Linear, Linearised
+from flexarm.analysis.tangent import Point, Tangent
+from flexarm.control.drives import Drives, drives
+from flexarm.control.linear import Linear, decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.timing import Timing
 from flexarm.control.trajectory import Trajectory
 from flexarm.errors import FlexarmError
-from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.links.sliding_fields import chebyshev_series
 from flexarm.spatial import Expr
@@ -133,13 +134,14 @@ def lqr(
     if points < 1:
         raise FlexarmError(f"points: must be at least 1, got {points}")
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
-    linearised = Linearised(trajectory.model)
+    tangent = Tangent(trajectory.model, wrenches=False)
+    driven = drives(trajectory.model)
     statics = Statics(trajectory.model)
     models, used, costs, gains = [], [], [], []
     for s in places:
         q = trajectory.path.at(float(s))
-        model = linearised.decoupled(q, statics.effort(q))
-        chosen = weights or energy_weights(linearised, q, bandwidth)
+        model = decoupled(tangent, driven, q, statics.effort(q))
+        chosen = weights or energy_weights(tangent, driven, q, bandwidth)
         cost, gain = _riccati(model, chosen)
         models.append(model)
         used.append(chosen)
@@ -150,15 +152,11 @@ def lqr(
     )
 
 
-def energy_weights(linearised: Linearised, q: Array, bandwidth: float) -> Weights:
+def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float) -> Weights:
     """Weigh energies: see `lqr`."""
-    equation = formulation("articulated", linearised.model)
-    n = linearised.model.size
-    mass, stiffness, _ = (
-        each.reshape(n, n)
-        for each in equation.compiled("matrices", level="fast").call(q, np.zeros(n))
-    )
-    driven = linearised.drives
+    still = np.zeros(tangent.model.size)
+    point = Point(q, still, np.zeros(len(driven.names)))
+    mass, stiffness = tangent.matrices(point, still).mass, tangent.elastic(point)
     felt = np.linalg.inv(driven.motors @ np.linalg.solve(mass, driven.motors.T))
     springs = driven.motors.T @ felt @ driven.motors * bandwidth**2
     state = scipy.linalg.block_diag((stiffness + stiffness.T) / 2 + springs, (mass + mass.T) / 2)

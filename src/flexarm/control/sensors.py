@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
+from flexarm.integrate.validity import input_limits
 from flexarm.links.base import Array
 from flexarm.links.sliding_fields import length_factor
 from flexarm.model import LinkModel, Model
@@ -159,12 +160,7 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
     driven = drives(model)
     if limits is not None:
         return driven.gains("limits", limits)
-    found = np.full(len(driven.names), np.inf)
-    for part in model.links:
-        given = getattr(part.link.joint, "limits", None)
-        if part.joint_name in driven.names and given is not None and given.effort is not None:
-            k = driven.names.index(part.joint_name)
-            found[k] = float(given.effort) / abs(driven.gear[k])
+    found = input_limits(model)
     if not np.any(np.isfinite(found)):
         raise FlexarmError("limits: the model file has no joint.limits.effort: give numbers")
     return found

@@ -17,8 +17,9 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from flexarm.control.drives import Gain
-from flexarm.control.linear import Linearised
+from flexarm.analysis.tangent import Tangent
+from flexarm.control.drives import Gain, drives
+from flexarm.control.linear import decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.trajectory import Trajectory
 from flexarm.errors import FlexarmError
@@ -78,13 +79,14 @@ class FrozenLoop:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._linearised = Linearised(model)
+        self._tangent = Tangent(model, wrenches=False)
+        self._drives = drives(model)
         self._statics = Statics(model)
         self._equation = formulation("articulated", model)
 
     def coupling(self, q: Array) -> float:
         """Find the largest eigenvalue of H (eq. 50) at coordinates q."""
-        n, rows = self.model.size, self._linearised.drives.motors
+        n, rows = self.model.size, self._drives.motors
         mass = self._equation.mass_matrix(q)
         driven = np.argmax(np.abs(rows), axis=1)
         rest = [i for i in range(n) if i not in driven]
@@ -132,8 +134,8 @@ class FrozenLoop:
         return float("inf")
 
     def _pieces(self, q: Array, stiffness: Gain, damping: Gain) -> "_Loop":
-        n, driven = self.model.size, self._linearised.drives
-        loop = self._linearised.decoupled(q, self._statics.effort(q))
+        n, driven = self.model.size, self._drives
+        loop = decoupled(self._tangent, driven, q, self._statics.effort(q))
         kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
         A = loop.A - loop.B @ np.hstack([kp[:, None] * driven.motors, kd[:, None] * driven.motors])
         # The law believes in forces that are not there: u is off by their effect on H a.

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.arm import Moving
+from flexarm.formulations.loads import input_names
 from flexarm.integrate.internal import Deformed, blocks, deformed, fibre_strain, flexible_links
 from flexarm.links.base import Array
 from flexarm.links.integrals import shortening
@@ -65,7 +67,7 @@ class Validity:
     links
         The same per flexible link.
     warnings
-        What went beyond the limits, one sentence per link.
+        What went beyond the limits, one sentence per link and per input.
     """
 
     slope: float
@@ -77,8 +79,8 @@ class Validity:
     warnings: tuple[str, ...]
 
 
-def validity(model: Model, t: Array, q: Array) -> Validity:
-    """Measure how far a motion went, at times t (T,) and coordinates q (T, n)."""
+def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validity:
+    """Measure how far a motion went, at times t (T,), coordinates q (T, n) and inputs u (T, k)."""
     links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
     slope = max((link.slope for link in links), default=0.0)
     strains = [link.strain for link in links if link.strain is not None]
@@ -90,10 +92,37 @@ def validity(model: Model, t: Array, q: Array) -> Validity:
         quartic_share=max((link.quartic_share for link in links), default=0.0),
         model_error=next((error for limit, error in table if slope <= limit), None),
         links=links,
-        warnings=tuple(
-            text for link in links if (text := _warning(link, stiffening=model.stiffening))
+        warnings=(
+            *(text for link in links if (text := _warning(link, stiffening=model.stiffening))),
+            *(_overdriven(model, t, u) if u is not None else ()),
         ),
     )
+
+
+def input_limits(model: Model) -> Array:
+    """List the largest inputs that the model file allows, infinite where it says none, (k,)."""
+    found = []
+    for part in model.links:
+        joint = part.link.joint
+        if isinstance(joint, Moving) and joint.actuation == "torque":
+            effort = joint.limits.effort if joint.limits is not None else None
+            turned = joint.drive is not None and joint.drive.motor_torque
+            gear = abs(joint.drive.gear_ratio) if turned and joint.drive is not None else 1.0
+            found.append(math.inf if effort is None else float(effort) / gear)
+    return np.array(found)
+
+
+def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
+    """Name the inputs that went beyond what the model file allows."""
+    found = []
+    for name, top, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
+        if np.any(beyond := row > top * (1 + 1e-9)):
+            found.append(
+                f"{name}: input {row.max():.4g} > {top:.4g}, what its limits.effort allows, first "
+                f"at {t[np.argmax(beyond)]:.4g} s: runs do not cut inputs: ask for less, or cut a "
+                "law by flexarm.control.limited_law"
+            )
+    return found
 
 
 def _warning(link: LinkValidity, *, stiffening: bool) -> str:
