@@ -495,3 +495,10 @@ def test_no_mass_is_lost_or_counted_twice() -> None:
     assert total_mass(build(chain())) == pytest.approx(expected, rel=1e-13)
     pinned = beam(REVOLUTE | {"hub": {"outboard": {"mass": 3}}}, "pinned-free", bending_y=1)
     assert total_mass(build(arm(pinned))) == pytest.approx(5.0, rel=1e-13)
+
+
+def test_an_arm_in_which_nothing_moves_is_refused() -> None:
+    link = {"joint": {"kind": "fixed"}, "length": 1.0, "body": {"mass": 1.0}}
+    arm = Arm.model_validate({"flexarm": 1, "name": "post", "links": [link]})
+    with pytest.raises(ModelError, match="nothing in this arm can move: every joint is fixed"):
+        build(arm)

@@ -88,6 +88,8 @@ def _draft(seed: Sequence[int]) -> tuple[Piece, set[str]]:
         # a sliding link's equations are long: one is enough
         slides = any(link["joint"]["kind"] == "sliding" for link in links)
         links.append(_link(draft, slides=slides))
+    while not _moves(arm["base"], links):
+        links.append(_link(draft, slides=False))
     if draft.chance(0.5):
         draft.note("payload")
         arm["payload"] = draft.body()
@@ -95,6 +97,12 @@ def _draft(seed: Sequence[int]) -> tuple[Piece, set[str]]:
     _configure(draft, links)
     arm["links"] = links
     return arm, draft.options
+
+
+def _moves(base: Piece, links: list[Piece]) -> bool:
+    """Tell whether there is a coordinate: an arm without any is refused."""
+    movable = any(link["joint"]["kind"] != "fixed" or "shapes" in link for link in links)
+    return movable or base["kind"] != "fixed"
 
 
 def _lend_inertia(arm: Piece, links: list[Piece]) -> None:

@@ -88,12 +88,13 @@ class Formulation(ABC):
         known = list(self.model.prescribed)
         open_ = [i for i in range(self.model.size) if i not in known]
         result, effort = ca.SX(self.model.size, 1), ca.SX(self.model.size, 1)
-        right = rest[open_]
-        if known:
-            right = right - mass[open_, known] @ given
-        solved = ldl_solve(mass[open_, open_], right)
-        for k, i in enumerate(open_):
-            result[i] = solved[k]
+        if open_:
+            right = rest[open_]
+            if known:
+                right = right - mass[open_, known] @ given
+            solved = ldl_solve(mass[open_, open_], right)
+            for k, i in enumerate(open_):
+                result[i] = solved[k]
         for k, i in enumerate(known):
             result[i] = given[k]
         for i in known:

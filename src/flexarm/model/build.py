@@ -82,6 +82,11 @@ def build(
         built = _build_link(arm, i, before, stiff, names, units, like=like)
         links.append(built)
         before = end_pose(arm.links[i])
+    if not names:
+        raise ModelError(
+            "links: nothing in this arm can move: every joint is fixed and every link rigid; "
+            "give a joint another kind, or a link a section and shapes"
+        )
     base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
     hub = body_inertia(arm.links[0].joint.hub.inboard)
     return Model(
