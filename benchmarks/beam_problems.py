@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 # Stretch matters little, but a cable element needs it: that of steel, by mass per length.
 STRETCH = 2e11 / 7850
 COORDINATES = (1, 2, 3, 4, 5, 6)
-TOLERANCES = (5e-2, 2e-2, 1e-2, 1e-3, 1e-4)
+TOLERANCES = (5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 1e-4)
 # What the model file of a basis says for so many coordinates per link, if it can have so many.
 BASES: dict[str, Callable[[int], str | None]] = {
     "loaded": lambda m: f"kind: loaded, root: free, bending_y: {m}, stretch: 0",

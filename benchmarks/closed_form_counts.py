@@ -9,9 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from closed_form_robot import inertia_count
+from closed_form_ways import Way, ways, written_out
 from flexarm.analysis.equations import closed_form
 from flexarm.analysis.operations import operation_counts
-from flexarm.analysis.polynomials import Polynomial
 from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.lagrange import Lagrange, paper_model
@@ -19,6 +20,7 @@ from flexarm.io.sample import sample
 from flexarm.model import Model, build
 from flexarm.papers.theodore import PRINTED_2
 from report import table, write
+from sliding_terms import DROPPED, count_without
 
 
 def main() -> None:
@@ -29,27 +31,16 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page")
     args = parser.parse_args()
     rows = [_row(robot, kind) for robot, kind in list(PRINTED_2)[: 1 if args.quick else None]]
-    page = "\n\n".join(["# Closed-form inertia matrices", _ABOUT, _table(rows), _WHY]) + "\n"
+    dropped = [_without(*each) for each in list(NOT_BEATEN)[: 1 if args.quick else None]]
+    parts = ["# Closed-form inertia matrices", _ABOUT, _table(rows)]
+    parts += ["## How entries were written", _READINGS, _ways_table(rows), _NEAREST]
+    parts += [_nearest_table(rows), _SHOWN, "## What a sliding link costs", _SLIDING]
+    page = "\n\n".join([*parts, _dropped_table(dropped), _DROPPED, _REST]) + "\n"
     print(page)
     if args.out is not None:
-        write(args.out, json.dumps({"mass_matrix": rows}, indent=2) + "\n")
+        write(args.out, json.dumps({"mass_matrix": rows, "dropped": dropped}, indent=2) + "\n")
     if args.markdown is not None:
         write(args.markdown, page)
-
-
-def written_out(entries: list[Polynomial]) -> tuple[int, int]:
-    """Count multiplications and additions of polynomials term by term, nothing shared.
-
-    A power is repeated multiplication, a negative one a division, which counts as one.
-    """
-    multiplications = additions = 0
-    for entry in entries:
-        additions += max(len(entry) - 1, 0)
-        for powers, x in entry.items():
-            factors = sum(abs(power) for _, power in powers)
-            if factors:
-                multiplications += factors - 1 + (abs(x) != 1.0)
-    return multiplications, additions
 
 
 def _row(robot: str, kind: str) -> dict[str, Any]:
@@ -64,7 +55,89 @@ def _row(robot: str, kind: str) -> dict[str, Any]:
         "compiled": _compiled(Lagrange(model, paper=True)),
         "exact": _compiled(Lagrange(model)),
         "composite": _compiled(Composite(model)),
+        "named_ways": {name: inertia_count(robot, kind, way) for name, way in NAMED.items()},
+        "nearest": _nearest(robot, kind),
     }
+
+
+# Readings that are tried for every cell.
+NAMED = {
+    "multiplied out": Way(),
+    "tip angles too": Way(named=False),
+    "and bodies apart": Way(named=False, joined="body"),
+    "and elements apart": Way(named=False, joined="element"),
+    "that to first order": Way(named=False, joined="element", order=1),
+    "factored": Way(nested=True),
+}
+NOT_BEATEN = (("RP", "modes"), ("RP", "elements"), ("RRP", "elements"))
+
+
+def _nearest(robot: str, kind: str) -> dict[str, Any]:
+    """Find the reading whose counts come nearest to the printed ones."""
+    printed = PRINTED_2[robot, kind]
+    tried = {way: inertia_count(robot, kind, way) for way in ways(robot, kind)}
+
+    def off(way: Way) -> float:
+        return max(abs(a / b - 1) for a, b in zip(tried[way], printed, strict=True))
+
+    best = min(tried, key=off)
+    return {"tried": len(tried), "count": tried[best], "off": off(best), "how": _words(best)}
+
+
+def _words(way: Way) -> str:
+    """Say what a reading has that the first one has not."""
+    said = {
+        way.arm: {"axis": "slides parallel to the joint axis", "along": "slides along link before",
+                  "parallel": "parallel axes", "crossed": "axes crossed twice"}.get(way.arm, ""),
+        "hub": "" if way.hub else "no part in the hub",
+        "material": "" if way.material else "points at fixed places",
+        "identities": "" if way.identities else "sines squared stay",
+        "joined": "" if way.joined == "entry" else f"terms joined per {way.joined}",
+        "order": "" if way.order > 1 else "first order in deflections",
+        "nested": "factored" if way.nested else "",
+        "named": "" if way.named else "tip angles multiplied out",
+        "planes": "" if way.planes == 1 else "two planes",
+    }  # fmt: skip
+    return ", ".join(filter(None, said.values())) or "multiplied out"
+
+
+def _without(robot: str, kind: str) -> dict[str, Any]:
+    name = f"tg-{robot.lower()}" + ("" if kind == "modes" else "-elements")
+    counts = {" and ".join(each) or "nothing": count_without(name, each) for each in DROPPED}
+    return {"robot": robot, "kind": kind, "published": PRINTED_2[robot, kind], "counts": counts}
+
+
+def _ways_table(rows: list[dict[str, Any]]) -> str:
+    cells = [
+        [row["robot"], row["kind"], _pair(row["published"]),
+         *[_pair(count) for count in row["named_ways"].values()]]
+        for row in rows
+    ]  # fmt: skip
+    return table(["robot", "links of", "Theodore & Ghosal", *NAMED], cells)
+
+
+def _nearest_table(rows: list[dict[str, Any]]) -> str:
+    cells = [
+        [row["robot"], row["kind"], _pair(row["published"]), _pair(row["nearest"]["count"]),
+         f"{100 * row['nearest']['off']:.0f} %", str(row["nearest"]["tried"]),
+         row["nearest"]["how"]]
+        for row in rows
+    ]  # fmt: skip
+    return table(
+        ["robot", "links of", "Theodore & Ghosal", "nearest", "off", "tried", "how"], cells
+    )
+
+
+def _dropped_table(rows: list[dict[str, Any]]) -> str:
+    cells = [
+        [without, *[_pair(row["counts"][without]) for row in rows]] for without in rows[0]["counts"]
+    ]
+    cells.append(["Theodore & Ghosal", *[_pair(row["published"]) for row in rows]])
+    return table(["without", *[f"{row['robot']}, {row['kind']}" for row in rows]], cells)
+
+
+def _pair(count: tuple[int, int]) -> str:
+    return "{} M, {} A".format(*count)
 
 
 def _written_out(model: Model) -> tuple[int, int] | None:
@@ -86,8 +159,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
     keys = ("published", "written_out", "compiled", "exact", "composite")
     head = ["robot", "links of", "Theodore & Ghosal", "written out", "compiled", "exact tips"]
     cells = [
-        [row["robot"], row["kind"], *["-" if row[k] is None else "{} M, {} A".format(*row[k])
-                                      for k in keys]]
+        [row["robot"], row["kind"], *["-" if row[k] is None else _pair(row[k]) for k in keys]]
         for row in rows
     ]  # fmt: skip
     return table([*head, "composite"], cells)
@@ -107,27 +179,63 @@ division counts as a multiplication; sines and cosines are left out.
 - *exact tips*: as *compiled*, with exact rotations of the tips.
 - *composite*: the recursion that does not write anything out."""
 
-_WHY = """Where they differ:
+_READINGS = """The paper says that numbers are put in before entries are formed, and that
+matrices of elements are summed; not how terms were joined, factored or cut off. So the integrals
+of its Algorithm 1 are formed once more (`benchmarks/closed_form_robot.py`, no code shared with
+the columns above), under readings that go one step further from column to column:
 
-- *Written out* is the column to compare with modes: Algorithm 1 asks for sums of products. How far
-  the paper's program joined like terms is not said. Joined less far, RR takes 415 multiplications
-  and 169 additions (see [operation counts](operation-counts.md)), the paper's 405 and 168. With a
-  payload the paper's count for RR more than doubles; with like terms joined, a payload changes
-  coefficients and adds the terms of its own tip only.
-- Elements: the paper has fewer operations than for modes, since the tip's place and slope are
-  coordinates there. Here it is the other way: two elements have twice the coordinates of two modes,
-  and so more entries. The paper does not say how its entries are written; nested instead of
-  multiplied out they can be as short as `composite` shows.
-- RP and RRP: the paper's counts for RP are below those of its own Algorithm 1, which takes 345
-  multiplications and 111 additions for modes if the beam slides across link 1 in the plane of
-  turning. Counted here are also the part of the beam in the hub and the motion of its points along
-  the shapes, which a derivative at a fixed place misses. Elements on a sliding link stretch with
-  its length, so every integral is a polynomial of the length.
-- *Compiled* keeps the products of transformations as they are, in world axes with the first joint's
-  angle, which drops out of *written out* when terms are joined; on the other hand entries share
-  factors.
-- *Exact tips* take fewer operations than first-order ones in most rows: I + skew is no rotation, so
-  the world axes do not drop out of the points' own part of M."""
+- *multiplied out*: as *written out* above, without the hubs of revolute joints, which add
+  numbers;
+- *tip angles too*: the angle of a tip is not worked out once, its terms are multiplied into
+  entries;
+- *and bodies apart*: like terms are joined within the matrix of a link, of the part in a hub or
+  of the payload; these matrices are then added as they are;
+- *and elements apart*: the same for every element;
+- *that to first order*: and terms of second and higher order in the deflections are left out;
+- *factored*: as the first, each entry factored by its most frequent factor, and so on inside."""
+
+_NEAREST = """For every cell all combinations of these were tried: joining per entry, body or
+element, first or all orders, factored or not, tip angles named or not; for RR also two planes and
+squares of sines left as they are; for RRR three arrangements of its axes; for RP and RRP a beam
+that slides across link 1 or 2, along it or parallel to its joint's axis, with and without the
+part in the hub, with points that move along the shapes or stay at fixed places. *Off* is the
+larger of both relative differences. Among so many combinations one may come near by chance."""
+
+_SHOWN = """What this shows, and what not:
+
+- **RR of modes, with and without payload.** One reading gives both within 5 %: tip angles
+  multiplied out, bodies apart (425 M, 174 A and 924 M, 376 A). In that reading the payload more
+  than doubles the count because its matrix is not joined with that of link 2; joined, RR with a
+  payload takes 499 M and 202 A.
+- **Elements.** To all orders in the deflections RR takes at least 291 M and 197 A (factored),
+  printed are 156 and 80. To first order, with elements apart, it takes 160 M and 87 A, RR with a
+  payload 200 and 111, RRP with bodies apart 393 and 126. Within a column elements take more
+  operations than modes, since they have twice the coordinates, RR with a payload excepted where
+  tip angles are multiplied out. That they take less than half as many, as the paper finds for RR,
+  comes out among these readings only if modes are written to all orders and elements to the first.
+- **RRR** is not reached by any of these: 20 % off for modes, 19 % for elements, whatever the
+  axes. RRP of modes is 14 % off.
+- **RP.** Both cells are met within 6 % by beams that slide along link 1 (modes) or parallel to
+  its joint's axis (elements), to first order: arms in which most couplings vanish. For a beam
+  across link 1, as in the samples, the nearest are 22 % and 18 % off. The paper does not say
+  which arm it is."""
+
+_SLIDING = """Three cells are not beaten by `composite`. Counted here is the same matrix with
+terms of the sliding link left out, one at a time and together: the part in the hub; the motion of
+points along the shapes as the beam slides out; the change of the integrals with the length, which
+is held at half the beam's; and all deflections."""
+
+_DROPPED = """RP of modes takes fewer multiplications than the paper prints without the motion
+along the shapes, or without the length in the integrals; additions stay above until the
+deflections are left out. RRP of elements is below in multiplications without the length in the
+integrals, and in both without the deflections. RP of elements stays above even then: flexarm
+writes the shapes of elements as combinations of curves that do not depend on the length, and
+these mix all nodes, so that hardly an entry is a number times a power of the length."""
+
+_REST = """*Compiled* keeps the products of transformations as they are, in world axes with the
+first joint's angle, which drops out of *written out* when terms are joined; on the other hand
+entries share factors. *Exact tips* take fewer operations than first-order ones in most rows: I +
+skew is no rotation, so the world axes do not drop out of the points' own part of M."""
 
 
 if __name__ == "__main__":

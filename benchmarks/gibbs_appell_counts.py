@@ -8,27 +8,18 @@ import argparse
 import json
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import casadi as ca
-
 from flexarm.analysis.operations import operation_counts
 from flexarm.formulations.gibbs_appell import GibbsAppell
-from flexarm.formulations.gibbs_appell_steps import Table, inertia_matrix, sums
 from flexarm.formulations.gibbs_appell_terms import Constants, beam
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.papers.korayem_counts import (
-    TABLE_1,
-    counted_steps,
-    generic_chain,
-    generic_tables,
-    links_only,
-    operations,
-    symbols,
-)
-from flexarm.spatial import Expr
+from flexarm.papers.korayem_counts import TABLE_1, counted_steps, operations, symbols
+from flexarm.papers.korayem_ledger import Cost, ledger_9, ledger_10
+from flexarm.papers.korayem_reasons import KINDS, added, differences, less
 from report import table, write
 
 CASES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes
@@ -47,11 +38,16 @@ def main() -> None:
     cases, arms = (CASES[:1], DROPPED[:1]) if args.quick else (CASES, DROPPED)
     found: dict[str, Any] = {
         "steps": [_counted(*case) for case in cases],
-        "lines": _counted_lines(*((3, 3, 2) if args.quick else cases[-1])),
+        "lines": ledger_9(*cases[-1]).costs() | ledger_10(*cases[-1]).costs(),
         "delta_squared": [_dropped(name) for name in arms],
     }
-    parts = (_steps_table(found["steps"]), _lines_table(found["lines"]))
-    text = "\n\n".join((*parts, _dropped_table(found["delta_squared"])))
+    parts = [
+        _steps_table(found["steps"]),
+        _differences_table(found["steps"]),
+        _lines_table(found["lines"], _size(found["steps"][-1])),
+        _dropped_table(found["delta_squared"]),
+    ]
+    text = "\n\n".join(parts)
     print(text)
     if args.out is not None:
         write(args.out, json.dumps(found, indent=2) + "\n")
@@ -65,81 +61,14 @@ def _counted(n: int, flexible: int, m: int) -> dict[str, Any]:
     """Count every step for one size of arm."""
     steps = counted_steps(n, flexible, m)
     printed = {k: TABLE_1[k](n, flexible, m) for k in TABLE_1}
-    sizes = {"links": n, "flexible": flexible, "modes": m}
-    return sizes | {
-        "counted": steps, "printed": printed, "integrals": _integrals(flexible, m),
-        "counted_total": _total(steps), "printed_total": _total(printed),
-    }  # fmt: skip
-
-
-def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
-    """Add up the operations that the paper prints beside each line of steps 9 and 10 (n_f = n)."""
-    pairs, inner = n * (n - 1) / 2, (n - 1) * (n - 2) / 2  # j < k up to n, up to n - 1
-    lines: dict[str, list[tuple[float, int, int]]] = {
-        "sigma or xi": [(n - 1, 27, 27), (pairs, 27, 18)],
-        "psi": [(n - 1, 18, 9), (inner, 63, 45), (pairs, 27, 18)],
-        "lambda": [(1, 3, 0), (n - 2, 3, 3), (inner, 27, 18)],
-        "gamma": [(n - 1, 18, 9), (inner, 27, 18), (inner, 51, 36)],
-        "k+ of xi": [(n * (n - 1), 27, 18)],
-        "U": [(n, 18, 18), (n * (n - 2), 45, 45)],
-        "V": [(n - 1, 18, 9), ((n - 1) * (n - 3), 45, 36)],
-        "k+ of sigma, psi, U": [(3 * n * (n - 1), 27, 18)],
-        "j+ of these and gamma": [(5 * (n - 1) ** 2, 27, 18)],
-        "joint in joint": [(pairs, 0, 18), (n - 1, 0, 9)],
-        "deflection in joint": [
-            (pairs * m, 18, 42), ((n - 1) * m, 18, 45), (inner * m, 42, 63), ((n - 1) * m, 24, 18)
-        ],
-        "deflection in deflection": [
-            ((n - 1) * m**2, 42, 72), (inner * m**2, 84, 107), ((n - 1) * m**2, 48, 35)
-        ],
-    }  # fmt: skip
+    why = differences(n, flexible, m)
+    left = [less(steps[k], added([printed[k], *why[k].values()])) for k in steps]
     return {
-        name: (sum(x * M for x, M, _ in parts), sum(x * A for x, _, A in parts))
-        for name, parts in lines.items()
-    }
-
-
-def _counted_lines(n: int, flexible: int, m: int) -> dict[str, Any]:
-    """Count steps 9 and 10 line by line, each with what those before it have left to compute."""
-    links = generic_chain(n, flexible, m)
-    size = sum(1 + len(link.variables) for link in links[1:])
-    R = [ca.SX.eye(3), *[symbols("R", 3, 3) for _ in range(n)]]
-    tables, places, summed = generic_tables(links, R)
-    s = sums(links, tables, places)
-    groups: dict[str, tuple[Table, ...]] = {
-        "sigma": (s.sigma,), "xi": (s.xi,), "psi": (s.psi,), "lambda": (s.lamda,),
-        "gamma": (s.gamma,), "k+ of xi": (s.xi_k,), "U": (s.U,), "V": (s.V,),
-        "k+ of sigma, psi, U": (s.sigma_k, s.psi_k, s.U_k),
-        "j+ of these and gamma": (s.sigma_jk, s.xi_jk, s.psi_jk, s.U_jk, s.gamma_j),
+        "links": n, "flexible": flexible, "modes": m, "counted": steps, "printed": printed,
+        "differences": why, "left": added([(abs(x), abs(y)) for x, y in left]),
+        "integrals": _integrals(flexible, m),
+        "counted_total": added(steps.values()), "printed_total": added(printed.values()),
     }  # fmt: skip
-    step_9 = {name: [x for y in group for x in links_only(y)] for name, group in groups.items()}
-    I = inertia_matrix(links, tables, places, summed, size)
-    joints = [link.hinge.coordinate for link in links[1:] if link.hinge is not None]
-    others = [k for k in range(size) if k not in joints]
-    step_10 = {
-        "joint in joint": [ca.triu(I[joints, joints])],
-        "deflection in joint": [I[joints, others]],
-        "deflection in deflection": [ca.triu(I[others, others])],
-    }
-    printed = printed_lines(n, m)
-    both = printed.pop("sigma or xi")
-    counted = _increments(step_9) | _increments(step_10)
-    return {
-        "modes": m, "links": n, "counted": counted,
-        "printed": {"sigma": both, "xi": both} | printed,
-    }  # fmt: skip
-
-
-def _increments(groups: dict[str, list[Expr]]) -> dict[str, tuple[int, int]]:
-    """Count groups of results one after the other, what is shared with earlier ones once."""
-    done: list[Expr] = []
-    before, found = (0, 0), {}
-    for name, group in groups.items():
-        done = done + group
-        now = operations(done)
-        found[name] = (now[0] - before[0], now[1] - before[1])
-        before = now
-    return found
 
 
 def _integrals(flexible: int, m: int) -> tuple[int, int]:
@@ -168,19 +97,20 @@ def _dropped(name: str) -> dict[str, Any]:
     return {"arm": name} | found
 
 
-def _total(steps: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
-    return sum(x for x, _ in steps.values()), sum(x for _, x in steps.values())
+def _pair(pair: Cost, sign: str = "") -> str:
+    if sign and not any(pair):
+        return NOTHING
+    return f"{pair[0]:{sign}.0f} M, {pair[1]:{sign}.0f} A"
 
 
-def _pair(pair: tuple[float, float]) -> str:
-    return f"{pair[0]:.0f} M, {pair[1]:.0f} A"
+def _size(row: Mapping[str, Any]) -> str:
+    return f"n = {row['links']}, n_f = {row['flexible']}, m = {row['modes']}"
 
 
 def _steps_table(rows: list[dict[str, Any]]) -> str:
     head = ["step"]
     for row in rows:
-        size = f"n = {row['links']}, n_f = {row['flexible']}, m = {row['modes']}"
-        head += [f"Table 1, {size}", "counted"]
+        head += [f"Table 1, {_size(row)}", "counted"]
     cells = [
         [str(k), *[_pair(x) for row in rows for x in (row["printed"][k], row["counted"][k])]]
         for k in TABLE_1
@@ -191,13 +121,29 @@ def _steps_table(rows: list[dict[str, Any]]) -> str:
     return table(head, cells)
 
 
-def _lines_table(found: dict[str, Any]) -> str:
-    head = [f"line, n = {found['links']}, m = {found['modes']}", "as printed", "counted"]
-    cells = [
-        [name, _pair(found["printed"][name]), _pair(pair)]
-        for name, pair in found["counted"].items()
-    ]
-    return table(head, cells)
+def _differences_table(rows: list[dict[str, Any]]) -> str:
+    """Tabulate what takes Table 1 to the count; what is left over comes last."""
+    cells = []
+    for step in TABLE_1:
+        for why in rows[0]["differences"][step]:
+            found = [_pair(row["differences"][step][why], "+") for row in rows]
+            if any(each != NOTHING for each in found):
+                cells.append([str(step), why, *found])
+    left = [_pair(row["left"], "+") for row in rows]
+    cells.append(["all", "not explained", *left])
+    return table(["step", "why", *[_size(row) for row in rows]], cells)
+
+
+NOTHING = "-"
+
+
+def _lines_table(costs: Mapping[str, Mapping[str, Cost]], size: str) -> str:
+    cells = []
+    for line, cost in costs.items():
+        kinds = list(KINDS)
+        steps = [_pair(less(cost[k], cost[before]), "+") for before, k in pairwise(kinds)]
+        cells.append([line, _pair(cost["stands"]), *steps, _pair(cost["formed"])])
+    return table([f"line, {size}", *KINDS.values(), "counted"], cells)
 
 
 def _dropped_table(rows: list[dict[str, Any]]) -> str:

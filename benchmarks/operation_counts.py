@@ -182,18 +182,16 @@ and section 4.4 of Theodore & Ghosal (1995): links of two modes or two elements,
 division counts as a multiplication.
 
 The paper does not say whether its links bend in one plane or in two. Its Algorithm 1 written out
-for RR with every entry multiplied out takes 415 multiplications and 169 additions in one plane and
-1712 and 563 in two; it prints 405 and 168. So the arms with one plane are the ones to compare; two
+for RR with every entry multiplied out takes 421 multiplications and 172 additions in one plane and
+1754 and 578 in two; it prints 405 and 168. So the arms with one plane are the ones to compare; two
 planes stand beside them. The paper's tip rotation is I + skew(angles); flexarm's is an exact
 rotation, which takes a division and a few products more."""
 
 _WHY_NOT = """Where a cell with a sliding link is not beaten: flexarm keeps what moves with the
 material. Points of the beam travel along the shapes as it slides out, the part inside the hub has
-inertia, and amplitudes, length and the turning of the link before are all coupled. The paper does
-not describe its RP arm; its counts for RP are below those of its own Algorithm 1, which for modes
-takes 345 multiplications and 111 additions without these terms if the beam slides across link 1 in
-the plane of turning. Elements on a sliding link stretch with its exposed length, so that each
-integral is a function of the length and each node moves as the beam slides out."""
+inertia, and amplitudes, length and the turning of the link before are all coupled. What each of
+these costs, and under which readings of the paper its counts come out, is counted in
+[closed-form counts](closed-form-counts.md)."""
 
 
 def _forward_table(rows: list[dict[str, Any]]) -> str:

@@ -31,3 +31,32 @@ def test_terms_are_counted_as_with_a_pencil(monkeypatch: pytest.MonkeyPatch) -> 
     # 3 + x - 2 x^2 y: nothing; nothing; 2 x x y is three products; two sums
     entry = {(): 3.0, ((0, 1),): 1.0, ((0, 2), (1, 1)): -2.0}
     assert written_out([entry, {}, {(): 5.0}]) == (3, 2)
+
+
+@pytest.mark.parametrize(("robot", "sample_name"), [("RP", "tg-rp"), ("RRP", "tg-rrp")])
+def test_algorithm_1_over_polynomials_counts_what_the_printed_equations_have(
+    robot: str, sample_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    counts = import_module("closed_form_counts")
+    model = counts.paper_model(counts.build(counts.sample(sample_name)))
+    assert counts.inertia_count(robot, "modes", counts.Way()) == counts._written_out(model)
+
+
+def test_a_factored_entry_is_counted_as_with_a_pencil(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    nested = import_module("closed_form_ways").nested
+    # 3 x + 2 x y + x^2 + 5 = x (3 + 2 y + x) + 5: two products, three sums
+    entry = {((0, 1),): 3.0, ((0, 1), (1, 1)): 2.0, ((0, 2),): 1.0, (): 5.0}
+    assert nested(entry) == (2, 3)
+
+
+def test_a_sliding_link_takes_fewer_operations_without_its_motion_along_the_shapes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    terms = import_module("sliding_terms")
+    whole = terms.count_without("tg-rp", ())
+    fixed = terms.count_without("tg-rp", (terms.MATERIAL,))
+    assert fixed[0] < 103 < whole[0]  # Theodore & Ghosal print 103 multiplications
+    assert terms.count_without("tg-rp", ()) == whole  # nothing stays dropped

@@ -10,13 +10,17 @@ from flexarm.papers.base import Found, verdict
 
 QUICK = {
     ("korayem-2009", "table-2"): "differs",
+    ("korayem-2009", "tip-rotation"): "reproduced",
     ("graves-1989", "cantilever"): "reproduced",
     ("theodore-1995", "table-1"): "differs",
     ("theodore-1995", "equation-numbers"): "reproduced",
     ("theodore-1995", "li-sankar"): "reproduced",
     ("theodore-1995", "frequency-equation"): "reproduced",
     ("chen-2012", "critical-speed"): "reproduced",
+    ("chen-2012", "fig-2a"): "not-reproducible",
     ("chen-2012", "axial-stiffness"): "differs",
+    ("chu", "fig-19"): "not-reproducible",
+    ("chu", "cost"): "differs",
     ("chu", "deficiency"): "differs",
     ("chu", "table-1"): "reproduced",
 }
@@ -43,6 +47,20 @@ def test_table_2_of_korayem_prints_two_modes_under_three() -> None:
     assert "printed numbers: yes" in because(found, "n = 6")
     rows = found.tables[0].rows
     assert rows[3][2:] == ("19557 M, 18332 A", "26508 M, 26966 A", "19557 M, 18332 A")
+
+
+def test_frequencies_of_korayems_arm_depend_on_the_equations_that_1_plus_skew_is_put_into() -> None:
+    rows = compute("korayem-2009", "tip-rotation").tables[0].rows
+    found = {row[0]: [float(x) for x in row[1:]] for row in rows}
+    exact = pytest.approx([2.680, 7.187, 227.444, 397.572], abs=1e-3)
+    assert found["exact"] == exact
+    assert found["equations of the paper, E = 1 + skew"] == exact
+    assert found["Lagrange with E = 1 + skew"][2:] == pytest.approx([225.977, 397.071], abs=1e-3)
+
+
+def test_what_the_experiment_omits_moves_the_joint_by_more_than_the_deviation_it_reports() -> None:
+    for each in compute("chu", "fig-19").missing:
+        assert each.spread > 0.035
 
 
 def test_table_1_of_theodore_is_in_rad_per_s_with_one_wrong_entry() -> None:

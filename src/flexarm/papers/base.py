@@ -103,20 +103,22 @@ class Curve:
     points: bool = False
 
 
-def curve(label: str, x: ArrayLike, y: ArrayLike, *, points: bool = False) -> Curve:
-    """Make a curve from anything like arrays."""
-    return Curve(label, np.asarray(x, dtype=float), np.asarray(y, dtype=float), points)
+def curve(label: str, x: ArrayLike, y: ArrayLike, *, points: bool = False, every: int = 1) -> Curve:
+    """Make a curve from anything like arrays, or of every so many of their values."""
+    both = [np.asarray(each, dtype=float)[::every] for each in (x, y)]
+    return Curve(label, both[0], both[1], points)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Curves over one axis, labelled with units."""
+    """Curves over one axis, labelled with units; either axis may be logarithmic."""
 
     title: str
     x_label: str
     y_label: str
     curves: tuple[Curve, ...]
     log: bool = False
+    log_x: bool = False
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,14 @@ def frequency_ratios() -> Found:
         (f"{r:g}", f"{k:g}", *(f"{x:.5f}" for x in table[r, k][:3])) for r in rotors for k in joints
     )
     head = ("link / rotor inertia", "link / joint stiffness", "1st", "2nd", "3rd")
+    fine = np.geomspace(joints[0], joints[-1], 41)
     shown = [
-        curve(f"link / rotor inertia {r:g}", joints, [table[r, k][0] for k in joints])
+        curve(f"frequency equation, link / rotor inertia {r:g}", fine,
+              [_exact_ratios(r, float(k))[0] for k in fine])
+        for r in rotors
+    ]  # fmt: skip
+    shown += [
+        curve(f"elements, {r:g}", joints, [table[r, k][0] for k in joints], points=True)
         for r in rotors
     ]
     return Found(
@@ -48,7 +54,7 @@ def frequency_ratios() -> Found:
         Difference(float(exact), "largest relative difference from the frequency equation"),
         tables=(Table("omega / sqrt(EI/(m L^3)), motor free", head, rows),),
         figures=(Figure("First frequency, motor free", "link / joint stiffness EI/(L K) [1]",
-                        "omega / sqrt(EI/(m L^3)) [1]", tuple(shown)),),
+                        "omega / sqrt(EI/(m L^3)) [1]", tuple(shown), log_x=True),),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ NAMES = {
     "chu": "Chu et al.",
     "chen-2012": "Chen, Zhang & Liu 2012",
 }
+DENSE = 1500  # points of a curve from which on lines are thin
 _STYLE = """body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}
 table{border-collapse:collapse;margin:1em 0;font-size:.9em}td,th{border:1px solid #bbb;
 padding:.2em .6em;text-align:left}img{max-width:100%}.reproduced{color:#060}.differs{color:#a30}
@@ -90,18 +91,24 @@ def draw(figure: Figure) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(8.0, 4.2), layout="constrained")
+    canvas = Canvas(figsize=(8.0, 4.6), layout="constrained")
     FigureCanvasAgg(canvas)
     axes = canvas.add_subplot()
+    dense = max((len(each.x) for each in figure.curves), default=0) > DENSE
     for k, each in enumerate(figure.curves):
-        style = "o" if each.points else ("-", "--", "-.", ":")[k % 4]
-        axes.plot(each.x, each.y, style, label=each.label, linewidth=1.2, markersize=4)
+        style = ("o", "s", "^")[k % 3] if each.points else ("-", "-", "--", ":")[k % 4]
+        # the first is wide and pale and marks are hollow, so that what coincides is seen
+        width = (0.6 if dense else 1.2) * (1 if k else 3)
+        axes.plot(each.x, each.y, style, label=each.label, linewidth=width,
+                  alpha=1.0 if k else 0.45, markersize=4.5, markerfacecolor="none")  # fmt: skip
     axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
     if figure.log:
         axes.set_yscale("log")
+    if figure.log_x:
+        axes.set_xscale("log")
     axes.grid(alpha=0.3)
     if len(figure.curves) > 1:
-        axes.legend(fontsize="small")
+        canvas.legend(loc="outside lower center", ncols=2, fontsize="small")
     buffer = io.BytesIO()
     canvas.savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()

@@ -13,7 +13,7 @@ from flexarm.integrate.simulate import prepare, sample_times
 from flexarm.integrate.solve import solve
 from flexarm.io.overrides import Change, load_changed
 from flexarm.links.base import Array
-from flexarm.model import build
+from flexarm.model import TipRotation, build
 from flexarm.samples import sample_path
 
 
@@ -34,6 +34,7 @@ def run_by(
     dt: float,
     paper: bool = False,
     stiffening: bool | None = None,
+    tip_rotation: TipRotation = "cayley",
     method: str = "auto",
     rtol: float = 1e-3,
 ) -> Run:
@@ -45,12 +46,14 @@ def run_by(
         The arm and the formulation's name.
     t_end, dt
         Duration and interval of samples [s].
-    paper, stiffening
+    paper, stiffening, tip_rotation
         As for `flexarm.formulation` and `flexarm.build`.
     method, rtol
         As for `flexarm.simulate`.
     """
-    equation = formulation(kind, build(arm, stiffening=stiffening), paper=paper)
+    equation = formulation(
+        kind, build(arm, stiffening=stiffening, tip_rotation=tip_rotation), paper=paper
+    )
     task = prepare(equation.model, sample_times(t_end, dt), equation=equation)
     chosen, why = (
         choose(task, rtol, audit=False) if method == "auto" else (METHODS[method], "asked for")
@@ -62,6 +65,11 @@ def run_by(
 def column(run: Run, name: str) -> Array:
     """Pick a coordinate's history by its name, (T,)."""
     return run.q[:, run.model.names.index(name)]
+
+
+def tip_deflection(run: Run, link: int = 0, axis: str = "y") -> Array:
+    """Pick the history of a link's tip deflection along an axis [m], (T,)."""
+    return np.asarray(run.along([1.0])["deflection"].values[:, link, 0, "xyz".index(axis)])
 
 
 def rms(values: Array) -> float:

@@ -58,7 +58,7 @@ PRINTED_2 = {
     ("RR with payload", "elements"): (178, 98),
 }
 BOOK = {"RR": ((2, 2, 2), (3755, 3665)), "RRR": ((3, 2, 2), (4922, 4851))}
-ACCEPTABLE = 0.02  # relative error of a frequency that is taken for acceptable
+ACCEPTABLE = 0.05  # relative error of a frequency that is taken for acceptable
 CLOSE = 0.05  # relative difference of a count that is taken for the same
 
 
@@ -160,7 +160,8 @@ def table_2() -> Found:
         tables=(Table("Inertia matrix: multiplications M, additions A",
                       ("robot", "links of", "printed", "written out", "composite"), rows),),
         because="Two elements have twice the coordinates of two modes, so the matrix written out "
-        "is longer, not shorter; how far the paper's program joined terms is not said.",
+        "is longer, not shorter; how far the paper's program joined terms is not said "
+        "(docs/closed-form-counts.md counts every cell under many readings).",
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -33,7 +34,7 @@ MOVE, T_END, DT = 0.5, 1.0, 1e-3  # [s]
 GAINS = (400.0, 40.0)  # G_p [1/s^2], G_v [1/s]: the paper gives none
 BANDWIDTH = 40.0  # [rad/s] of the second loop, whose weights the paper does not give either
 SIMILAR = 0.10  # of the range
-ACCEPTABLE = 0.02
+ACCEPTABLE = 0.05  # relative error of a frequency that is taken for acceptable
 PRINTED_TIP = (8e-3, 1e-4)  # [m] while moving, and after the switch
 PRINTED_CPU = {"modes": 1533.34, "elements": 2036.89}  # [s]
 
@@ -140,8 +141,12 @@ def tip_errors() -> Found:
         decide("within 0.1 mm between 0.5 and 1 s", max(ended.values()) < PRINTED_TIP[1],
                "at 1 s " + ", ".join(f"{k}: {1e3 * x:.4f} mm" for k, x in ended.items())),
     )  # fmt: skip
+    begun = round(0.01 / DT)  # the error starts from 0, which has no logarithm
     figure = Figure("Fig. 6: error of the tip", "time [s]", "distance [m]",
-                    tuple(curve(k, x.run.t, x.tip_error) for k, x in both.items()))  # fmt: skip
+                    (*(curve(k, x.run.t[begun:], x.tip_error[begun:]) for k, x in both.items()),
+                     *(curve(f"printed: {1e3 * size:g} mm", when, [size, size])
+                       for size, when in zip(PRINTED_TIP, ([0.0, MOVE], [MOVE, T_END]),
+                                             strict=True))), log=True)  # fmt: skip
     return Found(
         claims,
         Difference(moving["modes"] / PRINTED_TIP[0] - 1, "tip error over 8 mm, less 1"),
@@ -218,9 +223,13 @@ def eigenvalues(mode: int) -> Found:
     times = np.array([_cycloid_time(s) for s in progress])
     found = {kind: _frequencies(kind, tuple(progress.tolist())) for kind in KINDS}
     matched = _matched(found["modes"].rates, found["elements"].rates)
+    more = _frequencies("modes", tuple(progress.tolist()), modes=4)
+    same = _ratios(more, found["elements"], mode)
+    held = _frequencies("modes", tuple(progress.tolist()), held=True)
+    still = _belonging(held.rates, held, 2, mode)
     own = {n: _belonging(found["modes"].rates, found["modes"], n, mode) for n in (2, 3)}
     theirs = {n: _belonging(matched, found["modes"], n, mode) for n in (2, 3)}
-    ratio = np.array([theirs[n] / own[n] for n in (2, 3)])
+    ratio = _ratios(found["modes"], found["elements"], mode)
     spread = {n: float(np.ptp(x) / x.mean()) for n, x in own.items()}
     claims = (
         decide("frequencies in finite elements are always higher", float(ratio.min()) > 1,
@@ -243,10 +252,19 @@ def eigenvalues(mode: int) -> Found:
                    "largest relative difference of finite elements from modes"),
         figures=(Figure(f"Fig. {8 + mode}: mode {mode} of links 2 and 3, in the plane of joint 2",
                         "time [s]", "imaginary eigenvalue [rad/s]", curves, log=True),),
-        because="Link 2 carries link 3, whose inertia about link 2's tip changes as it slides out. "
-        "Two elements have twice the coordinates of two modes and also hold link 2's third mode, "
-        "which couples with link 3: so their frequencies may be lower.",
+        because="Two elements have twice the coordinates of two modes: beside four modes per link "
+        f"they are {100 * (same.min() - 1):.2g} to {100 * (same.max() - 1):.2g} % higher. Link 2 "
+        "carries link 3, whose inertia about link 2's tip changes as it slides out: with link 3 "
+        f"held at 0.3 m link 2's go over {100 * float(np.ptp(still) / still.mean()):.2g} % of "
+        "their mean.",
     )  # fmt: skip
+
+
+def _ratios(few: "Rates", many: "Rates", mode: int) -> Array:
+    """Give a model's frequencies of links 2 and 3 in a mode over another's, (2, P)."""
+    both = [_belonging(each, few, n, mode) for n in (2, 3)
+            for each in (_matched(few.rates, many.rates), few.rates)]  # fmt: skip
+    return np.array([both[0] / both[1], both[2] / both[3]])
 
 
 def _matched(few: Array, many: Array) -> Array:
@@ -283,9 +301,17 @@ class Rates:
 
 
 @cache
-def _frequencies(kind: str, progress: tuple[float, ...]) -> Rates:
-    """Find the frequencies of the flexible variables in the plane of joint 2, joints held."""
-    model = build(sample(KINDS[kind]))
+def _frequencies(
+    kind: str, progress: tuple[float, ...], *, modes: int = 2, held: bool = False
+) -> Rates:
+    """Find the frequencies of the flexible variables in the plane of joint 2, joints held.
+
+    Of modes or elements per link in that plane; link 3 may be held as it starts.
+    """
+    values: dict[str, Any] = {f"links.{k}.shapes.bending_y": modes for k in (2, 3)}
+    if kind == "modes":
+        values["links.3.shapes.normalise"] = "mass"  # tips of higher modes may hardly move
+    model = build(changed(KINDS[kind], values))
     equation = formulation("composite", model)
     motion = joint_move(model, GOALS, Timing("cycloid", MOVE))
     rest = [k for k, name in enumerate(model.names) if name.rstrip("0123456789").endswith("y")]
@@ -293,7 +319,9 @@ def _frequencies(kind: str, progress: tuple[float, ...]) -> Rates:
     still, step = np.zeros(model.size), 1e-3
     rates, shares = [], []
     for s in progress:
-        q = motion.path.at(s)
+        q = np.array(motion.path.at(s))
+        if held:
+            q[model.names.index("joint3")] = motion.path.at(0.0)[model.names.index("joint3")]
         base = equation.parts(q, still)["elastic"]
         # elastic forces are linear in the amplitudes here, so that a difference is exact
         moved = [equation.parts(q + step * e, still)["elastic"] for e in np.eye(model.size)[rest]]

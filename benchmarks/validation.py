@@ -1,0 +1,178 @@
+"""Does flexarm give the numbers that are known?  Every case, ours beside it.
+
+Published numbers and ones derived anew by another method, from single beams to whole arms.  Made on
+the spot by flexarm alone; `--quick` takes two sections, the first in part.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import validation_arms as arms
+import validation_beams as beams
+import validation_motions as motions
+from report import table, write
+from validation_counts import counts
+from validation_data import Row
+
+Section = tuple[str, str, Callable[[], Iterable[Row]]]
+
+
+def main() -> None:
+    """Compute, print, and write where that was asked for."""
+    parser = argparse.ArgumentParser(description="Compare flexarm with known numbers.")
+    parser.add_argument("--quick", action="store_true", help="two sections, the first in part")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the numbers as JSON")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page")
+    args = parser.parse_args()
+    found = [(title, about, list(make())) for title, about, make in sections(quick=args.quick)]
+    text = page(found, [] if args.quick else counts())
+    print(text)
+    if args.out:
+        write(args.out, json.dumps(document(found), indent=1) + "\n")
+    if args.markdown:
+        write(args.markdown, text)
+
+
+def sections(*, quick: bool) -> list[Section]:
+    """List the sections: title, what its numbers are, and how to compute them."""
+    if quick:
+        return [
+            ("Beams at rest", BEAMS, beams.meshes),
+            ("Motions", MOTIONS, motions.trajectories),
+        ]
+    return [
+        ("Beams at rest", BEAMS, lambda: [*beams.eigenvalues(), *beams.rods(), *beams.meshes()]),
+        ("Links in rotation", ROTATING, lambda: [*beams.rotating(), *beams.rotating_more()]),
+        ("A beam that is spun up", SPUN_UP, motions.spin_up),
+        ("Frequencies of arms", ARMS, arms.frequencies_of_arms),
+        ("A boom that slides out", SLIDING, motions.deploying),
+        ("Motions", MOTIONS, motions.trajectories),
+    ]
+
+
+def document(found: list[tuple[str, str, list[Row]]]) -> list[dict[str, object]]:
+    """List every row with its section, for programs."""
+    return [
+        {
+            "section": title,
+            "case": row.case,
+            "source": row.printed.source,
+            "published": row.printed.values,
+            "ours": row.ours,
+            "difference": row.difference,
+            "agrees": row.agrees,
+            "how": row.how,
+        }
+        for title, _, rows in found
+        for row in rows
+    ]
+
+
+def page(found: list[tuple[str, str, list[Row]]], counted: list[str]) -> str:
+    """Write the page, with tables of operation counts if there are any."""
+    rows = [row for _, _, part in found for row in part]
+    numbers = sum(len(row.ours) for row in rows)
+    agree = sum(row.agreeing for row in rows)
+    worst = max(rows, key=lambda row: row.difference)
+    summary = (
+        f"Of {numbers} numbers {agree} agree to every printed digit. The largest relative "
+        f"difference is {worst.difference:.0e} ({worst.case})."
+    )
+    parts = [ABOUT, summary]
+    for number, (title, about, part) in enumerate(found, 1):
+        parts += [f"## {number}. {title}", about, _table(part)]
+        reasons = _reasons(part)
+        parts += [reasons] if reasons else []
+    if counted:
+        parts += [f"## {len(found) + 1}. Operation counts", COUNTS, *counted]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: list[Row]) -> str:
+    head = ["case", "published or derived", "ours", "difference", "with", "source"]
+    return table(
+        head,
+        [
+            [row.case, " ".join(row.printed.texts), " ".join(_cells(row)), _size(row), row.how,
+             row.printed.source]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def _cells(row: Row) -> list[str]:
+    """Write ours with the digits that are printed."""
+    cells = []
+    for text, value in zip(row.printed.texts, row.ours, strict=True):
+        mantissa, mark, _ = text.partition("e")
+        decimals = len(mantissa.partition(".")[2])
+        cells.append(f"{value:.{decimals}e}" if mark else f"{value:.{decimals}f}")
+    return cells
+
+
+def _size(row: Row) -> str:
+    return "all digits" if row.agrees else f"{row.difference:.0e}"
+
+
+def _reasons(rows: list[Row]) -> str:
+    """Say why rows differ, one sentence per reason."""
+    by_reason: dict[str, list[Row]] = {}
+    for row in rows:
+        if not row.agrees:
+            by_reason.setdefault(row.why or "no reason is known", []).append(row)
+    lines = [
+        f"- {_named(part)}: {why} (largest difference {max(r.difference for r in part):.0e})."
+        for why, part in by_reason.items()
+    ]
+    return "\n".join(["Where digits differ:", "", *lines]) if lines else ""
+
+
+def _named(rows: list[Row]) -> str:
+    names = list(dict.fromkeys(row.case for row in rows))
+    return "; ".join(names) if len(names) <= 6 else f"{len(names)} cases, {names[0]} and on"
+
+
+ABOUT = """# Validation
+
+Made by `python benchmarks/validation.py --markdown docs/validation.md`; do not edit. Every number
+in *ours* is computed on the spot by flexarm. *all digits*: ours rounds to the published number.
+Otherwise the column has the largest relative difference of the row, and a sentence below the
+table says why. Where nothing is said to be published, the number was derived anew by the method
+that *source* names. The power series of section 5 is the script's own.
+Units are SI; beams are in units of L, rhoA L and T = sqrt(rhoA L^4/EI)."""
+
+BEAMS = """Eigenvalues lam of uniform Euler-Bernoulli beams, omega = lam^2/T. The tip body has M =
+m/(rhoA L) and J = J_tip/(rhoA L^3), the hub Jh = J_hub/(rhoA L^3), the joint's spring kap = k
+L/EI, the rotor behind it jm = J_m/(rhoA L^3). `beam_roots` solves the frequency equation, from
+which clamped-mass and other [shapes](shapes.md) are made; *arm* is a whole arm of that link, by
+`flexarm.modes`. A beam on a spring and one with the mass 1/kap at its tip have the same
+eigenvalues. Table 1 of Theodore & Ghosal is headed "Hz" and is in rad/s."""
+
+ROTATING = """Frequencies omega T of a link that turns at Omega T, out of the plane of rotation
+(flap) and in it (lag), the root at a radius of 0, 1 or 2 lengths, about the steady state. Without
+stiffening lag^2 = 3.516^2 - speed^2, so that there is a critical speed; with it there is none."""
+
+SPUN_UP = """L = 10, EA = 2.8e7, EI = 1.4e4, rhoA = 1.2, rhoI = 6e-4, spun up to 6 rad/s in 15 s,
+which is faster than its first frequency: the sample `spin-up-beam`."""
+
+ARMS = """In Hz where nothing else is said, gravity off, at rest, joints locked or free. De Luca &
+Siciliano print 0.48, 1.80 Hz for link 1 with the elbow at 90 deg and 2.18, 15.91 Hz for link 2."""
+
+SLIDING = """A cantilever of length sqrt(1 + 2 t) vibrates as L^s f(xi/L), xi from the tip, K =
+EI/(rhoA kap^2). It starts with that shape and velocity, scaled to 1e-4 of its length; Im s is
+fitted to the tip's motion. At a constant speed V the energy of bending falls by V EI
+w''(root)^2/2 per second. The sample is `telescope`."""
+
+MOTIONS = """Angles of the double pendulum are from the downward vertical; the falling arm of
+Korayem & Shafei has one clamped-free mode per link, scaled to a unit tip; the driven link is the
+sample `driven-link`."""
+
+COUNTS = """Multiplications and additions, the published ones from the formulas as printed beside
+what flexarm's own code takes; [operation counts](operation-counts.md) and [closed
+forms](closed-form-counts.md) say how they are counted and why they differ."""
+
+
+if __name__ == "__main__":
+    main()

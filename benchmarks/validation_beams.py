@@ -1,0 +1,185 @@
+"""Validation of single links: eigenvalues at rest and in rotation."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import validation_data as data
+from flexarm import build, modes
+from flexarm.arm import Arm
+from flexarm.io.model_file import loads
+from flexarm.links.classical import BeamEnds, beam_roots
+from validation_data import Printed, Row
+
+SPRING_WHY = (
+    "loaded modes know the hub and the tip but no spring, and static shapes bring them near"
+)
+ROTATING_WHY = (
+    "shapes of a link at rest converge more slowly the faster it turns, as the rows with 4 and 8 "
+    "modes show"
+)
+MESH_WHY = (
+    "printed numbers are cut off, not rounded, and the first with 3 elements should be 208.66, as "
+    "elements assembled by hand confirm"
+)
+SPUN_HOW = "arm, 16 loaded modes, static shapes"
+SPUN = 16  # modes, and two static shapes
+
+
+def link(
+    joint: str = "kind: fixed", section: str = "EIz: 1", shapes: str = "", more: str = ""
+) -> Arm:
+    """Make a link of unit length and mass per length."""
+    return loads(
+        f"flexarm: 1\nname: link\ngravity: [0, 0, 0]\n{more}\nlinks:\n"
+        f"  - joint: {{{joint}}}\n    length: 1\n    section: {{mass_per_length: 1, {section}}}\n"
+        f"    shapes: {{{shapes}}}\n"
+    )
+
+
+def frequencies(arm: Arm, count: int, **state: Any) -> tuple[float, ...]:
+    """List the first elastic frequencies [rad/s]."""
+    return tuple(mode.frequency_rad_s for mode in modes(arm, **state).elastic()[:count])
+
+
+def eigenvalues() -> Iterator[Row]:
+    """Compare beams on all kinds of ends: by the frequency equation, and as an arm."""
+    for case, numbers in data.EIGENVALUES.items():
+        printed = Printed(data.DETERMINANT, numbers)
+        word, _, ratios = case.partition(" ")
+        given = {k: float(v) for k, v in (each.split("=") for each in ratios.split())}
+        count = len(printed.texts)
+        exact = beam_roots(_ends(word, given), count)
+        yield Row(case, printed, tuple(exact.tolist()), "`beam_roots`")
+        if word != "free-free":
+            arm, how = _arm(word, given)
+            found = tuple(math.sqrt(x) for x in frequencies(arm, count, joints="free"))
+            why = SPRING_WHY if word in ("spring", "rotor") else ""
+            yield Row(case, printed, found, how, why)
+
+
+def _ends(word: str, given: Mapping[str, float]) -> BeamEnds:
+    if word in ("clamped-free", "tip"):
+        return BeamEnds(hub=math.inf, tip_mass=given.get("M", 0.0), tip_inertia=given.get("J", 0.0))
+    if word == "free-free":
+        return BeamEnds(translation=True)
+    if word in ("spring", "rotor"):
+        return BeamEnds(spring=given["kap"], rotor=given.get("jm", math.inf))
+    return BeamEnds(hub=given.get("Jh", 0.0))
+
+
+def _arm(word: str, given: Mapping[str, float]) -> tuple[Arm, str]:
+    free = "kind: loaded, root: free, bending_y: 5"
+    rich = "kind: loaded, root: free, bending_y: 10, static: true"
+    if word in ("clamped-free", "tip"):
+        body = f"payload: {{mass: {given.get('M', 0)}, inertia: [0, 0, {given.get('J', 0)}]}}"
+        return link(shapes="kind: loaded, bending_y: 5", more=body), "arm, 5 loaded modes"
+    if word == "spring":
+        joint = f"kind: revolute, actuation: free, spring: {{stiffness: {given['kap']}}}"
+        return link(joint, shapes=rich), "arm, 10 loaded modes and static shapes"
+    if word == "rotor":
+        drive = f"{{rotor_inertia: {given['jm']}, stiffness: {given['kap']}}}"
+        joint = f"kind: revolute, drive: {drive}"
+        return link(joint, shapes=rich), "arm, 10 loaded modes and static shapes"
+    hub = f"kind: revolute, hub: {{outboard: {{inertia: [0, 0, {given.get('Jh', 0)}]}}}}"
+    return link(hub, shapes=free), "arm, 5 loaded modes"
+
+
+def rods() -> Iterator[Row]:
+    """Compare stretch and torsion, with and without a tip body."""
+    for ratio, numbers in data.RODS.items():
+        printed = Printed(data.DETERMINANT, numbers)
+        for name, section, shapes, body in (
+            ("stretch", "EA: 1", "stretch: 3", f"mass: {ratio}"),
+            ("torsion", "GJ: 1, Jx: 1", "torsion: 3", f"inertia: [{ratio}, 0, 0]"),
+        ):
+            arm = link(
+                section=section, shapes=f"kind: loaded, {shapes}", more=f"payload: {{{body}}}"
+            )
+            case = f"rod in {name}, tip ratio {ratio:g}"
+            yield Row(case, printed, frequencies(arm, 3), "arm, 3 loaded modes")
+
+
+def meshes() -> Iterator[Row]:
+    """Compare Hermite elements, by number, and Table 1 of Theodore & Ghosal."""
+    for count, numbers in data.MESHES.items():
+        printed = Printed(data.ELEMENTS, numbers)
+        arm = link(shapes=f"kind: elements, bending_y: {count}")
+        found = frequencies(arm, len(printed.texts))
+        yield Row(f"{count} elements, omega T", printed, found, f"arm, {count} elements")
+    scale = math.sqrt(1165.4916 / 0.331)
+    exact = frequencies(link(shapes="kind: loaded, bending_y: 5"), 5)
+    yield Row("Table 1, exact [rad/s]", Printed(data.TG, data.TG_EXACT),
+              tuple(scale * x for x in exact), "arm, 5 loaded modes")  # fmt: skip
+    for count, numbers in data.TG_MESHES.items():
+        printed = Printed(data.TG, numbers)
+        found = frequencies(link(shapes=f"kind: elements, bending_y: {count}"), len(printed.texts))
+        ours = tuple(scale * x for x in found)
+        how = f"arm, {count} elements"
+        yield Row(f"Table 1, {count} elements [rad/s]", printed, ours, how, MESH_WHY)
+
+
+def spun(plane: str, hub: float = 0.0, *, count: int = SPUN, more: str = "") -> Arm:
+    """Make a link that turns about z, its root at a radius, which bends in or across the plane."""
+    stiff = {"y": "EIz: 1", "z": "EIy: 1"}[plane]
+    joint = f"kind: revolute, after: {{position: [{hub}, 0, 0]}}"
+    shapes = f"kind: loaded, root: held, bending_{plane}: {count}, static: true"
+    return link(joint, stiff, shapes, more)
+
+
+def rotating() -> Iterator[Row]:
+    """Compare links in rotation."""
+    for plane, hub in sorted({(plane, hub) for plane, _, hub in data.ROTATING}):
+        model = build(spun(plane, hub))
+        found = [modes(model, speeds={"joint1": float(s)}).modes[:2] for s in data.SPEEDS]
+        for number in (1, 2):
+            if (plane, number, hub) not in data.ROTATING:
+                continue
+            printed = Printed(data.RITZ, data.ROTATING[plane, number, hub])
+            ours = tuple(pair[number - 1].frequency_rad_s for pair in found)
+            name = {"z": "flap", "y": "lag"}[plane]
+            case = f"{name} {number}, hub {hub}, speeds 0, 2 to 12"
+            yield Row(case, printed, ours, SPUN_HOW, ROTATING_WHY)
+
+
+def rotating_more() -> Iterator[Row]:
+    """Compare fewer shapes, tip masses, links without stiffening, links that stretch."""
+    fastest = data.ROTATING["y", 1, 0].split()[-1]
+    for count in (4, 8):
+        found = modes(spun("y", count=count), speeds={"joint1": float(data.SPEEDS[-1])}).modes[0]
+        yield Row("lag 1, hub 0, speed 12 again", Printed(data.RITZ, fastest),
+                  (found.frequency_rad_s,), f"arm, {count} loaded modes, static shapes",
+                  ROTATING_WHY)  # fmt: skip
+    for plane, numbers in data.TIP_MASS.items():
+        model = build(spun(plane, more="payload: {mass: 1}"))
+        ours = tuple(
+            modes(model, speeds={"joint1": float(s)}).modes[0].frequency_rad_s
+            for s in data.TIP_MASS_SPEEDS
+        )
+        case = f"{'flap' if plane == 'z' else 'lag'} 1, tip mass 1, speeds 2, 6, 12"
+        yield Row(case, Printed(data.RITZ, numbers), ours, SPUN_HOW, ROTATING_WHY)
+    soft = build(spun("y", 1.0, count=4, more="stiffening: false"))
+    yield Row("critical speed without stiffening, hub 1", Printed(data.DETERMINANT, data.CRITICAL),
+              (_critical(soft),), "arm, 4 loaded modes, static shapes, bisection")  # fmt: skip
+    stretching = link(
+        "kind: revolute",
+        "EIz: 1, EA: 4900",
+        "kind: loaded, root: held, bending_y: 10, stretch: 4, static: true",
+    )
+    for speed, number in data.STRETCHING.items():
+        found = modes(stretching, speeds={"joint1": float(speed)}, straight=True).modes[0]
+        how = "arm, 10 and 4 loaded modes, static shapes, unstretched"
+        yield Row(f"stretch and lag coupled, speed {speed}", Printed(data.RITZ, number),
+                  (found.frequency_rad_s,), how, ROTATING_WHY)  # fmt: skip
+
+
+def _critical(model: Any) -> float:
+    """Find the speed at which the first mode stops to vibrate."""
+    low, high = 3.0, 4.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        kind = modes(model, speeds={"joint1": middle}).modes[0].kind
+        low, high = (middle, high) if kind == "vibration" else (low, middle)
+    return float(np.mean([low, high]))
