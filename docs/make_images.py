@@ -1,6 +1,6 @@
-"""Draw the pictures of the documentation: ``python docs/make_images.py``."""
+"""Draw the pictures of the documentation: ``python -m docs.make_images``."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import casadi as ca
@@ -12,6 +12,8 @@ from matplotlib.patches import Circle, Polygon, Rectangle
 from scipy.integrate import solve_bvp
 from scipy.optimize import root
 
+from docs.how_to_images import HOW_TO
+from docs.image_look import COLOURS, single, tidy
 from flexarm import build, formulation
 from flexarm.analysis.operations import operation_counts
 from flexarm.arm import Moving
@@ -23,7 +25,6 @@ from flexarm.spatial import Pose, rotation_from_angles
 
 Array = npt.NDArray[np.float64]
 Place = tuple[float, float]
-COLOURS = ("#0b6e99", "#d1495b", "#66a182", "#edae49", "#5f4b8b")
 GREY, SOLID = "0.55", "0.82"
 
 
@@ -35,23 +36,6 @@ def model_of(links: str, *, more: str = "") -> Model:
 def at(point: Array, shift: Place = (0.0, 0.0)) -> Place:
     """Place something in the x-y plane near a point."""
     return float(point[0]) + shift[0], float(point[1]) + shift[1]
-
-
-def tidy(axes: Iterable[Axes]) -> None:
-    """Give panels the look that all figures share."""
-    for panel in axes:
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.grid(color="0.92")
-        panel.set_axisbelow(True)
-
-
-def single(title: str) -> tuple[Figure, Axes]:
-    """Make a figure of one panel."""
-    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
-    panel = figure.subplots()
-    panel.set_title(title, fontsize=10)
-    tidy([panel])
-    return figure, panel
 
 
 FRAMES_ARM = """
@@ -391,6 +375,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "sliding": draw_sliding,
     "validity": draw_validity,
     "cost": draw_cost,
+    **HOW_TO,
 }
 
 

@@ -18,6 +18,8 @@ _BLOCK = re.compile(
     r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
 _SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -36,6 +38,16 @@ def blocks(page: Path, language: str | None = None) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = [Block(*(group or "" for group in match.groups())) for match in _BLOCK.finditer(text)]
     return [block for block in found if language in (None, block.language)]
+
+
+def prose(page: Path) -> str:
+    """Read a page without its fenced blocks."""
+    return _FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def links(page: Path) -> list[str]:
+    """List where the links of a page lead, pictures included."""
+    return _LINK.findall(prose(page))
 
 
 def commands(page: Path) -> list[tuple[str, str]]:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.formulations import formulation
     from flexarm.integrate.many import simulate_many
+    from flexarm.integrate.run_file import load_run
     from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load, save
+    from flexarm.io.overrides import change_arm
     from flexarm.io.sample import sample
     from flexarm.model import build
     from flexarm.samples import sample_names
@@ -31,11 +33,13 @@ __all__ = [
     "ShapeError",
     "SimulationError",
     "build",
+    "change_arm",
     "converge",
     "equilibrium",
     "formulation",
     "linearise",
     "load",
+    "load_run",
     "modes",
     "sample",
     "sample_names",
@@ -52,11 +56,13 @@ _HOMES = {
     "ShapeError": "flexarm.errors",
     "SimulationError": "flexarm.errors",
     "build": "flexarm.model",
+    "change_arm": "flexarm.io.overrides",
     "converge": "flexarm.analysis.converge",
     "equilibrium": "flexarm.analysis.equilibrium",
     "formulation": "flexarm.formulations",
     "linearise": "flexarm.analysis.linearise",
     "load": "flexarm.io.model_file",
+    "load_run": "flexarm.integrate.run_file",
     "modes": "flexarm.analysis.modes",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",

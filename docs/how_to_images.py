@@ -1,0 +1,112 @@
+"""The pictures of the start page and of the how-to pages, drawn from the arms on those pages."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from docs.image_look import COLOURS, single, tidy
+from flexarm import build, modes, simulate
+from flexarm.arm import Arm
+from flexarm.control import Timing, decoupling_law, joint_move, lqr, pd_law, start_at
+from flexarm.io.model_file import loads
+from tests.docs_blocks import blocks
+
+DOCS = Path(__file__).parent
+LENGTHS = (0.4, 1.6)
+
+
+def arm_of(page: str) -> Arm:
+    """Load the arm that a page shows."""
+    (arm,) = (block for block in blocks(DOCS / page, "yaml") if block.kind == "arm")
+    return loads(arm.content)
+
+
+def draw_start() -> Figure:
+    """Draw the run of the start page, as `flexarm simulate --plot` does."""
+    return simulate(arm_of("start.md"), t_end=3).plot()
+
+
+def draw_telescoping() -> Figure:
+    """Draw the tip of a boom that slides out, between the envelopes that adiabatic theory has."""
+    arm = arm_of("how-to/telescoping-links.md")
+    run = simulate(arm, t_end=2.5, dt=1e-3, rtol=1e-6)
+    tip = run.dataset.deflection.sel(link="link1", station=1, axis="y").values
+    model, lengths = build(arm), np.geomspace(*LENGTHS, 9)
+    hertz = [modes(model, at={"slide": x}).modes[0].frequency_hz for x in lengths.tolist()]
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot(run.t, 1e3 * tip, color=COLOURS[0], lw=0.8)
+    for sign in (-1, 1):
+        left.plot(run.t, sign * 2 * np.sqrt(run.q[:, 0] / LENGTHS[0]), "k--", lw=1)
+    left.set_title("tip deflection; dashed: square root of the length", fontsize=10)
+    left.set_xlabel("t [s]")
+    left.set_ylabel("[mm]")
+    right.loglog(lengths, hertz, color=COLOURS[1], label="flexarm")
+    right.loglog(LENGTHS, 3.957 / np.square(LENGTHS), "k.", ms=9, label="3.957 Hz m² / length²")
+    ticks = [0.4, 0.6, 0.8, 1.2, 1.6]
+    right.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    right.set_xticks([], minor=True)
+    right.set_yticks([2, 5, 10, 20], ["2", "5", "10", "20"])
+    right.set_yticks([], minor=True)
+    right.set_title("first frequency", fontsize=10)
+    right.set_xlabel("exposed length [m]")
+    right.set_ylabel("[Hz]")
+    right.legend(frameon=False)
+    tidy([left, right])
+    return figure
+
+
+def draw_free_base() -> Figure:
+    """Draw how a satellite recoils from its arm."""
+    run = simulate(arm_of("how-to/free-base.md"), t_end=6, rtol=1e-6)
+    angles = np.degrees(run.dataset.q.sel(coordinate=["joint1", "base.rz"]).values)
+    tip = run.dataset.deflection.sel(link="link1", station=1, axis="y").values
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for k, label in enumerate(("joint", "base")):
+        left.plot(run.t, angles[:, k], color=COLOURS[k], label=label)
+    left.set_title("angles", fontsize=10)
+    left.set_ylabel("[deg]")
+    left.legend(frameon=False)
+    right.plot(run.t, 1e3 * tip, color=COLOURS[0])
+    right.set_title("tip deflection of the boom", fontsize=10)
+    right.set_ylabel("[mm]")
+    for panel in (left, right):
+        panel.set_xlabel("t [s]")
+    tidy([left, right])
+    return figure
+
+
+def draw_controllers() -> Figure:
+    """Draw the tip's error under three laws."""
+    arm = arm_of("how-to/design-a-controller.md")
+    model = build(arm)
+    motion = joint_move(model, {"joint1": np.radians(60)}, Timing("cycloid", 0.6))
+    start = start_at(arm, model, motion.path.at(0.0))
+    laws = {
+        "PD": pd_law(motion, stiffness=40, damping=8),
+        "decoupling": decoupling_law(motion, stiffness=400, damping=40),
+        "decoupling, then LQR": decoupling_law(
+            motion, stiffness=400, damping=40, regulator=lqr(motion, bandwidth=15)
+        ),
+    }
+    figure, panel = single("Distance of the tip from where it should be; the motion ends at 0.6 s")
+    for colour, (name, law) in zip(COLOURS, laws.items(), strict=False):
+        run = simulate(start, t_end=2, control=law)
+        wanted = np.array([motion.tip(t)[0] for t in run.t.tolist()])
+        off = 1e3 * np.linalg.norm(run.tip - wanted, axis=1)
+        panel.plot(run.t, off, color=colour, label=name)
+    panel.set_xlabel("t [s]")
+    panel.set_ylabel("[mm]")
+    panel.legend(frameon=False)
+    return figure
+
+
+HOW_TO: Mapping[str, Callable[[], Figure]] = {
+    "start": draw_start,
+    "telescoping": draw_telescoping,
+    "free-base": draw_free_base,
+    "controllers": draw_controllers,
+}
