@@ -110,7 +110,10 @@ def test_snapshots_take_a_twentieth_of_the_time_and_come_twice_a_second_at_most(
     assert 5 <= sum(start > 125 for start, _ in spans) <= 75 / (0.2 / SHARE) + 6
 
 
-def test_a_file_that_is_there_is_not_overwritten_by_the_first_snapshot(tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_not_overwritten_by_the_first_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "LONGEST", 1e-3)
     path = tmp_path / "run.nc"
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(FlexarmError, match="is there already"):
@@ -151,7 +154,10 @@ def test_a_snapshot_that_fails_does_not_end_the_run(
     assert "there is no folder" in live.failure
 
 
-def test_the_file_holds_the_snapshot_then_the_run(tmp_path: Path) -> None:
+def test_the_file_holds_the_snapshot_then_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "LONGEST", 1e-3)
     path = tmp_path / "run.nc"
     live = LiveFile(path)
     marks: list[str] = []

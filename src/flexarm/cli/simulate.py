@@ -229,8 +229,13 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
 
 
 def _print_validity(console: "Console", found: "Validity") -> None:
-    if not found.links:
-        return
+    if found.links:
+        _print_ranges(console, found)
+    for warning in found.warnings:
+        print_line(console, f"warning: {warning}", indent=0, style="yellow")
+
+
+def _print_ranges(console: "Console", found: "Validity") -> None:
     rows = [
         [
             link.link, f"{link.slope:.3g}", "unknown" if link.strain is None else
@@ -247,5 +252,3 @@ def _print_validity(console: "Console", found: "Validity") -> None:
     if found.model_error is not None:
         error = f"about {100 * found.model_error:g} % of the deflections or less"
     print_line(console, f"error of the model: {error}", indent=0)
-    for warning in found.warnings:
-        print_line(console, f"warning: {warning}", indent=0, style="yellow")
