@@ -220,17 +220,18 @@ _SHOWN = """What this shows, and what not:
   across link 1, as in the samples, the nearest are 22 % and 18 % off. The paper does not say
   which arm it is."""
 
-_SLIDING = """Three cells are not beaten by `composite`. Counted here is the same matrix with
-terms of the sliding link left out, one at a time and together: the part in the hub; the motion of
-points along the shapes as the beam slides out; the change of the integrals with the length, which
-is held at half the beam's; and all deflections."""
+_SLIDING = """RP is not beaten by `composite`, and RRP of elements in multiplications and in total
+but not in additions. Counted here is the same matrix with terms of the sliding link left out, one
+at a time and together: the part in the hub; the motion of points along the shapes as the beam
+slides out; the change of the integrals with the length, which is held at half the beam's; and all
+deflections."""
 
 _DROPPED = """RP of modes takes fewer multiplications than the paper prints without the motion
 along the shapes, or without the length in the integrals; additions stay above until the
-deflections are left out. RRP of elements is below in multiplications without the length in the
-integrals, and in both without the deflections. RP of elements stays above even then: flexarm
-writes the shapes of elements as combinations of curves that do not depend on the length, and
-these mix all nodes, so that hardly an entry is a number times a power of the length."""
+deflections are left out. RRP of elements is below in additions too without the motion along the
+shapes. RP of elements is below only without the deflections: they couple four amplitudes, the
+length and the turning of the link before with one another, and even with the length held and
+points at fixed places these products take more than the paper prints."""
 
 _REST = """*Compiled* keeps the products of transformations as they are, in world axes with the
 first joint's angle, which drops out of *written out* when terms are joined; on the other hand

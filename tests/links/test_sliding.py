@@ -14,7 +14,14 @@ from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Curve, Direction, Ends, Shape, Shapes
 from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
-from flexarm.links.sliding_fields import AXES, Field, SlidingMotion, evaluate, exposed_points
+from flexarm.links.sliding_fields import (
+    AXES,
+    Field,
+    SlidingMotion,
+    evaluate,
+    exposed_points,
+    length_factor,
+)
 from tests.links.spans import HELD, uniform
 
 Array = npt.NDArray[np.float64]
@@ -87,6 +94,40 @@ def test_shape_moves_in_its_own_direction_only(kind: str) -> None:
     for name, directions in moved.items():
         label = name.split(".")[-1].removeprefix("slope_").rstrip("0123456789")
         assert directions == {own[label]}, name
+
+
+@pytest.mark.parametrize("kind", ["elements", "proportional"])
+def test_shapes_that_the_length_only_scales_are_made_of_one_curve_each(kind: str) -> None:
+    # so that factors are as sparse as they can be: each entry costs operations in every equation
+    shapes = shapes_named(kind)
+    used = {d: np.any(series, axis=0) for d, series in shapes.factors.items()}
+    assert sum(int(table.sum()) for table in used.values()) == len(shapes.names)
+    for direction, table in used.items():
+        assert np.all(table.sum(axis=1) == 1), direction
+
+
+def test_deflections_of_nodes_do_not_scale_and_their_slopes_scale_with_the_length() -> None:
+    shapes, length = followed("elements"), ca.SX.sym("l")
+    factor = length_factor(shapes, "y", length)
+    entries = list(zip(*factor.sparsity().get_triplet(), strict=True))
+    assert len(entries) == 4
+    for k, j in entries:
+        expected = length if "slope" in shapes.names[j] else ca.SX(1)
+        assert ca.is_equal(factor[k, j], expected), shapes.names[j]
+
+
+def test_beam_elements_stay_cubic() -> None:
+    # rounding in higher degrees would grow with every derivative
+    parents = followed("elements").parents
+    assert not np.any(parents["y"][:, :, 4:])
+    assert not np.any(parents["twist"][:, :, 2:])
+    for length in LENGTHS:
+        fit, built = followed("elements").at(length), elements(length)
+        x = np.linspace(0, length, 41) * (1 - 1e-12)
+        for direction in DIRECTIONS:
+            bend = built.values(direction, x, STRAIN[direction])
+            found = fit.values(direction, x, STRAIN[direction])
+            assert found == pytest.approx(bend, abs=1e-13 * np.abs(bend).max())
 
 
 @pytest.mark.parametrize("kind", BUILD)

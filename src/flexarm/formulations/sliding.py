@@ -20,6 +20,7 @@ from flexarm.links.sliding_fields import (
     SlidingMotion,
     exposed_points,
     length_factor,
+    product_integrals,
 )
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
@@ -66,7 +67,7 @@ def sliding_energy(model: Model, part: LinkModel, q: Expr) -> Expr:
     for direction, name, order in strains:
         if shapes.span.has(name) and len(shapes.parents[direction]):
             rows = shapes.values(direction, xi, order)
-            form = float(shapes.span.table[name][0]) * (rows * weight) @ rows.T
+            form = float(shapes.span.table[name][0]) * product_integrals(rows, rows, weight)
             amount = length_factor(shapes, direction, length) @ d
             energy += ca.dot(amount, constant(form) @ amount) / (2 * length ** (2 * order - 1))
     if model.stiffening:
@@ -88,7 +89,7 @@ def _quartic(shapes: SlidingShapes, length: Expr, d: Expr, xi: Array, weight: Ar
     energy = ca.SX(0)
     for i in range(2):
         for j in range(2):
-            table = (forms[i].T * weight) @ forms[j] * stiffness[i]
+            table = product_integrals(forms[i].T, forms[j].T, weight) * stiffness[i]
             energy += ca.dot(products[i], constant(table) @ products[j])
     return energy / (2 * length**5)
 

@@ -1,8 +1,9 @@
 """Shape functions of a link that slides out of its hub: functions of place and exposed length.
 
-A shape is ``phi_j(x; l) = sum_k chi_k(x/l) a_kj(l)``: a few parent curves chi, found by a singular
-value decomposition, and factors a that are Chebyshev series of the exposed length l.  Shapes
-that do not follow the length are their own parents.
+A shape is ``phi_j(x; l) = sum_k chi_k(x/l) a_kj(l)``: a few parent curves chi and factors a, which
+are Chebyshev series of the exposed length l.  Shapes that do not follow the length, and those that
+it only scales, are their own parents, so that a is diagonal and equations stay short; the parents
+of others are found by a singular value decomposition.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,11 @@ from flexarm.links.span import Span
 
 _DEGREE = 40
 _NODES = 48
+# Relative to a shape: what the length does to it beyond scaling (elements: 1e-14, modes that
+# follow a payload: 1e-2), and the tail of its Legendre series per panel, places being rounded
+# relative to the link (elements, whose series end: at most 7e-15), both if they are rounding.
+_ROUNDING = 1e-13
+_NOISE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -120,10 +126,8 @@ def follow_length(
     parents, factors = {}, {}
     for direction in DIRECTIONS:
         values = np.stack([sample[1][direction] for sample in samples])
-        parents[direction], by_node = _parents(values)
-        fit = chebyshev.chebfit(node, by_node.reshape(_NODES, -1), _NODES - 1)
-        fit = np.asarray(fit, dtype=np.float64).reshape(by_node.shape)
-        factors[direction] = _trimmed(fit, range_)
+        split = _scaled(values, node, range_) or _mixed(values, node, range_)
+        parents[direction], factors[direction] = split
     return SlidingShapes(built[0].names, span, range_, samples[0][0], parents, factors)
 
 
@@ -134,8 +138,10 @@ def fixed_shapes(
     edges, places = _fit_places(shapes, 0.0, 2 * length, 0.0)
     parents, factors = {}, {}
     for direction in DIRECTIONS:
-        parents[direction], by_node = _parents(places[direction][None])
-        factors[direction] = by_node
+        curves = places[direction]
+        moved = np.flatnonzero(np.any(curves, axis=(0, 1)))
+        parents[direction] = np.ascontiguousarray(curves[:, :, moved].transpose(2, 0, 1))
+        factors[direction] = np.eye(curves.shape[2])[None, moved]
     return SlidingShapes(shapes.names, span, range_, edges, parents, factors)
 
 
@@ -147,16 +153,60 @@ def _align_signs(samples: list[dict[Direction, Array]]) -> None:
             here[direction] *= np.where(same < 0, -1.0, 1.0)
 
 
-def _parents(values: Array) -> tuple[Array, Array]:
-    """Split (nodes, panels, degree + 1, m) into parents and factors, (nodes, K, m)."""
+def _scaled(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array] | None:
+    """Take shapes that the length only scales as parents; None if it does more to one of them.
+
+    Returns
+    -------
+    Parents (K, panels, degree + 1) and the Chebyshev coefficients of their factors (R, K, m).
+    """
+    nodes, panels, degree, m = values.shape
+    moved = np.flatnonzero(np.any(values, axis=(0, 1, 2)))
+    parents, factors = np.zeros((len(moved), panels, degree)), np.zeros((nodes, len(moved), m))
+    for k, j in enumerate(moved):
+        curves = values[..., j].reshape(nodes, -1)
+        scale = curves @ curves[0] / (curves[0] @ curves[0])
+        size = np.abs(curves).max(axis=1, keepdims=True)
+        if np.any(np.abs(curves - np.outer(scale, curves[0])) > _ROUNDING * size):
+            return None
+        scale, factors[:, k, j] = _exact_scale(scale, node, range_)
+        parents[k] = (scale @ curves / (scale @ scale)).reshape(panels, degree)
+    return parents, _trimmed(factors, range_)
+
+
+def _exact_scale(scale: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
+    """Write a scale at the nodes as 1 or the length where it is a multiple of one of them.
+
+    Returns
+    -------
+    The scale at the nodes, and its Chebyshev coefficients, (nodes,) each.
+    """
+    middle, half = (range_[1] + range_[0]) / 2, (range_[1] - range_[0]) / 2
+    series = np.zeros(len(node))
+    for known, start in ((np.ones_like(node), (1.0, 0.0)), (middle + half * node, (middle, half))):
+        if np.allclose(scale * known[0], scale[0] * known, rtol=_ROUNDING, atol=0):
+            series[:2] = start
+            return known, series
+    return scale, np.asarray(chebyshev.chebfit(node, scale, len(node) - 1))
+
+
+def _mixed(values: Array, node: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
+    """Find curves of which the shapes (nodes, panels, degree + 1, m) are made at every length.
+
+    Returns
+    -------
+    Parents (K, panels, degree + 1) and the Chebyshev coefficients of their factors (R, K, m).
+    """
     nodes, panels, degree, m = values.shape
     flat = values.transpose(1, 2, 0, 3).reshape(panels * degree, nodes * m)
     left, size, right = np.linalg.svd(flat, full_matrices=False)
-    kept = int(np.sum(size > 1e-14 * size[0])) if np.any(flat) else 0
+    kept = int(np.sum(size > 1e-14 * size[0]))
     parents = left[:, :kept].T.reshape(kept, panels, degree)
-    factors = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
-    factors = np.where(np.any(values != 0, axis=(0, 1, 2)), factors, 0.0)
-    return np.ascontiguousarray(parents), factors
+    by_node = (size[:kept, None] * right[:kept]).reshape(kept, nodes, m).transpose(1, 0, 2)
+    by_node = np.where(np.any(values != 0, axis=(0, 1, 2)), by_node, 0.0)
+    fit = chebyshev.chebfit(node, by_node.reshape(nodes, -1), nodes - 1)
+    fit = np.asarray(fit, dtype=np.float64).reshape(by_node.shape)
+    return np.ascontiguousarray(parents), _trimmed(fit, range_)
 
 
 def _trimmed(fit: Array, range_: tuple[float, float]) -> Array:
@@ -189,9 +239,20 @@ def _fit_places(
             values = shapes.values(direction, xi * length)
             panels.append(legendre.legfit(t, values, _DEGREE))
         terms[direction] = np.stack(panels).astype(np.float64)
-    size = max(float(np.abs(t).max(initial=0.0)) for t in terms.values())
-    dust = {d: np.where(np.abs(t) < 1e-15 * size, 0.0, t) for d, t in terms.items()}
-    return edges, dust
+    return edges, _converged(terms)
+
+
+def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
+    """Cut the Legendre series of each shape where only rounding is left, relative to the shape.
+
+    A derivative would magnify it by up to the square of the degree.
+    """
+    size = np.max([np.abs(t).max(axis=(0, 1)) for t in terms.values()], axis=0)
+    found = {}
+    for direction, t in terms.items():
+        tail = np.maximum.accumulate(np.abs(t[:, ::-1]).max(axis=0))[::-1]
+        found[direction] = np.where(tail > _NOISE * (1 + t.shape[0]) * size, t, 0.0)
+    return found
 
 
 def _panel_values(terms: Array, edges: Array, xi: Array, nu: int) -> Array:
