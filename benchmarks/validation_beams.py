@@ -68,17 +68,17 @@ def _ends(word: str, given: Mapping[str, float]) -> BeamEnds:
 
 def _arm(word: str, given: Mapping[str, float]) -> tuple[Arm, str]:
     free = "kind: loaded, root: free, bending_y: 5"
-    rich = "kind: polynomials, bending_y: 14"
+    rich = "kind: polynomials, bending_y: 16"
     if word in ("clamped-free", "tip"):
         body = f"payload: {{mass: {given.get('M', 0)}, inertia: [0, 0, {given.get('J', 0)}]}}"
         return link(shapes="kind: loaded, bending_y: 5", more=body), "arm, 5 loaded modes"
     if word == "spring":
         joint = f"kind: revolute, actuation: free, spring: {{stiffness: {given['kap']}}}"
-        return link(joint, shapes=rich), "arm, 14 polynomials"
+        return link(joint, shapes=rich), "arm, 16 polynomials"
     if word == "rotor":
         drive = f"{{rotor_inertia: {given['jm']}, stiffness: {given['kap']}}}"
         joint = f"kind: revolute, drive: {drive}"
-        return link(joint, shapes=rich), "arm, 14 polynomials"
+        return link(joint, shapes=rich), "arm, 16 polynomials"
     hub = f"kind: revolute, hub: {{outboard: {{inertia: [0, 0, {given.get('Jh', 0)}]}}}}"
     return link(hub, shapes=free), "arm, 5 loaded modes"
 

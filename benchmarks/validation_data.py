@@ -19,6 +19,7 @@ CHEN = "Chen, Zhang & Liu 2012"
 GU, TOKHI, SPONG = "Gu et al., link", "Tokhi & Azad, link", "Spong 1987"
 DEPLOYING = "similarity solution of a deploying cantilever"
 LAGRANGE = "Lagrange's equations of the material points"
+SECOND_ORDER = "second-order theory: kinetic energy cut, bending energy quadratic"
 EXACT_BEAM = "exact inextensible beam"
 CORKE = "Corke & Armstrong-Helouvry 1994"
 
@@ -145,6 +146,7 @@ DEPLOYED = {
     "Im s, K=100": "35.1604404",
     "Im s without the axial inertia force, K=1": "3.2888179",
     "energy lost over V EI w''(root)^2/2, V=0.5": "1.0000",
+    "Re s, K=1": "0.5",
 }
 
 PENDULUM = {
@@ -171,6 +173,8 @@ DRIVEN = {
     "angle, 1 s": Printed(EXACT_BEAM, "1.156089"),
     "energy, 1 s, exact": Printed(EXACT_BEAM, "0.10354"),
     "payload of 0.25 kg, tip, 0.25 s": Printed(EXACT_BEAM, "-0.048552"),
+    "cut energies, 0.25 s": Printed(SECOND_ORDER, "0.1521726 -0.0120245"),
+    "cut energies, 0.5 s": Printed(SECOND_ORDER, "0.603783 -0.040580"),
 }
 PUMA = {
     "gravity": "31.63988 6.035138 0.028253",
