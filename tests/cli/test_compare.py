@@ -40,7 +40,14 @@ def test_papers_approximations_show(capsys: pytest.CaptureFixture[str]) -> None:
         assert 1e-6 < rows[name]["mass_matrix_error"] < 0.1  # type: ignore[operator]
 
 
-def test_the_table_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_a_line_for_each_and_explains_its_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["compare", "tg-rr-elements"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[2:-1]] == list(FORMULATIONS)
+    last = 2 + len(FORMULATIONS)
+    assert [line.split()[0] for line in lines[2:last]] == list(FORMULATIONS)
+    footer = " ".join(lines[last:])
+    assert "bias: Coriolis and gravity forces" in footer
+    assert "acceleration: under them alone" in footer
+    assert "Springs" in footer

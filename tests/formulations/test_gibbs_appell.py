@@ -375,6 +375,26 @@ def test_first_order_rotation_needs_the_paper_and_so_does_dropping_a_term() -> N
         GibbsAppell(build(loads(PLANAR)), delta_squared=False)
 
 
+def test_the_second_order_of_b9_is_dropped_by_the_name_of_the_formulation() -> None:
+    model = build(loads(PLANAR))
+    less = flexarm.formulation("gibbs-appell", model, paper=True, delta_squared=False)
+    q = 0.02 * np.arange(1.0, model.size + 1)
+    M = GibbsAppell(model, paper=True, delta_squared=False).mass_matrix(q)
+    assert np.array_equal(less.mass_matrix(q), M)
+    whole = flexarm.formulation("gibbs-appell", model, paper=True)
+    assert not np.allclose(whole.mass_matrix(q), M, rtol=1e-9)
+
+
+def test_formulations_without_that_term_refuse_to_drop_it() -> None:
+    model = build(loads(PLANAR))
+    with pytest.raises(FlexarmError, match=r"delta_squared=False .* set paper=True"):
+        flexarm.formulation("gibbs-appell", model, delta_squared=False)
+    for name in ("composite", "lagrange"):
+        expected = rf"delta_squared=False: formulation '{name}' has no such term .* gibbs-appell"
+        with pytest.raises(FlexarmError, match=expected):
+            flexarm.formulation(name, model, delta_squared=False)
+
+
 def test_options_are_handed_on_and_kept_apart_in_the_cache() -> None:
     model = build(loads(PLANAR))
     kinds: list[Formulation] = [

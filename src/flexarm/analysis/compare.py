@@ -1,9 +1,16 @@
-"""All formulations on one arm: how far apart they are and what each costs."""
+"""All formulations on one arm: how far apart they are and what each costs.
+
+What is compared is inertia and gravity, which every formulation obtains in its own way.  Springs,
+damping and friction are left out: they are one code for all, and at a bent state elastic forces may
+be a million times larger, so that they would hide what differs.
+"""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from flexarm.analysis.operations import COUNTED, operation_counts
@@ -33,9 +40,14 @@ class Compared:
     ----------
     refusal
         Why it does not treat the arm; then everything else is None.
-    mass_matrix_error, bias_error, acceleration_error
-        Largest difference over all states, of the largest entry, with coordinates scaled by the
-        square roots of the mass matrix's diagonal.
+    mass_matrix_error
+        Largest difference of the mass matrix over all states, of its largest entry, with
+        coordinates scaled by the square roots of its diagonal, as for the other two.
+    bias_error
+        The same of Coriolis and gravity forces together, of the larger one's largest entry.
+    acceleration_error
+        The same of the accelerations of coordinates that are not prescribed, under these forces
+        alone; those that are prescribed accelerate by 1.
     counts
         Operations by function.
     microseconds
@@ -93,10 +105,11 @@ def compare(
         Called with the name of the formulation under way.
     """
     model = build(arm)
-    states = [*_random_states(model, seed), *_run_states(arm)]
-    reference = formulation(REFERENCE, model)
+    reference = _traced(formulation(REFERENCE, model))
+    drawn = [_paced(reference, q, v) for q, v in _random_states(model, seed)]
+    states = [*drawn, *_run_states(arm)]
     expected = [_values(reference, q, v) for q, v in states]
-    conditions = [np.linalg.cond(_scaled(each[0], each[0])) for each in expected]
+    conditions = [np.linalg.cond(each.mass / np.outer(each.root, each.root)) for each in expected]
     found = {}
     for name in FORMULATIONS:
         if progress is not None:
@@ -110,36 +123,68 @@ def compare(
     return Comparison(arm.name, model.size, len(states), allowed, found)
 
 
+class _Values(NamedTuple):
+    """One equation at a state: the mass matrix, and what inertia and gravity alone give."""
+
+    mass: Array
+    coriolis: Array
+    gravity: Array
+    a: Array
+
+    @property
+    def root(self) -> Array:
+        """Scale of the coordinates, (n,)."""
+        return np.asarray(np.sqrt(np.diag(self.mass)))
+
+
 def _compared(
-    eq: Formulation, states: list[tuple[Array, Array]], expected: list[tuple[Array, Array, Array]]
+    eq: Formulation, states: list[tuple[Array, Array]], expected: list[_Values]
 ) -> Compared:
-    errors = np.zeros(3)
+    errors, traced = np.zeros(3), _traced(eq)
+    free = [i for i in range(eq.model.size) if i not in eq.model.prescribed]
     for (q, v), wanted in zip(states, expected, strict=True):
-        root = np.sqrt(np.diag(wanted[0]))
-        got = _values(eq, q, v)
-        pairs = (
-            (_scaled(got[0], wanted[0]), _scaled(wanted[0], wanted[0])),
-            (got[1] / root, wanted[1] / root),
-            (got[2] * root, wanted[2] * root),
+        got, root = _values(traced, q, v), wanted.root
+        force = got.coriolis + got.gravity - wanted.coriolis - wanted.gravity
+        found = (
+            _relative((got.mass - wanted.mass) / np.outer(root, root), np.ones(1)),
+            _relative(force / root, wanted.coriolis / root, wanted.gravity / root),
+            _relative(((got.a - wanted.a) * root)[free], (wanted.a * root)[free]),
         )
-        errors = np.maximum(errors, [_apart(mine, other) for mine, other in pairs])
+        errors = np.maximum(errors, found)
     counted = {name: operation_counts(eq, name) for name in COUNTED}
     mass, bias, acceleration = errors.tolist()
     return Compared(None, mass, bias, acceleration, counted, _microseconds(eq, *states[0]))
 
 
-def _values(eq: Formulation, q: Array, v: Array) -> tuple[Array, Array, Array]:
-    u = np.zeros(len(eq.input_names))
-    return eq.mass_matrix(q), eq.bias(q, v), eq.forward_dynamics(q, v, u)
+def _traced(eq: Formulation) -> ca.Function:
+    """Trace the mass matrix, Coriolis and gravity forces, and accelerations under them alone."""
+    model = eq.model
+    q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    still, given = ca.SX(model.size, 1), ca.SX.ones(len(model.prescribed), 1)
+    coriolis = eq.inertial_expression(q, v, None, gravity=False)
+    gravity = eq.inertial_expression(q, still, None, gravity=True)
+    a, _ = eq.forward_expression(q, v, given, still)
+    return ca.Function("compared", [q, v], [eq.mass_expression(q), coriolis, gravity, a])
 
 
-def _scaled(matrix: Array, by: Array) -> Array:
-    root = np.sqrt(np.diag(by))
-    return np.asarray(matrix / np.outer(root, root))
+def _values(traced: ca.Function, q: Array, v: Array) -> _Values:
+    mass, *vectors = (np.array(ca.densify(value)) for value in traced(q, v))
+    return _Values(mass, *(vector.ravel() for vector in vectors))
 
 
-def _apart(mine: Array, other: Array) -> float:
-    return float(np.abs(mine - other).max() / max(float(np.abs(other).max()), 1e-300))
+def _relative(difference: Array, *wholes: Array) -> float:
+    size = max(float(np.abs(whole).max(initial=0.0)) for whole in wholes)
+    return float(np.abs(difference).max(initial=0.0)) / max(size, float(np.finfo(float).tiny))
+
+
+def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
+    """Scale rates so that Coriolis forces are as large as gravity, which else may hide them."""
+    found = _values(traced, q, v)
+    coriolis, gravity = (
+        float(np.abs(part / found.root).max()) for part in (found.coriolis, found.gravity)
+    )
+    rounding = 1e-6 * gravity  # what an arm without Coriolis forces has
+    return q, v * np.sqrt(gravity / coriolis) if gravity > 0 and coriolis > rounding else v
 
 
 def _random_states(model: Model, seed: int, count: int = 2) -> list[tuple[Array, Array]]:

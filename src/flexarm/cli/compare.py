@@ -74,7 +74,16 @@ def _print(found: "Comparison") -> None:
         errors = (each.mass_matrix_error, each.bias_error, each.acceleration_error)
         cells = "".join(f"{error:>13.1e}" for error in errors)
         print(f"{name:<20}{cells}{total:>13}{each.microseconds:>13.2f}")
-    print(
-        "Largest differences of scaled entries, relative; rounding may make "
-        f"{found.allowed:.0e}. Operations and time are of forward dynamics."
+    for line in _footer(found.allowed):
+        print(line)
+
+
+def _footer(allowed: float) -> tuple[str, ...]:
+    return (
+        "M: mass matrix; bias: Coriolis and gravity forces; acceleration: under them alone.",
+        "Springs, damping and friction, which are one code for all and would hide the rest, are "
+        "left out.",
+        "Each is the largest difference by the largest entry, in coordinates scaled by "
+        f"sqrt(diag M); rounding may make {allowed:.0e}.",
+        "operations, us: of forward dynamics, springs and all.",
     )

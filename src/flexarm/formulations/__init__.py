@@ -29,7 +29,12 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 
 
 def formulation(
-    name: str, model: Model, *, paper: bool = False, parameters: Sequence[str] = ()
+    name: str,
+    model: Model,
+    *,
+    paper: bool = False,
+    delta_squared: bool = True,
+    parameters: Sequence[str] = (),
 ) -> Formulation:
     """Make the equation of a model by the formulation of the given name.
 
@@ -41,6 +46,9 @@ def formulation(
         The arm made ready by `flexarm.build`.
     paper
         Keep the approximations of the formulation's paper, where it has one.
+    delta_squared
+        Keep the term of the link's inertia that is of second order in the amplitudes, which
+        Korayem & Shafei propose to leave out. For ``gibbs-appell`` with ``paper=True`` alone.
     parameters
         Keys of numbers in the model file, such as ``payload.mass``, that stay symbols: the result
         is a `Parametric`. For ``composite`` alone.
@@ -48,15 +56,20 @@ def formulation(
     Raises
     ------
     FlexarmError
-        If there is no such formulation, or it cannot treat the model.
+        If there is no such formulation, it cannot treat the model or has no such option.
     """
     if name not in FORMULATIONS:
         raise FlexarmError(f"no formulation '{name}': there are {', '.join(FORMULATIONS)}")
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
-    if not parameters:
-        return FORMULATIONS[name](model, paper=paper)
-    if name != Composite.name:
+    if not delta_squared and name != GibbsAppell.name:
+        raise FlexarmError(
+            f"delta_squared=False: formulation '{name}' has no such term to leave out: use "
+            "gibbs-appell with paper=True"
+        )
+    if parameters and name != Composite.name:
         raise FlexarmError(f"parameters: formulation '{name}' has none: use composite")
-    return Parametric(model, parameters)
+    if not delta_squared:
+        return GibbsAppell(model, paper=paper, delta_squared=False)
+    return Parametric(model, parameters) if parameters else FORMULATIONS[name](model, paper=paper)

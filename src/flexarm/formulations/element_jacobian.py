@@ -4,7 +4,7 @@ Chu et al., with the corrections that docs/formulations/element-jacobian.md list
 one point per element, its centre of mass, with the inertia of the whole element there; by default
 an element has three or more Gauss points instead.
 
-paper symbol            | eq.       | code
+paper symbol            | eq.       | code name
 ------------------------|-----------|--------------------------------------------------
 A_ij^f, u_ij^f          | 1, 2      | ``turned``; deflection in ``Section.place``
 Theta_(i-1)i, A_0ij     | 3, 4      | `Frame.through` and ``Frame.A``
@@ -48,10 +48,10 @@ def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
     """Add up the kinetic energy of all elements [J]."""
     total = ca.SX(0)
     for lump in lumps:
-        total += lump.mass * ca.sumsqr(lump.J_T @ v) / 2  # (eqs. 18, 19, 24)
+        total += lump.mass * ca.sumsqr(lump.J_T @ v) / 2  # (eqs. 19, 24)
         if lump.inertia.nnz():
             omega = lump.J_R @ v
-            total += ca.dot(omega, lump.inertia @ omega) / 2
+            total += ca.dot(omega, lump.inertia @ omega) / 2  # (eqs. 19, 24)
     return total
 
 
@@ -187,7 +187,7 @@ class ElementJacobian(Formulation):
         for lump in self._lumps(q):
             matrix = matrix + ca.triu(lump.mass * lump.J_T.T @ lump.J_T)  # (eqs. 23, 25)
             if lump.inertia.nnz():
-                matrix = matrix + ca.triu(lump.J_R.T @ lump.inertia @ lump.J_R)
+                matrix = matrix + ca.triu(lump.J_R.T @ lump.inertia @ lump.J_R)  # (eqs. 23, 25)
         return ca.triu2symm(matrix)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
@@ -196,13 +196,13 @@ class ElementJacobian(Formulation):
         rates = ca.SX.sym("rates", self.model.size)
         kinetic, weight = _kinetic_energy(lumps, rates), ca.SX(0)
         momentum = ca.gradient(kinetic, rates)
-        force = ca.jtimes(momentum, q, rates) - ca.gradient(kinetic, q)  # C q' (eq. 7)
+        force = ca.jtimes(momentum, q, rates) - ca.gradient(kinetic, q)  # (eq. 7: C q')
         if a is not None:
             force = force + ca.jtimes(momentum, rates, a)
         if gravity:
             weight = _weight(lumps, self.model.gravity)
         force = ca.substitute(force, rates, ca.densify(v))
-        return ca.sparsify(force + ca.gradient(weight, q))
+        return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
 
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
         """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take.

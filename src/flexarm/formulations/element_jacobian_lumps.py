@@ -1,4 +1,4 @@
-"""Points of beam elements and rigid bodies, with the Jacobians of both (eqs 1-21).
+"""Points of beam elements and rigid bodies, with the Jacobians of both (eqs. 1-21).
 
 Part of `element_jacobian`, which has the table of symbols.
 """
@@ -78,11 +78,11 @@ def sliding_sections(model: Model, part: LinkModel, q: Expr, count: int) -> list
 
 
 def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
-    """See the tip as eq 1 has it: turned about z by the slope itself."""
+    """See the tip as eq. 1 has it: turned about z by the slope itself."""
     flat = replace(model, tip_rotation="first-order")
     tip = tip_section(flat, part, q)
     slope = tip.rotation[1, 0]
-    return replace(tip, rotation=turn_z(slope))
+    return replace(tip, rotation=turn_z(slope))  # (eq. 1)
 
 
 def _selection(own: tuple[int, ...], n: int) -> Expr:
@@ -154,9 +154,10 @@ class Frame:
         u, J_f, J_Rf = self.A @ s.place, s.columns, s.angle_columns
         select = _selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(u) @ self.J_R + self.A @ J_f @ select  # (eqs. 10, 12, 20)
-        J_R = self.A.T @ self.J_R + J_Rf @ select  # (eqs. 16, 21), in the link's axes
+        # in the link's axes, and in the element's if its inertia is turned
+        J_R = self.A.T @ self.J_R + J_Rf @ select  # (eqs. 16, 21)
         if turned:
-            J_R = turn_z(s.angle[2]).T @ J_R  # (eq. 1), in the element's axes
+            J_R = turn_z(s.angle[2]).T @ J_R  # (eq. 1)
         return Lump(s.mass, self.r + u, J_T, ca.SX(ca.diag(s.inertia)), J_R)  # (eq. 6)
 
     def placed(self, pose: Pose) -> "Frame":
@@ -172,16 +173,17 @@ class Frame:
         A, r, J_T, J_R = frame.A, frame.r, ca.SX(frame.J_T), ca.SX(frame.J_R)
         if part.joint is not None and part.kind == "revolute":
             A = A @ turn_z(q[part.joint])
-            J_R[:, part.joint] = axis
+            J_R[:, part.joint] = axis  # (eq. 11)
         elif part.joint is not None and part.kind == "prismatic":
             moved = axis * q[part.joint]
             r, J_T = r + moved, J_T - ca.skew(moved) @ J_R
-            J_T[:, part.joint] = axis
-        return Frame(A, r, J_T, J_R).placed(part.pose_JL)
+            J_T[:, part.joint] = axis  # (eq. 11)
+        return Frame(A, r, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
     def through(self, tip: Local, own: tuple[int, ...]) -> "Frame":
-        """Go from a link's frame to its deflected tip (eqs 3, 4)."""
+        """Go from a link's frame to its deflected tip (eqs. 3, 4)."""
         offset, select = self.A @ tip.position, _selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(offset) @ self.J_R + self.A @ tip.linear @ select
-        J_R = self.J_R + self.A @ tip.angular @ select  # (eq. 14), omega^f in the link's axes
-        return Frame(self.A @ tip.rotation, self.r + offset, J_T, J_R)
+        # omega^f is in the link's axes
+        J_R = self.J_R + self.A @ tip.angular @ select  # (eq. 14)
+        return Frame(self.A @ tip.rotation, self.r + offset, J_T, J_R)  # (eq. 4)

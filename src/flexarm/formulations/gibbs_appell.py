@@ -1,9 +1,29 @@
 """Gibbs-Appell equations (Korayem & Shafei 2009).
 
 The acceleration energy is differentiated by the accelerations; what multiplies them is gathered in
-recursive sums of 3 x 3 matrices over the links.  The paper's symbols and its steps 1-10 are in
+recursive sums of 3 x 3 matrices over the links.  The paper's steps 1-10 are in
 `flexarm.formulations.gibbs_appell_steps`, its integrals in ``gibbs_appell_terms``, what it does not
 have in ``gibbs_appell_chain`` and ``gibbs_appell_bodies``.
+
+paper symbol              | eq.        | code name
+--------------------------|------------|---------------------------------------------------
+delta_if, r_if, theta_if  | 2, 8       | ``link.variables``, ``link.r_f``, ``link.theta_f``
+i-1R_i = E A              | 4, 5, 6    | ``R[i]`` in steps 1-6, ``R[j][k]`` (jR_k) from 7 on
+B1-B9                     | 14-31      | ``body.B2``, ...; B1 = eps delta'', B6 = alpha delta''
+alpha_ij, beta_ij         | 32, 33     | ``body.alpha``, ``body.beta``
+eps, sc, c of a link      | 34-42      | `Constants`, ``body.eps``, ``body.sc``, ``body.c``
+r_{O(i+1)/Oi}, its rate   | 60, 61     | ``link.r``, ``link.r_d``
+omega_i, omega'_i, r''_Oi | 63, 65, 59 | ``omega``, ``omega_d``, ``r_dd``
+z_i, theta'_i             | 63, 64     | ``link.hinge.z``, ``link.theta_d``
+jr_{Oi/Oj}                | 73         | ``r[j][i]``
+sigma, psi, U, gamma      | 76-79      | `Sums.sigma`, ..., ``[j][k]``
+xi_k+; lambda, V          | 80; 93, 88 | `Sums.xi_k`; `Sums.lamda`, `Sums.V`
+X_k+, j+X_k+              | 80-92      | ``X_k``, ``X_jk`` of `Sums`
+I, Re                     | 94         | mass matrix, less the inertial force
+S_i, T_i, Q_jf            | 96-97, 102 | ``S``, ``T``, ``Q``
+chi_j, phi_j              | 99, 100    | ``chi``, ``phi``
+
+Links count from 0, the base; a base that moves has one more before it.
 """
 
 from typing import ClassVar
@@ -71,14 +91,14 @@ class GibbsAppell(Formulation):
         return _paper_lacks(model) if paper else super().refusal(model, paper=False)
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Form the inertia matrix I(Theta) of (94) by steps 1 and 7-10, (n, n)."""
+        """Form the inertia matrix I(Theta) of eq. 94 by steps 1 and 7-10, (n, n)."""
         links = self._links(q, ca.SX(self.model.size, 1))
         R = compound_rotations(rotations(links))
         r = positions(links, R)
         return inertia_matrix(links, R, r, sums(links, R, r), self.model.size)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Differentiate the acceleration energy by the accelerations (43, 44), (n,)."""
+        """Differentiate the acceleration energy by the accelerations (eqs. 43, 44), (n,)."""
         links = self._links(q, v)
         R = rotations(links)
         S, T, Q = self._forces(links, R, v, a, gravity=gravity)

@@ -1,7 +1,7 @@
 """What a link of the Gibbs-Appell formulation is made of: span, rigid bodies, rotors, sliding beam.
 
-Each part is brought into the symbols of Korayem & Shafei 2009 with the shape columns taken at the
-current deflection.
+Part of `gibbs_appell`, which has the table of symbols.  Each part is brought into them with the
+shape columns taken at the current deflection.
 """
 
 from dataclasses import replace
@@ -54,7 +54,7 @@ def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> B
 
 
 def rigid(fixed: Inertia, m: int) -> Body:
-    """Weigh a rigid body that is fixed in the link's frame: its part of (25) and (42)."""
+    """Weigh a rigid body that is fixed in the link's frame: its part of eqs. 25 and 42."""
     mass, first = ca.SX(fixed.mass), ca.SX(constant(fixed.first))
     return replace(nothing(m), M=mass, B3=tilde(first), B9=ca.SX(constant(fixed.second)))
 

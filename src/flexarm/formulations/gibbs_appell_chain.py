@@ -1,7 +1,8 @@
 """How an arm becomes the chain of links that Korayem & Shafei 2009 write their steps for.
 
-The paper's arm has revolute joints at the tips of slender links.  What it does not have is put in
-as links and deflection variables of the same kind:
+Part of `gibbs_appell`, which has the table of symbols.  The paper's arm has revolute joints at the
+tips of slender links.  What it does not have is put in as links and deflection variables of the
+same kind:
 
 - the base is link 0; one that moves is carried by a massless link whose six "deflections" place it;
 - a prismatic joint is a deflection variable of the link before, ``r = axis, theta = 0``;
@@ -54,9 +55,9 @@ class Link:
     variables
         Indices in q of the deflection variables; one may stand for the joint's coordinate too.
     r, r_d, r_v
-        ``r_{O(i+1)/Oi}`` (60), its rate (61), and its acceleration from rates alone, (3,) each.
+        ``r_{O(i+1)/Oi}`` (eq. 60), its rate (eq. 61), its acceleration from rates alone, (3,) each.
     theta_d, theta_v
-        Angular velocity of the tip relative to the link (64), its change from rates alone.
+        Angular velocity of the tip relative to the link (eq. 64), its change from rates alone.
     r_f, theta_f
         ``r_if(l_i)`` and ``theta_if(l_i)``, (3, m) each: what deflections do to link i+1.
     body
@@ -125,11 +126,11 @@ def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> Motion
         columns = ca.SX(3, 0)
         return Motion(Local(straight, ca.SX.eye(3), columns, columns), none, none, none, none)
     r_f, theta_f = (ca.SX(constant(x)) for x in (part.elastic.tip_shape, part.elastic.tip_angle))
-    theta = theta_f @ delta  # (8)
+    theta = theta_f @ delta  # (eq. 8)
     first = model.tip_rotation == "first-order"
-    E = ca.SX.eye(3) + tilde(theta) if first else exponential(theta)  # (6)
-    local = Local(straight + r_f @ delta, E, r_f, theta_f)  # (60)
-    return Motion(local, theta_f @ rate, r_f @ rate, none, none)  # (61), (64)
+    E = ca.SX.eye(3) + tilde(theta) if first else exponential(theta)  # (eq. 6)
+    local = Local(straight + r_f @ delta, E, r_f, theta_f)  # (eq. 60)
+    return Motion(local, theta_f @ rate, r_f @ rate, none, none)  # (eqs. 64, 61)
 
 
 def _carry(
@@ -173,7 +174,7 @@ def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | 
     A = ca.SX(constant(part.pose_FJ.rotation))
     if part.kind != "revolute" or part.joint is None:
         return A @ constant(part.pose_JL.rotation), None, None
-    A = A @ turn_z(q[part.joint]) @ constant(part.pose_JL.rotation)
+    A = A @ turn_z(q[part.joint]) @ constant(part.pose_JL.rotation)  # (eq. 5)
     back = part.pose_JL.rotation.T
     lever = back @ part.pose_JL.position
     place = ca.SX(constant(lever)) if np.any(lever) else None

@@ -1,9 +1,10 @@
 """What the Gibbs-Appell formulation knows of one link: the integrals of its acceleration energy.
 
-Korayem & Shafei 2009, eqs 14-42.  The paper's links are beams whose points move linearly with the
-amplitudes; everything else that a link may carry (axial shortening, rigid bodies on its sections,
-rotary inertia, rotors, a beam that slides out of its hub) is brought into the same symbols with the
-shape columns taken at the current deflection, ``r_ij -> dr/d delta_ij``.
+Part of `gibbs_appell`, which has the table of symbols: eqs. 14-42.  The paper's links are beams
+whose points move linearly with the amplitudes; everything else that a link may carry (axial
+shortening, rigid bodies on its sections, rotary inertia, rotors, a beam that slides out of its hub)
+is brought into the same symbols with the shape columns taken at the current deflection,
+``r_ij -> dr/d delta_ij``.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -21,27 +22,27 @@ _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]
 
 @dataclass(frozen=True)
 class Constants:
-    """Integrals of a link's shapes, made once (eqs 34-42); m amplitudes.
+    """Integrals of a link's shapes, made once (eqs. 34-42); m amplitudes.
 
     Attributes
     ----------
     M, Mr
-        Mass, and first moment ``M r_r`` (3,) of the undeformed link (36).
+        Mass, and first moment ``M r_r`` (3,) of the undeformed link (eq. 36).
     eps
-        ``eps_ij``, (3, m) (34, 35).
+        ``eps_ij``, (3, m) (eqs. 34, 35).
     sc
-        ``sc_ijk``, (m, m) (37).
+        ``sc_ijk``, (m, m) (eq. 37).
     c_jk
-        Vectors ``c_ijk``: three of the rows ``3 j..`` in column k, (3 m, m) (38).
+        Vectors ``c_ijk``: three of the rows ``3 j..`` in column k, (3 m, m) (eq. 38).
     c_j
-        Vectors ``c_ij``, (3, m) (39).
+        Vectors ``c_ij``, (3, m) (eq. 39).
     C_j
-        Matrices ``c_ij``, (3, 3) each, m of them (40).
+        Matrices ``c_ij``, (3, 3) each, m of them (eq. 40).
     mC
         Matrices ``mc_ijk`` of the second index j: nine of the rows ``9 j..``, column by column of
-        the matrix, in column k, (9 m, m) (41).
+        the matrix, in column k, (9 m, m) (eq. 41).
     C
-        ``c_i``, (3, 3) (42).
+        ``c_i``, (3, 3) (eq. 42).
     """
 
     M: Expr
@@ -57,16 +58,17 @@ class Constants:
 
 @dataclass(frozen=True)
 class Body:
-    """A link's acceleration energy (13) at its deflection and rates; m deflection variables.
+    """A link's acceleration energy (eq. 13) at its deflection and rates; m deflection variables.
 
     Attributes
     ----------
     M, B2, B3, B8, B9
-        Mass; (24), (25), (30), (31), (3, 3) each.
+        Mass; eqs. 24, 25, 30, 31, (3, 3) each.
     eps, alpha, beta, sc
-        ``eps_ij`` (3, m), ``alpha_ij`` (3, m) (32), ``beta_ij`` (3, 3) (33), ``sc_ijk`` (m, m).
+        ``eps_ij`` (3, m), ``alpha_ij`` (3, m), ``beta_ij`` (3, 3), ``sc_ijk`` (m, m): eqs. 34, 32,
+        33, 37.
     c
-        ``sum_k delta'_ik c_ijk`` of (44) and (102), (3, m).
+        ``sum_k delta'_ik c_ijk`` of eqs. 44 and 102, (3, m).
     h
         Angular momentum that sections and rotors have relative to the link, (3,).
     s, t, w
@@ -131,7 +133,7 @@ def tilde(a: Expr) -> Expr:
 
 
 def link_constants(i: Integrals) -> Constants:
-    """Put the integrals of a flexible span into the paper's symbols (34-42)."""
+    """Put the integrals of a flexible span into the paper's symbols (eqs. 34-42)."""
     m = i.shape.shape[1]
 
     def crossed(moment: Array) -> Array:
@@ -144,19 +146,19 @@ def link_constants(i: Integrals) -> Constants:
     pairs = crossed(i.shape_shape.swapaxes(0, 1))  # mc_ikj at [j, k]
     return Constants(
         M=ca.SX(i.mass),
-        Mr=ca.SX(constant(i.first)),
-        eps=ca.SX(constant(i.shape)),
-        sc=ca.SX(constant(i.modal_mass)),
-        c_jk=ca.SX(constant(turned(i.shape_shape).swapaxes(1, 2).reshape(3 * m, m))),
-        c_j=ca.SX(constant(turned(i.position_shape).T)),
-        C_j=tuple(ca.SX(constant(p)) for p in crossed(i.position_shape)),
-        mC=ca.SX(constant(pairs.transpose(0, 3, 2, 1).reshape(9 * m, m))),
-        C=ca.SX(constant(crossed(i.second))),
+        Mr=ca.SX(constant(i.first)),  # (eq. 36)
+        eps=ca.SX(constant(i.shape)),  # (eq. 34)
+        sc=ca.SX(constant(i.modal_mass)),  # (eq. 37)
+        c_jk=ca.SX(constant(turned(i.shape_shape).swapaxes(1, 2).reshape(3 * m, m))),  # (eq. 38)
+        c_j=ca.SX(constant(turned(i.position_shape).T)),  # (eq. 39)
+        C_j=tuple(ca.SX(constant(p)) for p in crossed(i.position_shape)),  # (eq. 40)
+        mC=ca.SX(constant(pairs.transpose(0, 3, 2, 1).reshape(9 * m, m))),  # (eq. 41)
+        C=ca.SX(constant(crossed(i.second))),  # (eq. 42)
     )
 
 
 def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Body:
-    """Evaluate the sums of a link whose points move linearly with the amplitudes (23-33).
+    """Evaluate the sums of a link whose points move linearly with the amplitudes (eqs. 23-33).
 
     Parameters
     ----------
@@ -171,16 +173,17 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Body:
     m = delta.shape[0]
     eps_rate = k.eps @ rate
     further = ca.reshape(k.mC @ delta, 9, m)
-    beta = tuple(k.C_j[j] + ca.reshape(further[:, j], 3, 3) for j in range(m))  # (33)
-    alpha = k.c_j - ca.reshape(k.c_jk @ delta, 3, m)  # (32), c_ikj = -c_ijk
-    B3 = tilde(k.Mr + k.eps @ delta)  # (25)
+    beta = tuple(k.C_j[j] + ca.reshape(further[:, j], 3, 3) for j in range(m))  # (eq. 33)
+    # c_ikj = -c_ijk
+    alpha = k.c_j - ca.reshape(k.c_jk @ delta, 3, m)  # (eq. 32)
+    B3 = tilde(k.Mr + k.eps @ delta)  # (eq. 25)
     B8, B9 = ca.SX(3, 3), k.C
     for j in range(m):
-        B8 = B8 + rate[j] * beta[j]  # (30)
-        B9 = B9 + delta[j] * (k.C_j[j].T + (beta[j] if delta_squared else k.C_j[j]))  # (31)
+        B8 = B8 + rate[j] * beta[j]  # (eq. 30)
+        B9 = B9 + delta[j] * (k.C_j[j].T + (beta[j] if delta_squared else k.C_j[j]))  # (eq. 31)
     return Body(
         M=k.M,
-        B2=tilde(eps_rate),  # (24)
+        B2=tilde(eps_rate),  # (eq. 24)
         B3=B3,
         B8=B8,
         B9=B9,
@@ -188,7 +191,7 @@ def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Body:
         alpha=alpha,
         beta=beta,
         sc=k.sc,
-        c=ca.reshape(k.c_jk @ rate, 3, m),
+        c=ca.reshape(k.c_jk @ rate, 3, m),  # (eq. 102)
         h=ca.SX(3, 1),
         s=ca.SX(3, 1),
         t=ca.SX(3, 1),
@@ -232,23 +235,23 @@ def shifted(body: Body, place: Expr) -> Body:
 
 
 def of_moments(x: Moments, rate: Expr) -> Body:
-    """Bring sums over points into the paper's symbols (14-22)."""
+    """Bring sums over points into the paper's symbols (eqs. 14-22)."""
     m = rate.shape[0]
-    beta = tuple(_crossed(place) for place in x.place)
+    beta = tuple(_crossed(place) for place in x.place)  # (eq. 21)
     B8 = ca.SX(3, 3)
     for j in range(m):
-        B8 = B8 + rate[j] * beta[j]
+        B8 = B8 + rate[j] * beta[j]  # (eq. 30)
     return Body(
         M=x.mass,
-        B2=tilde(x.eps @ rate),
-        B3=tilde(x.first),
+        B2=tilde(x.eps @ rate),  # (eq. 15)
+        B3=tilde(x.first),  # (eq. 16)
         B8=B8,
-        B9=_crossed(x.second),
+        B9=_crossed(x.second),  # (eq. 22)
         eps=x.eps,
-        alpha=ca.horzcat(*[axial(place) for place in x.place]) if m else ca.SX(3, 0),
+        alpha=ca.horzcat(*[axial(place) for place in x.place]) if m else ca.SX(3, 0),  # (eq. 19)
         beta=beta,
         sc=x.sc,
-        c=ca.horzcat(*[-axial(flow) for flow in x.flow]) if m else ca.SX(3, 0),
+        c=ca.horzcat(*[-axial(flow) for flow in x.flow]) if m else ca.SX(3, 0),  # (eq. 18)
         h=ca.SX(3, 1),
         s=x.s,
         t=x.t,

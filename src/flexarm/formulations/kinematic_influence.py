@@ -3,7 +3,7 @@
 Graves 1989 (V-Sim), with the corrections that docs/formulations/kinematic-influence.md lists.
 Everything is in one common frame, the world; translation stands over rotation.
 
-paper symbol            | eq.     | code
+paper symbol            | eq.     | code name
 ------------------------|---------|----------------------------------------------------
 phi, q                  | 7       | joints and modes together: ``q`` ("j-m space")
 d, theta = psi(q)       | 1, 2    | `Local.position`, `Local.rotation` of a link's tip
@@ -16,7 +16,7 @@ v_rel, omega_rel        | 27      | relative velocities across a joint or a defl
 a, alpha nonlinear      | 21, 27  | ``Rate.a``, ``Rate.alpha``
 iPi_i                   | 24, 25  | ``share.inertia``, (6 + k, 6 + k)
 Pi*                     | 24      | the mass matrix
-(tau, Q) nonlinear      | 20, 28  | `inertial_expression`
+(tau, Q) nonlinear      | 22, 28  | `inertial_expression`
 """
 
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ from flexarm.spatial import Expr, constant
 
 
 def _selection(own: tuple[int, ...], n: int) -> Expr:
-    """Pick a link's own coordinates out of q, the [0][I] of eq 23, (k, n)."""
+    """Pick a link's own coordinates out of q, the [0][I] of eq. 23, (k, n)."""
     matrix = ca.SX(len(own), n)
     for row, column in enumerate(own):
         matrix[row, column] = 1.0
@@ -91,7 +91,7 @@ class KinematicInfluence(Formulation):
         for body in self._bodies(q, ca.SX(self.model.size, 1), lift=ca.SX(3, 1)):
             T: Expr = ca.diagcat(body.T, body.T, ca.SX.eye(len(body.own)))
             Pi = T @ body.share.inertia @ T.T  # (eq. 26)
-            K = ca.vertcat(body.J, _selection(body.own, self.model.size))
+            K = ca.vertcat(body.J, _selection(body.own, self.model.size))  # (eq. 23)
             matrix = matrix + ca.triu(K.T @ Pi @ K)  # (eq. 24)
         return ca.triu2symm(matrix)
 
@@ -102,7 +102,7 @@ class KinematicInfluence(Formulation):
         for body in self._bodies(q, v, lift=lift):
             load = body.load(a)
             result = result + body.J.T @ load[:6]  # (eq. 13)
-            result = result + _selection(body.own, self.model.size).T @ load[6:]
+            result = result + _selection(body.own, self.model.size).T @ load[6:]  # (eq. 23)
         return result
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
@@ -124,7 +124,7 @@ class KinematicInfluence(Formulation):
         """Walk from the base to the tip; ``lift`` is the base's acceleration."""
         if self.paper:
             model = replace(self.model, tip_rotation="first-order")
-            straight = ca.SX(model.size, 1)  # eq 25 is for undeflected links
+            straight = ca.SX(model.size, 1)  # eq. 25 is for undeflected links
         else:
             model, straight = self.model, q
         walk = Walk(model, q, v, lift)
@@ -144,7 +144,7 @@ class KinematicInfluence(Formulation):
 
 @dataclass(frozen=True)
 class Influence:
-    """How one coordinate moves what is outboard of it, in the world (eqs 8-11).
+    """How one coordinate moves what is outboard of it, in the world (eqs. 8-11).
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Influence:
     def at(self, point: Expr) -> Expr:
         """Give the kinematic influence coefficient of a point outboard, (6,)."""
         R = point - self.centre
-        return ca.vertcat(ca.cross(self.turn, R) + self.shift, self.turn)  # (eqs. 8, 9, 11)
+        return ca.vertcat(ca.cross(self.turn, R) + self.shift, self.turn)  # (eqs. 8-11)
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class Walk:
         """Form the Jacobian of the current frame, (6, n)."""
         J = ca.SX(6, self.model.size)  # (eq. 12)
         for influence in self.influences:
-            J[:, influence.column] = influence.at(self.point)
+            J[:, influence.column] = influence.at(self.point)  # (eq. 7)
         return J
 
     def body(self, share: Share, own: tuple[int, ...], link: int) -> Body:
@@ -278,14 +278,14 @@ class Walk:
         moved = frame.p_WJ
         if part.joint is not None and part.kind == "revolute":
             self.rate = self.rate.across(none, none, S * self.v[part.joint])
-            self.influences.append(Influence(part.joint, none, S, frame.p_WJ))
+            self.influences.append(Influence(part.joint, none, S, frame.p_WJ))  # (eq. 8)
         elif part.joint is not None and part.kind == "prismatic":
             r = S * self.q[part.joint]
             moved = frame.p_WJ + r
             self.rate = self.rate.across(r, S * self.v[part.joint], none)
-            self.influences.append(Influence(part.joint, S, none, frame.p_WJ))
+            self.influences.append(Influence(part.joint, S, none, frame.p_WJ))  # (eq. 9)
         self.rate = self.rate.across(frame.p_WL - moved, none, none)
-        self.T, self.point = frame.R_WL, frame.p_WL
+        self.T, self.point = frame.R_WL, frame.p_WL  # (eqs. 4, 6)
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:
         """Differentiate the tip's velocity in L at zero acceleration, (6,)."""
@@ -300,8 +300,9 @@ class Walk:
         turned: Expr = ca.diagcat(self.T, self.T)
         psi = turned @ ca.vertcat(frame.tip.linear, frame.tip.angular)
         for k, column in enumerate(own_columns(part)):
-            self.influences.append(Influence(column, psi[:3, k], psi[3:, k], frame.p_WT))
+            mode = Influence(column, psi[:3, k], psi[3:, k], frame.p_WT)  # (eq. 10)
+            self.influences.append(mode)
         relative = psi @ own_values(part, self.v)
         r = frame.p_WT - frame.p_WL
         self.rate = self.rate.across(r, relative[:3], relative[3:], turned @ drift)
-        self.T, self.point = frame.R_WT, frame.p_WT
+        self.T, self.point = frame.R_WT, frame.p_WT  # (eqs. 4, 6)

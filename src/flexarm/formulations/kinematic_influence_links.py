@@ -1,6 +1,6 @@
-"""Generalised inertia of one link and its nonlinear loads, in the link's own frame (eqs 23-25).
+"""Generalised inertia of one link and its nonlinear loads, in the link's own frame (eqs. 23-25).
 
-Part of `kinematic_influence`, which has the table of symbols.  The integral of eq 24 over the
+Part of `kinematic_influence`, which has the table of symbols.  The integral of eq. 24 over the
 material is a sum of moments between fields: where the points are, how the link's own coordinates
 move them, and how they accelerate from velocities alone.  A field is linear in coefficients over a
 few functions of the place along the link, so every moment is a constant matrix between two sets of
@@ -136,7 +136,9 @@ def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Shar
     first = at.rotation @ constant(body.first)
     second = at.rotation @ constant(body.second) @ at.rotation.T
     lever = ca.skew(first)
-    Pi = ca.vertcat(ca.horzcat(body.mass * eye, lever.T), ca.horzcat(lever, second))
+    Pi = ca.vertcat(
+        ca.horzcat(body.mass * eye, lever.T), ca.horzcat(lever, second)
+    )  # (eqs. 25a, 25b, 25d)
     v_rel, omega_rel = at.linear @ rates, at.angular @ rates
     relative = ca.cross(omega, at.position) + v_rel
     gained = ca.vertcat(
@@ -159,7 +161,7 @@ def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> Share:
 
 
 def _elastic_material(e: Flexible, d: Expr, rates: Expr) -> Material:
-    """See the points of a span: ``x + Phi d + 1/2 d^T X d`` (eqs 1, 2)."""
+    """See the points of a span: ``x + Phi d + 1/2 d^T X d`` (eqs. 1, 2)."""
     p, k = e.points, d.shape[0]
     functions: dict[Axis, Array] = {}
     place, bias, psi = [], [], []
@@ -236,8 +238,8 @@ def _inside(own: Expr, mu: float, hidden: Expr) -> Material:
 def _mouth(model: Model, motion: SlidingMotion, rates: Expr, mu: float, J: Array) -> Share:
     """Add the momentum that material takes up as it passes the mouth and starts to strain.
 
-    It is the moving limit of eq 20's integral: velocities jump there from ``e_x l'`` to
-    ``psi l'``, and Lagrange's equations (eq 17) see the jump of momentum and of kinetic energy.
+    It is the moving limit of eq. 20's integral: velocities jump there from ``e_x l'`` to
+    ``psi l'``, and Lagrange's equations (eq. 17) see the jump of momentum and of kinetic energy.
     """
     k, out = rates.shape[0], rates[0]
     at, _, angle, _ = sliding_place(model, motion, 0.0)
@@ -249,7 +251,7 @@ def _mouth(model: Model, motion: SlidingMotion, rates: Expr, mu: float, J: Array
 
 
 def _spread(material: Material, rates: Expr, omega: Expr) -> Share:
-    """Integrate translation over the points (eq 25 with all terms in the deflection)."""
+    """Integrate translation over the points (eq. 25 with all terms in the deflection)."""
     m, basis = material.scale, material.basis
     r, psi, bias = material.place, material.psi, material.bias
     v = Field(*[psi.of(axis) @ rates for axis in AXES])
@@ -261,25 +263,26 @@ def _spread(material: Material, rates: Expr, omega: Expr) -> Share:
     Pi_xq = m * _integral(basis, psi)  # (eq. 25c)
     Pi_thetatheta = ca.trace(rr) * ca.SX.eye(3) - rr  # (eq. 25d)
     Pi_thetaq = m * _crossed(r_psi)  # (eq. 25f)
-    Pi_qq = material.modal
+    Pi_qq = material.modal  # (eq. 25g)
     for axis in AXES:
         Pi_qq = Pi_qq + m * psi.of(axis).T @ constant(material.square[axis]) @ psi.of(axis)
     Pi = ca.vertcat(
         ca.horzcat(mass * ca.SX.eye(3), Pi_xtheta, Pi_xq),
         ca.horzcat(Pi_xtheta.T, Pi_thetatheta, Pi_thetaq),
         ca.horzcat(Pi_xq.T, Pi_thetaq.T, Pi_qq),
-    )  # (eq. 25; 25g is Pi_qq)
-    # each point gains omega x (omega x r + v) + omega x v + bias over the frame (eq. 27)
+    )  # (eq. 25)
+    # each point gains omega x (omega x r + v) + omega x v + bias over the frame
     spin = ca.skew(omega)
     twice = spin @ spin
-    force = twice @ first + 2 * m * spin @ _integral(basis, v) + m * _integral(basis, bias)
-    turning = rr @ twice.T + 2 * _matrix(m, _moments(basis, r, v)) @ spin.T
+    force = twice @ first + 2 * m * spin @ _integral(basis, v)  # (eq. 27)
+    force = force + m * _integral(basis, bias)
+    turning = rr @ twice.T + 2 * _matrix(m, _moments(basis, r, v)) @ spin.T  # (eq. 27)
     turning = turning + _matrix(m, _moments(basis, r, bias))
     rows = ca.SX(1, rates.shape[0])
     for i, a in enumerate(AXES):
         rows = rows + bias.of(a).T @ constant(basis.gram[a, a]) @ psi.of(a)
         for j, b in enumerate(AXES):
-            rows = rows + twice[i, j] * r_psi[b, a] + 2 * spin[i, j] * v_psi[b, a]
+            rows = rows + twice[i, j] * r_psi[b, a] + 2 * spin[i, j] * v_psi[b, a]  # (eq. 27)
     torque = ca.vertcat(
         turning[1, 2] - turning[2, 1], turning[2, 0] - turning[0, 2], turning[0, 1] - turning[1, 0]
     )
@@ -304,7 +307,7 @@ def _turning(
     """Weigh sections that turn by ``omega + psi_r q'`` in the link's axes."""
     k = rates.shape[0]
     blank = ca.SX(3, 3 + 3 + k)
-    turned = ca.horzcat(ca.SX(3, 3), inertia, shape)
+    turned = ca.horzcat(ca.SX(3, 3), inertia, shape)  # (eqs. 25d, 25f)
     Pi = ca.vertcat(blank, turned, ca.horzcat(ca.SX(k, 3), shape.T, modal))
     torque = ca.cross(omega, inertia @ omega + shape @ rates)  # (eq. 18)
     return Share(Pi, ca.vertcat(ca.SX(3, 1), torque + bias[:3], bias[3:]))

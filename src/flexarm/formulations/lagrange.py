@@ -4,20 +4,21 @@ Algorithms 1 to 3 over CasADi's symbols, numbers folded in.  Positions are homog
 ``h = (1, x, y, z)``; the integrals over a link's points that S6.3 asks for are moments
 between the position of its points and their derivatives.
 
-======================  ============  =======================================================
-paper                   eq.           code
-======================  ============  =======================================================
-q_r, q_f                S2            ``rigid``, ``flexible``: indices of joints and amplitudes
-A_j, E_j                1, 2, 8, 15   ``step.A``, ``E`` (exact, or I + skew if first-order)
-T^_j, T_j               3, 4          ``body.T`` of what is fixed in a link's root or tip
-r_j                     5, 6          ``Moments``: ``h`` of a link's points, in its root
-delta_i r_j^0           S6.1, S6.2    ``D[i] = dT/dq_i`` (points carried); ``s_f`` (own ones)
-M_ik^link, ^joint, ..   S6.3, Alg. 2  ``closed_mass_matrix``: sum over links, hubs, rotors, payload
-h_i                     Alg. 3, S2.1  ``closed_coriolis``
-c_i (g_i)               Alg. 3, S2.2  ``closed_gravity``
-M_rr, M_rf, M_ff        26            ``Lagrange.partitioned``
-K                       26            elastic forces; shared by all formulations
-======================  ============  =======================================================
+Steps of Algorithm 1 are marked by their names alone, S6.3, those of the other two with the
+algorithm's.
+
+paper symbol           | eq.          | code name
+-----------------------|--------------|---------------------------------------------------------
+q_r, q_f               | S2           | ``rigid``, ``flexible``: indices of joints and amplitudes
+A_j, E_j               | 1, 2, 8, 15  | ``step.A``, ``E`` (exact, or I + skew if first-order)
+T^_j, T_j              | 3, 4         | ``body.T`` of what is fixed in a link's root or tip
+r_j                    | 5, 6         | ``Moments``: ``h`` of a link's points, in its root
+delta_i r_j^0          | S6.1, S6.2   | ``D[i] = dT/dq_i`` (points carried); ``s_f`` (own ones)
+M_ik^link, ^joint, ... | S6.3, Alg. 2 | ``closed_mass_matrix``: all links, hubs, rotors, payload
+h_i                    | Alg. 3, S2.1 | ``closed_coriolis``
+c_i (g_i)              | Alg. 3, S2.2 | ``closed_gravity``
+M_rr, M_rf, M_ff       | 26           | ``Lagrange.partitioned``
+K                      | 26           | elastic forces; shared by all formulations
 """
 
 from collections.abc import Callable
@@ -55,7 +56,7 @@ LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
 class Partitioned(NamedTuple):
-    """Mass matrix by joints (r) and amplitudes (f): eq 26."""
+    """Mass matrix by joints (r) and amplitudes (f): eq. 26."""
 
     rr: Array
     rf: Array
@@ -104,7 +105,7 @@ class Lagrange(Formulation):
     def partitioned(self, q: Array) -> Partitioned:
         """Compute the blocks M_rr, M_rf, M_ff of the mass matrix."""
         M, r, f = self.mass_matrix(q), self.rigid, self.flexible
-        return Partitioned(M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)])
+        return Partitioned(M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)])  # (eq. 26)
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix (Algorithms 1 and 2), (n, n)."""
@@ -117,14 +118,14 @@ class Lagrange(Formulation):
         if v.nnz():
             total = total + closed.h
         total = self._at(total, q, v)
-        return total if a is None else total + self._at(closed.M, q, None) @ a
+        return total if a is None else total + self._at(closed.M, q, None) @ a  # (eq. 26)
 
     @cached_property
     def _closed(self) -> "_Closed":
         """Equations in symbols of their own, by which they are differentiated."""
         n = self.model.size
         q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
-        bodies = bodies_of(self.model, q)  # S4, S5
+        bodies = bodies_of(self.model, q)  # (S4, S5)
         M = closed_mass_matrix(self.model, bodies)
         return _Closed(q, v, M, closed_coriolis(M, q, v), closed_gravity(self.model, bodies))
 
@@ -167,8 +168,8 @@ def paper_model(model: Model) -> Model:
 
     Notes
     -----
-    Eqs 2, 8: the tip turns by I + skew; eq 6: points move across the link only; eqs 20-21: no
-    rotary inertia of the sections; eq 23: elastic energy quadratic in the amplitudes.
+    Eqs. 2, 8: the tip turns by I + skew; eq. 6: points move across the link only; eqs. 20, 21: no
+    rotary inertia of the sections; eq. 23: elastic energy quadratic in the amplitudes.
     """
     links = tuple(_paper_link(part) for part in model.links)
     return replace(model, links=links, stiffening=False, tip_rotation="first-order")
@@ -243,9 +244,9 @@ def bodies_of(model: Model, q: Expr, tip: Tip | None = None) -> list[Body]:
     for step in steps(model, q):
         if step.part is not None and step.part.rotor is not None:
             bodies.append(Body(T, D, *_rotor_weight(step.part.rotor, q)))
-        D = {i: dT @ step.A for i, dT in D.items()}
+        D = {i: dT @ step.A for i, dT in D.items()}  # (S6.1)
         if step.coordinate is not None:
-            D[step.coordinate] = T @ step.U
+            D[step.coordinate] = T @ step.U  # (S6.1)
         T = T @ step.A  # (eq. 3)
         bodies.append(Body(T, D, body_moments(step.body, q, 0)))
         if step.part is None:
@@ -253,18 +254,18 @@ def bodies_of(model: Model, q: Expr, tip: Tip | None = None) -> list[Body]:
         part, own = step.part, own_columns(step.part)
         bodies += [Body(T, D, weight, own) for weight in _link_weights(model, part, q)]
         E, columns = link_transform(model, part, q) if tip is None else tip(part)
-        D = {i: dT @ E for i, dT in D.items()}
+        D = {i: dT @ E for i, dT in D.items()}  # (S6.1)
         for i, column in columns.items():
-            D[i] = T @ column
+            D[i] = T @ column  # (S6.1)
         T = T @ E  # (eq. 4)
         bodies.append(Body(T, D, body_moments(part.tip_body, q, 0)))
     return bodies
 
 
 def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[int, Expr]]:
-    """Form E_j (eqs 2, 8), from a link's root to its tip, and its derivatives by own columns."""
+    """Form E_j (eqs. 2, 8), from a link's root to its tip, and its derivatives by own columns."""
     local = tip_section(model, part, q)
-    E = homogeneous(local.rotation, local.position)
+    E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)
     own = own_columns(part)
     if not own:
         return E, {}
@@ -304,38 +305,40 @@ def closed_mass_matrix(model: Model, bodies: list[Body]) -> Expr:
 
     def put(i: int, k: int, value: Expr) -> None:
         if value.nnz():
-            M[min(i, k), max(i, k)] += value
+            M[min(i, k), max(i, k)] += value  # (S6.4; Alg. 2, S1)
 
     for body in bodies:
         weight, D = body.weight, body.D
+        # both coordinates carry the points
         for i, carried in D.items():
             heavy = carried @ weight.G
             for k in D:
                 if k >= i:
-                    put(i, k, trace_of(heavy, D[k].T))  # both carry the points
+                    put(i, k, trace_of(heavy, D[k].T))  # (S6.3)
+        # one carries them, one is their own; then both are
         for f, k in enumerate(body.own):
             reach = weight.H[f] @ body.T.T
             for i, carried in D.items():
-                put(i, k, trace_of(carried, reach))  # one carries them, one is their own
+                put(i, k, trace_of(carried, reach))  # (S6.3)
             for g, l in enumerate(body.own[: f + 1]):
                 inner = congruent_trace(body.T, weight.N[f][g], orthogonal=exact)
-                put(l, k, inner + weight.T[g, f])
+                put(l, k, inner + weight.T[g, f])  # (S6.3)
     return ca.triu2symm(ca.triu(M))
 
 
 def closed_coriolis(M: Expr, q: Expr, v: Expr) -> Expr:
     """Sum ``(dM_ij/dq_k - 1/2 dM_jk/dq_i) q'_j q'_k`` (Algorithm 3, S2.1), (n,)."""
     momentum = M @ v
-    return ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v, momentum), q) / 2
+    return ca.jtimes(momentum, q, v) - ca.gradient(ca.dot(v, momentum), q) / 2  # (Alg. 3, S2.1)
 
 
 def closed_gravity(model: Model, bodies: list[Body]) -> Expr:
-    """Sum ``-g^T int delta_i r dm`` over all bodies (S2.2 with its sign put right), (n,)."""
+    """Sum ``-g^T int delta_i r dm`` over all bodies (Algorithm 3, S2.2, sign put right), (n,)."""
     c = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity))
     for body in bodies:
         for i, carried in body.D.items():
-            c[i] -= g.T @ carried @ body.weight.r
+            c[i] -= g.T @ carried @ body.weight.r  # (Alg. 3, S2.2)
         for f, i in enumerate(body.own):
-            c[i] -= g.T @ body.T @ body.weight.eps[f]
+            c[i] -= g.T @ body.T @ body.weight.eps[f]  # (Alg. 3, S2.2)
     return c

@@ -1,29 +1,28 @@
 """Recursive Lagrangian dynamics with 4x4 transformations (Chen, Zhang & Liu 2012, after Book 1984).
 
 Homogeneous coordinates are ``h = (1, x, y, z)``.  The paper leaves out the expressions of the terms
-in its eqs 33-46; they are written out here, without the paper's factors 1/2 (in the moments) and 2
-(before the traces).  Where the paper takes ``E`` as linear in the amplitudes, its columns ``M`` are
-the derivatives of the exact ``E`` at the current deflection.
+in its eqs. 33-46; they are written out here, after Book, without the paper's factors 1/2 (in the
+moments) and 2 (before the traces), and marked ``(eq. 33: F~)`` by the equation that has the term.
+Where the paper takes ``E`` as linear in the amplitudes, its columns ``M`` are the derivatives of
+the exact ``E`` at the current deflection.
 
-======================  ========  ==========================================================
-paper                   eq.       code
-======================  ========  ==========================================================
-A_i, U_i                1, 33     ``step.A``, ``step.U = dA/dq``
-E_i, M_ij               2, 3      ``tip.value``, ``tip.columns[j] = dE/d delta_j``
-W_i, W^_i               4         ``W``, ``W_hat`` (root and tip of link i), with their rates
-h_i(eta), x_ij, x_ijk   5, 6      ``SpanPoints.place``; ``s_f = dh/d delta_f``: ``.velocity``
-J_xi, T_jfk             11, 38    ``weight.T``
-J_ri, n_i               13, 31    ``part.rotor``
-M_i r_ri, eps, kappa    24-26     ``weight.r``; ``weight.eps[f] = eps_f - sum delta kappa``
-G_i                     omitted   ``weight.G = int mu h h^T``
-H_if                    34        ``weight.H[f] = int mu h s_f^T``
-N_ifk                   38        ``weight.N[f][k] = int mu s_k s_f^T``
-sum N_jfk delta'_k      45        ``flow.N[f] = int mu h' s_f^T``
-sum P_jfkl delta'^2     45        ``flow.P[f] = int mu h'' s_f^T``
-F~_h, F_h, phi_h        33-41     ``F``; ``E phi``; ``phi``: inertia outboard, at root and at tip
-jF_h, jphi_h            33-41     ``pending``: they are carried inward with a coordinate's column
-Q_j, P_j                44, 45    ``Q``, ``P``: inertia force and first moment outboard
-======================  ========  ==========================================================
+paper symbol          | eq.        | code name
+----------------------|------------|------------------------------------------------------------
+A_i, U_i              | 1, 33      | ``step.A``, ``step.U = dA/dq``
+E_i, M_ij             | 2, 3       | ``tip.value``, ``tip.columns[j] = dE/d delta_j``
+W_i, W^_i             | 4          | ``W``, ``W_hat`` (root and tip of link i), with their rates
+h_i(eta), x_ij, x_ijk | 5, 6       | ``SpanPoints.place``; ``s_f = dh/d delta_f``: ``.velocity``
+J_xi, T_jfk           | 11, 38     | ``weight.T``
+J_ri, n_i             | 13, 14, 31 | ``part.rotor``
+r_i, eps, kappa       | 24-26      | ``weight.r``; ``weight.eps[f] = eps_f - sum delta kappa``
+G_i                   | omitted    | ``weight.G = int mu h h^T``
+H_if                  | 34         | ``weight.H[f] = int mu h s_f^T``
+N_ifk                 | 38         | ``weight.N[f][k] = int mu s_k s_f^T``
+sum N_jfk delta'_k    | 45         | ``flow.N[f] = int mu h' s_f^T``
+sum P_jfkl delta'^2   | 45         | ``flow.P[f] = int mu h'' s_f^T``
+F~_h, F_h, phi_h      | 33, 35, 39 | ``F``; ``E phi``; ``phi``: inertia outboard, at root and tip
+jF_h, jphi_h          | 35, 36, 41 | ``pending``: carried inward with a coordinate's column
+Q_j, P_j              | 44         | ``Q``, ``P``: inertia force and first moment outboard
 """
 
 from dataclasses import dataclass, replace
@@ -95,13 +94,13 @@ class RecursiveLagrange(Formulation):
         return torque_refusal(model) if first_order else None
 
     def mass_expression(self, q: Expr) -> Expr:
-        """Trace the generalised mass matrix J of eq 28, (n, n)."""
+        """Trace the generalised mass matrix J of eq. 28, (n, n)."""
         still = type(q)(self.model.size, 1)
         chain = _outward(self.model, q, still, None)
         return _mass_matrix(self.model, chain)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Trace what inertia and gravity need, -R of eq 42 less springs, (n,)."""
+        """Trace what inertia and gravity need, -R of eq. 42 less springs, (n,)."""
         chain = _outward(self.model, q, v, a)
         return _forces(self.model, chain, v, a, gravity)
 
@@ -147,8 +146,8 @@ def paper_model(model: Model) -> Model:
 
     Notes
     -----
-    Eqs 2-3: the tip turns by I + skew and is not drawn in; eqs 5-6: points are; eq 11: of the
-    rotary inertia the rate of twist alone; eq 16: elastic energy quadratic in the amplitudes.
+    Eqs. 2, 3: the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are; eq. 11: of the
+    rotary inertia the rate of twist alone; eq. 16: elastic energy quadratic in the amplitudes.
     """
     links = tuple(
         part if part.elastic is None else replace(part, elastic=_paper_span(part.elastic))
@@ -192,7 +191,7 @@ def _not_in_paper(model: Model) -> str | None:
 
 
 def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
-    """Place all links with rates and accelerations (eq 4 differentiated)."""
+    """Place all links with rates and accelerations (eq. 4 differentiated)."""
     none = type(q)(4, 4)
     before = (type(q).eye(4), none, none)
     chain = []
@@ -208,12 +207,12 @@ def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
                 W_dd = W_dd + W_hat @ U * a[step.coordinate]
         d, rates = _own(step.part, q), _own(step.part, v)
         more = None if a is None else _own(step.part, a)
-        tip = tip_transform(model, step.part, d, rates)
+        tip = tip_transform(model, step.part, d, rates)  # (eqs. 2, 3)
         E_dd = tip.bias
         for k, M in enumerate(tip.columns):
             E_dd = E_dd + M * more[k] if more is not None else E_dd
         E, E_d = tip.value, tip.rate
-        end = (W @ E, W_d @ E + W @ E_d, W_dd @ E + 2 * W_d @ E_d + W @ E_dd)
+        end = (W @ E, W_d @ E + W @ E_d, W_dd @ E + 2 * W_d @ E_d + W @ E_dd)  # (eq. 4)
         weight, flow = _weigh(step, d, rates, more)
         chain.append(Placed(step, tip, before, (W, W_d, W_dd), end, weight, flow))
         before = end
@@ -221,7 +220,7 @@ def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
 
 
 def _mass_matrix(model: Model, chain: list[Placed]) -> Expr:
-    """Fill J (eqs 29-41) inward; a coordinate's column is pending until all rows have met it."""
+    """Fill J (eqs. 29-41) inward; a coordinate's column is pending until all rows have met it."""
     J = ca.SX(model.size, model.size)
     phi, pending = ca.SX(4, 4), Columns()
     exact = model.tip_rotation == "cayley"
@@ -237,31 +236,31 @@ def _mass_matrix(model: Model, chain: list[Placed]) -> Expr:
         outboard = [phi @ column.T for column in M]
         for f, row in enumerate(own):
             for k, X in pending:
-                _set(J, row, k, trace_of(W @ M[f], X))  # (eqs 40, 41)
+                _set(J, row, k, trace_of(W @ M[f], X))  # (eqs. 36, 40, 41)
             for k in range(f, len(own)):
                 both = M[f] @ outboard[k] + weight.N[f][k]
                 total = congruent_trace(W, both, orthogonal=exact) + weight.T[f, k]
-                _set(J, row, own[k], total)  # (eqs 38, 39)
+                _set(J, row, own[k], total)  # (eqs. 38, 39)
         # over to the root
         pending = [(k, E @ X) for k, X in pending]
         for f, row in enumerate(own):
-            pending.append((row, (E @ outboard[f] + weight.H[f]) @ W.T))  # (bracket of eq. 35)
-        F = weight.G + E @ phi @ E.T
+            pending.append((row, (E @ outboard[f] + weight.H[f]) @ W.T))  # (eqs. 34, 35)
+        F = weight.G + E @ phi @ E.T  # (eq. 33: F~)
         if step.coordinate is not None:
             turned = link.before[0] @ step.U
             for k, X in pending:
-                _set(J, step.coordinate, k, trace_of(turned, X))  # (eqs 34-37)
-            X = F @ turned.T
+                _set(J, step.coordinate, k, trace_of(turned, X))  # (eqs. 33-35)
+            X = F @ turned.T  # (eq. 33)
             J[step.coordinate, step.coordinate] += trace_of(turned, X)  # (eq. 33)
             pending.append((step.coordinate, X))
-        phi = step.A @ F @ step.A.T
+        phi = step.A @ F @ step.A.T  # (eq. 39: phi)
         pending = [(k, step.A @ X) for k, X in pending]
     _add_rotor(J, chain[0].step.part, phi, pending, None)
     return J
 
 
 def _forces(model: Model, chain: list[Placed], v: Expr, a: Expr | None, gravity: bool) -> Expr:
-    """Sum Q and P inward (eqs 44-46) and give every coordinate its row."""
+    """Sum Q and P inward (eqs. 44-46) and give every coordinate its row."""
     result = ca.SX(model.size, 1)
     g = ca.vertcat(ca.SX(1, 1), constant(model.gravity)) if gravity else ca.SX(4, 1)
     Q, P = ca.SX(4, 4), ca.SX(4, 1)
@@ -279,9 +278,9 @@ def _forces(model: Model, chain: list[Placed], v: Expr, a: Expr | None, gravity:
             inner = W_dd @ weight.H[f] + 2 * W_d @ flow.N[f]
             total = trace_of(W @ M[f], Q) + trace_of(inner, W.T) + flow.T[f]
             total += congruent_trace(W, flow.P[f], orthogonal=exact)
-            result[row] = total - g.T @ W @ (weight.eps[f] + M[f] @ P)  # (eqs 45, 46)
-        Q = weight.G @ W_dd.T + 2 * flow.H @ W_d.T + flow.h @ W.T + E @ Q
-        P = weight.r + E @ P
+            result[row] = total - g.T @ W @ (weight.eps[f] + M[f] @ P)  # (eqs. 45, 46)
+        Q = weight.G @ W_dd.T + 2 * flow.H @ W_d.T + flow.h @ W.T + E @ Q  # (eq. 44: Q)
+        P = weight.r + E @ P  # (eq. 44: P)
         if step.coordinate is not None:
             turned = link.before[0] @ step.U
             result[step.coordinate] += trace_of(turned, Q) - g.T @ turned @ P  # (eq. 44)
@@ -348,12 +347,12 @@ def _with_hub(flow: Flow, body: Array, hub: Transform, more: Expr | None) -> Flo
 def _add_rotor(
     J: Expr, part: LinkModel | None, phi: Expr, pending: Columns, W_hat: Expr | None
 ) -> tuple[Expr, Columns]:
-    """Add a rotor's spin (eqs 13, 14, 31) and, where it is full, what it does to its carrier."""
+    """Add a rotor's spin (eqs. 13, 14, 31) and, where it is full, what it does to its carrier."""
     rotor = None if part is None else part.rotor
     if rotor is None:
         return phi, pending
     k = rotor.coordinate
-    J[k, k] += rotor.ratio**2 * rotor.inertia
+    J[k, k] += rotor.ratio**2 * rotor.inertia  # (eq. 31)
     if rotor.axis is None or W_hat is None:
         return phi, pending
     columns = dict(pending)
@@ -375,7 +374,7 @@ def _rotor_force(
     if rotor is None:
         return ca.SX(4, 4)
     k, more = rotor.coordinate, ca.SX(1, 1) if a is None else a[rotor.coordinate]
-    result[k] += rotor.ratio**2 * rotor.inertia * more
+    result[k] += rotor.ratio**2 * rotor.inertia * more  # (eq. 31)
     if rotor.axis is None or W_hat is None:
         return ca.SX(4, 4)
     W, W_d, W_dd = W_hat

@@ -1,0 +1,54 @@
+"""`compare` shows what one formulation gets wrong at the size that it has."""
+
+import math
+
+import pytest
+
+import flexarm
+from flexarm.analysis.compare import Compared, compare
+from flexarm.formulations import FORMULATIONS
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.kinematic_influence import KinematicInfluence
+from flexarm.spatial import Expr
+
+NEEDED = ("articulated", "composite")  # for the short run, and to compare with
+
+
+def planted(error: float) -> type[Formulation]:
+    """Make a formulation whose Coriolis forces, quadratic in the rates, are wrong by a factor."""
+
+    class Planted(KinematicInfluence):
+        def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+            return super().inertial_expression(q, math.sqrt(1 + error) * v, a, gravity=gravity)
+
+        def _options(self) -> str:
+            return f"planted {error}"
+
+    return Planted
+
+
+def found(monkeypatch: pytest.MonkeyPatch, name: str, error: float) -> Compared:
+    """Compare an arm under a formulation with a planted error."""
+    for other in [other for other in FORMULATIONS if other not in NEEDED]:
+        monkeypatch.delitem(FORMULATIONS, other)
+    monkeypatch.setitem(FORMULATIONS, "kinematic-influence", planted(error))
+    return compare(flexarm.sample(name)).formulations["kinematic-influence"]
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-2, -1.0])
+def test_an_error_of_the_coriolis_force_shows_as_large_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, error: float
+) -> None:
+    # stiff and without gravity: elastic forces at the states are 1e5 times the Coriolis forces
+    row = found(monkeypatch, "chu-example-1", error)
+    assert row.bias_error == pytest.approx(abs(error), rel=1e-6)
+    assert row.acceleration_error == pytest.approx(abs(error), rel=1e-6)
+    assert row.mass_matrix_error is not None
+    assert row.mass_matrix_error < 1e-12
+
+
+def test_gravity_does_not_hide_an_error_of_the_coriolis_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row = found(monkeypatch, "korayem-two-link", 1e-2)
+    assert row.bias_error == pytest.approx(1e-2, rel=1e-6)  # the states make both equally large
