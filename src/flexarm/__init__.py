@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.formulations import formulation
+    from flexarm.integrate.laws import Sampled
     from flexarm.integrate.many import simulate_many
     from flexarm.integrate.run_file import load_run
     from flexarm.integrate.simulate import simulate
@@ -30,6 +31,7 @@ __all__ = [
     "Arm",
     "FlexarmError",
     "ModelError",
+    "Sampled",
     "ShapeError",
     "SimulationError",
     "build",
@@ -53,6 +55,7 @@ _HOMES = {
     "Arm": "flexarm.arm",
     "FlexarmError": "flexarm.errors",
     "ModelError": "flexarm.errors",
+    "Sampled": "flexarm.integrate.laws",
     "ShapeError": "flexarm.errors",
     "SimulationError": "flexarm.errors",
     "build": "flexarm.model",

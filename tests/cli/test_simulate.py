@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -146,7 +147,12 @@ def test_set_is_blamed_for_what_it_breaks_elsewhere(capsys: pytest.CaptureFixtur
         ["--t-end", "0"],
         ["--t-end", "nan"],
         ["--dt", "2"],
+        ["--t-end", "1e-300"],
+        ["--dt", "1e-9"],
         ["--rtol", "-1"],
+        ["--rtol", "0"],
+        ["--rtol", "1e-20"],
+        ["--step", "1e-12", "--method", "rk4"],
         ["--method", "euler"],
         ["--step", "1e-3"],
         ["--set", "links"],
@@ -162,6 +168,34 @@ def test_wrong_usage_exits_with_2_before_anything_is_read(
     text, errors = simulate(capsys, "no-such-arm", *argv, status=2)
     assert text == ""
     assert f"{argv[0]}" in errors
+
+
+@pytest.mark.parametrize("value", ["0", "1e-20", "nan", "0.5"])
+def test_a_tolerance_out_of_range_is_told_the_range(
+    capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    _, errors = simulate(capsys, "arm.yaml", "--rtol", value, status=2)
+    assert "error: --rtol: must be between 1e-12 and 0.1, got " in errors
+
+
+def test_a_full_disk_does_not_swallow_the_summary(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    argv = ("arm.yaml", *QUICK, "--out", "run.nc", "--csv", "run.csv")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, limits[1]))
+    try:
+        document = json.loads(simulate(capsys, *argv, "--json", status=1)[0])
+        (folder / "run.csv").unlink()
+        text, errors = simulate(capsys, *argv, status=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert document["status"] == "finished"
+    assert errors.startswith("flexarm: error: run.nc: the file cannot be written: ")
+    assert "finished at t = 0.1 s" in text
+    assert "run.nc" not in text
+    assert "run.csv" in text
+    assert [path.name for path in folder.iterdir() if path.name.startswith("run")] == ["run.csv"]
 
 
 @pytest.mark.parametrize("option", ["--out", "--csv", "--plot"])
@@ -235,7 +269,7 @@ def test_interrupted_run_is_kept_and_says_so(folder: Path) -> None:
     assert process.wait() == 130
     os.close(inside)
     assert document["status"] == "interrupted"
-    assert "interrupted at t = " in document["reason"]
+    assert document["reason"].startswith("by Ctrl-C at t = ")
     kept = load_run(folder / "run.nc")
     assert kept.status == "interrupted"
     assert 10 <= len(kept.t) < 200_000

@@ -149,6 +149,9 @@ def test_pd_on_differences_of_readings_is_nearly_the_continuous_one() -> None:
     [
         ({"period": 0.0}, "period: must be > 0, got 0"),
         ({"delay": 0.0015}, "delay: must be a multiple of the period 0.001 s, got 0.0015"),
+        ({"delay": float("nan")}, "delay: must be a multiple of the period 0.001 s, got nan"),
+        ({"delay": float("inf")}, "delay: must be a multiple of the period 0.001 s, got inf"),
+        ({"delay": -1e-3}, "delay: must be a multiple of the period 0.001 s, got -0.001"),
         ({"noise": [1.0, 1.0, 1.0]}, "noise: must be one number or 2"),
         ({"quantum": -1.0}, "quantum: must be one number or 2, all >= 0"),
         ({"rates": "filtered"}, "rates: must be 'measured' or 'difference'"),
@@ -157,3 +160,14 @@ def test_pd_on_differences_of_readings_is_nearly_the_continuous_one() -> None:
 def test_options_that_are_none_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(FlexarmError, match=said):
         sampled(LAW, options.pop("period", 1e-3), MODEL, **options)
+
+
+def test_a_law_in_python_is_sent_to_sampled() -> None:
+    with pytest.raises(FlexarmError, match=r"law: must be a CasADi .* flexarm\.Sampled\(law, per"):
+        sampled(lambda t, q, v: [0.0], 1e-3, MODEL)  # type: ignore[arg-type]
+
+
+def test_a_law_of_other_arguments_is_refused() -> None:
+    q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    with pytest.raises(SimulationError, match=r"must take t, q and v, .*, got \[2, 2\]"):
+        sampled(ca.Function("law", [q, v], [q[0]]), 1e-3, MODEL)

@@ -62,3 +62,15 @@ def hub(modes: int = 2) -> Arm:
         f"    shapes: {{kind: clamped-free, bending_y: {modes}}}\n"
         "payload: {mass: 0.1}\n"
     )
+
+
+def rubbed() -> Arm:
+    """Make a link whose joint rubs, driven forth and back."""
+    return loads(
+        "flexarm: 1\nname: rubbed\ngravity: [0, 0, 0]\nlinks:\n"
+        "  - joint: {kind: revolute, friction: {coulomb: 0.8, smoothing: 0.01},\n"
+        "      hub: {outboard: {inertia: [0, 0, 0.1]}},\n"
+        "      input: {kind: sine, amplitude: 2, frequency: 2}}\n"
+        "    length: 1\n    section: {mass_per_length: 1, EIz: 50}\n    damping: 0.02\n"
+        "    shapes: {kind: loaded, bending_y: 2}\n"
+    )

@@ -1,5 +1,7 @@
 """A run that cannot go on stops, keeps its data, and says when, what and what to try."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,23 @@ def test_a_sliding_link_that_is_drawn_in_stops_the_run() -> None:
     assert "0.2 at t = 0.3" in run.reason
 
 
+@pytest.mark.parametrize(
+    ("speed", "limit", "key"), [(-1, 0.05, "limits.lower"), (1, 1, "limits.upper or the length")]
+)
+def test_a_sliding_link_at_the_end_of_its_range_names_that_end(
+    speed: float, limit: float, key: str
+) -> None:
+    arm = one(
+        f"kind: sliding, start: {{position: 0.5, speed: {speed}}}",
+        "section: {mass_per_length: 1, EIz: 100}\n    shapes: {kind: clamped-free, bending_y: 1}",
+    )
+    run = flexarm.simulate(arm, t_end=1.0)
+    assert run.status == "stopped"
+    assert run.reason.startswith(f"link1: its exposed length reached {limit:g} at t = 0.")
+    assert run.reason.endswith(f"change the drive, or {key}")
+    assert run.q[-1, 0] == pytest.approx(limit, rel=1e-6)
+
+
 def test_a_link_that_bends_too_far_stops_the_run() -> None:
     soft = "section: {mass_per_length: 1, EIz: 0.5}\n    shapes: {kind: loaded, bending_y: 1}"
     run = flexarm.simulate(one("kind: fixed", soft, gravity=-9.81), t_end=2.0)
@@ -94,11 +113,32 @@ def test_a_free_base_may_tumble_through_the_singularity_of_its_angles() -> None:
     [
         ({"t_end": 0.0}, "t_end: must be > 0"),
         ({"t_end": float("nan")}, "t_end: must be > 0"),
-        ({"t_end": 1.0, "dt": 2.0}, "dt: must be > 0 and at most t_end"),
-        ({"t_end": 1.0, "rtol": 1.0}, "rtol: must be between"),
+        ({"t_end": "1"}, "t_end: must be > 0 and a finite number, got '1'"),
+        ({"t_end": None}, "t_end: must be > 0 and a finite number, got None"),
+        ({"t_end": 1e-300}, "t_end: is too small, must be at least 1e-12 s, got 1e-300"),
+        ({"t_end": 1.0, "dt": 2.0}, "dt: must be at most the duration, 1 s, got 2"),
+        ({"t_end": 1.0, "dt": "x"}, "dt: must be > 0 and a finite number, got 'x'"),
+        ({"t_end": 1.0, "dt": 1e-9}, r"dt: 1e-09 s makes 1e\+09 samples, more than 1e\+07: take"),
+        ({"t_end": 1.0, "rtol": 1.0}, "rtol: must be between 1e-12 and 0.1, got 1.0"),
+        ({"t_end": 1.0, "rtol": "x"}, "rtol: must be between 1e-12 and 0.1, got 'x'"),
+        ({"t_end": 1.0, "method": "rk4", "step": 1e-12}, r"step: 1e-12 s makes 1e\+12 steps"),
+        ({"t_end": 1.0, "method": "rk4", "step": -1.0}, "step: must be > 0"),
+        ({"t_end": 1.0, "step": 1e-3}, "step: is for method rk4, got auto"),
         ({"t_end": 1.0, "method": "euler"}, "no method 'euler': there are auto, etd4"),
     ],
 )
-def test_what_cannot_begin_is_refused(options: dict[str, float], message: str) -> None:
+def test_what_cannot_begin_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(flexarm.SimulationError, match=message):
-        flexarm.simulate(one("kind: revolute"), **options)  # type: ignore[arg-type]
+        flexarm.simulate(one("kind: revolute"), **options)
+
+
+def test_a_name_is_no_arm() -> None:
+    with pytest.raises(flexarm.SimulationError, match=r"arm: must be an Arm, .* flexarm.sample"):
+        flexarm.simulate("driven-link", t_end=1.0)  # type: ignore[arg-type]
+
+
+def test_the_shortest_run_is_one() -> None:
+    torque = "kind: revolute, start: {speed: 2}"
+    run = flexarm.simulate(one(torque), t_end=1e-12)
+    assert run.status == "finished"
+    assert run.q[-1, 0] == pytest.approx(2e-12, rel=1e-9)

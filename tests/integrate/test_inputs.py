@@ -1,6 +1,7 @@
 """Everything that can drive an arm: profiles, numbers, control laws in CasADi and in Python."""
 
 from collections.abc import Callable
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.solve import Sampled
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
@@ -104,7 +104,7 @@ def test_a_law_in_python_is_asked_at_its_rate_and_held_between() -> None:
         asked.append(t)
         return np.array([-2.0 * q[0] - 1.5 * v[0] + 1.0])
 
-    run = flexarm.simulate(wheel(), t_end=2.0, dt=0.05, control=Sampled(law, 0.1))
+    run = flexarm.simulate(wheel(), t_end=2.0, dt=0.05, control=flexarm.Sampled(law, 0.1))
     assert asked == pytest.approx(np.arange(20) * 0.1)
     angle, rate = 0.0, 0.0
     for k in range(20):
@@ -114,15 +114,80 @@ def test_a_law_in_python_is_asked_at_its_rate_and_held_between() -> None:
         angle, rate = angle + 0.1 * rate + 0.005 * push, rate + 0.1 * push
 
 
-@pytest.mark.parametrize("period", [0.0, -1.0])
+@pytest.mark.parametrize("period", [0.0, -1.0, float("nan"), float("inf"), "1 ms", None])
 def test_a_law_needs_a_period(period: float) -> None:
-    with pytest.raises(flexarm.SimulationError, match="must be > 0"):
-        flexarm.simulate(wheel(), t_end=1.0, control=Sampled(lambda t, q, v: q, period))
+    with pytest.raises(flexarm.SimulationError, match="period must be > 0"):
+        flexarm.Sampled(lambda t, q, v: q, period)
+
+
+def test_a_sampled_law_is_a_function_asked_not_too_often() -> None:
+    with pytest.raises(flexarm.SimulationError, match=r"law must be a function .*, got 3"):
+        flexarm.Sampled(3, 1e-3)  # type: ignore[arg-type]
+    often = flexarm.Sampled(lambda t, q, v: q, 1e-9)
+    with pytest.raises(flexarm.SimulationError, match=r"makes 1e\+09 calls, more than 1e\+07"):
+        flexarm.simulate(wheel(), t_end=1.0, control=often)
+
+
+@pytest.mark.parametrize("control", [lambda t, q, v: [0.0], "abc", 3])
+def test_what_is_no_control_law_is_refused_with_the_way(control: Any) -> None:
+    with pytest.raises(flexarm.SimulationError, match=r"needs a rate: Sampled\(law, period\)"):
+        flexarm.simulate(wheel(), t_end=0.5, control=control)
+
+
+@pytest.mark.parametrize(
+    "value", [lambda t: 1.0, ca.Function("f", [ca.SX.sym("t")], [1.0]), ca.SX.sym("t")]
+)
+def test_a_function_as_the_input_of_a_joint_is_refused_with_the_way(value: Any) -> None:
+    with pytest.raises(flexarm.SimulationError, match=r"inputs: joint1.* control=.*Sampled\(law"):
+        flexarm.simulate(wheel(), t_end=0.5, inputs={"joint1": value})
+
+
+def test_inputs_beside_a_control_law_are_refused() -> None:
+    law = flexarm.Sampled(lambda t, q, v: [0.0], 0.1)
+    with pytest.raises(flexarm.SimulationError, match="inputs: cannot be had together with cont"):
+        flexarm.simulate(wheel(), t_end=0.5, inputs={"joint1": 1.0}, control=law)
+
+
+def test_a_control_law_takes_the_place_of_the_inputs_of_the_file() -> None:
+    arm = wheel(", input: {kind: constant, value: 100}")
+    law = flexarm.Sampled(lambda t, q, v: [0.6], 0.1)
+    run = flexarm.simulate(arm, t_end=1.0, control=law)
+    assert run.q[-1, 0] == pytest.approx(0.3 / INERTIA)
+
+
+@pytest.mark.parametrize("answer", ["x", ["x"], [1j], np.array([1j]), None, [[1.0], 2.0]])
+def test_an_answer_that_is_no_real_number_is_refused(answer: object) -> None:
+    law = flexarm.Sampled(lambda t, q, v: answer, 0.1)
+    with pytest.raises(flexarm.SimulationError, match=r"1 inputs \(joint1\) as real numbers, got"):
+        flexarm.simulate(wheel(), t_end=1.0, control=law)
+
+
+def test_a_later_answer_that_is_no_real_number_stops_the_run() -> None:
+    law = flexarm.Sampled(lambda t, q, v: [0.6 if t < 0.45 else 1j], 0.1)
+    run = flexarm.simulate(wheel(), t_end=1.0, dt=0.1, control=law)
+    assert (run.status, len(run.t)) == ("stopped", 6)
+    assert "as real numbers, got [1j] at t = 0.5 s" in run.reason
+    assert run.q[-1, 0] == pytest.approx(0.3 * 0.5**2 / INERTIA)
+
+
+def test_a_law_that_raises_stops_the_run_and_is_named() -> None:
+    def law(t: float, q: Array, v: Array) -> list[float]:
+        if t > 0.45:
+            raise ValueError("sensor\nlost")
+        return [0.6]
+
+    run = flexarm.simulate(wheel(), t_end=1.0, dt=0.1, control=flexarm.Sampled(law, 0.1))
+    assert (run.status, len(run.t)) == ("stopped", 6)
+    assert "the control law raised ValueError: sensor lost (test_inputs.py, line" in run.reason
+    assert "at t = 0.5 s" in run.reason
+    assert run.u[:5, 0].tolist() == [0.6] * 5
 
 
 def test_a_law_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(flexarm.SimulationError, match=r"must give 1 inputs \(joint1\)"):
-        flexarm.simulate(wheel(), t_end=1.0, control=Sampled(lambda t, q, v: np.zeros(2), 0.1))
+        flexarm.simulate(
+            wheel(), t_end=1.0, control=flexarm.Sampled(lambda t, q, v: np.zeros(2), 0.1)
+        )
 
 
 def test_a_law_in_casadi_that_does_not_fit_is_refused() -> None:
@@ -134,20 +199,31 @@ def test_a_law_in_casadi_that_does_not_fit_is_refused() -> None:
         flexarm.simulate(wheel(), t_end=1.0, control=ca.Function("law", [q, v], [q]))
 
 
-def test_a_law_in_casadi_that_gives_no_number_stops_the_run() -> None:
+@pytest.mark.parametrize("method", ["dop853", "etd4", "rodas4", "auto"])
+@pytest.mark.parametrize("of", ["time", "angle"])
+def test_a_law_in_casadi_that_gives_no_number_stops_the_run(of: str, method: str) -> None:
+    """A torque of 0.6 turns the wheel to 0.025 rad in half a second."""
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q"), ca.SX.sym("v")
+    bad = ca.sqrt(0.5 - t) if of == "time" else ca.sqrt(0.3 * 0.25 / INERTIA - q)
+    law = ca.Function("law", [t, q, v], [0.6 + 1e-9 * bad])
+    run = flexarm.simulate(wheel(), t_end=1.0, method=method, control=law)
+    assert run.status == "stopped"
+    assert "the control law gave no number for joint1 at t = 0.5 s" in run.reason
+    assert run.t[-1] == pytest.approx(0.5, abs=0.01)
+
+
+def test_in_fixed_steps_the_law_is_named_too() -> None:
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q"), ca.SX.sym("v")
     law = ca.Function("law", [t, q, v], [ca.sqrt(0.5 - t)])
-    run = flexarm.simulate(wheel(), t_end=1.0, method="dop853", control=law)
-    assert run.status == "stopped"
-    assert "the control law may be infinite or not a number" in run.reason
-    assert run.t[-1] == pytest.approx(0.5, abs=0.01)
+    run = flexarm.simulate(wheel(), t_end=1.0, method="rk4", control=law)
+    assert "the control law gave no number for joint1 at t = 0.5" in run.reason
 
 
 def test_a_law_that_gives_no_number_stops_the_run_there() -> None:
     def law(t: float, q: Array, v: Array) -> Array:
         return np.array([np.nan if t > 0.45 else 1.0])
 
-    run = flexarm.simulate(wheel(), t_end=1.0, dt=0.1, control=Sampled(law, 0.1))
+    run = flexarm.simulate(wheel(), t_end=1.0, dt=0.1, control=flexarm.Sampled(law, 0.1))
     assert run.status == "stopped"
     assert "gave no number for joint1 at t = 0.5 s" in run.reason
     assert run.t[-1] == pytest.approx(0.5)
@@ -160,7 +236,7 @@ def test_an_unknown_joint_is_refused() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"kind": "steps"}, "much"])
 def test_an_input_that_is_none_is_refused(value: object) -> None:
-    with pytest.raises(flexarm.SimulationError, match="inputs: joint1"):
+    with pytest.raises(flexarm.SimulationError, match=r"inputs: joint1: input.*(must|needed)"):
         flexarm.simulate(wheel(), t_end=1.0, inputs={"joint1": value})
 
 

@@ -14,7 +14,6 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate import run_file, solve
 from flexarm.integrate.run import Run
 from flexarm.integrate.run_file import PAUSE, SHARE, LiveFile, load_run
-from flexarm.integrate.solve import Sampled
 from flexarm.io.model_file import loads
 from tests.integrate.arms import fall
 
@@ -32,12 +31,16 @@ CASES: dict[str, tuple[Callable[[], Arm], dict[str, Any]]] = {
     "etd4": (fall, {"t_end": 1.0, "method": "etd4"}),
     "dop853": (fall, {"t_end": 1.0, "method": "dop853", "rtol": 1e-8}),
     "rodas4": (fall, {"t_end": 0.5, "method": "rodas4"}),
-    "rk4": (fall, {"t_end": 0.5, "method": "rk4"}),
+    "rk4": (fall, {"t_end": 0.5, "method": "rk4", "step": 2e-4}),
     "free base": (lambda: loads(TUMBLING), {"t_end": 1.0, "method": "dop853"}),
     "locked": (fall, {"t_end": 1.0, "method": "etd4", "locks": {"joint2": [(0.2, 0.5)]}}),
     "sampled": (
         fall,
-        {"t_end": 0.5, "method": "dop853", "control": Sampled(lambda t, q, v: -5.0 * v[:2], 0.01)},
+        {
+            "t_end": 0.5,
+            "method": "dop853",
+            "control": flexarm.Sampled(lambda t, q, v: -5.0 * v[:2], 0.01),
+        },
     ),
 }
 ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")

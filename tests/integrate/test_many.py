@@ -1,5 +1,7 @@
 """Many runs at once are the same runs as one by one, from one compile."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,10 +56,26 @@ def test_lists_must_fit_together() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(flexarm.SimulationError, match="no coordinate 'elbow'"):
         simulate_many(hub(), t_end=0.3, starts=[{"elbow": 1.0}])
-    with pytest.raises(flexarm.ModelError, match="no '7' in links: there are link1"):
+    with pytest.raises(flexarm.ModelError, match=r"^links.7.length=1.0: no '7' in links"):
         simulate_many(hub(), t_end=0.3, parameters=[{"links.7.length": 1.0}])
-    with pytest.raises(flexarm.ModelError, match=r"payload\.mass"):
+    with pytest.raises(flexarm.ModelError, match=r"payload\.mass: must be >=? 0, got -1"):
         simulate_many(hub(), t_end=0.3, parameters=[{"payload.mass": -1.0}])
+    with pytest.raises(flexarm.ModelError, match=r"links\[1\]\.section\.EIq: unknown key; did you"):
+        simulate_many(hub(), t_end=0.3, parameters=[{"links.1.section.EIq": 10}])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"t_end": 1.0, "method": "euler"}, "no method 'euler'"),
+        ({"t_end": None}, "t_end: must be > 0"),
+        ({"t_end": 1.0, "dt": 1e-9}, "samples, more than"),
+        ({"t_end": 1.0, "rtol": 0.0}, "rtol: must be between"),
+    ],
+)
+def test_options_are_those_of_one_run(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(flexarm.SimulationError, match=said):
+        simulate_many(hub(), starts=[{}], **options)
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk4"])

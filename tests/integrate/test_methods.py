@@ -12,7 +12,7 @@ from flexarm.integrate.simulate import Task, prepare
 from flexarm.integrate.solve import begin_march
 from flexarm.links.base import Array
 from flexarm.model import build
-from tests.integrate.arms import fall, fall_with_stretch, hub, slow, stepped
+from tests.integrate.arms import fall, fall_with_stretch, hub, rubbed, slow, stepped
 
 CASES = {
     "fall": (fall(), 1.0),
@@ -74,6 +74,18 @@ def test_the_tolerance_is_met(case: str, name: str) -> None:
         run = flexarm.simulate(arm, t_end=t_end, dt=0.025, method=name, rtol=rtol)
         assert run.status == "finished"
         assert deflection_error(run, reference) < rtol
+
+
+@pytest.mark.parametrize("name", [*METHODS, "auto"])
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3])
+@pytest.mark.parametrize("case", ["korayem", "dry friction"])
+def test_a_long_vibration_and_dry_friction_are_within_the_tolerance(
+    case: str, rtol: float, name: str
+) -> None:
+    arm = flexarm.sample("korayem-two-link") if case == "korayem" else rubbed()
+    reference = flexarm.simulate(arm, t_end=1.0, method="dop853", rtol=1e-10)
+    run = flexarm.simulate(arm, t_end=1.0, method=name, rtol=rtol)
+    assert deflection_error(run, reference) < rtol
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)

@@ -244,7 +244,27 @@ def test_a_truncated_run_is_refused(run: Run, tmp_path: Path) -> None:
     run.save(tmp_path / "run.nc")
     whole = (tmp_path / "run.nc").read_bytes()
     (tmp_path / "run.nc").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FlexarmError, match="is no NetCDF file"):
+    with pytest.raises(FlexarmError, match=r"is no NetCDF file .* it is cut off, damaged"):
+        load_run(tmp_path / "run.nc")
+
+
+def test_another_kind_of_hdf5_file_is_refused_in_a_line(tmp_path: Path) -> None:
+    import h5py  # type: ignore[import-untyped]
+
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = np.zeros(3)
+    with pytest.raises(FlexarmError, match=r"is no NetCDF file .* of another kind") as error:
+        load_run(tmp_path / "x.h5")
+    assert "\n" not in str(error.value)
+
+
+def test_a_run_with_a_part_missing_is_refused(run: Run, tmp_path: Path) -> None:
+    import h5py
+
+    run.save(tmp_path / "run.nc")
+    with h5py.File(tmp_path / "run.nc", "a") as file:
+        del file["kinetic"]
+    with pytest.raises(FlexarmError, match="is a run from which 'kinetic' is missing"):
         load_run(tmp_path / "run.nc")
 
 

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.options import refuse_options
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from flexarm.integrate.run import Run
+    from flexarm.integrate.run_file import LiveFile
     from flexarm.integrate.validity import Validity
     from flexarm.io.overrides import Change
 
@@ -31,14 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
     add("arm", metavar="ARM", help="a model file, or the name of a sample")
-    add("--t-end", type=_positive, default=1.0, metavar="S", help="duration [s] (default 1)")
-    add("--dt", type=_positive, metavar="S", help="interval of the samples that are kept [s]")
+    add("--t-end", type=float, default=1.0, metavar="S", help="duration [s] (default 1)")
+    add("--dt", type=float, metavar="S", help="interval of the samples that are kept [s]")
     add("--method", choices=METHODS, default="auto", help="integrator (default auto)")
     add(
-        "--rtol", type=_positive, default=1e-3, metavar="X",
+        "--rtol", type=float, default=1e-3, metavar="X",
         help="error of the deflections that is allowed, over their range (default 1e-3)",
     )  # fmt: skip
-    add("--step", type=_positive, metavar="S", help="step of rk4 [s]")
+    add("--step", type=float, metavar="S", help="step of rk4 [s]")
     add(
         "--energy-audit", action="store_true",
         help="step so closely that the energy balance closes, whatever --rtol",
@@ -93,28 +96,37 @@ def run(args: argparse.Namespace) -> int:
             live=live,
         )
     prepared = time.process_time() - begun - result.statistics.cpu_seconds
-    if live is not None:
-        live.finish(result)
-    elif args.out is not None:
-        result.save(args.out, force=args.force)
-    if args.csv is not None:
-        result.to_csv(args.csv, force=args.force)
-    if args.plot is not None:
-        result.plot(args.plot, force=args.force)
-    if args.html is not None:
-        result.to_html(args.html, force=args.force)
+    failures = _write(result, live, outputs, force=args.force)
+    written = {name: path for name, path in outputs.items() if name not in failures}
     if args.json:
         print(json.dumps(_document(result, prepared), allow_nan=False))
     else:
-        _print(result, prepared, outputs)
+        _print(result, prepared, written)
+    for failure in failures.values():
+        raise failure
     return STATUSES[result.status]
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
-    return value
+def _write(
+    result: "Run", live: "LiveFile | None", outputs: dict[str, Path], *, force: bool
+) -> dict[str, FlexarmError]:
+    """Write the files; give the errors of those that could not be written."""
+    ways: dict[str, Callable[..., object]] = {
+        "run": result.save,
+        "table": result.to_csv,
+        "figure": result.plot,
+        "page": result.to_html,
+    }
+    failures = {}
+    for name, path in outputs.items():
+        try:
+            if name == "run" and live is not None:
+                live.finish(result)
+            else:
+                ways[name](path, force=force)
+        except FlexarmError as error:
+            failures[name] = error
+    return failures
 
 
 def _change(text: str) -> "Change":
@@ -130,8 +142,10 @@ def _change(text: str) -> "Change":
 def _misuse(args: argparse.Namespace) -> str:
     """Say what is wrong with the arguments together, or nothing."""
     paths = [path.resolve() for path in (args.out, args.csv, args.plot, args.html) if path]
-    if args.dt is not None and args.dt > args.t_end:
-        return f"--dt: must be at most --t-end, {args.t_end:g} s, got {args.dt:g}"
+    try:
+        refuse_options(t_end=args.t_end, dt=args.dt, rtol=args.rtol, step=args.step)
+    except SimulationError as error:
+        return "--" + str(error).replace("t_end", "t-end")
     if args.step is not None and args.method != "rk4":
         return f"--step: is for --method rk4, got {args.method}, which chooses its steps"
     if args.live and args.out is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexarm.control.sensors import Sensors, effort_limits
 from flexarm.errors import FlexarmError
-from flexarm.integrate.solve import Sampled
+from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.validity import input_limits
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -62,14 +62,20 @@ def sampled(
     Sampled
         For ``flexarm.simulate(control=...)``; every run starts it afresh.
     """
+    if not isinstance(law, ca.Function):
+        raise FlexarmError(
+            f"law: must be a CasADi function (t, q, v) to u, got {law!r}: "
+            "a Python function goes into flexarm.Sampled(law, period)"
+        )
+    refuse_misfit(law, model)
     if not (np.isfinite(period) and period > 0):
         raise FlexarmError(f"period: must be > 0, got {period:g}")
-    behind = round(delay / period)
-    if delay < 0 or abs(behind * period - delay) > 1e-9 * period:
+    behind = round(delay / period) if np.isfinite(delay) else -1
+    if behind < 0 or abs(behind * period - delay) > 1e-9 * period:
         raise FlexarmError(f"delay: must be a multiple of the period {period:g} s, got {delay:g}")
     if rates not in ("measured", "difference"):
         raise FlexarmError(f"rates: must be 'measured' or 'difference', got '{rates}'")
-    count = law.size1_in(1) if sensed is None else len(sensed.names)
+    count = model.size if sensed is None else len(sensed.names)
     computer = _Computer(
         law=law,
         sensed=sensed,

@@ -16,7 +16,7 @@ from flexarm.integrate.dop853 import DOP853
 from flexarm.integrate.lanes import solve_abreast
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import Task, prepare, sample_times
+from flexarm.integrate.simulate import Task, prepare, refuse, sample_times
 from flexarm.integrate.solve import solve
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
@@ -67,6 +67,7 @@ def simulate_many(
     common steps.
     """
     count = _count(parameters, starts, inputs)
+    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
     times = sample_times(t_end, dt)
     family = Family()
     tasks: dict[int, Task] = {}

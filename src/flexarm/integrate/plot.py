@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+ROW = 56  # characters that a line of a legend has room for
+BELOW = 0.45  # [in] from a panel to its legend: the room of the numbers and the label of the axis
 INSTANTS = 9  # at which the arm is drawn
 COLOURS = ("#0b6e99", "#d1495b", "#66a182", "#edae49", "#5f4b8b", "#8d99ae")
 
@@ -28,10 +30,10 @@ def plot_run(run: Run) -> "Figure":
     """Draw joints, tip deflections, the arm in motion and the energy balance of a run."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 7), layout="constrained")
+    figure = Figure(figsize=(10, 8), layout="constrained")
     axes = figure.subplots(2, 2)
     ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
-    figure.suptitle(run.model.arm.name + ended, parse_math=False)
+    figure.suptitle(drawable(run.model.arm.name) + ended, parse_math=False)
     _joints(run, axes[0, 0])
     _deflections(run, axes[1, 0])
     _snapshots(run, axes[0, 1])
@@ -41,6 +43,33 @@ def plot_run(run: Run) -> "Figure":
         panel.grid(color="0.92")
         panel.set_axisbelow(True)
     return figure
+
+
+def drawable(text: str) -> str:
+    """Put an empty square for every character of a user's text that the font of figures lacks."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties()))
+    return "".join(c if font.get_char_index(ord(c)) else "\N{WHITE SQUARE}" for c in text)
+
+
+def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
+    """List lines under a panel, where the list covers none of them."""
+    from matplotlib.transforms import ScaledTranslation
+
+    if not lines:
+        return
+    labels = [drawable(str(line.get_label())) for line in lines]
+    figure = panel.get_figure(root=True)
+    assert figure is not None
+    shown = panel.legend(
+        lines, labels, fontsize="small", frameon=False, loc="upper center",
+        ncols=max(1, min(len(labels), ROW // (max(map(len, labels)) + 6))),
+        bbox_to_anchor=(0.5, 0.0), borderaxespad=0.0,
+        bbox_transform=panel.transAxes + ScaledTranslation(0, -BELOW, figure.dpi_scale_trans),
+    )  # fmt: skip
+    for text in shown.get_texts():
+        text.set_parse_math(False)  # names are the user's
 
 
 def arm_outline(run: Run, samples: npt.NDArray[np.int_], points: int = 25) -> Array:
@@ -83,7 +112,7 @@ def _joints(run: Run, panel: "Axes") -> None:
         else:
             style = "-" if other is panel else "--"
             lines += other.plot(run.t, values, style, color=_colour(k), label=part.joint_name)
-    _legend(panel, lines)
+    legend_below(panel, lines)
 
 
 def _deflections(run: Run, panel: "Axes") -> None:
@@ -103,7 +132,7 @@ def _deflections(run: Run, panel: "Axes") -> None:
                 )
     title = "tip deflection of each link" if moved else "no link is flexible"
     panel.set(title=title, xlabel="time [s]", ylabel=f"[{unit}]")
-    _legend(panel, panel.lines)
+    legend_below(panel, panel.lines)
 
 
 def _snapshots(run: Run, panel: "Axes") -> None:
@@ -125,7 +154,7 @@ def _snapshots(run: Run, panel: "Axes") -> None:
         ylabel=f"{names[second]} [m]",
     )
     panel.set_aspect("equal", adjustable="datalim")
-    _legend(panel, panel.lines[-2:])
+    legend_below(panel, panel.lines[-2:])
 
 
 def _energy(run: Run, panel: "Axes") -> None:
@@ -140,15 +169,7 @@ def _energy(run: Run, panel: "Axes") -> None:
         xlabel="time [s]",
         ylabel="[J]",
     )
-    _legend(panel, panel.lines)
-
-
-def _legend(panel: "Axes", lines: "Sequence[Line2D]") -> None:
-    if not lines:
-        return
-    shown = panel.legend(handles=lines, fontsize="small", edgecolor="none", framealpha=0.8)
-    for text in shown.get_texts():
-        text.set_parse_math(False)  # names are the user's
+    legend_below(panel, panel.lines)
 
 
 def _colour(k: int) -> str:

@@ -20,6 +20,8 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.loads import wrench_list
 from flexarm.integrate.march import PIECE, WORKS, System
+from flexarm.io.explain import explain_data
+from flexarm.io.source import show_path
 from flexarm.kinematics import own_columns, tip_section
 from flexarm.links.base import Array
 from flexarm.model import Model, prescribed_profiles
@@ -308,8 +310,12 @@ def watches(model: Model, q: Array) -> list[Watch]:
         if part.sliding is not None and part.joint is not None:
             low, high = part.sliding.range
             what = f"{part.name}: its exposed length"
-            remedy = "its shapes hold in that range: change the drive, or limits.lower"
-            found.append(Watch(unit[part.joint], low * (1 - 1e-9), high * (1 + 1e-9), what, remedy))
+            remedy = "its shapes hold in that range: change the drive, or"
+            ends = (
+                (low * (1 - 1e-9), math.inf, "limits.lower"),
+                (-math.inf, high * (1 + 1e-9), "limits.upper or the length"),
+            )
+            found += [Watch(unit[part.joint], a, b, what, f"{remedy} {key}") for a, b, key in ends]
         if part.elastic is not None:
             for axis in (1, 2):
                 row = np.zeros(2 * n)
@@ -353,15 +359,21 @@ def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile
             raise SimulationError(
                 f"inputs: no driven joint '{name}': there are {', '.join(joints) or 'none'}"
             )
+        if callable(value) or isinstance(value, ca.SX | ca.MX):
+            raise SimulationError(
+                f"inputs: {name}: must be a number or a profile, got {value!r}: give functions as "
+                "control=, a CasADi function (t, q, v) to the inputs of all driven joints, or as "
+                "control=flexarm.Sampled(law, period)"
+            )
         given = {"kind": "constant", "value": value} if isinstance(value, int | float) else value
         joint = joints[name]
+        data = joint.model_dump(exclude_unset=True) | {"input": given}
         try:
-            kept = joint.model_dump(exclude_unset=True)
-            changed = type(joint).model_validate(kept | {"input": given})
+            changed = type(joint).model_validate(data)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise SimulationError(f"inputs: {name}: {where}: {first['msg']}") from None
+            first = explain_data(error, type(joint), data)[0]
+            where = show_path(first.path)
+            raise SimulationError(f"inputs: {name}: {where}: {first.message}") from None
         assert changed.input is not None
         found[name] = changed.input
     return found

@@ -117,11 +117,19 @@ def load_run(path: str | Path) -> Run:
             values = {name: np.asarray(file[name][...]) for name in file.variables}
             kept = [name for name in values if name.startswith(FILE)]
             files = {str(file[name].attrs["long_name"]): values[name] for name in kept}
-    except (OSError, ValueError, KeyError) as error:
-        raise FlexarmError(f"{path}: is no NetCDF file that can be read: {error}") from None
+    except PermissionError:
+        raise FlexarmError(f"{path}: the file cannot be read: permission denied") from None
+    except (OSError, ValueError, KeyError):
+        raise FlexarmError(
+            f"{path}: is no NetCDF file that can be read: it is cut off, damaged or of another "
+            "kind; runs are kept by 'flexarm simulate --out' and by Run.save"
+        ) from None
     if attrs.get("flexarm_run") != FORMAT:
         raise FlexarmError(f"{path}: is no run of flexarm, or one of another version's format")
-    return _assemble(_read_arm(path, str(attrs["model_file"]), files), attrs, values)
+    try:
+        return _assemble(_read_arm(path, str(attrs["model_file"]), files), attrs, values)
+    except KeyError as error:
+        raise FlexarmError(f"{path}: is a run from which {error} is missing") from None
 
 
 def save_table(run: Run, path: str | Path, *, force: bool = False) -> None:

@@ -14,12 +14,15 @@ from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.loads import input_names
-from flexarm.integrate.choose import METHODS, choose, rk4_step
+from flexarm.integrate.choose import METHODS, choose, has_dry_friction, rk4_step
 from flexarm.integrate.etd4 import ETD4
+from flexarm.integrate.halving import solve_refined
+from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
 from flexarm.integrate.march import WORKS
 from flexarm.integrate.method import Beginning, Method, Motion
 from flexarm.integrate.observe import observe
+from flexarm.integrate.options import refuse_options
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -34,15 +37,17 @@ from flexarm.integrate.problem import (
     vibration,
     watches,
 )
+from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run, Statistics
-from flexarm.integrate.solve import Sampled, Solution, solve
+from flexarm.integrate.solve import Solution, solve
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 from flexarm.profiles import evaluate
 
 SAMPLES = 500
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
-LAW_SHARE = 0.01  # of the tolerance, for etd4 under a control law
+# Of the tolerance, for etd4: under a control law, and with friction that changes fast.
+LAW_SHARE, FRICTION_SHARE = 0.01, 0.1
 DAMPED = 0.005  # damping ratio from which on errors die away
 
 
@@ -81,8 +86,8 @@ def simulate(
     inputs
         By joint, in place of those of the model file: a number, or a profile as in a model file.
     control
-        A CasADi function (t, q, v) to u, which becomes part of the compiled equations, or a
-        `Sampled` Python function.
+        In place of all inputs of the model file: a CasADi function (t, q, v) to u, which becomes
+        part of the compiled equations, or a `Sampled` Python function.
     locks
         By joint: intervals of time ``(begin, end)`` [s] in which it is held where it is.  A joint
         that moves when it is locked is stopped at once, and the energy this takes counts as
@@ -105,14 +110,8 @@ def simulate(
     SimulationError
         If it cannot begin.
     """
-    if not (np.isfinite(t_end) and t_end > 0):
-        raise SimulationError(f"t_end: must be > 0, got {t_end:g}")
-    if dt is not None and not 0 < dt <= t_end:
-        raise SimulationError(f"dt: must be > 0 and at most t_end, got {dt:g}")
-    if not 1e-12 <= rtol <= 0.1:
-        raise SimulationError(f"rtol: must be between 1e-12 and 0.1, got {rtol:g}")
-    if method != "auto" and method not in METHODS:
-        raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
+    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step)
+    refuse_control(control, inputs)
     model = build(arm)
     times = sample_times(t_end, dt)
     if locks and control is not None:
@@ -137,6 +136,13 @@ def simulate(
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
+        if chosen is RK4 and step is None and law is None:
+
+            def refined(h: float) -> Solution:
+                return solve(task.beginning(chosen, wanted, h), progress, None, seen)
+
+            order = 1 if has_dry_friction(model) else RK4.order
+            return whole(solve_refined(refined, beginning.h, wanted, task.measures, order))
         return whole(solve(beginning, progress, law, seen))
 
     run = go(task, None)
@@ -148,6 +154,27 @@ def simulate(
                        locked=leg.locked)  # fmt: skip
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
     return run
+
+
+def refuse(
+    arm: Arm,
+    *,
+    t_end: float,
+    dt: float | None,
+    method: str,
+    rtol: float,
+    step: float | None = None,
+) -> None:
+    """Refuse what cannot be simulated, before anything is built."""
+    if not isinstance(arm, Arm):
+        raise SimulationError(
+            f"arm: must be an Arm, got {arm!r}: give flexarm.load(path) or flexarm.sample(name)"
+        )
+    if method != "auto" and method not in METHODS:
+        raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
+    if step is not None and (method == "auto" or METHODS[method].adaptive):
+        raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")
+    refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
 
 
 def times_of(times: Array, leg: Leg) -> Array:
@@ -235,21 +262,6 @@ def prepare(
     return Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
 
 
-def refuse_misfit(law: ca.Function, model: Model) -> None:
-    """Refuse a control law whose arguments or result do not fit the arm."""
-    n, inputs = model.size, input_names(model)
-    sizes = [law.numel_in(k) for k in range(law.n_in())]
-    if sizes != [1, n, n]:
-        raise SimulationError(
-            f"the control law must take t, q and v, of 1, {n} and {n} numbers, got {sizes}"
-        )
-    if law.n_out() < 1 or law.numel_out(0) != len(inputs):
-        found = law.numel_out(0) if law.n_out() else 0
-        raise SimulationError(
-            f"the control law must give {len(inputs)} inputs ({', '.join(inputs)}), got {found}"
-        )
-
-
 def _matrices(equation: Formulation, q: Array, v: Array) -> tuple[Array, ...]:
     anchor = (equation.anchor,) if equation.model.floats else ()
     return equation.compiled("matrices", level="fast").call(q, v, *anchor)
@@ -313,6 +325,8 @@ class Task:
             # Its modes are those of the arm without the law: what it errs there, a law that holds
             # the joints to a motion sees in the joints.
             wanted *= LAW_SHARE
+        elif method is ETD4 and has_dry_friction(self.equation.model):
+            wanted *= FRICTION_SHARE  # its error estimate takes forces to be smooth
         per_step = method.per_step(wanted, self.damped) * min(1.0, CALIBRATED / max(periods, 1.0))
         return max(per_step, 1e-14)
 

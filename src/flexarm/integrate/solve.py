@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexarm.engine.kernels import run_kernel
-from flexarm.errors import SimulationError
 from flexarm.integrate.exponential import ExponentialMarch
+from flexarm.integrate.laws import Log, Sampled, no_number_near
 from flexarm.integrate.march import (
     BROKEN,
     FINISHED,
     NO_STEP,
-    PIECE,
     WATCHED,
     March,
     enter_pieces,
@@ -46,22 +45,6 @@ class Ending:
 
     status: str = "finished"
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """A control law in Python that is asked at a fixed rate; its inputs are held between.
-
-    Attributes
-    ----------
-    law
-        Takes time [s], coordinates and rates; gives the inputs in the order of the driven joints.
-    period
-        Time between two calls [s].
-    """
-
-    law: Callable[[float, Array, Array], Array]
-    period: float
 
 
 @dataclass
@@ -119,7 +102,7 @@ def solve(
     """
     m = begin_march(beginning)
     anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
-    log = _Log(control, beginning)
+    log = Log(control, beginning)
     started, aside = time.process_time(), 0.0
 
     def collected(ending: Ending) -> Solution:
@@ -138,7 +121,7 @@ def solve(
     try:
         ending = _drive(m, beginning, anchors, progress or (lambda t: None), log, between)
     except KeyboardInterrupt:
-        ending = Ending("interrupted", f"interrupted at t = {m.t:.6g} s")
+        ending = Ending("interrupted", f"by Ctrl-C at t = {m.t:.6g} s")
     return collected(ending)
 
 
@@ -146,61 +129,16 @@ def _running(t: float) -> Ending:
     return Ending("running", f"as far as t = {t:.6g} s: the simulation goes on, or it was killed")
 
 
-class _Log:
-    """A sampled law at work, and what it said when."""
-
-    def __init__(self, control: Sampled | None, beginning: Beginning) -> None:
-        self.control, self.end = control, float(beginning.times[-1])
-        self.names = beginning.equation.input_names
-        self.times: list[float] = []
-        self.values: list[Array] = []
-        if control is not None and not control.period > 0:
-            raise SimulationError(f"period of the control law: must be > 0, got {control.period:g}")
-
-    def ask(self, m: March) -> Ending | None:
-        """Ask the law at the present state and hold its answer; tell if it is no answer."""
-        if self.control is None:
-            return None
-        n = m.system.n
-        answer = np.asarray(self.control.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy()), float)
-        if answer.shape != (m.system.inputs,):
-            raise SimulationError(
-                f"the control law must give {m.system.inputs} inputs ({', '.join(self.names)}), "
-                f"got an array of shape {answer.shape}"
-            )
-        if not np.all(np.isfinite(answer)):
-            name = self.names[int(np.argmin(np.isfinite(answer)))]
-            what = f"the control law gave no number for {name} at t = {m.t:.6g} s"
-            return Ending("stopped", f"{what}: look at the law there")
-        self.times.append(m.t)
-        self.values.append(answer)
-        rows = m.system.pieces.reshape(-1, PIECE)
-        for k in range(m.system.inputs):
-            rows[m.system.current[k]] = 0.0
-            rows[m.system.current[k], 2] = answer[k]
-        rates(m.system, m.t, m.y, m.f)
-        m.h_done = 0.0
-        m.t_end = min(len(self.times) * self.control.period, self.end)
-        return None
-
-    def at(self, times: Array) -> Array | None:
-        """Give what was held at given times."""
-        if self.control is None or not self.values:
-            return None
-        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
-        return np.array(self.values)[np.maximum(which, 0)]
-
-
 def _drive(
     m: March,
     beginning: Beginning,
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
-    log: _Log,
+    log: Log,
     between: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
-    ending = log.ask(m)
+    ending = _asked(log, m)
     while ending is None:
         clock = time.perf_counter()
         code = march(m)
@@ -208,7 +146,7 @@ def _drive(
         m.budget = int(min(max(m.budget * LONGEST / max(spent, 1e-6), 20), 10**7))
         progress(m.t)
         if code == FINISHED:
-            ending = Ending() if m.t >= log.end else log.ask(m)
+            ending = Ending() if m.t >= log.end else _asked(log, m)
         elif code == WATCHED and not beginning.watched[m.watched].what:
             _anchor(m, beginning, anchors)
         elif code == WATCHED:
@@ -218,6 +156,11 @@ def _drive(
         if ending is None:
             between()
     return ending
+
+
+def _asked(log: Log, m: March) -> Ending | None:
+    said = log.ask(m)
+    return Ending("stopped", said) if said else None
 
 
 def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) -> None:
@@ -276,6 +219,10 @@ def _keep(m: March, t: float, state: Array) -> None:
 
 def _failure(m: March, beginning: Beginning, code: int) -> Ending:
     when = f"at t = {m.t:.6g} s"
+    # An adaptive method has made its next trial a tenth of the one that failed.
+    unanswered = no_number_near(m, beginning, 10 * m.h if beginning.method.adaptive else m.h)
+    if unanswered:
+        return Ending("stopped", unanswered)
     if not beginning.method.adaptive:
         return Ending(
             "stopped",

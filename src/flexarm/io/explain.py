@@ -79,6 +79,13 @@ def explain(error: ValidationError, model: type[BaseModel], source: Source) -> l
     ]
 
 
+def explain_data(
+    error: ValidationError, model: type[BaseModel], data: dict[str, Any]
+) -> list[Problem]:
+    """Explain why data that are in no file do not fit a model; positions mean nothing."""
+    return explain(error, model, Source(data, {}, {(): (1, 1)}, ()))
+
+
 def _shown(value: object) -> str:
     if value is None:
         return "nothing"

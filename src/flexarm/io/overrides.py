@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
-from flexarm.io.explain import explain
+from flexarm.io.explain import explain, explain_data
 from flexarm.io.model_file import load
 from flexarm.io.source import read, shorten, show_path
 
@@ -80,7 +80,10 @@ def load_changed(path: Path, changes: Sequence[Change]) -> Arm:
         return arm
     source = read(path.read_bytes(), str(path))
     source = replace(source, data=copy.deepcopy(source.data))
-    places = [_apply(source.data, change) for change in changes]
+    try:
+        places = [_apply(source.data, change) for change in changes]
+    except ModelError as error:
+        raise ModelError(f"--set {error}") from None
     try:
         return Arm.model_validate(source.data, context={"folder": path.parent})
     except ValidationError as error:
@@ -107,7 +110,7 @@ def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
             path = (*path, step)
         else:
             raise ModelError(
-                f"--set {change.text}: {show_path(path)} is {shorten(repr(here))}, "
+                f"{change.text}: {show_path(path)} is {shorten(repr(here))}, "
                 f"which has no '{step}' in it"
             )
         key = path[-1]
@@ -132,7 +135,7 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
     if step.isdecimal() and 1 <= int(step) <= len(items):
         return int(step) - 1
     there = f"{', '.join(names)}; or 1 to {len(items)}" if names else f"1 to {len(items)}"
-    raise ModelError(f"--set {change.text}: no '{step}' in {show_path(path)}: there are {there}")
+    raise ModelError(f"{change.text}: no '{step}' in {show_path(path)}: there are {there}")
 
 
 def _related(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
@@ -155,8 +158,9 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     try:
         return Arm.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ModelError(f"{show_path(first['loc'])}: {first['msg']}") from None
+        problems = explain_data(error, Arm, data)
+    lines = [f"{show_path(problem.path)}: {problem.message}" for problem in problems]
+    raise ModelError("\n".join(lines))
 
 
 def read_value(arm: Arm, key: str) -> Any:
