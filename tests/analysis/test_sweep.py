@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flexarm import build, modes, sweep
+from flexarm import build, modes, sample, sweep
 from flexarm.errors import FlexarmError
 from tests.analysis.linear_arms import de_luca, one_link
 
@@ -85,6 +85,14 @@ def test_figures_show_what_was_followed() -> None:
     for track in found.tracks:
         assert drawn[track.name] == pytest.approx(track.frequency_hz)
     assert panel.get_xlabel() == "speed of joint1 [rad/s]"
+    legend = panel.get_legend()
+    assert legend is not None
+    assert "speed of joint1 0 rad/s" in legend.get_title().get_text()
+    multiples = [line for line in panel.lines if line.get_color() == "0.8"]
+    for order, line in enumerate(multiples, 1):
+        _, hertz = line.get_data()
+        assert np.size(hertz) >= 100  # smooth on a logarithmic axis too
+        assert np.max(np.asarray(hertz)) == pytest.approx(order * 8 / (2 * np.pi))
     arm = de_luca("{kind: loaded, root: held, bending_y: 1}")
     grid = sweep(arm, joints="locked", at={"joint1": [0.0, 1.0], "joint2": [0.0, 1.0, 2.0]})
     titles = [panel.get_title() for panel in grid.plot().axes if panel.get_title()]
@@ -92,6 +100,29 @@ def test_figures_show_what_was_followed() -> None:
     (bars,) = modes(arm, joints="locked").plot().axes
     labels = [text.get_text() for text in bars.get_yticklabels()]
     assert labels[0].startswith("link 1 bending y 1, 0.4")
+
+
+def test_a_wide_axis_of_frequencies_has_plain_numbers() -> None:
+    arm = one_link(section="mass_per_length: 1, EIz: 10", shapes="{kind: loaded, bending_y: 4}")
+    figure = sweep(arm, speeds={"joint1": [0.0, 2.0]}).plot()
+    figure.draw_without_rendering()
+    (panel,) = figure.axes
+    assert panel.get_yscale() == "log"
+    labels = [text.get_text() for text in panel.get_yticklabels(which="both")]
+    written = [float(label) for label in labels if label]  # no powers written as mathematics
+    assert len(written) >= 3
+
+
+def test_branches_that_veer_end_at_the_same_frequencies_however_many_points_there_are() -> None:
+    """The sliding link's bending mixes with that of the link that carries it."""
+    model = build(sample("theodore-rrp"))
+    few, many = (sweep(model, at={"joint3": np.linspace(0.3, 0.9, count)}) for count in (5, 17))
+    assert [track.name for track in few.tracks] == [track.name for track in many.tracks]
+    for one, other in zip(few.tracks, many.tracks, strict=True):
+        assert one.frequency_hz == pytest.approx(other.frequency_hz[::4], rel=1e-9)
+        assert few.named_at(one) == "joint3 0.3 m"
+    falling = few["links 2+3 bending z 2"].frequency_hz
+    assert (falling[0], falling[-1]) == pytest.approx((182.05, 38.44), abs=0.01)
 
 
 def test_what_cannot_be_swept_is_refused() -> None:

@@ -52,3 +52,36 @@ def test_view_of_a_missing_run_is_an_error(
 ) -> None:
     assert main(["view", str(tmp_path / "none.nc")]) == 1
     assert "no such file" in capsys.readouterr().err
+
+
+def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.csv").write_text("time\n0\n")
+    (tmp_path / "k.html").write_text("mine")
+    assert main(["view", str(tmp_path / "k.csv")]) == 1
+    assert "k.csv: is no NetCDF file" in capsys.readouterr().err
+    assert (tmp_path / "k.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--serve", "--out", "z.html"], "--serve writes no file: leave out --out and --force"),
+        (["--serve", "--force"], "--serve writes no file: leave out --out and --force"),
+        (["--port", "80"], "--port is for --serve"),
+        (["--serve", "--port", "99999"], "must be a number from 0 to 65535, got 99999"),
+        (["--serve", "--port=-5"], "must be a number from 0 to 65535, got -5"),
+        (["--serve", "--port", "http"], "must be a number from 0 to 65535, got http"),
+    ],
+)
+def test_view_refuses_options_that_it_would_not_heed(
+    run: Path, capsys: pytest.CaptureFixture[str], argv: list[str], message: str
+) -> None:
+    try:
+        code = main(["view", str(run), *argv])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    assert code == 2
+    assert message in capsys.readouterr().err
+    assert not run.with_suffix(".html").exists()

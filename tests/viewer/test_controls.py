@@ -2,6 +2,7 @@
 
 import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -290,6 +291,23 @@ def test_the_mode_picker_shows_frequency_name_and_shape(open_page: Opener) -> No
     page.locator("#modes button").nth(0).focus()
     page.keyboard.press("ArrowRight")
     assert caption.locator("b").inner_text() == "Mode 2: 20.0 Hz"
+
+
+def test_the_page_of_modes_opens_at_the_first_vibration(open_page: Opener) -> None:
+    listed = replace(bar_modes(), frequencies=np.array([0.0, 20.0]))
+    page = open_page(mode_page(listed))
+    assert page.locator("#modes button").nth(1).get_attribute("aria-checked") == "true"
+    assert page.locator("#caption b").text_content() == "Mode 2: 20.0 Hz"
+
+
+def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(open_page: Opener) -> None:
+    page = open_page(mode_page(bar_modes()), width=390, height=844)
+    stage, legend = (page.locator(each).bounding_box() for each in ("#stage", "#legend"))
+    assert stage is not None
+    assert legend is not None
+    margin = (1 - 0.74) / 2 * stage["height"]  # what the first view leaves free under the arm
+    assert legend["y"] >= stage["y"] + stage["height"] - margin
+    assert legend["x"] + legend["width"] <= stage["x"] + stage["width"]
 
 
 @pytest.mark.parametrize(("mode", "phase"), [(0, 0.0), (1, 0.0), (1, 0.75)])

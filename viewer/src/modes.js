@@ -45,7 +45,7 @@ export function startModes(data) {
     },
     pick: (by) => pick(page, (page.picked + by + modes.length) % modes.length),
   });
-  pick(page, 0);
+  pick(page, Math.max(0, modes.findIndex(vibrates)));
   if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) play(page.player, true);
   page.player.begin();
   return page;
@@ -150,6 +150,8 @@ function listModes(page) {
   });
 }
 
+// Rigid-body motions come first in the list, and are not what anybody opens the page for.
+const vibrates = ({ hz, damping: ratio }) => hz > 0 && Math.abs(ratio) < 1;
 const frequency = ({ hz }) => (hz > 0 ? `${digits(hz)} Hz` : "0 Hz");
 const damping = ({ damping: ratio }) => (ratio ? ` · damping ${digits(100 * ratio)} %` : "");
 

@@ -125,5 +125,5 @@ export function sayLegend(show, numbers = true) {
   byId("legend-title").textContent = FIELDS[field].title;
   byId("legend-high").textContent = numbers ? say(show.limits[field] ?? 0, FIELDS[field].unit) : "most";
   byId("legend-low").textContent = numbers ? "0" : "none";
-  byId("legend").querySelector("i").style.background = gradient("to top");
+  byId("legend").querySelector("i").style.background = gradient("var(--way)");
 }

@@ -1,4 +1,4 @@
-"""Names of modes: which link or joint holds most of a mode's strain energy."""
+"""Names of modes: which link or joint, or which two links, hold most of the strain energy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
 }  # fmt: skip
 MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
+SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
+TINY = 1e-300  # instead of a sum that is 0
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 
@@ -34,6 +36,15 @@ class Group:
     owner: str
     what: str
     energy: Array
+
+
+@dataclass(frozen=True)
+class Title:
+    """What a mode is before it is numbered: its places, by index of group, and the words."""
+
+    places: frozenset[int]
+    what: str
+    words: str
 
 
 def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
@@ -63,16 +74,51 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
 def mode_names(
     model: Model, groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array
 ) -> list[str]:
-    """Name modes, one per column of shapes (n, k), in the order of their frequencies."""
-    counts: dict[str, int] = {}
+    """Name modes, one per column of shapes (n, k), in the order of their frequencies.
+
+    A mode of links is counted among all modes in which any of its links has a part in the name.
+    """
+    titles = [
+        _title(groups, shape)
+        if is_strained(model, groups, value, shape, mass)
+        else _swing(model, value, shape, mass)
+        for value, shape in zip(values, shapes.T, strict=True)
+    ]
     names = []
-    numbered = {f"{g.owner} {g.what}" for g in groups if g.what in WORDS.values()}
-    titles = [_title(model, groups, *pair, mass) for pair in zip(values, shapes.T, strict=True)]
-    for title in titles:
-        counts[title] = counts.get(title, 0) + 1
-        several = title in numbered or titles.count(title) > 1
-        names.append(f"{title} {counts[title]}" if several else title)
+    for k, title in enumerate(titles):
+        alike = [other.words == title.words for other in titles]
+        if title.what in WORDS.values():
+            alike = [bool(other.places & title.places) for other in titles]
+        several = title.what in WORDS.values() or sum(alike) > 1
+        names.append(f"{title.words} {sum(alike[: k + 1])}" if several else title.words)
     return names
+
+
+def is_strained(
+    model: Model, groups: Sequence[Group], value: complex, shape: Complex, mass: Array
+) -> bool:
+    """Say whether a mode lives on strain, and not on the motion of joints alone."""
+    kinetic = _kinetic(shape, mass)
+    total = float(kinetic.sum())
+    strained = sum(_energies(groups, shape)) / (abs(value) ** 2 * total)
+    joints = sum(float(kinetic[i]) for i in _movers(model)) / total
+    return bool(groups) and (strained >= MOST or joints <= MOST)
+
+
+def energy_shares(matrices: Sequence[Array], shapes: Complex) -> Array:
+    """Share out energies q* A q among coordinates, none negative, together 1, (n, k).
+
+    Notes
+    -----
+    The energy of each matrix goes to its coordinates in proportion to what each would have alone,
+    so that coupled ones, as the nodes of elements, take nothing from each other.
+    """
+    shares = np.zeros(shapes.shape)
+    for matrix in matrices:
+        alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
+        energy = np.real(np.einsum("ik,ij,jk->k", shapes.conj(), matrix, shapes))
+        shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
+    return np.asarray(shares / shares.sum(axis=0))
 
 
 def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
@@ -94,24 +140,43 @@ def joint_title(model: Model, index: int) -> str:
     return f"joint {index + 1}" if name == f"joint{index + 1}" else name
 
 
-def _title(
-    model: Model, groups: Sequence[Group], value: complex, shape: Complex, mass: Array
-) -> str:
-    energies = [float(np.real(shape.conj() @ group.energy @ shape)) for group in groups]
-    kinetic = np.real(shape.conj() * (mass @ shape))
-    total = float(kinetic.sum())
-    joints = {
-        i: float(kinetic[i]) / total
-        for i in range(model.size)
-        if not any(part.modes.start <= i < part.modes.stop for part in model.links)
-    }
-    strained = sum(energies) / (abs(value) ** 2 * total)
-    if not groups or (strained < MOST and sum(joints.values()) > MOST):
-        kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
-        mover = max(joints, key=lambda i: abs(joints[i]))
-        return f"{_coordinate_title(model, mover)} {ENDINGS[kind]}"
-    most = groups[int(np.argmax(energies))]
-    return f"{most.owner} {most.what}"
+def _title(groups: Sequence[Group], shape: Complex) -> Title:
+    """Name the place with most strain energy, or the two links that share it."""
+    energies = np.array(_energies(groups, shape))
+    first, *others = (int(k) for k in np.argsort(-energies))
+    what, places = groups[first].what, [first]
+    if others and what in WORDS.values() and groups[others[0]].what == what:
+        pair = energies[[first, others[0]]]
+        if pair[1] >= SHARED * pair[0] and pair.sum() > MOST * energies.sum():
+            places = sorted((first, others[0]))
+    owners = [groups[k].owner for k in places]
+    plain = [owner.removeprefix("link ") for owner in owners]
+    if len(owners) > 1 and all(each.isdecimal() for each in plain):
+        owners = [f"links {plain[0]}", plain[1]]
+    return Title(frozenset(places), what, f"{'+'.join(owners)} {what}")
+
+
+def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
+    """Name the joint or the base that moves most."""
+    kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
+    kinetic = _kinetic(shape, mass)
+    mover = max(_movers(model), key=lambda i: abs(kinetic[i]))
+    what = ENDINGS[kind]
+    return Title(frozenset(), what, f"{_coordinate_title(model, mover)} {what}")
+
+
+def _energies(groups: Sequence[Group], shape: Complex) -> list[float]:
+    return [float(np.real(shape.conj() @ group.energy @ shape)) for group in groups]
+
+
+def _kinetic(shape: Complex, mass: Array) -> Array:
+    return np.asarray(np.real(shape.conj() * (mass @ shape)))
+
+
+def _movers(model: Model) -> list[int]:
+    """List the coordinates that are no amplitudes: those of joints, motors and the base."""
+    amplitudes = {i for part in model.links for i in range(part.modes.start, part.modes.stop)}
+    return [i for i in range(model.size) if i not in amplitudes]
 
 
 def _coordinate_title(model: Model, i: int) -> str:

@@ -11,7 +11,14 @@ import scipy.linalg
 from flexarm.analysis.eigen import Complex, eigen
 from flexarm.analysis.equilibrium import Equilibrium, settle_down
 from flexarm.analysis.linear import moves
-from flexarm.analysis.mode_names import Group, mode_names, rigid_names, strain_groups
+from flexarm.analysis.mode_names import (
+    Group,
+    energy_shares,
+    is_strained,
+    mode_names,
+    rigid_names,
+    strain_groups,
+)
 from flexarm.analysis.tangent import Tangent
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
@@ -34,15 +41,17 @@ class Mode:
     Attributes
     ----------
     name
-        What it mostly is: ``link 2 bending y 1``, ``joint 1 wind-up``, ``joint 1 rigid body``.
+        What it mostly is: ``link 2 bending y 1``, ``links 1+2 bending z 2`` if two share it,
+        ``joint 1 wind-up``, ``joint 1 rigid body``.
     kind
         ``vibration``; ``rigid``, a motion that no force opposes; ``decay`` or ``growth`` without
         oscillation.
     eigenvalue
         [1/s]; of a pair the one with the positive imaginary part.
     participation
-        Each moving coordinate's share in the mode's kinetic energy, which of an undamped arm is
-        that in the potential energy too; they add up to 1, and single ones may be negative.
+        Each moving coordinate's share in the mode's strain energy, or of a motion that lives on no
+        strain (a swing, a rigid-body motion) in its kinetic energy; none is negative, and they add
+        up to 1.
     shape
         How all coordinates move, (n,), complex where phases differ.
     """
@@ -199,10 +208,20 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
     shapes = columns @ solved.vectors
     if not np.any(shapes.imag):
         shapes = _planes(np.abs(solved.values), shapes, groups)
-    shares = [_shares(shape[kept], linear.mass) for shape in shapes.T]
+    places = [columns.T @ group.energy @ columns for group in groups]
+    lives = np.array(
+        [
+            is_strained(model, groups, *pair, full.mass)
+            for pair in zip(solved.values, shapes.T, strict=True)
+        ],
+        dtype=bool,
+    )
+    shares = np.zeros((len(kept), len(lives)))
+    shares[:, lives] = energy_shares(places, shapes[kept][:, lives])
+    shares[:, ~lives] = energy_shares([linear.mass], shapes[kept][:, ~lives])
     labels = mode_names(model, groups, solved.values, shapes, full.mass)
     listed = _rigid(model, kept, columns, solved.rigid, linear.mass)
-    for label, value, shape, share in zip(labels, solved.values, shapes.T, shares, strict=True):
+    for label, value, shape, share in zip(labels, solved.values, shapes.T, shares.T, strict=True):
         participation = dict(zip(linear.names, share.tolist(), strict=True))
         listed.append(Mode(label, _kind(value), complex(value), participation, shape))
     return Modes(model, found, states, tuple(listed), full.mass)
@@ -212,11 +231,6 @@ def _kind(value: complex) -> Kind:
     if abs(value.imag) > OSCILLATES * abs(value):
         return "vibration"
     return "growth" if value.real > 0 else "decay"
-
-
-def _shares(shape: Complex, mass: Array) -> Array:
-    energy = np.real(np.conj(shape) * (mass @ shape))
-    return np.asarray(energy / energy.sum())
 
 
 def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
@@ -252,11 +266,11 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
             rigid = rigid @ np.linalg.inv(rigid[pivots])
     names = rigid_names(model, [kept[k] for k in pivots[: rigid.shape[1]]], rigid.shape[1])
     labels = [model.names[i] for i in kept]
+    shares = energy_shares([mass], rigid.astype(complex))
     return [
         Mode(
-            name, "rigid", 0j,
-            dict(zip(labels, _shares(vector.astype(complex), mass).tolist(), strict=True)),
+            name, "rigid", 0j, dict(zip(labels, share.tolist(), strict=True)),
             (columns @ vector).astype(complex),
         )
-        for name, vector in zip(names, rigid.T, strict=True)
+        for name, vector, share in zip(names, rigid.T, shares.T, strict=True)
     ]  # fmt: skip

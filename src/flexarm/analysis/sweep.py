@@ -32,7 +32,7 @@ class Track:
     Attributes
     ----------
     name
-        Its name where it is first seen.
+        Its name where it is first seen: it may be another mode's at the other end.
     eigenvalue
         [1/s], one per point, complex; not a number where the mode does not exist.
     """
@@ -84,6 +84,18 @@ class Sweep:
                 return track
         raise FlexarmError(
             f"no mode '{name}': there are {', '.join(track.name for track in self.tracks)}"
+        )
+
+    def named_at(self, track: Track) -> str:
+        """Say where a track got its name: at the first point at which it is there."""
+        there = np.isfinite(track.eigenvalue)
+        point = np.unravel_index(int(np.argmax(there)), there.shape)
+        word = "speed of " if self.kind == "speeds" else ""
+        return ", ".join(
+            f"{word}{name} {values[i]:.4g} {unit}"
+            for name, unit, values, i in zip(
+                self.names, self.units, self.values, point, strict=True
+            )
         )
 
     def plot(self, count: int | None = None) -> "Figure":

@@ -23,6 +23,7 @@ EXIT_USAGE = 2
 COUNT = 19  # points of a range, if nobody says how many
 MOST = 3  # coordinates listed per mode
 ABREAST = 4  # modes per table of a range
+REMEDY = "say it once"
 Settings = dict[str, Any]
 
 
@@ -119,14 +120,19 @@ def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight:
         for part in model.links
         if part.joint is not None
     }
-    word, single = "auto", {}
+    word = "auto"
+    single: dict[str, str] = {}
     at: dict[str, float | list[float]] = {}
     for text in joints:
         name, sign, value = text.partition("=")
         if not sign and text in ("free", "locked"):
+            if word not in ("auto", text):
+                raise FlexarmError(f"--joints: free or locked, not both; {REMEDY}")
             word = text
             continue
         _require(name, sign, text, units, "--joints: must be free, locked or NAME=ANGLE")
+        if name in (single if value in ("free", "locked") else at):
+            raise FlexarmError(f"--joints: {name} is given twice, got '{text}' too; {REMEDY}")
         if value in ("free", "locked"):
             single[name] = value
         else:
@@ -135,6 +141,8 @@ def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight:
     for text in speeds:
         name, sign, value = text.partition("=")
         _require(name, sign, text, units, "--speed: must be NAME=RATE")
+        if name in rates:
+            raise FlexarmError(f"--speed: {name} is given twice, got '{text}' too; {REMEDY}")
         rates[name] = _value(name, value, f"{units[name]}/s")
     ranges = [value for values in (at, rates) for value in values.values() if _points(value)]
     if len(ranges) > 2 or (len(ranges) == 2 and any(_points(v) for v in rates.values())):
@@ -234,6 +242,7 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
             "modes": [
                 {
                     "name": track.name,
+                    "named_at": followed.named_at(track),
                     "frequency_hz": _finite(track.frequency_hz.tolist()),
                     "damping_ratio": _finite(track.damping_ratio.tolist()),
                 }
@@ -281,19 +290,23 @@ def _print(found: "Modes") -> None:
 
 
 def _mostly(mode: "Mode") -> str:
-    order = sorted(mode.participation.items(), key=lambda item: -abs(item[1]))[:MOST]
-    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in order if abs(share) > 0.005)
+    order = sorted(mode.participation.items(), key=lambda item: -item[1])[:MOST]
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in order if share > 0.005)
 
 
 def _print_sweep(followed: "Sweep") -> None:
     console = open_console()
+    if not followed.tracks:
+        return
+    named = f"named at {followed.named_at(followed.tracks[0])}"
     if len(followed.values) == 2:
         rows = [
             [track.name, *(f"{f(track.frequency_hz):.6g}" for f in (_least, _most))]
             for track in followed.tracks
         ]
         columns = {"mode": "left", "least [Hz]": "right", "greatest [Hz]": "right"}
-        print_table(console, f"Modes over {' and '.join(followed.names)}", columns, rows)
+        head = f"Modes over {' and '.join(followed.names)}, {named}"
+        print_table(console, head, columns, rows)
         return
     head = f"{followed.names[0]} [{followed.units[0]}]"
     for first in range(0, len(followed.tracks), ABREAST):
@@ -303,7 +316,7 @@ def _print_sweep(followed: "Sweep") -> None:
             [f"{value:.6g}", *(f"{track.frequency_hz[k]:.6g}" for track in tracks)]
             for k, value in enumerate(followed.values[0])
         ]
-        print_table(console, "Modes followed", columns, rows)
+        print_table(console, f"Modes followed, {named}", columns, rows)
 
 
 def _least(values: Any) -> float:

@@ -6,6 +6,8 @@ import webbrowser
 from pathlib import Path
 
 SUMMARY = "make a page that shows a run: the arm in motion and its curves"
+EXIT_USAGE = 2
+LAST_PORT = 65535
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,33 +23,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="serve the page on this machine only and follow the run: one that 'flexarm simulate "
         "--live' is at work on, or a file that will be there later",
     )  # fmt: skip
-    add("--port", type=int, default=0, metavar="N", help="port of --serve (default: a free one)")
+    add("--port", type=_port, metavar="N", help="port of --serve (default: a free one)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and say where it is, or serve it."""
     paths = [path for path in (args.run, args.other) if path is not None]
+    if args.serve and (args.out is not None or args.force):
+        return _misuse("--serve writes no file: leave out --out and --force, or --serve")
+    if args.port is not None and not args.serve:
+        return _misuse("--port is for --serve: add --serve, or leave out --port")
     if args.serve:
         return _serve(paths, args)
     from flexarm.integrate.run_file import load_run
     from flexarm.io.whole_file import require_writable
     from flexarm.viewer.page import run_page, save_page
 
+    runs = [load_run(path) for path in paths]  # first: what is no run needs no page
     out = args.out or args.run.with_suffix(".html")
     require_writable(out, force=args.force)
     labels = [path.stem for path in paths] if len(paths) > 1 else ()
-    save_page(run_page([load_run(path) for path in paths], labels), out, force=args.force)
+    save_page(run_page(runs, labels), out, force=args.force)
     print(f"page: {out}")
     if args.open:
         webbrowser.open(out.resolve().as_uri())
     return 0
 
 
+def _port(text: str) -> int:
+    """Read a port; 0 is any free one."""
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to {LAST_PORT}, got {text}")
+    return int(text)
+
+
+def _misuse(text: str) -> int:
+    print(f"flexarm view: error: {text}", file=sys.stderr)
+    return EXIT_USAGE
+
+
 def _serve(paths: list[Path], args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from flexarm.viewer.serve import HINT, serve
 
-    with serve(paths, args.port) as server:
+    with serve(paths, args.port or 0) as server:
         print(f"page: {server.url} (on this machine only; ctrl-C ends it)", flush=True)
         for path in server.source.missing():
             print(f"waiting for {path}: {HINT}", flush=True)
