@@ -21,7 +21,7 @@ def planted(error: float) -> type[Formulation]:
         def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
             return super().inertial_expression(q, math.sqrt(1 + error) * v, a, gravity=gravity)
 
-        def _options(self) -> str:
+        def options(self) -> str:
             return f"planted {error}"
 
     return Planted

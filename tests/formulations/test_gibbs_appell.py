@@ -402,8 +402,8 @@ def test_options_are_handed_on_and_kept_apart_in_the_cache() -> None:
         GibbsAppell(model, paper=True),
         GibbsAppell(model, paper=True, delta_squared=False),
     ]
-    assert len({kind._options() for kind in kinds}) == 3
-    assert [kind._options() for kind in kinds] == [kind._like(model)._options() for kind in kinds]
+    assert len({kind.options() for kind in kinds}) == 3
+    assert [kind.options() for kind in kinds] == [kind._like(model).options() for kind in kinds]
 
 
 @pytest.fixture(scope="module")

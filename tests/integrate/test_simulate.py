@@ -5,8 +5,11 @@ import pytest
 
 import flexarm
 from flexarm.formulations import formulation
+from flexarm.integrate.choose import METHODS
 from flexarm.integrate.plot import tip_deflection
 from flexarm.integrate.run import Run
+from flexarm.integrate.simulate import prepare
+from flexarm.integrate.solve import solve
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
@@ -126,3 +129,14 @@ def test_a_tumbling_free_base_keeps_momentum_and_energy_through_its_angles_singu
     for k in range(len(run.t)):
         assert momentum(run, k) == pytest.approx(start, rel=1e-9, abs=1e-8)
     assert run.energy_balance < 1e-9
+
+
+def test_paper_and_exact_equations_of_one_model_are_not_mixed_up() -> None:
+    model = flexarm.build(flexarm.sample("count-3-2-2"), stiffening=False)
+    times = np.linspace(0.0, 0.1, 3)
+    ends = []
+    for paper in (True, False):
+        equation = flexarm.formulation("kinematic-influence", model, paper=paper)
+        task = prepare(model, times, equation=equation)
+        ends.append(solve(task.beginning(METHODS["dop853"], 1e-6)).states[-1])
+    assert not np.array_equal(ends[0], ends[1])

@@ -3,7 +3,7 @@
 import pytest
 
 from flexarm.papers.korayem_counts import TABLE_1, counted_steps
-from flexarm.papers.korayem_ledger import ledger_10
+from flexarm.papers.korayem_ledger import ledger_9, ledger_10
 from flexarm.papers.korayem_reasons import differences, printed_lines
 
 
@@ -21,3 +21,14 @@ def test_lines_of_step_10_stand_as_the_paper_counts_them() -> None:
     for line in ("joint in joint", "deflection in joint", "deflection in deflection"):
         found = [cost["stands"] for name, cost in costs.items() if name.startswith(line)]
         assert tuple(sum(each) for each in zip(*found, strict=True)) == printed[line]
+
+
+@pytest.mark.parametrize("n", [3, 4, 6])
+def test_lines_of_step_9_stand_as_the_paper_counts_them(n: int) -> None:
+    found = {name: cost["stands"] for name, cost in ledger_9(n, n, 2).costs().items()}
+    printed = printed_lines(n, 2)
+    # the first line of V is printed without the product by a rotation that stands in it
+    V = (printed["V"][0] + 27 * (n - 1), printed["V"][1] + 18 * (n - 1))
+    both = printed["sigma or xi"]
+    rest = {name: printed[name] for name in found if name not in ("sigma", "xi", "V")}
+    assert found == {"sigma": both, "xi": both, "V": V, **rest}

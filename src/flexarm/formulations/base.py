@@ -210,7 +210,7 @@ class Formulation(ABC):
         """Treat another model the same way: a subclass with more options hands them on."""
         return type(self)(model, paper=self.paper)
 
-    def _options(self) -> str:
+    def options(self) -> str:
         """Tell apart what this class compiles for one model: a subclass adds its options."""
         return f"paper={self.paper}"
 
@@ -226,7 +226,7 @@ class Formulation(ABC):
         if key not in self._compiled and self.family is not None:
             self._compiled[key] = self.family.member(self.function(name))
         if key not in self._compiled:
-            recipe = f"{self.name} {self._options()} {name} {fingerprint(self.model)}"
+            recipe = f"{self.name} {self.options()} {name} {fingerprint(self.model)}"
             self._compiled[key] = compile_recipe(recipe, lambda: self.function(name), level=level)
         return self._compiled[key]
 

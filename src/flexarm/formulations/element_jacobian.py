@@ -161,8 +161,9 @@ class ElementJacobian(Formulation):
     def _like(self, model: Model) -> "ElementJacobian":
         return type(self)(model, paper=self.paper, points=self.points)
 
-    def _options(self) -> str:
-        return f"{super()._options()} points={self.points}"
+    def options(self) -> str:
+        """Tell apart what is compiled, by the number of points too."""
+        return f"{super().options()} points={self.points}"
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:

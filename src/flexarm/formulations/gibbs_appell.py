@@ -129,8 +129,9 @@ class GibbsAppell(Formulation):
     def _like(self, model: Model) -> "GibbsAppell":
         return GibbsAppell(model, paper=self.paper, delta_squared=self.delta_squared)
 
-    def _options(self) -> str:
-        return f"{super()._options()} delta_squared={self.delta_squared}"
+    def options(self) -> str:
+        """Tell apart what is compiled, by the dropped term too."""
+        return f"{super().options()} delta_squared={self.delta_squared}"
 
     def _links(self, q: Expr, v: Expr) -> list[Link]:
         if self.paper:

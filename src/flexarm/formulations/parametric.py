@@ -137,7 +137,8 @@ class Parametric(Composite):
         scale = np.abs(expected).max(initial=1e-300)
         return float(np.abs(np.array(found) - expected).max(initial=0.0) / scale)
 
-    def _options(self) -> str:
+    def options(self) -> str:
+        """Tell apart what is compiled, by the symbols."""
         return f"parameters={self.parameters}"
 
     def _call(self, name: str, *arrays: Array) -> tuple[Array, ...]:

@@ -206,7 +206,8 @@ class Motion:
 
     def _compile(self, name: str, make: Callable[[], ca.Function]) -> Compiled:
         law = "" if self.law is None else self.law.serialize()
-        recipe = f"integrate {name} {self.equation.name} {fingerprint(self.equation.model)} {law}"
+        options = f"{self.equation.name} {self.equation.options()}"
+        recipe = f"integrate {name} {options} {fingerprint(self.equation.model)} {law}"
         if name not in self.kept and self.equation.family is not None:
             self.kept[name] = self.equation.family.member(make())
         if name not in self.kept:

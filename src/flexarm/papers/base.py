@@ -29,17 +29,22 @@ class Claim:
         The numbers that decide it; of an undecidable one, what is missing.
     measured
         Whether it is a number or an inequality.
+    regardless
+        Whether it comes out so for every plausible value of what a paper omits.
     """
 
     says: str
     outcome: Outcome
     because: str
     measured: bool = True
+    regardless: bool = False
 
 
-def decide(says: str, holds: bool, because: str, *, measured: bool = True) -> Claim:
+def decide(
+    says: str, holds: bool, because: str, *, measured: bool = True, regardless: bool = False
+) -> Claim:
     """Decide a statement."""
-    return Claim(says, "holds" if holds else "fails", because, measured)
+    return Claim(says, "holds" if holds else "fails", because, measured, regardless)
 
 
 def undecidable(says: str, missing: str) -> Claim:
@@ -208,6 +213,8 @@ def verdict(found: Found) -> Verdict:
     outcomes = [claim.outcome for claim in found.claims]
     measured = any(claim.measured and claim.outcome == "holds" for claim in found.claims)
     matters = any(each.matters for each in found.missing)
+    if any(claim.outcome == "fails" and claim.regardless for claim in found.claims):
+        return "differs"
     if "fails" in outcomes:
         return "not-reproducible" if matters else "differs"
     if measured:

@@ -35,10 +35,10 @@ DATA = "dimensions and material of the link, gear and lead-screw data, inputs, r
 # What is missing, and values to try: of the sample's, 1 being the sample itself.
 FACTORS = (0.5, 1.0, 2.0)
 TRIED = {
-    "mass per length of the link": ("links.2.section.mass_per_length", 0.706),
-    "bending stiffness of the link": ("links.2.section.EIz", 13.5),
-    "amplitude of the force": ("links.1.joint.input.amplitude", None),
-    "amplitude of the torque": ("links.2.joint.input.amplitude", None),
+    "mass per length of the link": "links.2.section.mass_per_length",
+    "bending stiffness of the link": "links.2.section.EIz",
+    "amplitude of the force": "links.1.joint.input.amplitude",
+    "amplitude of the torque": "links.2.joint.input.amplitude",
 }
 
 
@@ -47,10 +47,11 @@ def _run(datum: str, factor: float, paper: bool = False) -> Run:
     """Simulate the stand-in with one datum changed, by the consistent or the paper's M."""
     values: Mapping[str, Any] = {}
     if datum:
-        key, value = TRIED[datum]
-        if value is None:
-            link = int(key.split(".")[1]) - 1
-            value = changed(ARM).model_dump()["links"][link]["joint"]["input"]["amplitude"]
+        key = TRIED[datum]
+        _, link, *inside = key.split(".")
+        value = changed(ARM).model_dump()["links"][int(link) - 1]
+        for name in inside:
+            value = value[name]
         values = {key: factor * value}
     kind = "element-jacobian" if paper else "articulated"
     return run_by(changed(ARM, values), kind, t_end=T_END, dt=DT, paper=paper)
@@ -147,7 +148,7 @@ def _figure(number: int, title: str, axis: str, datum: str, history: History) ->
         for factor in FACTORS
     ]
     printed = _run("", 1.0, paper=True)
-    shown.append(curve("one point per element", printed.t, history(printed), points=True, every=8))
+    shown.append(curve("one point per element", printed.t, history(printed)))
     return Figure(f"Fig. {number}: {title}, arm of example 1", "time [s]", axis, tuple(shown))
 
 

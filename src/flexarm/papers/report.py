@@ -43,11 +43,16 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
                     {"says": c.says, "outcome": c.outcome, "because": c.because}
                     for c in result.found.claims
                 ],
+                "missing": [
+                    {"datum": m.datum, "outcome": m.outcome, "values": list(m.values),
+                     "outcomes": list(m.outcomes), "limit": m.limit, "matters": m.matters}
+                    for m in result.found.missing
+                ],
                 "seconds": round(result.seconds, 2),
             }
             for result in results
         ]
-    }
+    }  # fmt: skip
 
 
 def check_report(results: Path, *, force: bool) -> None:

@@ -1,0 +1,49 @@
+"""Chen, Zhang & Liu 2012: the rotating link in closed form, and the fall with wound springs."""
+
+import numpy as np
+import pytest
+
+from flexarm.papers import choose_items
+from flexarm.papers.base import Found
+
+
+def compute(name: str) -> Found:
+    (item,) = choose_items("chen-2012", [name])
+    return item.compute()
+
+
+def test_the_unstiffened_link_is_unstable_above_its_first_frequency() -> None:
+    (claim,) = [each for each in compute("critical-speed").claims if "stable at 10" in each.says]
+    assert "20.3735 rad/s" in claim.because
+
+
+def test_the_rotating_link_stretches_as_an_elastic_bar_does() -> None:
+    # EA u'' = -mu omega^2 (x + u) has the tip at L tan(k)/k with k^2 = mu omega^2 L^2/EA
+    suits = 2 * 3.8e6 * 314.88 / 15.41  # [N], for the polar radius that J_x has
+    rows = compute("axial-stiffness").tables[0].rows
+    for row, (rate, stiffness) in zip(
+        rows, [(10, 2.84e7), (10, suits), (80, 2.84e7), (80, suits)], strict=True
+    ):
+        k = np.sqrt(314.88 / 7.11 * rate**2 * 7.11**2 / stiffness)
+        assert float(row[2]) == pytest.approx(7.11 * (np.tan(k) / k - 1), rel=5e-3, abs=6e-5)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize(
+    ("name", "ratios"),
+    [
+        ("fig-4", (1.003, 1.081, 1.429, 1.884)),
+        ("fig-5", (1.001, 1.121, 2.034, 3.472)),
+        ("longitudinal", (1.002, 1.077, 1.771, 2.852)),
+        ("chordwise", (1.006, 1.309, 2.811, 4.973)),
+    ],
+)
+def test_ranges_grow_with_how_far_the_springs_are_wound_at_the_start(
+    name: str, ratios: tuple[float, ...]
+) -> None:
+    found = compute(name)
+    (wound,) = [each for each in found.missing if "motor angles" in each.datum]
+    assert wound.outcomes == pytest.approx(ratios, rel=0.02)
+    # 4 and 1 times m g L/2 over the stiffness
+    weight = 314.88 * 9.81 * 7.11 / 2 / 1.33e6
+    assert f"wound by {4e3 * weight:.1f} and {1e3 * weight:.1f} mrad" in found.because
