@@ -203,6 +203,7 @@ def test_amplitudes_that_the_file_names_bind_an_arm_to_its_family() -> None:
     assert len(families(one_link(shapes=clamped_free(2)))) == 5
 
 
+@pytest.mark.campaign
 def test_shapes_that_err_less_with_as_few_coordinates_are_advised_first() -> None:
     link = (
         "  - joint: {kind: revolute, actuation: free}\n    length: 1\n"

@@ -141,6 +141,7 @@ def _by_points(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
     moments, flow = ([new(3, 3) for _ in range(k)] for _ in range(2))
     second, modal = new(3, 3), new(k, k)
     torque, effort = new(3, 1), new(k, 1)
+    bends, wholes, streams, pulls = [], [], [], []
     for g in range(len(p.x)):
         mu, phi = float(p.mass[g]), constant(p.shape[g])
         bent = ca.vertcat(*[(constant(p.quadratic[g, a]) @ d).T for a in range(3)])
@@ -151,18 +152,70 @@ def _by_points(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
         drawn_rate = mu * (bent @ rates)
         heavy = mu * drawn
         for j in range(k):
-            moments[j] += heavy @ phi[:, j].T + whole @ bent[:, j].T
-            flow[j] += drawn_rate @ phi[:, j].T + (speed + drawn_rate) @ bent[:, j].T
+            moments[j] += heavy @ phi[:, j].T
+            flow[j] += drawn_rate @ phi[:, j].T
         cross = heavy @ place.T
         second += cross + cross.T + heavy @ drawn.T
         mixed = (mu * bent).T @ phi
-        modal += mixed + mixed.T + (mu * bent).T @ bent
+        modal += mixed + mixed.T
         torque += ca.cross(whole, pull)
-        effort += (phi + bent).T @ (mu * pull)
+        effort += phi.T @ (mu * pull)
+        bends.append(bent)
+        wholes.append(whole)
+        streams.append(speed + drawn_rate)
+        pulls.append(mu * pull)
+    for a in range(3):
+        done = [_settled(p.quadratic[:, a, :, j]) for j in range(k)]
+        rows = [bent[a, :] for bent in bends]
+        modal += _squares(p.mass, rows, done)
+        for j in range(k):
+            moments[j][:, a] += _swept(wholes, rows, done[j], j)
+            flow[j][:, a] += _swept(streams, rows, done[j], j)
+            effort[j] += _swept([pull[a] for pull in pulls], rows, done[j], j)
     i = e.integrals
     linear = ca.vertcat(*[(constant(i.quadratic[a]) @ d).T for a in range(3)])
     force = ca.vertcat(*[ca.dot(rates, constant(i.quadratic[a]) @ rates) for a in range(3)])
     return Quadratic(moments, flow, linear @ d / 2, second, linear, modal, torque, force, effort)
+
+
+def _squares(mass: Array, rows: list[Expr], done: list[int]) -> Expr:
+    """Sum ``mu (X d) (X d)^T`` over the points, (k, k), from rows ``(X d)^T``.
+
+    Notes
+    -----
+    Of elements, a column of X is 0 inboard of its own elements and stays what it is outboard of
+    them, from the point `done` on: there, the points stand for one mass.
+    """
+    k = len(done)
+    beyond = np.cumsum(mass[::-1])[::-1]  # mass from a point on
+    heavy = [float(mu) * row for mu, row in zip(mass, rows, strict=True)]
+    total = type(rows[0])(k, k)
+    for i in range(k):
+        for j in range(i, k):
+            last = max(done[i], done[j])
+            entry = float(beyond[last]) * (rows[last][i] * rows[last][j])
+            for g in range(last):
+                entry += heavy[g][i] * rows[g][j]
+            total[i, j] = total[j, i] = entry
+    return total
+
+
+def _swept(vectors: list[Expr], rows: list[Expr], last: int, j: int) -> Expr:
+    """Sum vectors at the points times entry j of the rows, which stays the same from a point on."""
+    tail = vectors[-1]
+    for vector in reversed(vectors[last:-1]):
+        tail = tail + vector
+    total = tail * rows[last][j]
+    for g in range(last):
+        total += vectors[g] * rows[g][j]
+    return total
+
+
+def _settled(columns: Array) -> int:
+    """Find the first point from which on a column of the forms does not change, (points, k)."""
+    size = np.abs(columns).max(initial=0.0)
+    changes = np.flatnonzero(np.abs(np.diff(columns, axis=0)).max(axis=1) > 1e-15 * size)
+    return int(changes[-1]) + 1 if len(changes) else 0
 
 
 def _quartic_by_tensors(e: Flexible, d: Expr) -> Expr:
