@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from closed_form_robot import inertia_count
-from closed_form_ways import Way, ways, written_out
+from closed_form_ways import Way, ways
 from flexarm.analysis.equations import closed_form
 from flexarm.analysis.operations import operation_counts
 from flexarm.errors import FlexarmError
@@ -19,6 +19,7 @@ from flexarm.formulations.lagrange import Lagrange, paper_model
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
 from flexarm.papers.theodore import PRINTED_2
+from flexarm.papers.theodore_readings import written_out
 from report import table, write
 from sliding_terms import DROPPED, count_without
 

@@ -7,10 +7,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from closed_form_ways import TURNS, Count, Way, nested, written_out
+from closed_form_ways import TURNS, Way
 from flexarm.analysis.polynomials import Generator, Monomial, Polynomial, Ring, cleaned, total
 from flexarm.links.base import Array
 from flexarm.links.classical import beam_roots, clamped_mass
+from flexarm.papers.theodore_readings import Count, nested, written_out
 
 Vector = list[Polynomial]
 Entries = dict[tuple[int, int], Polynomial]

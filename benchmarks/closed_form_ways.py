@@ -4,13 +4,10 @@ The paper prints how many operations its inertia matrices take, but neither the 
 how their entries were written.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from flexarm.analysis.polynomials import Polynomial
-
-Count = tuple[int, int]  # multiplications, additions
 # Quarter turns about x between joints.
 TURNS = {
     ("RR", ""): (0, 0),
@@ -44,47 +41,6 @@ def ways(robot: str, kind: str) -> "Iterator[Way]":
         for named, order in product((True, False), (9, 1)):
             yield Way(planes=2, named=named, order=order)
             yield Way(identities=False, named=named, order=order)
-
-
-def written_out(entries: Sequence[Polynomial]) -> Count:
-    """Count multiplications and additions of polynomials term by term, nothing shared.
-
-    A power is repeated multiplication, a negative one a division, which counts as one.
-    """
-    multiplications = additions = 0
-    for entry in entries:
-        additions += max(len(entry) - 1, 0)
-        for powers, x in entry.items():
-            factors = sum(abs(power) for _, power in powers)
-            if factors:
-                multiplications += factors - 1 + (abs(x) != 1.0)
-    return multiplications, additions
-
-
-def nested(entry: Polynomial) -> Count:
-    """Count a polynomial factored by its most frequent generator, and so on in what is left."""
-    found: dict[tuple[int, int], int] = {}
-    for powers in entry:
-        for generator, power in powers:
-            key = (generator, 1 if power > 0 else -1)
-            found[key] = found.get(key, 0) + 1
-    if not found:
-        return 0, 0
-    (generator, sign), often = max(found.items(), key=lambda each: (each[1], each[0]))
-    if often == 1:
-        return written_out([entry])
-    inside: Polynomial = {}
-    rest: Polynomial = {}
-    for powers, x in entry.items():
-        own = dict(powers)
-        if sign * own.get(generator, 0) > 0:
-            own[generator] -= sign
-            inside[tuple(sorted((g, p) for g, p in own.items() if p))] = x
-        else:
-            rest[powers] = x
-    a, b = nested(inside), nested(rest)
-    one = set(inside) == {()} and abs(inside[()]) == 1.0
-    return a[0] + b[0] + (not one), a[1] + b[1] + bool(rest)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,15 @@ from flexarm.model import Model
 CASES = {
     "deluca-siciliano": ["payload.mass", "links.1.section.EIz", "links.2.section.mass_per_length"],
     "driven-link-payload": ["payload.mass", "links.1.section.EIz"],
-    "telescope": ["links.1.section.EIz"],
+    "korayem-two-link": ["links.1.section.EIz", "links.2.section.mass_per_length"],
+    "tg-rr-elements": ["links.2.section.EIz", "links.1.section.mass_per_length"],
     "chen-two-link": ["links.1.joint.drive.stiffness", "links.1.joint.drive.rotor_inertia"],
     "canadarm-free-base": ["payload.mass", "base.body.mass"],
 }
 
-LARGE = ("telescope", "chen-two-link", "canadarm-free-base")
+LARGE = ("chen-two-link", "canadarm-free-base")
+# Their shapes do not depend on these numbers, so the arm with other ones can be built anew.
+ANEW = ("korayem-two-link", "tg-rr-elements")
 
 
 def kept(sample: str, keys: list[str]) -> Parametric:
@@ -48,7 +51,8 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str) -> None:
     equation = kept(sample, CASES[sample])
     values = equation.values * np.linspace(0.4, 2.3, len(equation.values))
     changed = change_arm(equation.model.arm, dict(zip(CASES[sample], values.tolist(), strict=True)))
-    other = flexarm.formulation("composite", flexarm.build(changed, shapes_of=equation.model))
+    shapes_of = None if sample in ANEW else equation.model
+    other = flexarm.formulation("composite", flexarm.build(changed, shapes_of=shapes_of))
     moved = equation.at(values)
     q, v, a = state(equation.model)
     u = np.ones(len(equation.input_names))
@@ -63,6 +67,17 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str) -> None:
         size = np.abs(expected).max()
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9 * size, err_msg=name)
     assert moved.compiled("bias") is equation.compiled("bias")
+
+
+@pytest.mark.parametrize("sample", ["driven-link-payload", "deluca-siciliano"])
+def test_stiffness_is_proportional_to_that_of_the_section(sample: str) -> None:
+    equation = kept(sample, ["links.1.section.EIz"])
+    still = np.zeros(equation.model.size)
+    matrices = equation.function("matrices")
+    one, two = (np.array(matrices(still, still, share * equation.values)[1]) for share in (1, 2))
+    own = equation.model.links[0].modes
+    assert np.diag(one)[own].min() > 0
+    np.testing.assert_allclose(two[own, own], 2 * one[own, own], rtol=1e-9, atol=1e-9 * one.max())
 
 
 def test_energy_grows_with_the_payload_by_its_own_motion_and_height() -> None:
@@ -116,12 +131,19 @@ def test_few_operations_are_added() -> None:
         (["name"], "parameter 'name': must be a number of the arm, got"),
         (["payload.mas"], "'payload.mas': no 'mas' in payload: there are mass, com, inertia"),
         (["links.elbow.length"], "no 'elbow' in links"),
+        (["links.1.joint.limits.effort"], "changes nothing in the equations of this arm"),
     ],
 )
 def test_what_cannot_be_kept_is_told(keys: list[str], message: str) -> None:
-    arm = change_arm(flexarm.sample("driven-link-payload"), {"gravity": [0.0, -9.81, 0.0]})
+    more = {"gravity": [0.0, -9.81, 0.0], "links.1.joint.limits.effort": 5.0}
+    arm = change_arm(flexarm.sample("driven-link-payload"), more)
     with pytest.raises((FlexarmError, ModelError), match=message):
         flexarm.formulation("composite", flexarm.build(arm), parameters=keys)
+
+
+def test_a_sliding_link_keeps_its_section() -> None:
+    with pytest.raises(ModelError, match="shapes of a sliding link hold its numbers"):
+        kept("telescope", ["links.1.section.EIz"])
 
 
 def test_other_formulations_refuse_and_a_wrong_number_of_values_is_told() -> None:

@@ -108,6 +108,8 @@ class Parametric(Composite):
     def _check(self) -> None:
         """Make sure that the equations are linear in each parameter, and in all together."""
         for k, key in enumerate(self.parameters):
+            if self._error(self._start, self._models[k]) == 0.0:
+                raise FlexarmError(f"'{key}' changes nothing in the equations of this arm")
             values = self._start.copy()
             values[k] += 2 * self._steps[k]
             if self._error(values) > EXACT:
@@ -121,9 +123,10 @@ class Parametric(Composite):
                 "equations are not linear in all of them together: keep fewer as symbols"
             )
 
-    def _error(self, values: Array) -> float:
-        """Compare with an arm that has these values, at a random state; a relative error."""
-        model = _built(self.model, dict(zip(self.parameters, values.tolist(), strict=True)))
+    def _error(self, values: Array, model: Model | None = None) -> float:
+        """Compare with another model, or that of these values, at a random state, relatively."""
+        if model is None:
+            model = _built(self.model, dict(zip(self.parameters, values.tolist(), strict=True)))
         random = np.random.default_rng(0)
         q, v, a = (random.normal(size=model.size) * size for size in (0.1, 1.0, 1.0))
         for part in model.links:

@@ -131,15 +131,39 @@ def transform(shapes: Shapes, columns: Array) -> Shapes:
     return Shapes(tuple(new), shapes.edges, stiffness, matrices[0], matrices[1])
 
 
-def strain_matrix(curves: Sequence[Curve], span: Span, motion: "Motion", edges: Array) -> Array:
-    """Integrate the stiffness matrix (m, m) of curves of low degree between edges [m]."""
-    x, weight = span.quadrature(4, edges)
+def strain_matrix(
+    curves: Sequence[Curve], span: Span, motion: "Motion", edges: Array, *, points: int = 4
+) -> Array:
+    """Integrate the stiffness matrix (m, m) of curves with so many points between edges [m]."""
+    x, weight = span.quadrature(points, edges)
     strain = np.stack([curve(x, motion.order) for curve in curves], axis=1)
     return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
 
 
+def own_stiffness(shapes: Shapes, span: Span) -> Array:
+    """Integrate the stiffness matrix (m, m) that the section of a span gives its shapes."""
+    x, weight = _quadrature(shapes, span)
+    total = np.zeros((len(shapes.shapes), len(shapes.shapes)))
+    for motion in MOTIONS.values():
+        if span.has(motion.stiffness):
+            strain = shapes.values(motion.direction, x, motion.order)
+            total += strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain)
+    return total
+
+
 def own_mass(shapes: Shapes, span: Span) -> Array:
     """Integrate the mass matrix (m, m) of the span alone: translation and rotary inertia."""
+    x, weight = _quadrature(shapes, span)
+    density = [weight * span.at("mass_per_length", x)] * 3
+    density += [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("Jx", "Jy", "Jz")]
+    columns = np.concatenate([shapes.displacement(x), shapes.rotation(x)], axis=1)
+    rows = np.sqrt(np.stack(density, axis=1))[:, :, None] * columns
+    flat = rows.reshape(6 * len(x), len(shapes.shapes))
+    return np.asarray(flat.T @ flat)
+
+
+def _quadrature(shapes: Shapes, span: Span) -> tuple[Array, Array]:
+    """Give points and weights for products of two shapes."""
     # Exact for series; of other curves, products of m modes have 2 m half waves at most.
     edges, points = shapes.edges, 4
     curves = [curve for shape in shapes.shapes for curve in shape.curves.values()]
@@ -149,13 +173,7 @@ def own_mass(shapes: Shapes, span: Span) -> Array:
             edges = np.union1d(edges, part.edges)
         else:
             points = max(points, 16 + 2 * len(shapes.shapes))
-    x, weight = span.quadrature(points, edges)
-    density = [weight * span.at("mass_per_length", x)] * 3
-    density += [weight * span.at(n, x) if span.has(n) else 0 * x for n in ("Jx", "Jy", "Jz")]
-    columns = np.concatenate([shapes.displacement(x), shapes.rotation(x)], axis=1)
-    rows = np.sqrt(np.stack(density, axis=1))[:, :, None] * columns
-    flat = rows.reshape(6 * len(x), len(shapes.shapes))
-    return np.asarray(flat.T @ flat)
+    return span.quadrature(points, edges)
 
 
 def diagonalise(shapes: Shapes, span: Span) -> Shapes:

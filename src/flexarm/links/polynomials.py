@@ -5,17 +5,18 @@ from typing import ClassVar
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import Array, Counts, Curve, Discretisation, Ends, Shapes
-from flexarm.links.basis import Motion, diagonalise, family, join, normalisation, normalise, wanted
+from flexarm.links.base import Counts, Curve, Discretisation, Ends, Shapes
+from flexarm.links.basis import (
+    diagonalise,
+    family,
+    join,
+    normalisation,
+    normalise,
+    strain_matrix,
+    wanted,
+)
 from flexarm.links.curves import integrate_strain
 from flexarm.links.span import Span
-
-
-def _stiffness(curves: list[Curve], span: Span, motion: Motion) -> Array:
-    """Integrate the stiffness matrix of m curves whose strains are of degree m - 1, (m, m)."""
-    x, weight = span.quadrature(len(curves) + 1)  # exact for properties that are linear
-    strain = np.stack([curve(x, motion.order) for curve in curves], axis=1)
-    return np.asarray(strain.T @ ((weight * span.at(motion.stiffness, x))[:, None] * strain))
 
 
 class Polynomials(Discretisation):
@@ -38,6 +39,8 @@ class Polynomials(Discretisation):
             # Strains are Legendre polynomials: powers of x would depend on each other from ten on.
             root = np.zeros((motion.order, count))
             curves: list[Curve] = [*integrate_strain(edges, np.eye(count)[None], root)]
-            part = family(motion.direction, curves, _stiffness(curves, span, motion), edges)
+            # Exact for properties that are linear along the span.
+            stiffness = strain_matrix(curves, span, motion, edges, points=count + 1)
+            part = family(motion.direction, curves, stiffness, edges)
             parts.append(diagonalise(part, span))
         return normalise(join(parts, span), normalisation(choice), span)

@@ -138,6 +138,11 @@ def _build_link(
     if link.flexible and kind == "sliding":
         sliding = sliding_shapes(arm, index) if like is None else like.sliding
         assert sliding is not None
+        if like is not None and like.link.section != link.section:
+            raise ModelError(
+                f"links[{index + 1}].section: shapes of a sliding link hold its numbers: "
+                "they cannot be kept for another section"
+            )
         held = like is not None and like.link.damping == link.damping
         damping = like.sliding_damping if held and like else sliding_damping(arm, index, sliding)
         labels: tuple[str, ...] = sliding.names

@@ -1,5 +1,7 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.polynomial import chebyshev
 
@@ -8,6 +10,7 @@ from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Array, Counts, Ends, Shapes
+from flexarm.links.basis import own_stiffness
 from flexarm.links.ends import clamped_mass_ends, counts, loaded_ends, tip_inertia
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
 from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
@@ -63,7 +66,7 @@ def flexible_part(
     assert link.section is not None
     span = Span.of(link.section, link.span)
     given = None if like is None else like.elastic
-    shapes = link_shapes(arm, index, span) if given is None else given.shapes
+    shapes = link_shapes(arm, index, span) if given is None else _moved(given, span, index)
     extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
     integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
@@ -78,12 +81,8 @@ def flexible_part(
     root_angle = shapes.rotation(np.zeros(1))[0]
     root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
     damping = shapes.damping
-    if (
-        damping is None
-        and given is not None
-        and like is not None
-        and like.link.damping == link.damping
-    ):
+    held = like is not None and like.link.damping == link.damping
+    if damping is None and held and given is not None:
         damping = given.damping
     elif damping is None:
         ratios = _damping_ratios(arm, index, len(shapes.names))
@@ -97,6 +96,22 @@ def flexible_part(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
         root_angle, damping,
     )  # fmt: skip
+
+
+def _moved(given: Flexible, span: Span, index: int) -> Shapes:
+    """Keep shapes on a span whose section has other numbers; the stiffness is the new section's."""
+    shapes = given.shapes
+    if all(np.array_equal(span.table[name], given.span.table[name]) for name in span.table):
+        return shapes
+    known = own_stiffness(shapes, given.span)
+    if shapes.mass is not None or not np.allclose(
+        known, shapes.stiffness, rtol=0, atol=1e-9 * np.abs(known).max(initial=0.0)
+    ):
+        raise ModelError(
+            f"links[{index + 1}].shapes: their mass or stiffness is not that of the section: "
+            "they cannot be kept for another section"
+        )
+    return replace(shapes, stiffness=own_stiffness(shapes, span))
 
 
 def _damping_ratios(arm: Arm, index: int, m: int) -> Array:
