@@ -160,7 +160,7 @@ class _Body:
             return self.b.gep(array, [index], source_etype=element), scalar
         if isinstance(node, ast.Attribute):
             record, kind = self.value(node.value)
-            layout = kind.layout()
+            layout = kind.layout().types
             if node.attr not in layout:
                 raise self.refuse(node, f"no field '{node.attr}'")
             slot = ir.Constant(I64, list(layout).index(node.attr))
@@ -290,7 +290,9 @@ class _Body:
         if name is None:
             raise self.refuse(node, f"{type(node.op).__name__} is not part of a kernel's language")
         kind = int if whole else float
-        return getattr(self.b, name)(self.cast(left, kind), self.cast(right, kind)), kind
+        flags = () if whole else ("contract",)
+        operands = self.cast(left, kind), self.cast(right, kind)
+        return getattr(self.b, name)(*operands, flags=flags), kind
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> tuple[Any, Any]:
         if isinstance(node.op, ast.Not):

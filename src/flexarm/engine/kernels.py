@@ -17,6 +17,7 @@ import functools
 import hashlib
 import inspect
 import json
+import struct
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -50,7 +51,7 @@ def run_equations(address: int, table: Ints) -> None:
 def run_kernel(address: int, record: "Record") -> int:
     """Call a kernel that takes one record and returns an int, by its address."""
     record.pack()
-    code = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(int(address))(record.slots.ctypes.data)
+    code = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(int(address))(record.place)
     record.unpack()
     return int(code)
 
@@ -61,54 +62,78 @@ class Record:
     Fields are annotated int, float, Array, Ints or another record.
     """
 
-    _hints: ClassVar[dict[str, Any]]
+    _layout: ClassVar["Layout"]
 
     @classmethod
-    def layout(cls) -> dict[str, Any]:
-        """Give the type of every field, in order."""
-        if "_hints" not in cls.__dict__:
+    def layout(cls) -> "Layout":
+        """Say what its fields are and how they lie in memory."""
+        if "_layout" not in cls.__dict__:
             hints = get_type_hints(cls)
-            cls._hints = {field.name: hints[field.name] for field in fields(cls)}  # type: ignore[arg-type]
-        return cls._hints
+            cls._layout = Layout({field.name: hints[field.name] for field in fields(cls)})  # type: ignore[arg-type]
+        return cls._layout
 
-    @property
-    def slots(self) -> Ints:
+    @functools.cached_property
+    def slots(self) -> "ctypes.Array[ctypes.c_int64]":
         """The record as the compiled code sees it: eight bytes per field."""
-        slots: Ints | None = self.__dict__.get("_slots")
-        if slots is None:
-            slots = np.zeros(len(self.layout()), dtype=np.int64)
-            self.__dict__["_slots"] = slots
-        return slots
+        return (ctypes.c_int64 * len(self.layout().types))()
+
+    @functools.cached_property
+    def place(self) -> int:
+        """Address of the slots."""
+        return ctypes.addressof(self.slots)
+
+    @functools.cached_property
+    def _packed(self) -> tuple[list[Any], list[Any]]:
+        """By slot: what was packed last, and the array whose address that is."""
+        count = len(self.slots)
+        return [0] * count, [None] * count
 
     def pack(self) -> None:
         """Write the fields where the compiled code reads them."""
-        slots = self.slots
-        reals = slots.view(np.float64)
-        placed: dict[str, Any] = self.__dict__.setdefault("_placed", {})
-        for k, (name, kind) in enumerate(self.layout().items()):
-            value = self.__dict__[name]
-            if kind is float:
-                reals[k] = value
-            elif kind is int:
-                slots[k] = value
-            elif isinstance(value, Record):
-                value.pack()
-                slots[k] = value.slots.ctypes.data
-            elif placed.get(name) is not value:
-                slots[k] = _address(value, kind, name)
-                placed[name] = value
+        layout, mine = self.layout(), self.__dict__
+        values, held = self._packed
+        for k, name in layout.numbers:
+            values[k] = mine[name]
+        for k, name in layout.records:
+            mine[name].pack()
+            values[k] = mine[name].place
+        for k, name in layout.arrays:
+            if mine[name] is not held[k]:
+                values[k] = _address(mine[name], layout.types[name], name)
+                held[k] = mine[name]
+        layout.format.pack_into(self.slots, 0, *values)
 
     def unpack(self) -> None:
         """Read the numbers back that the compiled code may have changed."""
-        slots = self.slots
-        reals = slots.view(np.float64)
-        for k, (name, kind) in enumerate(self.layout().items()):
-            if kind is float:
-                self.__dict__[name] = float(reals[k])
-            elif kind is int:
-                self.__dict__[name] = int(slots[k])
-            elif isinstance(self.__dict__[name], Record):
-                self.__dict__[name].unpack()
+        layout, mine = self.layout(), self.__dict__
+        values = layout.format.unpack_from(self.slots)
+        for k, name in layout.numbers:
+            mine[name] = values[k]
+        for _, name in layout.records:
+            mine[name].unpack()
+
+
+class Layout:
+    """How the fields of a record lie in memory.
+
+    Attributes
+    ----------
+    types
+        By name, in order.
+    numbers, arrays, records
+        Slot and name of the fields of each sort.
+    format
+        Of all slots.
+    """
+
+    def __init__(self, types: dict[str, Any]) -> None:
+        self.types = types
+        kinds = list(enumerate(types.items()))
+        self.numbers = [(k, name) for k, (name, kind) in kinds if kind in (int, float)]
+        self.arrays = [(k, name) for k, (name, kind) in kinds if kind in (Array, Ints)]
+        rest = {k for k, _ in (*self.numbers, *self.arrays)}
+        self.records = [(k, name) for k, (name, _) in kinds if k not in rest]
+        self.format = struct.Struct("".join("d" if t is float else "q" for t in types.values()))
 
 
 class Kernel:
@@ -151,7 +176,7 @@ class Kernel:
             if isinstance(value, Record):
                 value.pack()
                 records.append(value)
-                values.append(ctypes.c_void_p(value.slots.ctypes.data))
+                values.append(ctypes.c_void_p(value.place))
             elif kind is float:
                 values.append(ctypes.c_double(value))
             elif kind is int:

@@ -13,6 +13,7 @@ from flexarm.integrate.oscillator import (
     RESPONSES,
     cholesky,
     diagonalise,
+    double_time,
     reduce_pencil,
     responses,
     tridiagonalise,
@@ -34,7 +35,7 @@ class ExponentialMarch(March):
     renewal, age, stale
         Steps for which a basis is kept, its age, and whether a rejection asks for a new one.
     modes, inverse, squares, losses
-        The basis by rows (n, n), its inverse (n, n), squared frequencies and damping rates.
+        The basis and its inverse by rows (n, n), squared frequencies and damping rates.
     table_h, half, whole, part
         Step for which the oscillators' responses are tabulated, at half and whole step, (n, 5)
         each; room for one more.
@@ -123,7 +124,7 @@ def renew(m: ExponentialMarch) -> int:
 
 @kernel
 def _modes_from_rotation(m: ExponentialMarch) -> None:
-    """Modes are rows of V^T L^-1, their inverse is V^T L^T, with V^T in ``inverse``."""
+    """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``."""
     n = m.system.n
     for r in range(n):
         for i in range(n):
@@ -139,6 +140,11 @@ def _modes_from_rotation(m: ExponentialMarch) -> None:
             for j in range(i + 1):
                 value += m.inverse[r * n + j] * m.mass[i * n + j]
             m.inverse[r * n + i] = value
+    for r in range(n):
+        for i in range(r):
+            value = m.inverse[r * n + i]
+            m.inverse[r * n + i] = m.inverse[i * n + r]
+            m.inverse[i * n + r] = value
 
 
 @kernel
@@ -147,37 +153,48 @@ def tabulate(m: ExponentialMarch) -> None:
     if m.table_h == m.h:
         return
     for r in range(m.system.n):
-        responses(m.squares[r], m.losses[r], 0.5 * m.h, m.half[r * RESPONSES :])
-        responses(m.squares[r], m.losses[r], m.h, m.whole[r * RESPONSES :])
+        row = r * RESPONSES
+        responses(m.squares[r], m.losses[r], 0.5 * m.h, m.half[row:])
+        for k in range(RESPONSES):
+            m.whole[row + k] = m.half[row + k]
+        double_time(m.squares[r], m.losses[r], 0.5 * m.h, m.whole[row:])
     m.table_h = m.h
 
 
 @kernel
-def to_modes(n: int, inverse: Array, y: Array, x: Array) -> None:
-    """Write coordinates as modal ones."""
-    for r in range(n):
-        value = 0.0
-        for i in range(n):
-            value += inverse[r * n + i] * y[i]
-        x[r] = value
-
-
-@kernel
-def from_modes(n: int, modes: Array, x: Array, y: Array) -> None:
-    """Write modal coordinates as the arm's."""
-    for i in range(n):
-        y[i] = 0.0
-    for r in range(n):
-        value = x[r]
-        for i in range(n):
-            y[i] += modes[r * n + i] * value
+def combine(n: int, rows: Array, factors: Array, out: Array) -> None:
+    """Add up n rows, each times its factor: from modal coordinates to the arm's, or back."""
+    i = 0
+    while i + 4 <= n:  # four sums at a time fill the registers, whatever n is
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        for r in range(n):
+            factor = factors[r]
+            k = r * n + i
+            s0 += rows[k] * factor
+            s1 += rows[k + 1] * factor
+            s2 += rows[k + 2] * factor
+            s3 += rows[k + 3] * factor
+        out[i] = s0
+        out[i + 1] = s1
+        out[i + 2] = s2
+        out[i + 3] = s3
+        i += 4
+    while i < n:
+        total = 0.0
+        for r in range(n):
+            total += rows[r * n + i] * factors[r]
+        out[i] = total
+        i += 1
 
 
 @kernel
 def remainder(m: ExponentialMarch, x: Array, f: Array, g: Array) -> None:
     """Find what acceleration is left beside the oscillators' own at a modal state x."""
     n = m.system.n
-    to_modes(n, m.inverse, f[n:], g)
+    combine(n, m.inverse, f[n:], g)
     for r in range(n):
         g[r] += m.squares[r] * x[r] + m.losses[r] * x[n + r]
 
@@ -199,8 +216,8 @@ def free_motion(m: ExponentialMarch, table: Array, g0: Array, out: Array) -> Non
 def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
     """Evaluate the equations at the modal state m.modal, into row `which` of g and p."""
     n = m.system.n
-    from_modes(n, m.modes, m.modal, m.trial)
-    from_modes(n, m.modes, m.modal[n:], m.trial[n:])
+    combine(n, m.modes, m.modal, m.trial)
+    combine(n, m.modes, m.modal[n:], m.trial[n:])
     rates(m.system, m.t + part * m.h, m.trial, m.k)
     remainder(m, m.modal, m.k, m.g[which * n :])
     for i in range(WORKS):
@@ -225,8 +242,8 @@ def exponential_step(m: ExponentialMarch) -> int:
         return 1
     tabulate(m)
     h = m.h
-    to_modes(n, m.inverse, m.y, m.x)
-    to_modes(n, m.inverse, m.y[n:], m.x[n:])
+    combine(n, m.inverse, m.y, m.x)
+    combine(n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
     for i in range(WORKS):
         m.p[i] = m.f[2 * n + i]
@@ -261,8 +278,8 @@ def interpolation_error(m: ExponentialMarch) -> float:
     back = m.h_done
     if back == 0.0 or back > 20.0 * h:
         return 0.0
-    to_modes(n, m.inverse, m.y_old, m.modal)
-    to_modes(n, m.inverse, m.y_old[n:], m.modal[n:])
+    combine(n, m.inverse, m.y_old, m.modal)
+    combine(n, m.inverse, m.y_old[n:], m.modal[n:])
     remainder(m, m.modal, m.f_old, m.k)
     for r in range(n):
         third = 2.0 * m.g[r] / (back * h * h) - m.k[r] / (back * (back + 0.5 * h) * (back + h))
@@ -271,8 +288,8 @@ def interpolation_error(m: ExponentialMarch) -> float:
         size = SIMPSON * third * h * h * h
         m.modal[r] = 2.0 * size * m.whole[r * RESPONSES + 2]
         m.modal[n + r] = size * m.whole[r * RESPONSES]
-    from_modes(n, m.modes, m.modal, m.e)
-    from_modes(n, m.modes, m.modal[n:], m.e[n:])
+    combine(n, m.modes, m.modal, m.e)
+    combine(n, m.modes, m.modal[n:], m.e[n:])
     size_of: float = measure(m, m.e)
     return size_of
 
@@ -282,8 +299,8 @@ def finish(m: ExponentialMarch) -> None:
     """Write the trial state and measure its error."""
     n = m.system.n
     h = m.h
-    from_modes(n, m.modes, m.modal, m.y_new)
-    from_modes(n, m.modes, m.modal[n:], m.y_new[n:])
+    combine(n, m.modes, m.modal, m.y_new)
+    combine(n, m.modes, m.modal[n:], m.y_new[n:])
     for i in range(WORKS):
         middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
         gain = (m.p[i] + 2.0 * middle + m.p[3 * WORKS + i]) / 6.0
@@ -294,8 +311,8 @@ def finish(m: ExponentialMarch) -> None:
         m.modal[r] = 0.0
         m.modal[n + r] = 0.0
         answer(m, m.whole, -1.0 / h, 4.0 / (h * h), r, m.g[4 * n + r] - m.g[3 * n + r])
-    from_modes(n, m.modes, m.modal, m.e)
-    from_modes(n, m.modes, m.modal[n:], m.e[n:])
+    combine(n, m.modes, m.modal, m.e)
+    combine(n, m.modes, m.modal[n:], m.e[n:])
     m.error = max(measure(m, m.e), interpolation_error(m)) / m.tolerance
     m.stale = 1 if m.error > 1.0 and m.age > 0 else 0
     if m.error <= 1.0:
@@ -317,8 +334,8 @@ def exponential_sample(m: ExponentialMarch) -> int:
         bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
         answer(m, m.part, 1.0 / h, 0.0, r, slope)
         answer(m, m.part, 0.0, 1.0 / (h * h), r, bend)
-    from_modes(n, m.modes, m.modal, m.sampled)
-    from_modes(n, m.modes, m.modal[n:], m.sampled[n:])
+    combine(n, m.modes, m.modal, m.sampled)
+    combine(n, m.modes, m.modal[n:], m.sampled[n:])
     z = tau / h
     for i in range(WORKS):
         middle = m.p[WORKS + i] + m.p[2 * WORKS + i]

@@ -205,12 +205,14 @@ class Motion:
         return self.equation.compiled("matrices", level="fast")
 
     def _compile(self, name: str, make: Callable[[], ca.Function]) -> Compiled:
-        law = "" if self.law is None else self.law.serialize()
-        options = f"{self.equation.name} {self.equation.options()}"
-        recipe = f"integrate {name} {options} {fingerprint(self.equation.model)} {law}"
-        if name not in self.kept and self.equation.family is not None:
+        if name in self.kept:
+            return self.kept[name]
+        if self.equation.family is not None:
             self.kept[name] = self.equation.family.member(make())
-        if name not in self.kept:
+        else:
+            law = "" if self.law is None else self.law.serialize()
+            options = f"{self.equation.name} {self.equation.options()}"
+            recipe = f"integrate {name} {options} {fingerprint(self.equation.model)} {law}"
             self.kept[name] = compile_recipe(recipe, make, level="fast")
         return self.kept[name]
 
