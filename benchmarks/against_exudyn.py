@@ -21,7 +21,7 @@ from typing import Any
 import beam_exudyn as peer
 import beam_problems as own
 from beam_problems import BASES, COORDINATES, PROBLEMS, TOLERANCES, Choice, Problem
-from beam_runs import Outcome, Tried
+from beam_runs import Outcome, Tried, keeping
 from flexarm.engine.cache import VARIABLE
 from report import table, write
 from timing import machine
@@ -59,7 +59,7 @@ def _quick() -> Outcome:
     fall = replace(PROBLEMS[0], t_end=0.3)
     reference, _, _ = own.simulate(fall, Choice("loaded", 6, 1e-4), repeats=1)
     tried = _try_flexarm(fall, own.choices((1, 2), (SHOWN,)), reference)
-    return Outcome(fall, [], [], tried)
+    return Outcome(fall, [], [], [], tried)
 
 
 def _compare(problem: Problem, *, rounds: int) -> Outcome:
@@ -67,18 +67,21 @@ def _compare(problem: Problem, *, rounds: int) -> Outcome:
     settings = peer.reference_settings(problem)
     reference, seconds = peer.simulate(problem, settings[0])
     converged = [Tried(settings[0], 0.0, seconds)]
-    for setting in settings[1:]:
-        deflections, seconds = peer.simulate(problem, setting)
-        converged.append(Tried(setting, own.error(deflections, reference), seconds))
+    converged += [_try_exudyn(problem, setting, reference) for setting in settings[1:]]
     print(f"{problem.name}: settings of Exudyn", file=sys.stderr)
-    exudyn = []
-    for setting in peer.scanned_settings(problem):
-        deflections, seconds = peer.simulate(problem, setting)
-        exudyn.append(Tried(setting, own.error(deflections, reference), seconds))
+    exudyn, defaults = (
+        [_try_exudyn(problem, setting, reference) for setting in settings]
+        for settings in (peer.scanned_settings(problem), peer.default_settings(problem))
+    )
     print(f"{problem.name}: bases of flexarm", file=sys.stderr)
     flexarm = _try_flexarm(problem, own.choices(COORDINATES, TOLERANCES), reference)
     print(f"{problem.name}: the cheapest again, in turns", file=sys.stderr)
-    return _time_again(Outcome(problem, converged, exudyn, flexarm), rounds)
+    return _time_again(Outcome(problem, converged, exudyn, defaults, flexarm), rounds)
+
+
+def _try_exudyn(problem: Problem, setting: peer.Setting, reference: own.Array) -> Tried:
+    deflections, seconds = peer.simulate(problem, setting)
+    return Tried(setting, own.error(deflections, reference), seconds)
 
 
 def _try_flexarm(problem: Problem, choices: Sequence[Choice], reference: own.Array) -> list[Tried]:
@@ -149,7 +152,7 @@ def _page(found: "Found") -> str:
         lasts = f" {problem.t_end:g} s, compared every {1e3 * problem.sample:g} ms."
         parts += [f"## {problem.title}", _STORIES[problem.name] + lasts]
         if outcome.exudyn:
-            parts += [_convergence(outcome), *_levels(outcome)]
+            parts += [_convergence(outcome), *_defaults(outcome), *_levels(outcome)]
         else:
             parts.append("Without Exudyn: errors are against 6 loaded shapes per link.")
         parts += [_bases(outcome), _best(outcome)]
@@ -178,8 +181,12 @@ the worse one counts. The reference is Exudyn's with 32 planar ANCF cable elemen
 Times are CPU times of the solvers' steps alone; imports, compiling, assembling and output
 are outside.
 
-Exudyn runs as favourably as was found: its build without range checks, constraints on
-single coordinates in place of joints, masses on the coordinates of nodes in place of
+*Exudyn's default settings* are what somebody runs who changes nothing but elements and step:
+generalized-alpha, full Newton iterations to its tolerance, the hub a rigid body on a joint. Beside
+each stands flexarm's cheapest dependable run of no larger error.
+
+In the other tables Exudyn runs as favourably as was found: its build without range checks,
+constraints on single coordinates in place of joints, masses on the coordinates of nodes in place of
 bodies, modified Newton iterations. Scanned are elements, steps, generalized-alpha and
 trapezoidal rule, velocity Verlet and RK4 (with stiff springs for constraints), full and
 reduced integration, three tolerances of Newton's iteration, and for the driven link also a
@@ -211,8 +218,28 @@ def _convergence(outcome: Outcome) -> str:
     return table(["Exudyn's reference and others", "differs by [%]", "CPU [s]"], rows)
 
 
+HEAD = ["Exudyn", "ms", "its error", "flexarm", "ms", "its error", "ratio"]
+
+
+def _defaults(outcome: Outcome) -> list[str]:
+    """Set against each run of Exudyn with its defaults flexarm's cheapest of no larger error."""
+    rows, ratios = [], []
+    for run in outcome.defaults:
+        ours = keeping(outcome.flexarm, run.error, dependable=True)
+        if run.error < outcome.least or run.error > LEVELS[0]:
+            continue
+        ratio = f"{run.seconds / ours[0].seconds:.0f}" if ours else ""
+        ratios += [run.seconds / ours[0].seconds] if ours else []
+        rows.append([*_cells([run]), *_cells(ours), ratio])
+    lasts = f"in {sum(r >= outcome.problem.aim for r in ratios)} of {len(ratios)}"
+    return [
+        "**Exudyn's default settings**",
+        table(HEAD, rows),
+        f"Exudyn is to take at least {outcome.problem.aim:g} times as long: reached {lasts}.",
+    ]
+
+
 def _levels(outcome: Outcome) -> list[str]:
-    head = ["error [%]", "Exudyn", "ms", "its error", "flexarm", "ms", "its error", "ratio"]
     parts = []
     for rule in outcome.rules:
         rows: list[list[str]] = []
@@ -224,7 +251,11 @@ def _levels(outcome: Outcome) -> list[str]:
             if theirs or ours:
                 ratio = f"{ratios[level]:.0f}" if level in ratios else ""
                 rows.append([f"{level:g}", *_cells(theirs), *_cells(ours), ratio])
-        parts += [f"**{rule}**", table(head, rows), _verdict(outcome.problem, ratios)]
+        parts += [
+            f"**{rule}**",
+            table(["error [%]", *HEAD], rows),
+            _verdict(outcome.problem, ratios),
+        ]
     explicit = [run for run in outcome.exudyn if getattr(run.setting, "explicit", False)]
     said = [f"{r.setting}: {r.error:.2g} % in {1e3 * r.seconds:.3g} ms" for r in explicit]
     return [*parts, f"Exudyn's explicit integrators: {'; '.join(said)}."]

@@ -19,6 +19,7 @@ import numpy as np
 
 from beam_problems import HUB, PAYLOAD, STRETCH, SWITCHES, Array, Problem
 
+DEFAULTS = "defaults"  # generalized-alpha, full Newton iterations
 IMPLICIT = ("generalized-alpha", "trapezoidal")
 EXPLICIT = {"Verlet": "VelocityVerlet", "RK4": "RK44"}
 # Constraints are springs for explicit integrators, by the stretching stiffness of a link: where
@@ -86,6 +87,19 @@ def scanned_settings(problem: Problem) -> list["Setting"]:
     return implicit + explicit
 
 
+def default_settings(problem: Problem) -> list["Setting"]:
+    """List what somebody would run who changes little but elements and step.
+
+    Newton's iteration does not come to its default tolerance, 1e-8, with these stiffnesses.
+    """
+    steps = (1e-3, 5e-4, 2.5e-4) if problem.torque is None else (5e-3, 2e-3, 1e-3, 5e-4)
+    return [
+        Setting(n, step, DEFAULTS, sparse=n > 4, rigid_hub=True, newton=1e-5)
+        for n in (2, 4, 8, 16)
+        for step in steps
+    ]
+
+
 def simulate(problem: Problem, setting: "Setting") -> tuple[Array, float]:
     """Return tip deflections [m], (links, T), and the CPU time of the steps [s].
 
@@ -129,8 +143,10 @@ def _options(exu: Any, problem: Problem, setting: "Setting") -> Any:
     times.verboseMode = 0
     times.adaptiveStep = False
     times.automaticStepSize = False
-    times.newton.useModifiedNewton = True
     times.newton.relativeTolerance = setting.newton
+    if setting.solver == DEFAULTS:
+        return options
+    times.newton.useModifiedNewton = True
     times.explicit.computeEndOfStepAccelerations = False
     solvers = exu.DynamicSolverType
     if setting.explicit:

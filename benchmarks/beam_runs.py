@@ -81,12 +81,30 @@ class Tried:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found of a motion: the reference and both codes' runs."""
+    """What was found of a motion: the reference, and both codes' runs.
+
+    Attributes
+    ----------
+    problem
+        The motion.
+    converged
+        The reference, and runs that show that it has converged.
+    exudyn, defaults
+        Exudyn's runs with settings that were looked for, and with its default ones.
+    flexarm
+        flexarm's.
+    """
 
     problem: Problem
     converged: list[Tried]
     exudyn: list[Tried]
+    defaults: list[Tried]
     flexarm: list[Tried]
+
+    @property
+    def least(self) -> float:
+        """Return the error below which errors say little, since the reference is uncertain [%]."""
+        return 3 * max((run.error for run in self.converged if run.stretch == 1), default=0.0)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -96,8 +114,7 @@ class Outcome:
 
     def keeping(self, rule: str, level: float) -> tuple[list[Tried], list[Tried]]:
         """List Exudyn's and flexarm's runs that keep to an error by a rule, the cheapest first."""
-        # Where the reference itself is this uncertain, errors say little.
-        if level < 3 * max((run.error for run in self.converged if run.stretch == 1), default=0.0):
+        if level < self.least:
             return [], []
         theirs = [run for run in self.exudyn if rule != GIVEN or run.stretch == 1]
         first, second = (
@@ -111,5 +128,6 @@ class Outcome:
             "problem": self.problem.name,
             "reference": [run.to_json() for run in self.converged],
             "exudyn": [run.to_json() for run in self.exudyn],
+            "exudyn_defaults": [run.to_json() for run in self.defaults],
             "flexarm": [run.to_json() for run in self.flexarm],
         }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from flexarm.engine.kernels import Array, kernel
 from flexarm.integrate.march import March, measure, rates
+from flexarm.integrate.sums import weigh
 
 
 @dataclass
@@ -47,13 +48,7 @@ class ExplicitMarch(March):
 def stage(m: ExplicitMarch, i: int, t: float, h: float, y: Array) -> None:
     """Compute the rate at stage i of a step from t."""
     width = m.stages + 1 + m.extra
-    for r in range(m.size):
-        m.trial[r] = 0.0
-    for j in range(i):
-        weight = m.a[i * width + j]
-        if weight != 0.0:
-            for r in range(m.size):
-                m.trial[r] += weight * m.k[j * m.size + r]
+    weigh(i, m.size, m.k, m.a[i * width :], m.trial)
     for r in range(m.size):
         m.trial[r] = y[r] + h * m.trial[r]
     rates(m.system, t + m.c[i] * h, m.trial, m.k[i * m.size :])
@@ -62,13 +57,9 @@ def stage(m: ExplicitMarch, i: int, t: float, h: float, y: Array) -> None:
 @kernel
 def combined(m: ExplicitMarch, weights: Array, out: Array) -> None:
     """Sum the rates of all stages with weights, times the step."""
+    weigh(m.stages + 1, m.size, m.k, weights, out)
     for r in range(m.size):
-        out[r] = 0.0
-    for j in range(m.stages + 1):
-        weight = weights[j]
-        if weight != 0.0:
-            for r in range(m.size):
-                out[r] += m.h * weight * m.k[j * m.size + r]
+        out[r] *= m.h
 
 
 @kernel
@@ -111,11 +102,10 @@ def prepare_dense(m: ExplicitMarch) -> None:
         m.polynomial[m.size + r] = first
         m.polynomial[2 * m.size + r] = 2.0 * change - h * (m.k[m.stages * m.size + r] + m.k[r])
     for p in range(m.terms - 3):
+        row = m.polynomial[(3 + p) * m.size :]
+        weigh(width, m.size, m.k, m.d[p * width :], row)
         for r in range(m.size):
-            total = 0.0
-            for j in range(width):
-                total += m.d[p * width + j] * m.k[j * m.size + r]
-            m.polynomial[(3 + p) * m.size + r] = h * total
+            row[r] *= h
     m.sample_ready = 1
 
 

@@ -18,6 +18,7 @@ from flexarm.integrate.oscillator import (
     responses,
     tridiagonalise,
 )
+from flexarm.integrate.sums import weigh
 
 SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
 
@@ -162,39 +163,10 @@ def tabulate(m: ExponentialMarch) -> None:
 
 
 @kernel
-def combine(n: int, rows: Array, factors: Array, out: Array) -> None:
-    """Add up n rows, each times its factor: from modal coordinates to the arm's, or back."""
-    i = 0
-    while i + 4 <= n:  # four sums at a time fill the registers, whatever n is
-        s0 = 0.0
-        s1 = 0.0
-        s2 = 0.0
-        s3 = 0.0
-        for r in range(n):
-            factor = factors[r]
-            k = r * n + i
-            s0 += rows[k] * factor
-            s1 += rows[k + 1] * factor
-            s2 += rows[k + 2] * factor
-            s3 += rows[k + 3] * factor
-        out[i] = s0
-        out[i + 1] = s1
-        out[i + 2] = s2
-        out[i + 3] = s3
-        i += 4
-    while i < n:
-        total = 0.0
-        for r in range(n):
-            total += rows[r * n + i] * factors[r]
-        out[i] = total
-        i += 1
-
-
-@kernel
 def remainder(m: ExponentialMarch, x: Array, f: Array, g: Array) -> None:
     """Find what acceleration is left beside the oscillators' own at a modal state x."""
     n = m.system.n
-    combine(n, m.inverse, f[n:], g)
+    weigh(n, n, m.inverse, f[n:], g)
     for r in range(n):
         g[r] += m.squares[r] * x[r] + m.losses[r] * x[n + r]
 
@@ -216,8 +188,8 @@ def free_motion(m: ExponentialMarch, table: Array, g0: Array, out: Array) -> Non
 def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
     """Evaluate the equations at the modal state m.modal, into row `which` of g and p."""
     n = m.system.n
-    combine(n, m.modes, m.modal, m.trial)
-    combine(n, m.modes, m.modal[n:], m.trial[n:])
+    weigh(n, n, m.modes, m.modal, m.trial)
+    weigh(n, n, m.modes, m.modal[n:], m.trial[n:])
     rates(m.system, m.t + part * m.h, m.trial, m.k)
     remainder(m, m.modal, m.k, m.g[which * n :])
     for i in range(WORKS):
@@ -242,8 +214,8 @@ def exponential_step(m: ExponentialMarch) -> int:
         return 1
     tabulate(m)
     h = m.h
-    combine(n, m.inverse, m.y, m.x)
-    combine(n, m.inverse, m.y[n:], m.x[n:])
+    weigh(n, n, m.inverse, m.y, m.x)
+    weigh(n, n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
     for i in range(WORKS):
         m.p[i] = m.f[2 * n + i]
@@ -278,8 +250,8 @@ def interpolation_error(m: ExponentialMarch) -> float:
     back = m.h_done
     if back == 0.0 or back > 20.0 * h:
         return 0.0
-    combine(n, m.inverse, m.y_old, m.modal)
-    combine(n, m.inverse, m.y_old[n:], m.modal[n:])
+    weigh(n, n, m.inverse, m.y_old, m.modal)
+    weigh(n, n, m.inverse, m.y_old[n:], m.modal[n:])
     remainder(m, m.modal, m.f_old, m.k)
     for r in range(n):
         third = 2.0 * m.g[r] / (back * h * h) - m.k[r] / (back * (back + 0.5 * h) * (back + h))
@@ -288,8 +260,8 @@ def interpolation_error(m: ExponentialMarch) -> float:
         size = SIMPSON * third * h * h * h
         m.modal[r] = 2.0 * size * m.whole[r * RESPONSES + 2]
         m.modal[n + r] = size * m.whole[r * RESPONSES]
-    combine(n, m.modes, m.modal, m.e)
-    combine(n, m.modes, m.modal[n:], m.e[n:])
+    weigh(n, n, m.modes, m.modal, m.e)
+    weigh(n, n, m.modes, m.modal[n:], m.e[n:])
     size_of: float = measure(m, m.e)
     return size_of
 
@@ -299,8 +271,8 @@ def finish(m: ExponentialMarch) -> None:
     """Write the trial state and measure its error."""
     n = m.system.n
     h = m.h
-    combine(n, m.modes, m.modal, m.y_new)
-    combine(n, m.modes, m.modal[n:], m.y_new[n:])
+    weigh(n, n, m.modes, m.modal, m.y_new)
+    weigh(n, n, m.modes, m.modal[n:], m.y_new[n:])
     for i in range(WORKS):
         middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
         gain = (m.p[i] + 2.0 * middle + m.p[3 * WORKS + i]) / 6.0
@@ -311,8 +283,8 @@ def finish(m: ExponentialMarch) -> None:
         m.modal[r] = 0.0
         m.modal[n + r] = 0.0
         answer(m, m.whole, -1.0 / h, 4.0 / (h * h), r, m.g[4 * n + r] - m.g[3 * n + r])
-    combine(n, m.modes, m.modal, m.e)
-    combine(n, m.modes, m.modal[n:], m.e[n:])
+    weigh(n, n, m.modes, m.modal, m.e)
+    weigh(n, n, m.modes, m.modal[n:], m.e[n:])
     m.error = max(measure(m, m.e), interpolation_error(m)) / m.tolerance
     m.stale = 1 if m.error > 1.0 and m.age > 0 else 0
     if m.error <= 1.0:
@@ -334,8 +306,8 @@ def exponential_sample(m: ExponentialMarch) -> int:
         bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
         answer(m, m.part, 1.0 / h, 0.0, r, slope)
         answer(m, m.part, 0.0, 1.0 / (h * h), r, bend)
-    combine(n, m.modes, m.modal, m.sampled)
-    combine(n, m.modes, m.modal[n:], m.sampled[n:])
+    weigh(n, n, m.modes, m.modal, m.sampled)
+    weigh(n, n, m.modes, m.modal[n:], m.sampled[n:])
     z = tau / h
     for i in range(WORKS):
         middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
