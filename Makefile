@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup demo test lint types campaign lock clean
+.PHONY: setup demo test lint types docs campaign lock clean
 
 setup: $(READY)
 	@$(BIN)/python hatch_build.py
@@ -34,6 +34,10 @@ lint: setup
 
 types: setup
 	$(BIN)/mypy --strict
+
+docs: setup
+	$(BIN)/mkdocs build --quiet --strict
+	@echo "make: open out/site/index.html"
 
 campaign: setup
 	@$(BIN)/python -m pytest -m campaign

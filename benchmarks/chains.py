@@ -77,7 +77,8 @@ def contender(name: str, arm: Arm, *, stiffening: bool) -> tuple[Contender, Arra
     def keep(times: int, _arrays: list[Array] = arrays, _compiled: Compiled = compiled) -> None:
         run(times)  # the defaults keep buffers and machine code alive
 
-    return Contender(name, len(arm.links), keep), accelerations.copy()
+    timed = Contender(name, len(arm.links), keep, operations=compiled.operations)
+    return timed, accelerations.copy()
 
 
 def _buffers(compiled: Compiled, given: tuple[Array, ...]) -> list[Array]:

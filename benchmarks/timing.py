@@ -137,6 +137,8 @@ class Contender:
         Makes as many calls that do nothing, if what they cost is to be taken off.
     batch
         Number of evaluations in a call.
+    operations
+        Arithmetic operations of an evaluation, if they are known.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Contender:
     run: Repeat
     empty: Repeat | None = None
     batch: int = 1
+    operations: int = 0
 
 
 @dataclass(frozen=True)

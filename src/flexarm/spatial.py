@@ -40,9 +40,9 @@ def rotation_z_to(axis: tuple[float, float, float]) -> Array:
     helper = np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3]
     x = helper - z * (z @ helper)
     x /= np.linalg.norm(x)
-    matrix = np.stack([x, np.cross(z, x), z], axis=1)
+    matrix = np.array([x, skew_matrix(z) @ x, z]).T
     matrix[np.abs(matrix) < 1e-15] = 0.0
-    return np.asarray(matrix)
+    return matrix
 
 
 def skew_matrix(a: Array) -> Array:

@@ -236,14 +236,14 @@ def counts(arm: Arm, index: int, choice: Counted) -> Counts:
         bending = 3
     if state == "held" and known:
         bending = 3
-    ends = loaded_ends(arm, index)
-    turns = float(span.table["Jx"].max()) > 0 or (
-        ends.tip_inertia[0] > 0 and isinstance(choice, Loaded | ClampedMass)
+    twists = span.has("GJ") and (
+        float(span.table["Jx"].max()) > 0
+        or (isinstance(choice, Loaded | ClampedMass) and loaded_ends(arm, index).tip_inertia[0] > 0)
     )
     automatic = {
         "bending_y": bending if span.has("EIz") else 0,
         "bending_z": bending if span.has("EIy") else 0,
-        "torsion": 1 if span.has("GJ") and turns else 0,
+        "torsion": 1 if twists else 0,
         "stretch": 0,
     }
     chosen = {

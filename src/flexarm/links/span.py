@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +142,13 @@ class Span:
         joined = self.edges if edges is None else np.union1d(self.edges, edges)
         keep = np.concatenate(([True], np.diff(joined) > 1e-12 * self.length))
         joined = joined[keep]
-        node, weight = np.polynomial.legendre.leggauss(points)
+        node, weight = _gauss(points)
         half = np.diff(joined) / 2
         middle = joined[:-1] + half
         return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
+
+
+@cache
+def _gauss(points: int) -> tuple[Array, Array]:
+    node, weight = np.polynomial.legendre.leggauss(points)
+    return node, weight
