@@ -1,5 +1,7 @@
 """Many runs at once are the same runs as one by one, from one compile."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -8,8 +10,10 @@ import pytest
 import flexarm
 from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family
+from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
 from flexarm.integrate.many import simulate_many
+from flexarm.integrate.method import Motion
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
 from tests.integrate.arms import hub
@@ -105,3 +109,25 @@ def test_a_run_that_stops_does_not_stop_its_neighbours() -> None:
     assert ends[0] == "finished"
     if 0.1 * (len(starts) - 1) * 0.5 > 0.3:
         assert ends[-1] == "stopped"
+
+
+@pytest.mark.parametrize("module", ["flexarm.formulations.base", "flexarm.integrate.method"])
+def test_threads_that_compile_at_once_get_the_same_machine_code(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Machine code that only one of them kept would be gone while the other still runs it."""
+    both = threading.Barrier(2)
+    real = compile_recipe
+
+    def at_once(*given: Any, **more: Any) -> Any:
+        compiled = real(*given, **more)
+        both.wait(timeout=60)  # nobody returns before the other has compiled too
+        return compiled
+
+    equation = formulation("articulated", build(hub()))
+    ask = Motion(equation).compiled if "method" in module else lambda: equation.compiled("energy")
+    monkeypatch.setattr(f"{module}.compile_recipe", at_once)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: ask(), range(2))
+    assert first is second
+    assert first is ask()

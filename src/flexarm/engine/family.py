@@ -57,8 +57,8 @@ class Family:
         parts = [opened.name, opened.inputs, opened.outputs, opened.loads, opened.operations]
         digest = hashlib.sha256(json.dumps([*parts, opened.stores]).encode()).hexdigest()
         if digest not in self._known:
-            self._known[digest] = compile_stream(opened, level=self.level)
             self._streams[digest] = opened
+            self._known.setdefault(digest, compile_stream(opened, level=self.level))
         return Member(self._known[digest], np.array([*stream.constants, 0.0]), digest)
 
     def abreast(self, members: Sequence[Member]) -> Member | None:
@@ -68,7 +68,8 @@ class Family:
             return None
         if (digest, width) not in self._wide:
             stream = self._streams[digest]
-            self._wide[digest, width] = compile_stream(stream, level=self.level, width=width)
+            wide = compile_stream(stream, level=self.level, width=width)
+            self._wide.setdefault((digest, width), wide)
         lanes = np.ascontiguousarray(np.stack([each.constants for each in members], axis=1))
         return Member(self._wide[digest, width], lanes, digest)
 

@@ -223,12 +223,15 @@ class Formulation(ABC):
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
         """Compile one of the functions above, or take it from the cache."""
         key = (name, level)
-        if key not in self._compiled and self.family is not None:
-            self._compiled[key] = self.family.member(self.function(name))
-        if key not in self._compiled:
+        found = self._compiled.get(key)
+        if found is None and self.family is not None:
+            found = self.family.member(self.function(name))
+        elif found is None:
             recipe = f"{self.name} {self.options()} {name} {fingerprint(self.model)}"
-            self._compiled[key] = compile_recipe(recipe, lambda: self.function(name), level=level)
-        return self._compiled[key]
+            found = compile_recipe(recipe, lambda: self.function(name), level=level)
+        # Of two threads that compile at once both take the first one's: the other is not kept, and
+        # machine code goes with its object.
+        return self._compiled.setdefault(key, found)
 
     def _call(self, name: str, *arrays: Array) -> tuple[Array, ...]:
         if self.model.floats:

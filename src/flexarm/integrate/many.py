@@ -17,7 +17,7 @@ from flexarm.integrate.lanes import solve_abreast
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run
 from flexarm.integrate.simulate import Task, prepare, refuse, sample_times
-from flexarm.integrate.solve import solve
+from flexarm.integrate.solve import begin_march, solve
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
 
@@ -88,6 +88,7 @@ def simulate_many(
     chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
     why = why or "asked for"
     width = native_width() if chosen in (DOP853, RK4) else 1
+    begin_march(first.beginning(chosen, rtol))  # compiles, before many threads would
     done = 0
 
     def some(first: int) -> list[Run]:

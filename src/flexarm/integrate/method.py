@@ -205,16 +205,15 @@ class Motion:
         return self.equation.compiled("matrices", level="fast")
 
     def _compile(self, name: str, make: Callable[[], ca.Function]) -> Compiled:
-        if name in self.kept:
-            return self.kept[name]
-        if self.equation.family is not None:
-            self.kept[name] = self.equation.family.member(make())
-        else:
+        found = self.kept.get(name)
+        if found is None and self.equation.family is not None:
+            found = self.equation.family.member(make())
+        elif found is None:
             law = "" if self.law is None else self.law.serialize()
             options = f"{self.equation.name} {self.equation.options()}"
             recipe = f"integrate {name} {options} {fingerprint(self.equation.model)} {law}"
-            self.kept[name] = compile_recipe(recipe, make, level="fast")
-        return self.kept[name]
+            found = compile_recipe(recipe, make, level="fast")
+        return self.kept.setdefault(name, found)  # threads that compile at once share one
 
 
 def _tangent(motion: ca.Function) -> ca.Function:
