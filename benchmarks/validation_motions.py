@@ -261,7 +261,7 @@ def _march(model: Model, t_end: float, dt: float, rtol: float) -> Run:
     kind = "lagrange" if model.tip_rotation == "first-order" else "articulated"
     task = prepare(model, sample_times(t_end, dt), equation=formulation(kind, model))
     beginning = replace(task.beginning(METHODS["dop853"], rtol), watched=())
-    return task.run(beginning, solve(beginning, None, None), rtol, "")
+    return task.run(beginning.method, solve(beginning, None, None), rtol, "")
 
 
 def _driven() -> Iterator[Row]:

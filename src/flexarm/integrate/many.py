@@ -17,7 +17,7 @@ from flexarm.integrate.lanes import solve_abreast
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run
 from flexarm.integrate.simulate import Task, prepare, refuse, sample_times
-from flexarm.integrate.solve import begin_march, solve
+from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
 
@@ -88,27 +88,24 @@ def simulate_many(
     chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
     why = why or "asked for"
     width = native_width() if chosen in (DOP853, RK4) else 1
-    begin_march(first.beginning(chosen, rtol))  # compiles, before many threads would
-    done = 0
+    # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
+    for task in tasks.values():
+        begin_march(task.beginning(chosen, rtol))
 
-    def some(first: int) -> list[Run]:
-        nonlocal done
+    def some(first: int) -> list[Solution]:
         batch = [tasks[k] for k in range(first, min(first + width, count))]
-        lanes = None
-        if len(batch) == width > 1:
-            lanes = solve_abreast(batch, family, chosen, rtol)
-        runs = []
-        for k, task in enumerate(batch):
-            beginning = task.beginning(chosen, rtol)
-            solution = solve(beginning) if lanes is None else lanes[k]
-            runs.append(task.run(beginning, solution, rtol, why))
-        done += len(batch)
-        if progress is not None:
-            progress(done)
-        return runs
+        abreast = len(batch) == width > 1
+        lanes = solve_abreast(batch, family, chosen, rtol) if abreast else None
+        return lanes or [solve(task.beginning(chosen, rtol)) for task in batch]
 
+    runs: list[Run] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        return [run for runs in pool.map(some, range(0, count, width)) for run in runs]
+        for solutions in pool.map(some, range(0, count, width)):
+            for solution in solutions:
+                runs.append(tasks[len(runs)].run(chosen, solution, rtol, why))
+            if progress is not None:
+                progress(len(runs))
+    return runs
 
 
 def _count(*lists: Sequence[Any] | None) -> int:

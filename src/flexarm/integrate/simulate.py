@@ -132,7 +132,7 @@ def simulate(
         beginning = task.beginning(chosen, wanted, step)
 
         def whole(solution: Solution) -> Run:
-            found = of_model(task.run(beginning, solution, rtol, why), model)
+            found = of_model(task.run(chosen, solution, rtol, why), model)
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
@@ -353,7 +353,7 @@ class Task:
             h,
         )
 
-    def run(self, beginning: Beginning, solution: Solution, rtol: float, why: str) -> Run:
+    def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
         """Evaluate what a run keeps at every sample."""
         n = self.equation.model.size
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
@@ -371,7 +371,7 @@ class Task:
             anchors=solution.anchors,
             status=solution.ending.status,
             reason=solution.ending.reason,
-            method=beginning.method.name,
+            method=method.name,
             why=why,
             rtol=rtol,
             statistics=Statistics(

@@ -58,8 +58,7 @@ def run_by(
     chosen, why = (
         choose(task, rtol, audit=False) if method == "auto" else (METHODS[method], "asked for")
     )
-    beginning = task.beginning(chosen, rtol)
-    return task.run(beginning, solve(beginning, None, None), rtol, why)
+    return task.run(chosen, solve(task.beginning(chosen, rtol)), rtol, why)
 
 
 def column(run: Run, name: str) -> Array:
