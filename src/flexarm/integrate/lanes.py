@@ -13,19 +13,25 @@ from flexarm.integrate.solve import Solution, solve
 from flexarm.links.base import Array
 
 
-def solve_abreast(
-    tasks: Sequence[Task], family: Family, method: Method, wanted: float
-) -> list[Solution] | None:
-    """Solve as many motions as there are lanes in common steps, as small as the hardest needs.
+def compile_abreast(tasks: Sequence[Task], family: Family) -> Member | None:
+    """Compile as many motions as there are lanes for one register.
 
-    None if they cannot go abreast: their operations differ, a base is free, or one of them has to
-    stop before the end.
+    None if they cannot go abreast: their operations differ, or a base is free.
+    """
+    members = [task.motion.compiled() for task in tasks]
+    if any(task.equation.model.floats for task in tasks):
+        return None
+    return family.abreast([member for member in members if isinstance(member, Member)])
+
+
+def solve_abreast(
+    tasks: Sequence[Task], compiled: Member, method: Method, wanted: float
+) -> list[Solution] | None:
+    """Solve motions in common steps, as small as the hardest needs.
+
+    None if one of them has to stop before the end.
     """
     width = len(tasks)
-    members = [task.motion.compiled() for task in tasks]
-    compiled = family.abreast([member for member in members if isinstance(member, Member)])
-    if compiled is None or any(task.equation.model.floats for task in tasks):
-        return None
     groups = tuple(
         [channel for channels in zip(*each, strict=True) for channel in channels]
         for each in zip(*(task.groups for task in tasks), strict=True)

@@ -8,17 +8,18 @@ from typing import Any
 
 from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
-from flexarm.engine.family import Family
+from flexarm.engine.family import Family, Member
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.integrate.choose import METHODS, choose
 from flexarm.integrate.dop853 import DOP853
-from flexarm.integrate.lanes import solve_abreast
+from flexarm.integrate.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run
 from flexarm.integrate.simulate import Task, prepare, refuse, sample_times
 from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.io.overrides import change_arm
+from flexarm.links.base import Array
 from flexarm.model import build
 
 
@@ -68,20 +69,8 @@ def simulate_many(
     """
     count = _count(parameters, starts, inputs)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
-    times = sample_times(t_end, dt)
     family = Family()
-    tasks: dict[int, Task] = {}
-    base: Task | None = None
-    for k in range(count):
-        if parameters is not None or base is None:
-            varied = arm if parameters is None else change_arm(arm, parameters[k])
-            model = build(varied)
-            equation = formulation("articulated", model).among(family)
-            given = None if inputs is None else inputs[k]
-            base = prepare(model, times, inputs=given, equation=equation)
-        elif inputs is not None:
-            base = prepare(base.equation.model, times, inputs=inputs[k], equation=base.equation)
-        tasks[k] = base if starts is None else _started(base, starts[k])
+    tasks = _tasks(arm, sample_times(t_end, dt), family, count, parameters, starts, inputs)
     if not tasks:
         return []
     first = tasks[0]
@@ -89,23 +78,50 @@ def simulate_many(
     why = why or "asked for"
     width = native_width() if chosen in (DOP853, RK4) else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
-    for task in tasks.values():
+    for task in tasks:
         begin_march(task.beginning(chosen, rtol))
+    batches = [tasks[k : k + width] for k in range(0, count, width)]
+    abreast = [
+        compile_abreast(batch, family) if len(batch) == width > 1 else None for batch in batches
+    ]
 
-    def some(first: int) -> list[Solution]:
-        batch = [tasks[k] for k in range(first, min(first + width, count))]
-        abreast = len(batch) == width > 1
-        lanes = solve_abreast(batch, family, chosen, rtol) if abreast else None
-        return lanes or [solve(task.beginning(chosen, rtol)) for task in batch]
+    def some(batch: list[Task], lanes: Member | None) -> list[Solution]:
+        found = None if lanes is None else solve_abreast(batch, lanes, chosen, rtol)
+        return found or [solve(task.beginning(chosen, rtol)) for task in batch]
 
     runs: list[Run] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        for solutions in pool.map(some, range(0, count, width)):
+        for solutions in pool.map(some, batches, abreast):
             for solution in solutions:
                 runs.append(tasks[len(runs)].run(chosen, solution, rtol, why))
             if progress is not None:
                 progress(len(runs))
     return runs
+
+
+def _tasks(
+    arm: Arm,
+    times: Array,
+    family: Family,
+    count: int,
+    parameters: Sequence[Mapping[str, Any]] | None,
+    starts: Sequence[Mapping[str, float]] | None,
+    inputs: Sequence[Mapping[str, Any]] | None,
+) -> list[Task]:
+    """Prepare every run; what does not vary is shared."""
+    tasks: list[Task] = []
+    base: Task | None = None
+    for k in range(count):
+        given = None if inputs is None else inputs[k]
+        if parameters is not None or base is None:
+            varied = arm if parameters is None else change_arm(arm, parameters[k])
+            model = build(varied)
+            equation = formulation("articulated", model).among(family)
+            base = prepare(model, times, inputs=given, equation=equation)
+        elif inputs is not None:
+            base = prepare(base.equation.model, times, inputs=given, equation=base.equation)
+        tasks.append(base if starts is None else _started(base, starts[k]))
+    return tasks
 
 
 def _count(*lists: Sequence[Any] | None) -> int:
