@@ -386,7 +386,7 @@ def test_given_quadratic_displacements_add_to_the_integrals() -> None:
     added = more.quadratic - plain.quadratic
     first = [moment(lambda x: 2.0, 0.3, -0.1), moment(lambda x: 1.0, -0.2, 0.4)]
     assert [added[2, 0, 0], added[0, 1, 2]] == pytest.approx(first, rel=1e-10)
-    assert np.array_equal(added, added.transpose(0, 2, 1))
+    assert added == pytest.approx(added.transpose(0, 2, 1), abs=1e-15)
     assert np.count_nonzero(np.abs(added) > 1e-12) == 3
     added = more.position_quadratic - plain.position_quadratic
     assert added[0, 2, 1] == pytest.approx(moment(lambda x: x, -0.2, 0.4), rel=1e-10)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from flexarm.errors import ShapeError
 from flexarm.links.frequency import SERIES_BELOW, Array, beam_products, inertia_determinant
+from flexarm.links.roots import bracketed_root
 
 LARGEST_RATIO = 1e12
 ROOT_TOLERANCE = 1e-8
@@ -59,8 +60,6 @@ def beam_roots(ends: "BeamEnds", count: int) -> Array:
     Intervals are halved until the count of eigenvalues below their ends (``count_below``) leaves
     one in each; the scaled boundary determinant then changes sign there once.
     """
-    from scipy.optimize import brentq
-
     if count < 1:
         raise ShapeError(f"count: expected at least 1 eigenvalue, got {count}")
     rigid = ends.rigid_modes
@@ -75,8 +74,7 @@ def beam_roots(ends: "BeamEnds", count: int) -> Array:
     while intervals and len(roots) < count:
         a, below_a, b, below_b = intervals.pop()
         if below_b - below_a == 1:
-            solve = brentq(lambda lam: _boundary_value(ends, lam), a, b, xtol=1e-300, rtol=1e-15)
-            roots.append(float(solve))
+            roots.append(bracketed_root(lambda lam: _boundary_value(ends, lam), a, b))
         elif b - a <= 4 * np.spacing(b):  # equal to rounding: no interval can part them
             roots.extend([b] * (below_b - below_a))
         elif below_b > below_a:

@@ -18,7 +18,7 @@ from numpy.polynomial import legendre
 from flexarm.links.base import Array
 from flexarm.links.basis import Motion
 from flexarm.links.curves import Piecewise, integrate_strain
-from flexarm.links.span import Span
+from flexarm.links.span import Span, gauss_points
 
 SERIES_TOLERANCE = 1e-13
 LARGEST_RATIO = 3.0
@@ -117,10 +117,7 @@ class Mesh:
     @cached_property
     def nodes(self) -> tuple[Array, Array]:
         """Gauss points and weights that integrate all products exactly, (g,) each."""
-        from scipy.special import roots_legendre
-
-        nodes, weights = roots_legendre(self.size + self.motion.order + 1)
-        return nodes, weights
+        return gauss_points(self.size + self.motion.order + 1)
 
     @cached_property
     def x(self) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.errors import ShapeError
+from flexarm.links.roots import bracketed_root
 
 Array = npt.NDArray[np.float64]
 RodRoot = Literal["clamped", "free"]
@@ -36,8 +37,6 @@ def rod_roots(count: int, *, tip_ratio: float = 0.0, root: RodRoot = "clamped") 
     Array
         b, increasing (count,) [1].
     """
-    from scipy.optimize import brentq
-
     if count < 1:
         raise ShapeError(f"count: expected at least 1 eigenvalue, got {count}")
     _check_rod(tip_ratio, root)
@@ -49,7 +48,7 @@ def rod_roots(count: int, *, tip_ratio: float = 0.0, root: RodRoot = "clamped") 
         def value(e: float, start: float = start) -> float:
             return math.cos(e) - tip_ratio * (start + e) * math.sin(e)
 
-        e = brentq(value, 0.0, end, xtol=1e-300, rtol=1e-15) if value(end) < 0 else end
+        e = bracketed_root(value, 0.0, end) if value(end) < 0 else end
         roots.append(start + e)
     return np.array(roots)
 

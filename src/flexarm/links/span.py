@@ -142,13 +142,14 @@ class Span:
         joined = self.edges if edges is None else np.union1d(self.edges, edges)
         keep = np.concatenate(([True], np.diff(joined) > 1e-12 * self.length))
         joined = joined[keep]
-        node, weight = _gauss(points)
+        node, weight = gauss_points(points)
         half = np.diff(joined) / 2
         middle = joined[:-1] + half
         return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
 
 
 @cache
-def _gauss(points: int) -> tuple[Array, Array]:
-    node, weight = np.polynomial.legendre.leggauss(points)
+def gauss_points(count: int) -> tuple[Array, Array]:
+    """Points and weights of Gauss and Legendre on (-1, 1); not to be written to."""
+    node, weight = np.polynomial.legendre.leggauss(count)
     return node, weight
