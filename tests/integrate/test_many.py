@@ -1,5 +1,6 @@
 """Many runs at once are the same runs as one by one, from one compile."""
 
+import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -60,8 +61,12 @@ def test_lists_must_fit_together() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(flexarm.SimulationError, match="no coordinate 'elbow'"):
         simulate_many(hub(), t_end=0.3, starts=[{"elbow": 1.0}])
-    with pytest.raises(flexarm.ModelError, match=r"^links.7.length=1.0: no '7' in links"):
-        simulate_many(hub(), t_end=0.3, parameters=[{"links.7.length": 1.0}])
+    with pytest.raises(flexarm.SimulationError, match=r"^run 2 of 2: starts: joint1.rate: must be"):
+        simulate_many(hub(), t_end=0.3, starts=[{}, {"joint1.rate": math.nan}])
+    with pytest.raises(
+        flexarm.ModelError, match=r"^run 2 of 2: links.7.length=1.0: no '7' in links"
+    ):
+        simulate_many(hub(), t_end=0.3, parameters=[{}, {"links.7.length": 1.0}])
     with pytest.raises(flexarm.ModelError, match=r"payload\.mass: must be >=? 0, got -1"):
         simulate_many(hub(), t_end=0.3, parameters=[{"payload.mass": -1.0}])
     with pytest.raises(flexarm.ModelError, match=r"links\[1\]\.section\.EIq: unknown key; did you"):

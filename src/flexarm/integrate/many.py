@@ -1,5 +1,6 @@
 """Many runs of one arm: parameters, initial states and inputs vary; one compile, all cores."""
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from typing import Any
 from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family, Member
-from flexarm.errors import SimulationError
+from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import formulation
 from flexarm.integrate.choose import METHODS, choose
 from flexarm.integrate.dop853 import DOP853
@@ -113,14 +114,17 @@ def _tasks(
     base: Task | None = None
     for k in range(count):
         given = None if inputs is None else inputs[k]
-        if parameters is not None or base is None:
-            varied = arm if parameters is None else change_arm(arm, parameters[k])
-            model = build(varied)
-            equation = formulation("articulated", model).among(family)
-            base = prepare(model, times, inputs=given, equation=equation)
-        elif inputs is not None:
-            base = prepare(base.equation.model, times, inputs=given, equation=base.equation)
-        tasks.append(base if starts is None else _started(base, starts[k]))
+        try:
+            if parameters is not None or base is None:
+                varied = arm if parameters is None else change_arm(arm, parameters[k])
+                model = build(varied)
+                equation = formulation("articulated", model).among(family)
+                base = prepare(model, times, inputs=given, equation=equation)
+            elif inputs is not None:
+                base = prepare(base.equation.model, times, inputs=given, equation=base.equation)
+            tasks.append(base if starts is None else _started(base, starts[k]))
+        except FlexarmError as error:
+            raise type(error)(f"run {k + 1} of {count}: {error}") from error
     return tasks
 
 
@@ -141,6 +145,8 @@ def _started(task: Task, start: Mapping[str, float]) -> Task:
         plain = name.removesuffix(".rate")
         if plain not in names:
             raise SimulationError(f"starts: no coordinate '{plain}': there are {', '.join(names)}")
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            raise SimulationError(f"starts: {name}: must be a number, got {value!r}")
         (v if name.endswith(".rate") else q)[names.index(plain)] = value
     started = replace(task, q=q, v=v)
     # What errors are measured in depends on where sliding links start, and on nothing else here.
