@@ -281,16 +281,21 @@ def _turned(model: Model, position: Expr, linear: Expr, angle: Expr, angle_colum
     With stiffening the section's x axis is tangent to the deformed axis: its Cayley vector is
     ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
     """
+    rotation, rate = section_rotation(model, angle)
+    return Local(position, rotation, linear, rate @ angle_columns)
+
+
+def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
+    """Turn a section by its first-order angles: rotation, and spin per rate of the angles."""
     if model.tip_rotation == "first-order":
-        rotation = type(angle).eye(3) + ca.skew(angle)
-        return Local(position, rotation, linear, angle_columns)
+        return type(angle).eye(3) + ca.skew(angle), type(angle).eye(3)
     vector, growth = angle, type(angle).eye(3)
     if model.stiffening:
         scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
         vector = angle * scale
         growth = type(angle).eye(3) * scale + angle @ ca.horzcat(0, angle[1], angle[2]) / 2
     rotation, rate = cayley(vector)
-    return Local(position, rotation, linear, rate @ growth @ angle_columns)
+    return rotation, rate @ growth
 
 
 def base_jacobian(model: Model, q: Expr, point: Expr) -> tuple[Expr, Expr]:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexarm.engine.cache import ABANDONED_AFTER, Cache, cache_folder
+from flexarm.cli import main
+from flexarm.engine.cache import ABANDONED_AFTER, VARIABLE, Cache, cache_folder
 from flexarm.errors import FlexarmError
 
 
@@ -143,6 +144,35 @@ def test_clearing_deletes_the_files_of_the_cache_and_no_others(cache: Cache) -> 
     (cache.folder / "x.part").write_text("")
     assert cache.clear() == 2
     assert [path.name for path in cache.folder.iterdir()] == ["thesis.tex"]
+
+
+def test_clearing_tells_of_what_cannot_be_deleted_and_deletes_the_rest(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache.put("one", b"data")
+    (cache.folder / "two.entry").mkdir()
+    cache.put("three", b"data")
+    monkeypatch.setenv(VARIABLE, str(cache.folder))
+    assert main(["cache", "--clear"]) == 1
+    said = capsys.readouterr().err
+    assert "deleted 2 entries, but 1 cannot be deleted, the first 'two.entry'" in said
+    assert [path.name for path in cache.folder.iterdir()] == ["two.entry"]
+
+
+@pytest.mark.parametrize("below", ["", "a/b"])
+def test_a_file_in_place_of_the_folder_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    below: str,
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "file" / below))
+    for arguments in (["cache"], ["cache", "--clear"], ["cache", "--json"]):
+        assert main(arguments) == 1
+        said = capsys.readouterr()
+        assert "is a file, so that nothing can be kept: set FLEXARM_CACHE" in said.err
+        assert said.out == ""
 
 
 WRITER = """

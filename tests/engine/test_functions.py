@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import casadi
 import numpy as np
@@ -75,6 +76,47 @@ def test_a_jacobian_is_that_found_by_hand() -> None:
     a, b = 2 * np.cos(0.3), 5 * np.cos(-0.2)
     np.testing.assert_allclose(by_q, [[-a, 0.0], [b, -b]], rtol=1e-15)
     np.testing.assert_allclose(by_k, np.diag([-np.sin(0.3), -np.sin(-0.2)]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_jacobian_by_one_element_is_a_matrix(width: int) -> None:
+    pair = trace(
+        "pair",
+        lambda q, p: (casadi.vertcat(q[0] * p, q[1] + p), q[0] * p),
+        {"q": 2, "p": 1},
+        outputs=["force", "energy"],
+    )
+    lanes = () if width == 1 else (width,)
+    q, p = np.full((2, *lanes), 3.0), np.full((1, *lanes), 2.0)
+    for of, rows in (("force", 2), ("energy", 1)):
+        function = jacobian(pair, of=of, by=["p", "q"])
+        value, by_p, by_q = compile_function(function, width=width).call(q, p)
+        assert value.shape == (rows, *lanes)
+        assert by_p.shape == (rows, 1, *lanes)
+        assert by_q.shape == (rows, 2, *lanes)
+        np.testing.assert_array_equal(by_p.reshape(rows, -1)[:, 0], [3.0, 1.0][:rows])
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "outputs", "message"),
+    [
+        ("f", lambda q: 3.0, ["a"], "function 'f': must return a casadi.SX .*, got float"),
+        ("f", lambda q: [q, "b"], ["a", "b"], "must return a casadi.SX or a sequence"),
+        ("a b", lambda q: q, ["a"], "function 'a b': the name 'a b' must be letters, digits"),
+        ("f", lambda q: q, ["a-b"], "function 'f': the name 'a-b' must be letters, digits"),
+    ],
+)
+def test_what_cannot_be_traced_is_told(
+    name: str, function: Any, outputs: list[str], message: str
+) -> None:
+    with pytest.raises(FlexarmError, match=message):
+        trace(name, function, {"q": 1}, outputs=outputs)
+
+
+@pytest.mark.parametrize("width", [0, 3, -1, 2.5, "2"])
+def test_a_width_is_a_power_of_two(width: Any) -> None:
+    with pytest.raises(FlexarmError, match="width: must be a power of two, got"):
+        compile_function(traced(), width=width)
 
 
 @pytest.mark.parametrize(

@@ -142,3 +142,13 @@ def test_the_shortest_run_is_one() -> None:
     run = flexarm.simulate(one(torque), t_end=1e-12)
     assert run.status == "finished"
     assert run.q[-1, 0] == pytest.approx(2e-12, rel=1e-9)
+
+
+def test_a_start_beyond_a_limit_is_refused() -> None:
+    limited = {"links.1.joint.limits": {"upper": 1.0}}
+    outside = limited | {"links.1.joint.start": {"position": 2.0}}
+    arm = flexarm.sample("driven-link")
+    with pytest.raises(flexarm.SimulationError, match=r"position is 2 at the start, beyond 1: "):
+        flexarm.simulate(flexarm.change_arm(arm, outside), t_end=0.1)
+    with pytest.raises(flexarm.SimulationError, match=r"^run 1 of 1: .*position is 2 at the"):
+        flexarm.simulate_many(flexarm.change_arm(arm, limited), t_end=0.1, starts=[{"joint1": 2.0}])

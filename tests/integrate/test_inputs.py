@@ -252,3 +252,48 @@ def test_a_prescribed_joint_moves_as_given_and_its_work_is_in_the_balance() -> N
     assert run.v[-1, 0] == pytest.approx(4.0)
     assert run.works[-1, 2] == pytest.approx(0.5 * INERTIA * 16, rel=1e-8)
     assert run.energy_balance < 1e-8
+
+
+@pytest.mark.parametrize("method", ["etd4", "dop853", "rodas4"])
+def test_a_sampled_law_stands_in_place_of_a_file_s_input_that_jumps_between_its_calls(
+    method: str,
+) -> None:
+    arm = flexarm.sample("driven-link-payload")  # its torque turns round at 0.5 s
+    zero = flexarm.Sampled(lambda t, q, v: [0.0], 0.3)
+    run = flexarm.simulate(arm, t_end=0.9, control=zero, method=method)
+    assert np.abs(run.q).max() == 0.0
+    assert np.abs(run.works).max() == 0.0
+
+
+def test_a_law_does_not_mind_a_table_in_its_place_that_ends_early() -> None:
+    table = ", input: {kind: table, times: [0, 0.2], values: [1, 1]}"
+    law = ca.SX.sym("t"), ca.SX.sym("q", 1), ca.SX.sym("v", 1)
+    for control in (
+        flexarm.Sampled(lambda t, q, v: [0.6], 0.1),
+        ca.Function("law", list(law), [ca.SX(0.6)]),
+    ):
+        run = flexarm.simulate(wheel(table), t_end=0.9, control=control)
+        assert run.q[-1, 0] == pytest.approx(0.3 * 0.9**2 / INERTIA, rel=1e-6)
+
+
+SPINNING = """
+flexarm: 1
+name: spinning
+gravity: [0, 0, 0]
+base: {{kind: free, body: {{mass: 2, inertia: [0.1, 0.1, 0.1]}}, spin: [0, {spin}, 0.3]}}
+links:
+  - joint: {{kind: revolute, name: j}}
+    length: 1
+    section: {{mass_per_length: 0.3, EIz: 10, EIy: 12}}
+    shapes: {{kind: loaded, bending_y: 2, bending_z: 1}}
+"""
+
+
+@pytest.mark.parametrize("method", ["etd4", "rodas4", "dop853"])
+def test_a_base_whose_angles_are_measured_anew_where_an_input_jumps_goes_on(method: str) -> None:
+    law = flexarm.Sampled(lambda t, q, v: [0.1], 0.01)
+    for spin in (1.6, 1.8, 2.0, 2.2):
+        arm = loads(SPINNING.format(spin=spin))
+        run = flexarm.simulate(arm, t_end=1.2, method=method, control=law)
+        assert run.status == "finished", run.reason
+        assert len({each.tobytes() for each in run.anchors}) > 1

@@ -13,6 +13,7 @@ from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
+from flexarm.integrate.lanes import solve_abreast
 from flexarm.integrate.many import simulate_many
 from flexarm.integrate.method import Motion
 from flexarm.io.overrides import change_arm
@@ -56,6 +57,15 @@ def test_lists_must_fit_together() -> None:
         simulate_many(hub(), t_end=0.3, starts=[{}], inputs=[{}, {}])
     with pytest.raises(flexarm.SimulationError, match="at least one must be given"):
         simulate_many(hub(), t_end=0.3)
+
+
+def test_what_is_no_list_of_mappings_is_refused() -> None:
+    wrong: list[Any] = [[1.0], ({} for _ in range(2)), "joint1"]
+    for given in wrong:
+        with pytest.raises(flexarm.SimulationError, match="starts: must be a list of mappings"):
+            simulate_many(hub(), t_end=0.3, starts=given)
+    with pytest.raises(flexarm.SimulationError, match="workers: must be"):
+        simulate_many(hub(), t_end=0.3, starts=[{}], workers=-1)
 
 
 def test_unknown_names_are_refused() -> None:
@@ -136,3 +146,29 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
         first, second = pool.map(lambda _: ask(), range(2))
     assert first is second
     assert first is ask()
+
+
+def test_any_values_of_a_parameter_compile_once_and_go_abreast(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    families, lanes = [], []
+
+    def kept() -> Family:
+        families.append(Family("quick"))
+        return families[-1]
+
+    def watched(*given: Any) -> Any:
+        found = solve_abreast(*given)
+        lanes.append(found is not None)
+        return found
+
+    monkeypatch.setattr("flexarm.integrate.many.Family", kept)
+    monkeypatch.setattr("flexarm.integrate.many.solve_abreast", watched)
+    arm = flexarm.sample("deluca-siciliano")
+    rng = np.random.default_rng(1)
+    masses = [
+        {"payload.mass": float(mass)} for mass in rng.uniform(0.1, 0.3, 2 * native_width())
+    ]  # fmt: skip
+    simulate_many(arm, t_end=0.02, method="dop853", parameters=masses, workers=1)
+    assert families[0].compiles == 3  # motion, matrices, observation
+    assert lanes == ([True, True] if native_width() > 1 else [])

@@ -18,7 +18,7 @@ from flexarm.integrate.oscillator import (
     [
         (0.0, 0.0, 1.0), (4.0, 0.1, 0.3), (4.0, 0.1, 0.6), (1e6, 3.0, 0.01), (1e6, 3e3, 0.01),
         (0.0, 50.0, 1.0), (0.01, 50.0, 1.0), (-3.0, 0.2, 0.9), (-30.0, 1.0, 1.0), (2.0, 3.0, 10.0),
-        (1e10, 10.0, 1e-2), (1.0, 2.0, 1.0), (1.0, 2.0, 3.0),
+        (1e10, 10.0, 1e-2), (1.0, 2.0, 1.0), (1.0, 2.0, 3.0), (30.0, 80.0, 1.0), (3.0, 90.0, 0.9),
     ],
 )  # fmt: skip
 def test_responses_are_those_of_the_matrix_exponential(
@@ -35,6 +35,22 @@ def test_responses_are_those_of_the_matrix_exponential(
     scale = [t, 1, t**2 / 2, t**3 / 6, t**4 / 24]
     for got, wanted, size in zip(out, expected, scale, strict=True):
         assert got == pytest.approx(float(wanted), rel=2e-13, abs=1e-15 * size)
+
+
+@pytest.mark.parametrize(("square", "loss"), [(1.93, 1.96e4), (41.9, 6.4e4), (2e3, 1e3)])
+def test_responses_of_overdamped_modes_keep_their_digits(square: float, loss: float) -> None:
+    out = np.zeros(5)
+    responses(square, loss, 1.0, out)
+    with mpmath.workdps(60):
+        s, c = mpmath.mpf(square), mpmath.mpf(loss)
+        root = mpmath.sqrt(c * c / 4 - s)
+        slow, fast = -c / 2 + root, -c / 2 - root
+        impulse = (mpmath.exp(slow) - mpmath.exp(fast)) / (slow - fast)
+        rate = (slow * mpmath.exp(slow) - fast * mpmath.exp(fast)) / (slow - fast)
+        first = (1 - rate - c * impulse) / s
+        second = (1 - impulse - c * first) / s
+        third = (mpmath.mpf(1) / 2 - first - c * second) / s
+    assert out[2:] == pytest.approx([float(first), float(second), float(third)], rel=1e-11)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20])

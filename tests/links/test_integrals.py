@@ -301,6 +301,15 @@ def test_without_stiffening_nothing_is_quadratic() -> None:
     assert np.array_equal(integrals.modal_mass, stiffened.modal_mass)
 
 
+@pytest.mark.parametrize("count", [10, 25, 40])
+def test_many_modes_are_integrated_with_as_many_points_as_they_take(count: int) -> None:
+    span = uniform(1.7, mass_per_length=1.3)
+    shapes = shapes_of("clamped-free", span, Counts(count, 0, 0, 0))
+    found, _ = integrate(span, shapes, stiffening=False)
+    one = found.modal_mass[0, 0]
+    assert found.modal_mass == pytest.approx(one * np.eye(count), abs=1e-11 * one)
+
+
 def test_mass_matrix_of_orthogonal_modes_is_diagonal_to_the_last_bit() -> None:
     span = uniform(1.7, mass_per_length=1.3, Jx=0.03)
     shapes = shapes_of("clamped-free", span, Counts(4, 3, 2, 2))

@@ -1,5 +1,7 @@
 """How a verdict follows from what was decided."""
 
+from dataclasses import replace
+
 import pytest
 
 from flexarm.errors import FlexarmError
@@ -40,10 +42,27 @@ def test_reproduced_needs_a_number() -> None:
 
 def test_not_reproducible_needs_a_datum_on_which_the_outcome_depends() -> None:
     assert verdict(found(OPEN, missing=(MATTERS,))) == "not-reproducible"
-    assert verdict(found(FAILS, missing=(MATTERS,))) == "not-reproducible"
-    assert verdict(found(FAILS, missing=(IDLE,))) == "differs"
+    assert verdict(found(OPEN, HOLDS, missing=(MATTERS,))) == "reproduced"
     with pytest.raises(FlexarmError, match="decides nothing"):
         verdict(found(OPEN, missing=(IDLE,)))
+
+
+def test_a_failing_claim_is_excused_only_by_a_datum_that_decides_it() -> None:
+    decides = Missing("gain [1]", "error [m]", (1.0, 2.0), (0.1, 0.2), 0.15, ("another",))
+    never = replace(decides, limit=0.3)
+    assert verdict(found(FAILS, missing=(decides,))) == "not-reproducible"
+    assert verdict(found(FAILS, missing=(MATTERS,))) == "differs"  # it decides something else
+    assert verdict(found(FAILS, missing=(never,))) == "differs"  # it fails for every value
+    other = decide("a fourth", False, "3 < 1")
+    assert verdict(found(FAILS, other, missing=(decides,))) == "differs"
+    with pytest.raises(FlexarmError, match="no claim: another"):
+        verdict(found(HOLDS, missing=(decides,)))
+    with pytest.raises(FlexarmError, match="no limit"):
+        replace(decides, limit=None)
+
+
+def test_own_checks_decide_nothing() -> None:
+    assert verdict(replace(found(HOLDS), checks=(FAILS,))) == "reproduced"
 
 
 def test_a_datum_decides_only_if_outcomes_lie_on_both_sides_of_the_limit() -> None:
@@ -54,5 +73,5 @@ def test_a_datum_decides_only_if_outcomes_lie_on_both_sides_of_the_limit() -> No
 
 def test_the_reason_has_the_numbers() -> None:
     assert "2 < 1" in reason(found(HOLDS, FAILS))
-    assert "from 0.1 to 0.2 over gain [1] = 1, 2" in reason(found(OPEN, missing=(MATTERS,)))
+    assert "from 0.1 to 0.2 over gain [1] = 1; 2" in reason(found(OPEN, missing=(MATTERS,)))
     assert "missing: the gains" in reason(found(HOLDS, OPEN))

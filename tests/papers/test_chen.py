@@ -5,6 +5,8 @@ import pytest
 
 from flexarm.papers import choose_items
 from flexarm.papers.base import Found
+from flexarm.papers.chen_linear import linear_fall
+from flexarm.papers.runs import changed, run_by
 
 
 def compute(name: str) -> Found:
@@ -44,6 +46,29 @@ def test_ranges_grow_with_how_far_the_springs_are_wound_at_the_start(
     found = compute(name)
     (wound,) = [each for each in found.missing if "motor angles" in each.datum]
     assert wound.outcomes == pytest.approx(ratios, rel=0.02)
+    assert set(wound.decides) == {claim.says for claim in found.claims if claim.outcome == "fails"}
     # 4 and 1 times m g L/2 over the stiffness
     weight = 314.88 * 9.81 * 7.11 / 2 / 1.33e6
     assert f"wound by {4e3 * weight:.1f} and {1e3 * weight:.1f} mrad" in found.because
+
+
+@pytest.mark.campaign
+def test_a_uniformly_rotating_link_vibrates_differently_whatever_sets_it_going() -> None:
+    found = compute("fig-2a")
+    claim = found.claims[0]
+    assert claim.outcome == "fails"
+    for each in found.missing:
+        assert each.decides == (claim.says,)
+        assert min(each.outcomes) > 2 * 0.10
+    assert f"{np.sqrt(20.3735**2 - 100):.2f} rad/s without" in found.because
+
+
+def test_linear_equations_hold_at_the_start_of_a_fall_and_about_the_moving_arm_later() -> None:
+    name, t_end = "chen-two-link-rigid-joints", 0.2
+    run = run_by(changed(name), "articulated", t_end=t_end, dt=0.01, rtol=1e-6)
+    k = run.model.names.index("link2.y1")
+    y = run.q[:, k]
+    still, moving = (linear_fall(name, t_end, frozen=x)[1][:, k] for x in (True, False))
+    assert np.abs(still - y)[:6].max() < 0.01 * np.ptp(y[:6])
+    assert np.abs(moving - y).max() < 0.01 * np.ptp(y)
+    assert np.abs(still - y).max() > np.abs(moving - y).max()

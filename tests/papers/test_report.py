@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.papers.base import Difference, Figure, Found, Item, Result, Table, curve, decide
+from flexarm.papers.base import (
+    Difference,
+    Figure,
+    Found,
+    Item,
+    Missing,
+    Result,
+    Table,
+    curve,
+    decide,
+)
 from flexarm.papers.report import document, write_report
 
 
@@ -18,6 +28,7 @@ def result() -> Result:
         Difference(0.5, "of the range"),
         tables=(Table("Numbers", ("a", "b"), (("1", "x | y"),)),),
         figures=(Figure("Fig. 1", "time [s]", "y [m]", (curve("ours", t, t**2),)),),
+        missing=(Missing("gain [1]", "error [m]", (1.0, 2.0), (0.1, 0.2)),),
     )
     item = Item("chu", "fig-1", "a figure", "It grows.", lambda: found)
     return Result(item, found, 1.0)
@@ -36,6 +47,12 @@ def test_the_report_has_markdown_page_pictures_and_data(tmp_path: Path) -> None:
         rows = list(csv.reader(file))
     assert rows[0] == ["curve", "time [s]", "y [m]"]
     assert [float(x) for x in rows[-1][1:]] == [1.0, 1.0]
+    assert '<a href="#chu-fig-1">fig-1</a>' in page
+    assert '<h2 id="chu-fig-1">' in page
+    assert "flexarm reproduce chu --item fig-1" in text
+    assert "flexarm reproduce chu --item fig-1" in page
+    with (tmp_path / "chu-fig-1-table-3.csv").open(newline="") as file:
+        assert list(csv.reader(file)) == [["gain [1]", "error [m]"], ["1", "0.1"], ["2", "0.2"]]
     assert (tmp_path / "chu-fig-1-table-1.csv").read_text("utf-8") == "a,b\n1,x | y\n"
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.arm import Arm
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
 from flexarm.formulations import formulation
@@ -66,6 +67,27 @@ def test_operations_grow_linearly_with_the_number_of_links(stiffening: bool) -> 
 
 def test_many_coordinates_per_link_stay_cheap() -> None:
     assert max(exponents((10, 20, 40), stiffening=False)) < 1.3
+
+
+@pytest.mark.parametrize("kind", ["clamped-free", "loaded"])
+def test_many_modes_per_link_stay_cheap(kind: str) -> None:
+    """What a tip carries is of rank six, whatever the number of modes."""
+    totals = []
+    for count in (10, 20, 40) if kind == "clamped-free" else (8, 16):
+        shapes = {"kind": kind, "bending_y": count, "bending_z": 0}
+        link = {"joint": {"kind": "revolute"}, "length": 1.0, "shapes": shapes,
+                "section": {"mass_per_length": 1.0, "EIz": 100.0}}  # fmt: skip
+        arm = Arm.model_validate({"flexarm": 1, "name": "modes", "links": [link, link]})
+        model = build(arm, stiffening=False)
+        totals.append(operations(model))
+        rng = np.random.default_rng(count)
+        q, v = 0.1 * rng.normal(size=(2, model.size))
+        found, expected = (
+            formulation(name, model).forward_dynamics(q, v, np.zeros(2))
+            for name in ("articulated", "composite")
+        )
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-10 * np.abs(expected).max())
+    assert np.log2(np.array(totals[1:]) / totals[:-1]).max() < 1.3
 
 
 def test_stiffening_costs_at_most_the_square_of_the_coordinates() -> None:

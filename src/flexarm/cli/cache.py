@@ -17,6 +17,7 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.engine.cache import Cache, cache_folder
 
     cache = Cache(cache_folder())
+    cache.check_folder()
     deleted = cache.clear() if args.clear else 0
     entries, size = len(cache.entries()), cache.size()
     if args.json:

@@ -122,13 +122,44 @@ class Cache:
         return sum(_size(file) for file in self.entries())
 
     def clear(self) -> int:
-        """Delete every file of the cache and return the number of complete entries deleted."""
-        deleted = 0
+        """Delete every file of the cache and return the number of complete entries deleted.
+
+        Raises
+        ------
+        FlexarmError
+            If some cannot be deleted; the others are.
+        """
+        deleted, kept = 0, list[str]()
         for file in self._files():
-            with suppress(FileNotFoundError):
+            try:
                 os.unlink(file)
                 deleted += file.name.endswith(SUFFIX)
+            except FileNotFoundError:  # another process has just deleted it
+                pass
+            except OSError as error:
+                kept.append(f"'{file.name}' ({error.strerror})")
+        if kept:
+            raise FlexarmError(
+                f"cache folder '{self.folder}': deleted {deleted} entries, but {len(kept)} cannot "
+                f"be deleted, the first {kept[0]}: delete them by hand"
+            )
         return deleted
+
+    def check_folder(self) -> None:
+        """Refuse a folder that is none, or that cannot be made: nothing can be kept there."""
+        there = next(
+            (p for p in (self.folder, *self.folder.absolute().parents) if p.exists()), None
+        )
+        if there is not None and not there.is_dir():
+            reason = f"'{there}' is a file"
+        elif there != self.folder and (there is None or not os.access(there, os.W_OK)):
+            reason = f"it cannot be made in '{there}'"
+        else:
+            return
+        raise FlexarmError(
+            f"cache folder '{self.folder}': {reason}, so that nothing can be kept: set {VARIABLE} "
+            "to another folder"
+        )
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"

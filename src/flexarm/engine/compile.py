@@ -6,7 +6,7 @@ import math
 import sys
 import threading
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -21,6 +21,7 @@ Level = Literal["quick", "fast"]
 # Of LLVM's code generator. The passes over its intermediate code gain nothing on straight lines.
 EFFORT: dict[Level, int] = {"quick": 0, "fast": 2}
 WINDOWS_CHUNK = 320
+DOUBLE = np.dtype(np.float64)
 ALIGNMENT = 64  # [bytes] of the buffers: the widest register and a cache line
 
 
@@ -109,9 +110,16 @@ def _buffer(size: int) -> NDArray[np.float64]:
     return raw[start : start + 8 * size].view(np.float64)
 
 
-def _array(port: Port, lanes: tuple[int, ...]) -> NDArray[np.float64]:
-    shape = port.shape + lanes
+def _array(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return _buffer(math.prod(shape)).reshape(shape)
+
+
+def _output_shape(
+    port: Port, inputs: tuple[Port, ...], outputs: tuple[Port, ...]
+) -> tuple[int, ...]:
+    """Return the NumPy shape of an output: a derivative by an input of one element is a matrix."""
+    names = {f"d_{of.name}_d_{by.name}" for of in outputs for by in inputs if by.size == 1}
+    return (port.rows, port.columns) if port.name in names else port.shape
 
 
 @dataclass(frozen=True)
@@ -170,8 +178,8 @@ class Compiled:
         Parameters
         ----------
         *arrays
-            The inputs, each of the shape of its port; with several lanes, one more axis of
-            `width` at the end.
+            The inputs, real numbers, each of the shape of its port; with several lanes, one more
+            axis of `width` at the end.  NaN and infinities are not looked for.
 
         Returns
         -------
@@ -187,15 +195,45 @@ class Compiled:
         return tuple([output.copy() for output in desk.outputs])
 
 
+def real_numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Take what a caller gave for an input as an array, or refuse what is none of that shape."""
+    if type(given) is np.ndarray and given.dtype is DOUBLE and given.shape == shape:
+        return given
+    try:
+        numbers = np.asarray(given)
+    except (TypeError, ValueError):  # rows of unequal length, symbols
+        numbers = np.asarray(None)
+    masked = isinstance(given, np.ma.MaskedArray) and np.any(given.mask)
+    if numbers.dtype.kind not in "fiub" or masked:
+        what = "masked elements" if masked else _described(given, numbers)
+        raise FlexarmError(f"input '{name}': must be real numbers, got {what}")
+    if numbers.shape != shape:
+        raise FlexarmError(f"input '{name}': must have the shape {shape}, got {numbers.shape}")
+    return numbers.astype(np.float64, copy=False)
+
+
+def _described(given: object, numbers: NDArray[Any]) -> str:
+    if numbers.dtype.kind == "c":
+        return "complex ones"
+    if numbers.dtype.kind in "US":
+        return "text: convert it with astype(float)"
+    if isinstance(given, np.ndarray):
+        return "Python objects: convert them with astype(float)"
+    return f"{given!r}"[:40]
+
+
 class _Desk:
     """Buffers for the calls of one thread."""
 
     def __init__(self, compiled: Compiled) -> None:
         lanes = () if compiled.width == 1 else (compiled.width,)
         self._names = [port.name for port in compiled.inputs]
-        self._inputs = [_array(port, lanes) for port in compiled.inputs]
+        self._inputs = [_array(port.shape + lanes) for port in compiled.inputs]
         self._shapes = [array.shape for array in self._inputs]
-        self.outputs = [_array(port, lanes) for port in compiled.outputs]
+        self.outputs = [
+            _array(_output_shape(port, compiled.inputs, compiled.outputs) + lanes)
+            for port in compiled.outputs
+        ]
         work = _buffer(compiled.work_size)
         self._kept = [*self._inputs, *self.outputs, work]
         self._pointers = np.array([array.ctypes.data for array in self._kept], dtype=np.uintp)
@@ -207,15 +245,10 @@ class _Desk:
             names = ", ".join(self._names)
             raise FlexarmError(f"inputs: must be {len(self._names)} ({names}), got {len(arrays)}")
         for k, array in enumerate(arrays):
-            if getattr(array, "shape", None) != self._shapes[k]:
-                array = self._checked(k, array)
+            if (
+                type(array) is not np.ndarray
+                or array.dtype is not DOUBLE
+                or array.shape != self._shapes[k]
+            ):
+                array = real_numbers(self._names[k], array, self._shapes[k])
             self._inputs[k][...] = array
-
-    def _checked(self, k: int, array: ArrayLike) -> NDArray[np.float64]:
-        numbers = np.asarray(array, dtype=np.float64)
-        if numbers.shape != self._shapes[k]:
-            raise FlexarmError(
-                f"input '{self._names[k]}': must have the shape {self._shapes[k]}, "
-                f"got {numbers.shape}"
-            )
-        return numbers

@@ -26,6 +26,7 @@ from flexarm.engine.lower import lower
 from flexarm.engine.stream import Port, Stream
 from flexarm.errors import FlexarmError
 
+_MATRICES = (casadi.SX, casadi.DM, float, int)
 PACKAGE = Path(__file__).parents[1]
 
 
@@ -55,12 +56,24 @@ def trace(
     casadi.Function
         The operations from the inputs to the outputs.
     """
+    for each in (name, *inputs, *outputs):
+        if not casadi.Function.check_name(each):
+            raise FlexarmError(
+                f"function '{name}': the name '{each}' must be letters, digits and single "
+                "underscores, a letter first, and no word of CasADi's (null, jac, hess)"
+            )
     symbols = [
         casadi.SX.sym(symbol, *(size if isinstance(size, tuple) else (size,)))
         for symbol, size in inputs.items()
     ]
-    results = function(*symbols)
-    results = [results] if isinstance(results, casadi.SX) else list(results)
+    returned = function(*symbols)
+    results = [returned] if isinstance(returned, casadi.SX) else returned
+    if not isinstance(results, Sequence) or not all(isinstance(r, _MATRICES) for r in results):
+        raise FlexarmError(
+            f"function '{name}': must return a casadi.SX or a sequence of them, got "
+            f"{type(returned).__name__}: make it one with casadi.SX(...)"
+        )
+    results = list(results)
     if len(results) != len(outputs):
         raise FlexarmError(
             f"function '{name}': must return {len(outputs)} outputs ({', '.join(outputs)}), "
@@ -205,6 +218,8 @@ def _key(*parts: bytes) -> str:
 
 def _settings(level: Level, width: int) -> bytes:
     """Say on what the machine code of a stream depends besides the stream."""
+    if not isinstance(width, int):
+        raise FlexarmError(f"width: must be a power of two, got {width!r}")
     versions = [source_version(PACKAGE / "engine"), llvm.llvm_version_info]
     return json.dumps([asdict(host()), versions, level, width]).encode()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
 from flexarm.formulations.base import Formulation
@@ -12,6 +13,7 @@ from flexarm.formulations.kinematic_influence import KinematicInfluence
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.parametric import Parametric
 from flexarm.formulations.recursive_lagrange import RecursiveLagrange
+from flexarm.io.overrides import read_value
 from flexarm.model import Model
 
 FORMULATIONS: dict[str, type[Formulation]] = {
@@ -58,7 +60,9 @@ def formulation(
     FlexarmError
         If there is no such formulation, it cannot treat the model or has no such option.
     """
-    if name not in FORMULATIONS:
+    if not isinstance(model, Model):
+        raise FlexarmError(_no_model(name, model))
+    if not isinstance(name, str) or name not in FORMULATIONS:
         raise FlexarmError(f"no formulation '{name}': there are {', '.join(FORMULATIONS)}")
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
@@ -72,4 +76,24 @@ def formulation(
         raise FlexarmError(f"parameters: formulation '{name}' has none: use composite")
     if not delta_squared:
         return GibbsAppell(model, paper=paper, delta_squared=False)
-    return Parametric(model, parameters) if parameters else FORMULATIONS[name](model, paper=paper)
+    if parameters:
+        _check_lengths(model, parameters)
+        return Parametric(model, parameters)
+    return FORMULATIONS[name](model, paper=paper)
+
+
+def _no_model(name: object, model: object) -> str:
+    if isinstance(name, Model):
+        return "formulation: the name comes first, then the model: formulation(name, model)"
+    kind = "an Arm" if isinstance(model, Arm) else f"a value of type {type(model).__name__}"
+    return f"formulation: expected a Model, got {kind}: make one with flexarm.build(arm)"
+
+
+def _check_lengths(model: Model, parameters: Sequence[str]) -> None:
+    """Refuse lengths as symbols: shapes are made for one length."""
+    for key in parameters:
+        if str(key).endswith(".length") and read_value(model.arm, key) is not None:
+            raise FlexarmError(
+                f"'{key}' cannot be kept as a symbol: the equations are not linear in it, and "
+                "shapes hold for one length; use simulate_many for runs with several values"
+            )

@@ -13,6 +13,7 @@ import numpy as np
 
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.composite import Composite
+from flexarm.formulations.low_rank import LowRank, low_rank
 from flexarm.formulations.recursion import (
     BaseState,
     LinkState,
@@ -46,17 +47,24 @@ class _Outboard:
 
 
 @dataclass(frozen=True)
+class _Own:
+    """Own accelerations of a link, ``-(gain A + start)`` with A that of L, and their low rank."""
+
+    gain: Expr
+    start: Expr
+    few: LowRank | None
+
+
+@dataclass(frozen=True)
 class _Eliminated:
     """What the outward pass needs of a link.
 
-    Own accelerations are ``-(gain A + start)`` with A the acceleration of L; the joint's is
-    ``joint_start - joint_gain^T A_in`` with A_in that of L before the joint moves it.  A prescribed
-    joint takes the effort ``reaction[0]^T A_in + reaction[1]``.
+    The joint's acceleration is ``joint_start - joint_gain^T A_in`` with A_in that of L before the
+    joint moves it.  A prescribed joint takes the effort ``reaction[0]^T A_in + reaction[1]``.
     """
 
     turn: Expr
-    gain: Expr
-    start: Expr
+    own: _Own
     joint_gain: Expr | None
     joint_start: Expr | None
     reaction: tuple[Expr, Expr] | None
@@ -81,7 +89,7 @@ class _Sweep:
     """One forward-dynamics sweep over an arm, inward and outward."""
 
     def __init__(self, model: Model, q: Expr, v: Expr, given: Expr, applied: Expr) -> None:
-        self.model, self.v, self.applied = model, v, applied
+        self.model, self.q, self.v, self.applied = model, q, v, applied
         self.given = dict(zip(model.prescribed, ca.vertsplit(given), strict=True))
         self.base: BaseState = base_state(model, q, v)
         self.states = link_states(model, q, v, self.base)
@@ -98,18 +106,40 @@ class _Sweep:
 
     def _eliminate(self, state: LinkState) -> _Eliminated:
         t, part = state.terms, state.part
-        local, bias = state.tip.local, tip_bias(state)
+        local = state.tip.local
         turned, outboard = self._at_tip(state)
-        P, columns = outboard.inertia, tip_columns(state)
-        pull = P @ bias + outboard.force
-        push = P @ columns
+        P = outboard.inertia
+        pull = P @ tip_bias(state) + outboard.force
+        few = low_rank(self.model, part, self.q, t.modal)
+        # the tip's motion is `frame rows`; what acts at the tip is brought to L along the frame
+        frame = tip_columns(state) if few is None else few.frame
+        push = P @ frame
         inertia = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(P, local.position)
         force = ca.vertcat(t.torque, t.force) + shift_force(pull, local.position)
-        momentum = ca.vertcat(t.angular, t.linear) + shift_force(push, local.position)
+        momentum, rest = shift_force(push, local.position), frame.T @ pull
+        if few is not None:
+            momentum, rest = momentum @ constant(few.rows), constant(few.rows.T) @ rest
         own = list(own_columns(part))
-        rest = t.effort + columns.T @ pull - (self.applied[own] if own else ca.SX(0, 1))
+        momentum = ca.vertcat(t.angular, t.linear) + momentum
+        rest = t.effort + rest - (self.applied[own] if own else ca.SX(0, 1))
         gain, start = ca.SX(0, 6), ca.SX(0, 1)
-        modal = symmetric(t.modal + columns.T @ push)
+        along = symmetric(frame.T @ push)
+        if few is None:
+            modal = t.modal + along
+            modal, momentum, force, rest = self._split(state, modal, momentum, force, rest)
+        if momentum.shape[1]:
+            right = ca.horzcat(momentum.T, rest)
+            solved = ldl_solve(modal, right) if few is None else few.solve(along, right)
+            gain, start = solved[:, :6], solved[:, 6]
+            inertia = symmetric(inertia - momentum @ gain)
+            force = force - momentum @ start
+        return self._pass_joint(state, turned, inertia, force, _Own(gain, start, few))
+
+    def _split(
+        self, state: LinkState, modal: Expr, momentum: Expr, force: Expr, rest: Expr
+    ) -> tuple[Expr, Expr, Expr, Expr]:
+        """Add a sliding joint's rotor, and make a prescribed exposed length a load on the rest."""
+        part, own = state.part, list(own_columns(state.part))
         if part.rotor is not None and part.rotor.coordinate in own:
             # the rotor of a sliding joint spins with the exposed length
             k = own.index(part.rotor.coordinate)
@@ -117,19 +147,13 @@ class _Sweep:
             momentum[:, k] += self._rotor_reach(state, part.rotor)
         known = [i for i, k in enumerate(own) if k in self.given]
         if known:
-            # a prescribed exposed length: its acceleration is a load on the rest
             self.known[part.name] = (momentum[:, known], modal[known, :], rest[known])
             moved = ca.vertcat(*[self.given[own[i]] for i in known])
             force = force + momentum[:, known] @ moved
             rest = rest + modal[:, known] @ moved
             free = [i for i in range(len(own)) if i not in known]
             modal, momentum, rest = modal[free, free], momentum[:, free], rest[free]
-        if modal.shape[0]:
-            solved = ldl_solve(modal, ca.horzcat(momentum.T, rest))
-            gain, start = solved[:, :6], solved[:, 6]
-            inertia = symmetric(inertia - momentum @ gain)
-            force = force - momentum @ start
-        return self._pass_joint(state, turned, inertia, force, (gain, start))
+        return modal, momentum, force, rest
 
     def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
         """Bring what is outboard into the link's own axes, with the tip's rigid body."""
@@ -150,7 +174,7 @@ class _Sweep:
         turned: Expr,
         inertia: Expr,
         force: Expr,
-        own: tuple[Expr, Expr],
+        own: _Own,
     ) -> _Eliminated:
         """Eliminate the joint and hand what is left to the tip that carries it."""
         part, rotor = state.part, state.part.rotor
@@ -184,7 +208,7 @@ class _Sweep:
                 shift_force(force, state.offset),
             )
         self.outboard = _Outboard(inertia, force, state.rotation)
-        return _Eliminated(turned, own[0], own[1], joint_gain, joint_start, reaction)
+        return _Eliminated(turned, own, joint_gain, joint_start, reaction)
 
     def _rotor_axis(self, state: LinkState, rotor: Rotor) -> Expr:
         """Turn the spin axis into L, as an angular spatial vector, (6,)."""
@@ -224,8 +248,11 @@ class _Sweep:
             own = list(own_columns(state.part))
             tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
             if own:
-                moved = self._move_own(state, kept, current)
-                tip = tip + tip_columns(state) @ moved
+                moved, few = self._move_own(state, kept, current), kept.own.few
+                if few is None:
+                    tip = tip + tip_columns(state) @ moved
+                else:
+                    tip = tip + few.frame @ (constant(few.rows) @ moved)
             current = tip
 
     def _carried_rotation(self, state: LinkState) -> Expr:
@@ -250,7 +277,7 @@ class _Sweep:
     def _move_own(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
         own = own_columns(state.part)
         free = [k for k in own if k not in self.given]
-        solved = -(kept.gain @ current + kept.start)
+        solved = -(kept.own.gain @ current + kept.own.start)
         for i, k in enumerate(free):
             self.acceleration[k] = solved[i]
         for k in own:

@@ -4,6 +4,7 @@ Every formulation yields ``M(q) a + c(q, v) = B u + sum J^T f``; everything down
 that.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
-from flexarm.engine.compile import Compiled, Level
+from flexarm.engine.compile import Compiled, Level, real_numbers
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import FlexarmError
@@ -32,6 +33,9 @@ from flexarm.links.base import Array
 from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
 
+# Relative to a range of exposed lengths: a run that ends there stops a little beyond.
+SLACK = 1e-6
+ROUNDED = 1e-6  # of an anchor that was written down with few digits
 _Recipe = tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]]
 
 
@@ -39,6 +43,8 @@ class Formulation(ABC):
     """A way to the equation of an arm.
 
     A final class declares the facts and implements the two expressions; NumPy in and out is here.
+    Arrays must be real and of the right shape, times finite, exposed lengths of sliding links
+    within their range.  Other NaN and infinities are not looked for: they make NaN.
     """
 
     name: ClassVar[str]
@@ -121,20 +127,24 @@ class Formulation(ABC):
 
     def mass_matrix(self, q: Array) -> Array:
         """Compute the mass matrix M, (n, n)."""
-        return self._call("mass_matrix", q)[0].reshape(self.model.size, self.model.size)
+        return self._evaluate("mass_matrix", q)[0].reshape(self.model.size, self.model.size)
 
     def bias(self, q: Array, v: Array, t: float = 0.0) -> Array:
-        """Compute all of c: Coriolis, gravity, elastic and dissipative forces, (n,)."""
-        return self._call("bias", q, v)[0]
+        """Compute all of c: Coriolis, gravity, elastic and dissipative forces, (n,).
+
+        It does not change with t, which has the same place in all these methods.
+        """
+        checked_time(t)
+        return self._evaluate("bias", q, v)[0]
 
     def parts(self, q: Array, v: Array) -> dict[str, Array]:
         """Compute the parts of c by name: coriolis, gravity, elastic, dissipative, (n,) each."""
-        values = self._call("parts", q, v)
+        values = self._evaluate("parts", q, v)
         return dict(zip(("coriolis", "gravity", "elastic", "dissipative"), values, strict=True))
 
     def gravity(self, q: Array) -> Array:
         """Compute gravity's part of c, (n,)."""
-        return self._call("gravity", q)[0]
+        return self._evaluate("gravity", q)[0]
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: float = 0.0) -> Array:
         """Compute accelerations under inputs u, (n,); those prescribed are as their motion says."""
@@ -152,27 +162,27 @@ class Formulation(ABC):
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array, t: float = 0.0) -> Array:
         """Compute the generalised force ``M a + c - sum J^T f`` that accelerations a take, (n,)."""
-        return self._call("inverse_dynamics", q, v, a, wrench_factors(self.model, t))[0]
+        return self._evaluate("inverse_dynamics", q, v, a, self._factors(t))[0]
 
     def energy(self, q: Array, v: Array) -> "Energy":
         """Compute kinetic, elastic and gravitational energy [J]."""
-        return Energy(*(value.item() for value in self._call("energy", q, v)))
+        return Energy(*(value.item() for value in self._evaluate("energy", q, v)))
 
     def tip_pose(self, q: Array) -> tuple[Array, Array]:
         """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
-        rotation, position = self._call("tip_pose", q)
+        rotation, position = self._evaluate("tip_pose", q)
         return rotation, position
 
     def tip_jacobian(self, q: Array) -> Array:
         """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
-        return self._call("tip_jacobian", q)[0].reshape(6, self.model.size)
+        return self._evaluate("tip_jacobian", q)[0].reshape(6, self.model.size)
 
     def joint_wrench(self, q: Array, v: Array, a: Array, t: float = 0.0) -> Array:
         """Compute what each joint transmits to its link, (links, 6): force [N], torque [N m].
 
         In world axes, at the joint's origin, at accelerations a.
         """
-        wrenches = self._call("joint_wrench", q, v, a, wrench_factors(self.model, t))[0]
+        wrenches = self._evaluate("joint_wrench", q, v, a, self._factors(t))[0]
         return wrenches.reshape(6, len(self.model.links)).T
 
     def function(self, name: str) -> ca.Function:
@@ -191,7 +201,10 @@ class Formulation(ABC):
         }
         anchor = ca.SX.sym("anchor", 3, 3)
         model = replace(self.model, anchor=anchor) if self.model.floats else self.model
-        make, inputs, outputs = self._like(model)._recipes()[name]
+        recipes = self._like(model)._recipes()
+        if name not in recipes:
+            raise FlexarmError(f"no function '{name}': there are {', '.join(recipes)}")
+        make, inputs, outputs = recipes[name]
         symbols = [ca.SX.sym(key, sizes[key]) for key in inputs]
         results = make(*symbols)
         results = list(results) if isinstance(results, tuple | list) else [results]
@@ -200,9 +213,15 @@ class Formulation(ABC):
         return ca.Function(name, symbols, results, list(inputs), list(outputs))
 
     def anchored(self, anchor: Array) -> "Formulation":
-        """Take another attitude (3, 3) that a free base's angles are relative to."""
+        """Take another attitude, a rotation (3, 3), that a free base's angles are relative to."""
+        rotation = real_numbers("anchor", anchor, (3, 3)).copy()
+        off = np.abs(rotation @ rotation.T - np.eye(3)).max()
+        if not off <= ROUNDED or np.linalg.det(rotation) < 0:
+            raise FlexarmError(
+                "anchor: must be a rotation: columns of length 1 at right angles, right-handed"
+            )
         other = self._like(self.model)
-        other._compiled, other.anchor = self._compiled, np.array(anchor, dtype=float)
+        other._compiled, other.anchor = self._compiled, rotation
         other.family = self.family
         return other
 
@@ -224,14 +243,40 @@ class Formulation(ABC):
         """Compile one of the functions above, or take it from the cache."""
         key = (name, level)
         found = self._compiled.get(key)
-        if found is None and self.family is not None:
+        if found is not None:
+            return found
+        if self.family is not None:
             found = self.family.member(self.function(name))
-        elif found is None:
+        else:
             recipe = f"{self.name} {self.options()} {name} {fingerprint(self.model)}"
             found = compile_recipe(recipe, lambda: self.function(name), level=level)
         # Of two threads that compile at once both take the first one's: the other is not kept, and
         # machine code goes with its object.
         return self._compiled.setdefault(key, found)
+
+    def _evaluate(self, name: str, q: Array, *arrays: Array) -> tuple[Array, ...]:
+        """Evaluate a function at coordinates for which the equations hold."""
+        for index, low, high in self.model.sliding_ranges:
+            try:
+                within = low <= q.item(index) <= high
+            except (AttributeError, IndexError, TypeError):  # no array of the right kind
+                within = False
+            if not within:
+                q = self._within_range(q)
+        return self._call(name, q, *arrays)
+
+    def _within_range(self, q: Array) -> Array:
+        """Take coordinates as an array, or refuse those that leave the range of a sliding link."""
+        q = real_numbers("q", q, (self.model.size,))
+        for index, low, high in self.model.sliding_ranges:
+            length = q.item(index)
+            if length < low * (1 - SLACK) or length > high * (1 + SLACK):
+                raise FlexarmError(
+                    f"q[{index}]: the exposed length {self.model.names[index]} must be {low:g} to "
+                    f"{high:g} m, got {length:g}: its shapes hold in that range; change q, or "
+                    "limits or length in the arm"
+                )
+        return q
 
     def _call(self, name: str, *arrays: Array) -> tuple[Array, ...]:
         if self.model.floats:
@@ -239,8 +284,12 @@ class Formulation(ABC):
         return self.compiled(name).call(*arrays)
 
     def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: float) -> tuple[Array, ...]:
+        t = checked_time(t)
         factors, given = wrench_factors(self.model, t), prescribed_accelerations(self.model, t)
-        return self._call(name, q, v, u, factors, given)
+        return self._evaluate(name, q, v, u, factors, given)
+
+    def _factors(self, t: float) -> Array:
+        return wrench_factors(self.model, checked_time(t))
 
     def _motion(self, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
         """Trace accelerations and powers."""
@@ -343,6 +392,17 @@ class Energy(NamedTuple):
     kinetic: float
     elastic: float
     gravitational: float
+
+
+def checked_time(t: float) -> float:
+    """Return a time [s] as a float, or refuse what is none."""
+    if type(t) is not float and not isinstance(t, float | int):
+        if np.ndim(t) or not isinstance(np.asarray(t).item(), float | int):
+            raise FlexarmError(f"t: must be a time in seconds, one number, got {t!r}")
+        t = float(t)
+    if not math.isfinite(t):
+        raise FlexarmError(f"t: must be a time in seconds, finite, got {t!r}")
+    return t
 
 
 def ldl_solve(matrix: Expr, right: Expr) -> Expr:

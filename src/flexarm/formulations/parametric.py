@@ -5,15 +5,22 @@ shapes stay what they are, and here they stay those of the arm as it was built. 
 two values of a number say what they are at any, and nothing in them knows which are symbols.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.composite import Composite
+from flexarm.formulations.loads import (
+    dissipative_force,
+    elastic_force,
+    input_matrix,
+    potential_energy,
+    wrench_force,
+    wrench_list,
+)
 from flexarm.io.overrides import change_arm, read_value
 from flexarm.links.base import Array
 from flexarm.model import Model, build
@@ -21,7 +28,10 @@ from flexarm.spatial import Expr
 
 # Of a number that the file gives, by how much the second equation has more; of 0, more by this.
 STEP = 0.5
+# Relative to what rounding is relative to: more than EXACT is not linear, less than SAME no change.
 EXACT = 1e-9
+SAME = 1e-12
+STATES = 24
 LINEAR = ("mass_matrix", "bias", "parts", "gravity", "inverse_dynamics", "energy", "matrices")
 
 
@@ -39,33 +49,54 @@ class Parametric(Composite):
 
     def __init__(self, model: Model, parameters: Sequence[str]) -> None:
         super().__init__(model)
-        self.parameters = tuple(parameters)
-        self.values: Array = np.array([_number(model, key) for key in parameters])
-        steps = [STEP * value or STEP for value in self.values]
-        self._start, self._steps = self.values, np.array(steps)
+        self.parameters = _keys(parameters)
+        self.values: Array = np.array([_number(model, key) for key in self.parameters])
+        self._start = self.values
+        self._steps: Array = np.array([STEP * value or STEP for value in self.values])
         self._models = [
             _built(model, {key: value + step})
-            for key, value, step in zip(parameters, self.values, steps, strict=True)
+            for key, value, step in zip(
+                self.parameters, self.values.tolist(), self._steps.tolist(), strict=True
+            )
         ]
-        self._check()
+        self._bent = self._check()
 
     def at(self, values: Sequence[float] | Array) -> "Parametric":
-        """Take other values, (k,), for the same equations."""
-        given = np.array(values, dtype=float)
+        """Take other values, (k,), for the same equations.
+
+        They must be finite, and such that a model file may have them: a mass is not negative.
+        """
+        names = ", ".join(self.parameters)
+        try:
+            given = np.array(values, dtype=float)
+        except (TypeError, ValueError):
+            raise FlexarmError(f"values: must be numbers ({names}), got {values!r}") from None
         if given.shape != self.values.shape:
             raise FlexarmError(
-                f"values: must be {len(self.values)} ({', '.join(self.parameters)}), "
-                f"got {given.size}"
+                f"values: must be of shape {self.values.shape} ({names}), got shape {given.shape}"
             )
-        other: Parametric = object.__new__(type(self))
-        other.__dict__ = {**self.__dict__, "values": given}
+        if not np.isfinite(given).all():
+            raise FlexarmError(f"values: must be finite ({names}), got {given.tolist()}")
+        change_arm(self.model.arm, dict(zip(self.parameters, given.tolist(), strict=True)))
+        other = self._like(self.model)
+        other.values, other.family, other._compiled = given, self.family, self._compiled
         return other
 
     def function(self, name: str) -> ca.Function:
         """Trace a function of the contract that is linear in the parameters, or follows from M.
 
         Its inputs are those of the contract's, then ``p``.
+
+        Raises
+        ------
+        FlexarmError
+            If there is no such function, or it is not linear in the parameters: energy need not be.
         """
+        if name == "energy" and self._bent:
+            raise FlexarmError(
+                f"'energy' with parameters: it is not linear in {' and '.join(self._bent)}, as the "
+                "equations are: take it of the arm with these values, by flexarm.change_arm"
+            )
         p = ca.SX.sym("p", len(self.parameters))
         share = (p - ca.DM(self._start)) / ca.DM(self._steps)
         if name in LINEAR:
@@ -105,44 +136,51 @@ class Parametric(Composite):
         solved = _Solved(self.model, mass).forward_expression(q, v, given, rest)
         return symbols, list(solved)
 
-    def _check(self) -> None:
-        """Make sure that the equations are linear in each parameter, and in all together."""
+    def _check(self) -> tuple[str, ...]:
+        """Make sure that the equations are linear in each parameter, and in all together.
+
+        Returns those that energy is not linear in.
+        """
+        states = _states(self.model)
+        looks = [_look(model, self.anchor, states) for model in self._all]
+        bent: list[str] = []
         for k, key in enumerate(self.parameters):
-            if self._error(self._start, self._models[k]) == 0.0:
+            if _apart(looks[0].values, looks[0], looks[k + 1]).max() <= SAME:
                 raise FlexarmError(f"'{key}' changes nothing in the equations of this arm")
             values = self._start.copy()
             values[k] += 2 * self._steps[k]
-            if self._error(values) > EXACT:
+            equations, energy = self._errors(values, looks, states)
+            if equations > EXACT:
                 raise FlexarmError(
                     f"'{key}' cannot be kept as a symbol: the equations are not linear in it; "
                     "use simulate_many for runs with several values"
                 )
-        if self._error(self._start + 2 * self._steps) > EXACT:
+            bent += [key] if energy > EXACT else []
+        equations, energy = self._errors(self._start + 2 * self._steps, looks, states)
+        if equations > EXACT:
             raise FlexarmError(
                 f"{', '.join(self.parameters)}: some of these multiply each other, so that the "
                 "equations are not linear in all of them together: keep fewer as symbols"
             )
+        return tuple(bent) or (self.parameters if energy > EXACT else ())
 
-    def _error(self, values: Array, model: Model | None = None) -> float:
-        """Compare with another model, or that of these values, at a random state, relatively."""
-        if model is None:
-            model = _built(self.model, dict(zip(self.parameters, values.tolist(), strict=True)))
-        random = np.random.default_rng(0)
-        q, v, a = (random.normal(size=model.size) * size for size in (0.1, 1.0, 1.0))
-        for part in model.links:
-            if part.sliding is not None and part.joint is not None:
-                q[part.joint] = np.mean(part.sliding.range)
-        true = Composite(model).function("inverse_dynamics")
-        state = [q, v, a, np.ones(true.size1_in("w"))]
-        state += [model.base_pose.rotation] if model.floats else []
-        found = self.function("inverse_dynamics")(*state, values)
-        expected = np.array(true(*state))
-        scale = np.abs(expected).max(initial=1e-300)
-        return float(np.abs(np.array(found) - expected).max(initial=0.0) / scale)
+    def _errors(self, values: Array, looks: list["_Look"], states: Array) -> tuple[float, float]:
+        """Compare equations and energy with those of the arm that has these values."""
+        model = _built(self.model, dict(zip(self.parameters, values.tolist(), strict=True)))
+        first, *others = [look.values for look in looks]
+        found = _combined(first, others, (values - self._start) / self._steps)
+        errors = _apart(found, looks[0], _look(model, self.anchor, states))
+        return float(errors[:-2].max()), float(errors[-2:].max())
 
     def options(self) -> str:
         """Tell apart what is compiled, by the symbols."""
         return f"parameters={self.parameters}"
+
+    def _like(self, model: Model) -> "Parametric":
+        """Keep what was found of this model: it is the only one that is asked for."""
+        other: Parametric = object.__new__(type(self))
+        other.__dict__ = {**self.__dict__, "model": model, "family": None, "_compiled": {}}
+        return other
 
     def _call(self, name: str, *arrays: Array) -> tuple[Array, ...]:
         if self.model.floats:
@@ -166,6 +204,108 @@ class _Solved(Composite):
         return ca.SX(self.model.size, 1)
 
 
+@dataclass(frozen=True)
+class _Look:
+    """What the equations of an arm are made of, at several states.
+
+    Attributes
+    ----------
+    values
+        M, K, D, the parts of c, wrenches and B; at last both potential energies at q = 0.
+    scales
+        Of the same shapes: what rounding errors are relative to.
+    """
+
+    values: list[Array]
+    scales: list[Array]
+
+
+def _look(model: Model, anchor: Array, states: Array) -> _Look:
+    """Evaluate the equations of a model at states, (number, 2, n), and at rest."""
+    function = _traced(model, anchor)
+    rest = states[0] * 0.0
+    rest[0] = _placed(model, rest[0])
+    seen = [[np.array(part) for part in function(q, v)] for q, v in states]
+    scales = [_scales(*at, *state) for at, state in zip(seen, states, strict=True)]
+    *_, elastic, height = (np.array(part) for part in function(*rest))
+    look = _Look(
+        [np.stack(part) for part in list(zip(*seen, strict=True))[:-2]],
+        [np.stack(part) for part in zip(*scales, strict=True)],
+    )
+    inputs, heaviest = input_matrix(model), look.values[0].max(initial=0.0)
+    look.values.extend([inputs, elastic, height])
+    look.scales.extend([np.abs(inputs), np.abs(elastic), np.abs(height) + heaviest])
+    return look
+
+
+def _traced(model: Model, anchor: Array) -> ca.Function:
+    """Trace what is looked at."""
+    if model.floats:
+        model = replace(model, anchor=ca.SX(ca.DM(anchor)))
+    one = Composite(model)
+    q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    elastic, loss = elastic_force(model, q), dissipative_force(model, q, v)
+    parts = [
+        one.mass_expression(q),
+        ca.jacobian(elastic, q),
+        ca.jacobian(loss, v),
+        elastic,
+        loss,
+        one.inertial_expression(q, v, None, gravity=False),
+        one.inertial_expression(q, ca.SX(model.size, 1), None, gravity=True),
+        wrench_force(model, q, ca.SX.ones(len(wrench_list(model)), 1)),
+        *potential_energy(model, q),
+    ]
+    return ca.Function("look", [q, v], [ca.densify(part) for part in parts])
+
+
+def _scales(M: Array, K: Array, D: Array, elastic: Array, loss: Array, *rest: Array) -> list[Array]:
+    """Tell what the entries of each part may be compared with.
+
+    An entry of a matrix with those of the diagonal in its row and column; a force of a spring or
+    a damper with what each coordinate adds to it; one of inertia or weight, in coordinates whose
+    masses are 1, with the largest.
+    """
+    *forces, _, _, q, v = rest
+    root = np.sqrt(np.abs(np.diag(M)))
+    mass = np.where(root > 0.0, root, 1.0)[:, None]
+    return [
+        *(np.sqrt(np.outer(np.diag(abs(A)), np.diag(abs(A)))) + abs(A) for A in (M, K, D)),
+        np.abs(K) @ np.abs(q)[:, None] + np.abs(elastic),
+        np.abs(D) @ np.abs(v)[:, None] + np.abs(loss),
+        *(mass * (mass.max(initial=0.0) + np.abs(f / mass).max(initial=0.0)) for f in forces),
+    ]
+
+
+def _apart(found: list[Array], first: _Look, true: _Look) -> Array:
+    """Give the largest error of each part in its scale."""
+    result = []
+    for k, value in enumerate(found):
+        scale = np.maximum(first.scales[k], true.scales[k])
+        error = np.abs(value - true.values[k])
+        share = np.divide(error, scale, out=np.where(error > 0.0, np.inf, 0.0), where=scale > 0.0)
+        result.append(np.nan_to_num(share, nan=np.inf).max(initial=0.0))
+    return np.array(result)
+
+
+def _states(model: Model) -> Array:
+    """Draw coordinates and rates, small and large, (STATES, 2, n)."""
+    sizes = np.geomspace(1e-3, 1.0, STATES)
+    states: Array = np.random.default_rng(0).normal(size=(STATES, 2, model.size))
+    states *= np.stack([sizes, sizes[::-1]], axis=1)[:, :, None]
+    for state in states:
+        state[0] = _placed(model, state[0])
+    return states
+
+
+def _placed(model: Model, q: Array) -> Array:
+    """Put sliding joints into the middle of their ranges."""
+    for part in model.links:
+        if part.sliding is not None and part.joint is not None:
+            q[part.joint] = np.mean(part.sliding.range)
+    return q
+
+
 def _combined(first: list[Expr], others: list[list[Expr]], share: Expr) -> list[Expr]:
     """Go from the first results towards the others by their shares."""
     results = []
@@ -178,16 +318,35 @@ def _combined(first: list[Expr], others: list[list[Expr]], share: Expr) -> list[
 
 
 def _built(model: Model, values: dict[str, float]) -> Model:
-    changed: Any = change_arm(model.arm, values)
-    other = build(
-        changed,
-        stiffening=model.stiffening,
-        tip_rotation=model.tip_rotation,
-        shapes_of=model,
-    )
+    changed = change_arm(model.arm, values)
+    try:
+        other = build(
+            changed,
+            stiffening=model.stiffening,
+            tip_rotation=model.tip_rotation,
+            shapes_of=model,
+        )
+    except ModelError as error:
+        raise ModelError(f"'{', '.join(values)}' cannot be kept as a symbol: {error}") from None
     if other.names != model.names:
         raise FlexarmError(f"{', '.join(values)}: changes the coordinates: cannot be a symbol")
     return other
+
+
+def _keys(parameters: object) -> tuple[str, ...]:
+    """Check that parameters are keys, each once."""
+    keys: list[object] = []
+    if isinstance(parameters, Iterable) and not isinstance(parameters, str):
+        keys = list(parameters)
+    texts = tuple(key for key in keys if isinstance(key, str))
+    if not texts or len(texts) < len(keys):
+        raise FlexarmError(
+            "parameters: must be a list of keys of the model file, such as ['payload.mass'], "
+            f"got {parameters!r}"
+        )
+    if len(set(texts)) < len(texts):
+        raise FlexarmError(f"parameters: each key once, got {', '.join(texts)}")
+    return texts
 
 
 def _number(model: Model, key: str) -> float:

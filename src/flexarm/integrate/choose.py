@@ -22,25 +22,29 @@ if TYPE_CHECKING:
 
 EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
+OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 PERIODS = 2  # of the slowest mode in a pilot
 
 METHODS: dict[str, Method] = {each.name: each for each in (ETD4, DOP853, RODAS4, RK4)}
 
 
 def rk4_step(vibration: Vibration, duration: float, wanted: float, step: float | None) -> float:
-    """Choose the step of rk4 by the fastest mode, or check the one that a user gives.
+    """Choose the step of rk4 by the fastest mode and decay, or check the one that a user gives.
 
     An error of a thousandth of the deflections takes about 0.4 over the fastest frequency.
     """
-    limit = STABLE / max(vibration.fastest, 1e-12)
+    fastest, largest = max(vibration.fastest, 1e-12), max(vibration.largest, 1e-12)
     if step is None:
         share = 0.4 * (wanted / 1e-3) ** 0.3
-        return float(min(duration / 200, min(2.5, share) / max(vibration.fastest, 1e-12)))
+        return float(min(duration / 200, share / fastest, 0.9 * STABLE / largest))
+    limit = STABLE / largest
     if step > limit:
+        what = f"the fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
+        if largest > 1.05 * fastest:
+            what = f"the fastest decay, by damping ({largest:.4g} 1/s),"
         raise SimulationError(
-            f"step: {step:g} s is too large for rk4: the fastest mode "
-            f"({vibration.fastest / (2 * np.pi):.4g} Hz) needs at most {limit:.3g} s; "
-            "take fewer modes, a smaller step, or method 'auto'"
+            f"step: {step:g} s is too large for rk4: {what} needs at most {limit:.3g} s; "
+            "take fewer modes, less damping, a smaller step, or method 'auto'"
         )
     return step
 
@@ -51,9 +55,9 @@ def choose(task: "Task", wanted: float, *, audit: bool) -> tuple[Method, str]:
     An exponential method steps past modes that are much faster than the slowest, an explicit one of
     high order wins where they are close or the tolerance is tight, a linearly implicit one where
     vibrations die away and nothing excites them again, unless its tangent is too large.  Where
-    stiffness may sit outside the links, in a control law or in dry friction, the exponential and
-    the implicit one run over the same short pilot; their work is counted in operations, not in
-    seconds, so that the same motion gets the same method every time.
+    stiffness may sit outside the links, in a control law, in a strong damper or in dry friction,
+    the exponential and the implicit one run over the same short pilot; their work is counted in
+    operations, not in seconds, so that the same motion gets the same method every time.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     if audit:
@@ -62,7 +66,8 @@ def choose(task: "Task", wanted: float, *, audit: bool) -> tuple[Method, str]:
         return DOP853, "the arm is rigid"
     spread = fastest / max(slowest, 1e-12)
     modes = f"elastic modes from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
-    if task.motion.law is not None or has_dry_friction(task.equation.model):
+    outside = _strong_dampers(task) or has_dry_friction(task.equation.model)
+    if task.motion.law is not None or outside:
         return _by_pilot(task, wanted, modes)
     small = task.equation.model.size <= TANGENT_PAYS
     if task.damped and small and wanted < 5e-3 and not task.jumps_inside:
@@ -76,13 +81,21 @@ def choose(task: "Task", wanted: float, *, audit: bool) -> tuple[Method, str]:
 
 def _by_pilot(task: "Task", wanted: float, modes: str) -> tuple[Method, str]:
     span = pilot_span(task)
-    costs = {ETD4.name: pilot(task, ETD4, wanted, span, np.inf)}
-    costs[RODAS4.name] = pilot(task, RODAS4, wanted, span, 1.2 * costs[ETD4.name])
+    # The likelier one first: the other need not go on when it has taken more.
+    likely, other = (RODAS4, ETD4) if _strong_dampers(task) else (ETD4, RODAS4)
+    costs = {likely.name: pilot(task, likely, wanted, span, np.inf)}
+    costs[other.name] = pilot(task, other, wanted, span, 1.2 * costs[likely.name])
     best = min(costs, key=lambda name: costs[name])
-    other = next(name for name in costs if name != best)
-    ratio = costs[other] / costs[best]
+    worse = next(name for name in costs if name != best)
+    ratio = costs[worse] / costs[best]
     story = f"took {ratio:.2g} times its work" if np.isfinite(ratio) else "took more work"
-    return METHODS[best], f"{modes}; in a pilot of {span:.2g} s {other} {story}"
+    return METHODS[best], f"{modes}; in a pilot of {span:.2g} s {worse} {story}"
+
+
+def _strong_dampers(task: "Task") -> bool:
+    """Tell whether dampers make decays much faster than the fastest mode."""
+    small = task.equation.model.size <= TANGENT_PAYS
+    return small and task.vibration.largest > OUTSIDE * task.vibration.fastest
 
 
 def pilot_span(task: "Task") -> float:

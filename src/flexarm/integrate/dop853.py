@@ -249,4 +249,5 @@ DOP853 = Method(
     step=explicit_step,
     sample=explicit_sample,
     begin=_begin,
+    reach=6.0,  # where it is stable at any damping
 )

@@ -50,6 +50,7 @@ def solve_abreast(
         y=np.stack([each.y for each in singles], axis=1).ravel(),
         tolerance=min(each.tolerance for each in singles),
         h=min(each.h for each in singles),
+        largest=min(each.largest for each in singles),
     )
     found = solve(beginning)
     if found.ending.status != "finished":

@@ -14,10 +14,11 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import formulation
 from flexarm.integrate.choose import METHODS, choose
 from flexarm.integrate.dop853 import DOP853
+from flexarm.integrate.halving import solve_by_rk4
 from flexarm.integrate.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import Task, prepare, refuse, sample_times
+from flexarm.integrate.simulate import Task, prepare, refuse, refuse_outside, sample_times
 from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
@@ -64,11 +65,12 @@ def simulate_many(
     Notes
     -----
     Equations are traced for each set of parameters and compiled once: numbers that differ become an
-    input of the machine code.  A parameter that changes which numbers are 0 or equal costs another
-    compile.  With ``dop853`` and ``rk4``, as many runs as a vector register holds go abreast in
-    common steps.
+    input of the machine code.  A parameter that changes which numbers are 0 or 1 costs another
+    compile.  With ``dop853``, as many runs as a vector register holds go abreast in common steps.
     """
-    count = _count(parameters, starts, inputs)
+    count = _count(parameters=parameters, starts=starts, inputs=inputs)
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise SimulationError(f"workers: must be a number of threads, 1 or more, got {workers!r}")
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
     family = Family()
     tasks = _tasks(arm, sample_times(t_end, dt), family, count, parameters, starts, inputs)
@@ -77,7 +79,7 @@ def simulate_many(
     first = tasks[0]
     chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
     why = why or "asked for"
-    width = native_width() if chosen in (DOP853, RK4) else 1
+    width = native_width() if chosen is DOP853 else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
     for task in tasks:
         begin_march(task.beginning(chosen, rtol))
@@ -87,6 +89,8 @@ def simulate_many(
     ]
 
     def some(batch: list[Task], lanes: Member | None) -> list[Solution]:
+        if chosen is RK4:
+            return [solve_by_rk4(task, rtol) for task in batch]
         found = None if lanes is None else solve_abreast(batch, lanes, chosen, rtol)
         return found or [solve(task.beginning(chosen, rtol)) for task in batch]
 
@@ -128,8 +132,13 @@ def _tasks(
     return tasks
 
 
-def _count(*lists: Sequence[Any] | None) -> int:
-    lengths = {len(each) for each in lists if each is not None}
+def _count(**lists: Sequence[Any] | None) -> int:
+    for name, given in lists.items():
+        if given is None:
+            continue
+        if not isinstance(given, Sequence) or not all(isinstance(e, Mapping) for e in given):
+            raise SimulationError(f"{name}: must be a list of mappings, one per run, got {given!r}")
+    lengths = {len(each) for each in lists.values() if each is not None}
     if len(lengths) != 1:
         raise SimulationError(
             "parameters, starts and inputs: at least one must be given, and those given must be of "
@@ -149,6 +158,7 @@ def _started(task: Task, start: Mapping[str, float]) -> Task:
             raise SimulationError(f"starts: {name}: must be a number, got {value!r}")
         (v if name.endswith(".rate") else q)[names.index(plain)] = value
     started = replace(task, q=q, v=v)
+    refuse_outside(started)
     # What errors are measured in depends on where sliding links start, and on nothing else here.
     if not any(part.sliding is not None for part in task.equation.model.links):
         started.__dict__["measures"] = task.measures

@@ -355,9 +355,23 @@ def resize(m: March) -> float:
 
 
 @kernel
+def pass_breaks(m: March) -> None:
+    """Let channels jump whose time has come."""
+    if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
+        while m.next_break < m.break_count and m.breaks[m.next_break] <= m.t:
+            m.next_break += 1
+        enter_pieces(m.system, m.t)
+        rates(m.system, m.t, m.y, m.f)
+        m.h_done = 0.0
+
+
+@kernel
 def march(m: March) -> int:
     """Step until the end, a watched bound, a failure, or the budget of trials is spent."""
     wish = m.h
+    pass_breaks(m)  # a watched bound may have been left where a channel jumps, or at the end
+    if m.t >= m.t_end:
+        return FINISHED
     for _ in range(m.budget):
         stop = next_stop(m)
         left = stop - m.t
@@ -397,12 +411,7 @@ def march(m: March) -> int:
             m.h = wish
             return WATCHED
         keep_samples(m)
-        if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
-            while m.next_break < m.break_count and m.breaks[m.next_break] <= m.t:
-                m.next_break += 1
-            enter_pieces(m.system, m.t)
-            rates(m.system, m.t, m.y, m.f)
-            m.h_done = 0.0
+        pass_breaks(m)
         if m.t >= m.t_end:
             m.h = wish
             return FINISHED

@@ -1,5 +1,6 @@
 """The contract of an integrator: facts, and how a run by it begins."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,9 @@ class Method:
         Kernels: one trial step; the state within the last step (None: steps end at samples).
     begin
         Makes the record of a run from the common fields.
+    reach
+        Largest product of a step and an eigenvalue's size.  Beyond its stability an explicit method
+        goes on as long as its error estimate lets it, which does not see the states within a step.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Method:
     step: Kernel
     sample: Kernel | None
     begin: Callable[["Beginning"], Any]
+    reach: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ class Beginning:
         Per step.
     h
         First trial step, or the step [s].
+    largest
+        Bound of the step [s].
     """
 
     equation: Formulation
@@ -92,6 +99,7 @@ class Beginning:
     method: Method
     tolerance: float
     h: float
+    largest: float = math.inf
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -112,7 +120,7 @@ class Beginning:
             "t_end": end,
             "t_old": begin,
             "h_done": 0.0,
-            "largest": (end - begin) / FEWEST_STEPS,
+            "largest": min((end - begin) / FEWEST_STEPS, self.largest),
             "smallest": SMALLEST_STEP * (end - begin),
             "adaptive": int(self.method.adaptive),
             "order": self.method.order,

@@ -16,7 +16,8 @@ def responses(square: float, loss: float, t: float, out: Array) -> None:
     of X1 is s, that of X2 is X1, that of X3 is X2.
     """
     rest = square - 0.25 * loss * loss
-    if square * t * t >= 1.0 and (rest > 0.0 or rest * t * t < -1e-2):
+    # the closed form divides by square, where a large loss leaves differences of large numbers
+    if square * t * t >= 1.0 and square * t >= loss and (rest > 0.0 or rest * t * t < -1e-2):
         _closed_form(square, loss, t, out)
         return
     largest = max(math.sqrt(abs(square)), loss) * t

@@ -16,7 +16,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.loads import input_names
 from flexarm.integrate.choose import METHODS, choose, has_dry_friction, rk4_step
 from flexarm.integrate.etd4 import ETD4
-from flexarm.integrate.halving import solve_refined
+from flexarm.integrate.halving import solve_by_rk4
 from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
 from flexarm.integrate.march import WORKS
@@ -129,21 +129,19 @@ def simulate(
     law = control if isinstance(control, Sampled) else None
 
     def go(task: Task, before: Run | None) -> Run:
-        beginning = task.beginning(chosen, wanted, step)
-
         def whole(solution: Solution) -> Run:
             found = of_model(task.run(chosen, solution, rtol, why), model)
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
-        if chosen is RK4 and step is None and law is None:
-
-            def refined(h: float) -> Solution:
-                return solve(task.beginning(chosen, wanted, h), progress, None, seen)
-
-            order = 1 if has_dry_friction(model) else RK4.order
-            return whole(solve_refined(refined, beginning.h, wanted, task.measures, order))
-        return whole(solve(beginning, progress, law, seen))
+        if chosen is not RK4 or step is not None:
+            return whole(solve(task.beginning(chosen, wanted, step), progress, law, seen))
+        if law is not None:
+            raise SimulationError(
+                "step: rk4 needs one under a sampled law, which cannot be asked twice and so not "
+                "be run again in smaller steps: give a step, or take another method"
+            )
+        return whole(solve_by_rk4(task, wanted, progress, seen))
 
     run = go(task, None)
     for leg in parts[1:]:
@@ -256,10 +254,27 @@ def prepare(
         refuse_misfit(control, model)
     motion = Motion(equation, control if isinstance(control, ca.Function) else None)
     groups = channels(model, read_inputs(model, inputs))
+    if control is not None:  # in place of the file's inputs, which must not jump in between
+        still = Constant[float](kind="constant", value=0.0)
+        groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:])
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     q, v = start_state(model)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
-    return Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
+    task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
+    refuse_outside(task)
+    return task
+
+
+def refuse_outside(task: "Task") -> None:
+    """Refuse a start at which the run would have to stop."""
+    state = np.concatenate([task.q, task.v])
+    for watch in task.watches:
+        value = float(watch.row @ state)
+        if watch.what and not watch.low <= value <= watch.high:
+            limit = watch.low if value < watch.low else watch.high
+            raise SimulationError(
+                f"{watch.what} is {value:.4g} at the start, beyond {limit:.4g}: {watch.remedy}"
+            )
 
 
 def _matrices(equation: Formulation, q: Array, v: Array) -> tuple[Array, ...]:
@@ -296,7 +311,7 @@ class Task:
 
     @property
     def damped(self) -> bool:
-        """Whether errors die away."""
+        """Whether errors of vibrations die away."""
         return self.vibration.damping >= DAMPED
 
     @cached_property
@@ -338,6 +353,9 @@ class Task:
             h = 0.01 / max(self.vibration.fastest, 10.0 / float(self.times[-1]))
         else:
             h = rk4_step(self.vibration, float(self.times[-1]), wanted, step)
+        # The slope of dry friction is that of standstill, and no bound while it slips.
+        dry = has_dry_friction(self.equation.model)
+        rate = self.vibration.fastest if dry else self.vibration.largest
         return Beginning(
             self.equation,
             self.motion,
@@ -351,6 +369,7 @@ class Task:
             method,
             self.tolerance(method, wanted),
             h,
+            method.reach / max(rate, 1e-12),
         )
 
     def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:

@@ -17,7 +17,8 @@ from flexarm.links.base import Array, Shapes
 from flexarm.links.span import Span
 
 _TOLERANCE = 1e-13
-_ORDERS = (8, 12, 18, 27, 40, 60)
+_ORDERS = (8, 12, 18, 27, 40, 60, 90, 135, 200)
+_DUST = 1e-14
 
 
 @dataclass(frozen=True)
@@ -269,13 +270,16 @@ def _clean(integrals: Integrals) -> Integrals:
     for field in fields(Integrals):
         value = getattr(integrals, field.name)
         if isinstance(value, np.ndarray):
-            scale: Array | float = np.abs(value).max(initial=0.0)
-            if field.name in ("modal_mass", "stiffness", "rotary_modal"):
-                scale = np.outer(size, size)
-                if field.name == "stiffness":
-                    root = np.sqrt(np.abs(np.diag(value)))
-                    scale = np.outer(root, root)
-            value = np.where(np.abs(value) <= 1e-14 * scale, 0.0, value)
+            scale: Array | float = _DUST * np.abs(value).max(initial=0.0)
+            if field.name in ("modal_mass", "shape_shape", "rotary_modal"):
+                # products of modes that are orthogonal: rounding grows with their number
+                products = np.outer(size, size)
+                pairs = products[..., None, None] if field.name == "shape_shape" else products
+                scale = _DUST * len(size) ** 2 * pairs
+            elif field.name == "stiffness":
+                root = np.sqrt(np.abs(np.diag(value)))
+                scale = _DUST * np.outer(root, root)
+            value = np.where(np.abs(value) <= scale, 0.0, value)
             value.flags.writeable = False
         cleaned[field.name] = value
     return Integrals(**cleaned)

@@ -1,9 +1,11 @@
 """Make an arm ready for equations."""
 
+from typing import get_args
+
 import numpy as np
 
 from flexarm.arm import Arm, FreeBase, Link, MovedBase, Moving, Prismatic, Revolute, Sliding
-from flexarm.arm.shapes import CraigBampton, Lumped
+from flexarm.arm.shapes import Counted, CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.links.ends import (
     body_inertia,
@@ -15,6 +17,7 @@ from flexarm.links.ends import (
     reflected_rotor,
     tip_inertia,
 )
+from flexarm.model.contents import freeze
 from flexarm.model.flexible import (
     check_amplitudes,
     flexible_part,
@@ -39,6 +42,8 @@ from flexarm.spatial import (
     rotation_from_angles,
     rotation_z_to,
 )
+
+_ALIKE = "give a model of the same arm with other numbers"
 
 
 def build(
@@ -66,9 +71,11 @@ def build(
     Raises
     ------
     ModelError
-        If shapes cannot be built or a start value names no coordinate.
+        If this is no arm, shapes cannot be built or are those of another arm, or a start value
+        names no coordinate.
     """
-    stiff = arm.stiffening if stiffening is None else stiffening
+    _check_arguments(arm, stiffening, tip_rotation, shapes_of)
+    stiff = arm.stiffening if stiffening is None else bool(stiffening)
     names: list[str] = []
     units: list[str] = []
     base_moves = isinstance(arm.base, FreeBase | MovedBase)
@@ -89,7 +96,7 @@ def build(
         )
     base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
     hub = body_inertia(arm.links[0].joint.hub.inboard)
-    return Model(
+    model = Model(
         arm=arm,
         stiffening=stiff,
         tip_rotation=tip_rotation,
@@ -104,6 +111,64 @@ def build(
         prescribed=_prescribed(arm, links),
         variant="" if shapes_of is None else f"shapes of {fingerprint(shapes_of)}",
     )
+    freeze(model)
+    return model
+
+
+def _check_arguments(
+    arm: object, stiffening: object, tip_rotation: object, shapes_of: object
+) -> None:
+    """Refuse what the types of `build` forbid."""
+    if not isinstance(arm, Arm):
+        raise ModelError(f"build: expected an Arm, got {_described(arm)}")
+    if stiffening is not None and not isinstance(stiffening, bool | np.bool_):
+        raise ModelError(f"stiffening: expected True, False or None, got {stiffening!r}")
+    known = get_args(TipRotation)
+    if tip_rotation not in known:
+        raise ModelError(f"tip_rotation: expected one of {', '.join(known)}, got {tip_rotation!r}")
+    if isinstance(shapes_of, Model):
+        _check_alike(arm, shapes_of.arm)
+    elif shapes_of is not None:
+        raise ModelError(
+            f"shapes_of: expected a Model, got a value of type {type(shapes_of).__name__}: "
+            "make one with flexarm.build"
+        )
+
+
+def _described(arm: object) -> str:
+    if isinstance(arm, Model):
+        return "a Model: it is built already"
+    if isinstance(arm, str):
+        return (
+            f"the text {arm!r}: read an arm with flexarm.sample(name) or flexarm.load(path) first"
+        )
+    what = "None" if arm is None else f"a value of type {type(arm).__name__}"
+    return f"{what}: make one with flexarm.load, flexarm.sample or flexarm.Arm"
+
+
+def _check_alike(arm: Arm, other: Arm) -> None:
+    """Refuse shapes of an arm whose links, joints or choices of shapes are others."""
+    if len(arm.links) != len(other.links):
+        raise ModelError(
+            f"shapes_of: links are {len(other.links)} there, {len(arm.links)} in this arm: {_ALIKE}"
+        )
+    for index, (here, there) in enumerate(zip(arm.links, other.links, strict=True)):
+        if _outline(here) != _outline(there):
+            raise ModelError(
+                f"shapes_of: links[{index + 1}] has another joint, another length or other shapes "
+                f"({there.joint.kind}, {there.length:g} m, {there.shapes.kind}) than this arm's "
+                f"({here.joint.kind}, {here.length:g} m, {here.shapes.kind}): {_ALIKE}"
+            )
+
+
+def _outline(link: Link) -> tuple[object, ...]:
+    """Tell what two links must have in common for one to take the other's shapes."""
+    if not link.flexible:
+        return (link.joint.kind,)
+    shapes = link.shapes
+    directions = ("bending_y", "bending_z", "torsion", "stretch", "static")
+    asked = [getattr(shapes, name) for name in directions] if isinstance(shapes, Counted) else []
+    return link.joint.kind, link.span, shapes.kind, *asked
 
 
 def _build_link(

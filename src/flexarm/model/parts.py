@@ -1,6 +1,7 @@
 """What an arm is made ready as: constant arrays, coordinate names and slices."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from flexarm.arm import Arm, FreeBase, Link
@@ -120,7 +121,7 @@ class LinkModel:
 
 @dataclass(frozen=True)
 class Model:
-    """An arm made ready for equations.
+    """An arm made ready for equations; `flexarm.build` makes one, with read-only arrays.
 
     Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.
 
@@ -160,7 +161,7 @@ class Model:
         """Attitude that the base's angles are relative to, world from anchor axes, (3, 3)."""
         return constant(self.base_pose.rotation) if self.anchor is None else self.anchor
 
-    @property
+    @cached_property
     def floats(self) -> bool:
         """Whether the base is free."""
         return isinstance(self.arm.base, FreeBase)
@@ -169,3 +170,12 @@ class Model:
     def size(self) -> int:
         """Number of coordinates."""
         return len(self.names)
+
+    @cached_property
+    def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:
+        """Index in q of each exposed length, and the least and largest that its shapes hold for."""
+        return tuple(
+            (part.joint, *part.sliding.range)
+            for part in self.links
+            if part.sliding is not None and part.joint is not None
+        )

@@ -1,12 +1,13 @@
 """Where an arm starts, what is prescribed to it, and what its equations depend on."""
 
 import hashlib
+from dataclasses import fields
 
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase, Moving
-from flexarm.arm.shapes import Tabulated
 from flexarm.links.base import Array
+from flexarm.model.contents import write
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.profiles import AnyProfile, evaluate
 
@@ -62,11 +63,16 @@ def prescribed_motion(model: Model, t: float) -> Array:
 
 
 def fingerprint(model: Model) -> str:
-    """Digest everything that a model's equations depend on, the files it names included."""
+    """Digest everything that a model's equations depend on: all the numbers that it holds.
+
+    Of the arm its name and notes do not count.  No file is read: what `build` took from one is in
+    the model.
+    """
     digest = hashlib.sha256()
-    digest.update(model.arm.model_dump_json(exclude={"name", "notes"}).encode())
-    digest.update(f"{model.stiffening} {model.tip_rotation} {model.variant}".encode())
-    for part in model.links:
-        if isinstance(part.link.shapes, Tabulated):
-            digest.update(part.link.shapes.path.read_bytes())
+    for field in fields(model):
+        digest.update(f"{field.name}=".encode())
+        if field.name == "arm":
+            digest.update(model.arm.model_dump_json(exclude={"name", "notes"}).encode())
+        else:
+            write(getattr(model, field.name), digest.update)
     return digest.hexdigest()

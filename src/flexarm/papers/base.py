@@ -28,23 +28,18 @@ class Claim:
     because
         The numbers that decide it; of an undecidable one, what is missing.
     measured
-        Whether it is a number or an inequality.
-    regardless
-        Whether it comes out so for every plausible value of what a paper omits.
+        Whether it is a number or an inequality, not only that something can be done.
     """
 
     says: str
     outcome: Outcome
     because: str
     measured: bool = True
-    regardless: bool = False
 
 
-def decide(
-    says: str, holds: bool, because: str, *, measured: bool = True, regardless: bool = False
-) -> Claim:
+def decide(says: str, holds: bool, because: str, *, measured: bool = True) -> Claim:
     """Decide a statement."""
-    return Claim(says, "holds" if holds else "fails", because, measured, regardless)
+    return Claim(says, "holds" if holds else "fails", because, measured)
 
 
 def undecidable(says: str, missing: str) -> Claim:
@@ -66,6 +61,9 @@ class Missing:
         The range, and what came out.
     limit
         The outcome from which on the statement is decided otherwise; None where there is none.
+    decides
+        The statements, as their claims say them, that the outcome against the limit decides; none
+        if it is an undecidable one.
     """
 
     datum: str
@@ -73,6 +71,12 @@ class Missing:
     values: tuple[float | str, ...]
     outcomes: tuple[float, ...]
     limit: float | None = None
+    decides: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a decision without the limit that it is taken at."""
+        if self.decides and self.limit is None:
+            raise FlexarmError(f"{self.datum}: decides a statement, but no limit is given")
 
     @property
     def spread(self) -> float:
@@ -141,7 +145,9 @@ class Found:
     Attributes
     ----------
     claims
-        The paper's statements, decided.
+        The paper's statements, decided: its words, or what they come to.
+    checks
+        What we looked at besides, which the paper does not say: no verdict rests on it.
     difference
         How far ours is from the paper's.
     tables, figures
@@ -158,6 +164,7 @@ class Found:
     figures: tuple[Figure, ...] = ()
     missing: tuple[Missing, ...] = ()
     because: str = ""
+    checks: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -205,21 +212,26 @@ class Result:
 def verdict(found: Found) -> Verdict:
     """Decide an item: all decidable claims must hold, and one of them be a number.
 
+    A claim that fails is no difference where a missing datum decides it.
+
     Raises
     ------
     FlexarmError
-        If nothing can be decided and no missing datum was shown to matter.
+        If nothing can be decided and no missing datum was shown to matter, or a missing datum is
+        said to decide what is no claim.
     """
-    outcomes = [claim.outcome for claim in found.claims]
-    measured = any(claim.measured and claim.outcome == "holds" for claim in found.claims)
-    matters = any(each.matters for each in found.missing)
-    if any(claim.outcome == "fails" and claim.regardless for claim in found.claims):
-        return "differs"
-    if "fails" in outcomes:
-        return "not-reproducible" if matters else "differs"
-    if measured:
+    says = {claim.says for claim in found.claims}
+    unknown = [text for each in found.missing for text in each.decides if text not in says]
+    if unknown:
+        raise FlexarmError(f"a missing datum decides what is no claim: {'; '.join(unknown)}")
+    open_ = {text for each in found.missing if each.matters for text in each.decides}
+    failed = [claim for claim in found.claims if claim.outcome == "fails"]
+    if failed:
+        excused = all(claim.says in open_ for claim in failed)
+        return "not-reproducible" if excused else "differs"
+    if any(claim.measured and claim.outcome == "holds" for claim in found.claims):
         return "reproduced"
-    if not matters:
+    if not any(each.matters for each in found.missing):
         raise FlexarmError(
             "an item decides nothing: expected a claim with a number, or a missing datum with a "
             "run that shows that the outcome depends on it"
@@ -235,7 +247,8 @@ def reason(found: Found) -> str:
     left = [claim for claim in found.claims if claim.outcome == "undecidable"]
     if kind == "reproduced":
         rest = f"; {len(left)} cannot be decided ({_listed(left)})" if left else ""
-        return f"all {len(held)} decidable statements hold{rest}"
+        why = f". {found.because}" if found.because else ""
+        return f"all {len(held)} decidable statements hold{rest}{why}"
     if kind == "differs":
         why = f"{found.because} " if found.because else ""
         return f"{why}Fails: {_listed(failed)}"
@@ -255,4 +268,4 @@ def _listed(claims: Sequence[Claim]) -> str:
 
 
 def _span(values: tuple[float | str, ...]) -> str:
-    return ", ".join(f"{each:g}" if isinstance(each, float | int) else each for each in values)
+    return "; ".join(f"{each:g}" if isinstance(each, float | int) else each for each in values)

@@ -4,6 +4,7 @@ import base64
 import csv
 import html
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,19 @@ NAMES = {
 }
 DENSE = 1500  # points of a curve from which on lines are thin
 _STYLE = """body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}
-table{border-collapse:collapse;margin:1em 0;font-size:.9em}td,th{border:1px solid #bbb;
-padding:.2em .6em;text-align:left}img{max-width:100%}.reproduced{color:#060}.differs{color:#a30}
-.not-reproducible{color:#555}"""
+div{overflow-x:auto}table{border-collapse:collapse;margin:1em 0;font-size:.9em}
+td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left}img{max-width:100%}
+.reproduced{color:#060}.differs{color:#a30}.not-reproducible{color:#555}"""
+_ABOUT = (
+    "Every table and figure of five papers, computed anew by flexarm. The papers' curves are not "
+    "at hand as numbers: what a paper's text says of a figure is listed, and each statement is "
+    "decided by a computation.",
+    "*Reproduced*: every statement that can be decided holds, and one of them at least is a number "
+    "or an inequality. *Differs*: one fails, and the reason is given. *Not reproducible*: what "
+    "fails, or cannot be decided, depends on something that the paper does not say; a table "
+    "'Missing' has the outcome over the range that it may have. *Difference* is the one number "
+    "that tells most of an item; it says what it is of.",
+)
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
@@ -43,9 +54,14 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
                     {"says": c.says, "outcome": c.outcome, "because": c.because}
                     for c in result.found.claims
                 ],
+                "checks": [
+                    {"says": c.says, "outcome": c.outcome, "because": c.because}
+                    for c in result.found.checks
+                ],
                 "missing": [
                     {"datum": m.datum, "outcome": m.outcome, "values": list(m.values),
-                     "outcomes": list(m.outcomes), "limit": m.limit, "matters": m.matters}
+                     "outcomes": list(m.outcomes), "limit": m.limit, "matters": m.matters,
+                     "decides": list(m.decides)}
                     for m in result.found.missing
                 ],
                 "seconds": round(result.seconds, 2),
@@ -84,8 +100,8 @@ def write_report(results: Sequence[Result], folder: Path, *, force: bool = False
             pictures[name] = draw(figure)
             write_whole(folder / f"{name}.png", pictures[name], force=force)
             write_whole(folder / f"{name}.csv", _curves(figure), force=force)
-        for k, table in enumerate(result.found.tables, 1):
-            name = f"{result.item.paper}-{result.item.name}-table-{k}.csv"
+        for k, table in enumerate(_all_tables(result), 1):
+            name = f"{_key(result)}-table-{k}.csv"
             write_whole(folder / name, _rows(table), force=force)
     write_whole(folder / "report.md", markdown(results).encode(), force=force)
     write_whole(folder / "report.html", page(results, pictures).encode(), force=force)
@@ -121,43 +137,66 @@ def draw(figure: Figure) -> bytes:
 
 def markdown(results: Sequence[Result]) -> str:
     """Write the report as Markdown."""
-    parts = ["# The papers, reproduced", _aligned(_overview(results))]
+    parts = ["# The papers, reproduced", *_ABOUT, _aligned(_overview(results))]
     for result in results:
-        found = result.found
         parts += [
             f"## {NAMES[result.item.paper]}: {result.item.title}",
-            f"**{result.verdict}** (`{result.item.paper} --item {result.item.name}`, "
-            f"{result.seconds:.1f} s): {result.reason}",
+            f"**{result.verdict}** (`{_command(result)}`, {result.seconds:.1f} s): {result.reason}",
             f"*The paper:* {result.item.says}",
             f"*Difference:* {_difference(result)}",
             *(_titled(each) for each in _all_tables(result)),
             *(f"![{figure.title}]({name}.png)" for name, figure in _named(result)),
         ]
-        if found.because:
-            parts.append(found.because)
     return "\n\n".join(parts) + "\n"
 
 
 def page(results: Sequence[Result], pictures: dict[str, bytes]) -> str:
     """Write the report as one HTML file, pictures inside."""
-    parts = ["<h1>The papers, reproduced</h1>", _html_table(_overview(results))]
+    about = [re.sub(r"\*([^*]+)\*", r"<i>\1</i>", f"<p>{_e(each)}</p>") for each in _ABOUT]
+    parts = ["<h1>The papers, reproduced</h1>", *about, _html_overview(results)]
     for result in results:
         name, kind = NAMES[result.item.paper], result.verdict
         parts += [
-            f"<h2>{_e(name)}: {_e(result.item.title)}</h2>",
+            f'<h2 id="{_key(result)}">{_e(name)}: {_e(result.item.title)}</h2>',
             f'<p><b class="{kind}">{kind}</b>: {_e(result.reason)}</p>',
             f"<p><i>The paper:</i> {_e(result.item.says)}</p>",
             f"<p><i>Difference:</i> {_e(_difference(result))}</p>",
+            f"<p><code>{_e(_command(result))}</code>, {result.seconds:.1f} s</p>",
         ]
         for table in _all_tables(result):
             parts += [f"<h4>{_e(table.title)}</h4>", _html_table(table)]
         for key, figure in _named(result):
             data = base64.b64encode(pictures[key]).decode()
             parts.append(f'<img alt="{_e(figure.title)}" src="data:image/png;base64,{data}">')
-        if result.found.because:
-            parts.append(f"<p>{_e(result.found.because)}</p>")
-    head = f"<meta charset=utf-8><title>The papers, reproduced</title><style>{_STYLE}</style>"
+    head = (
+        "<meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<title>The papers, reproduced</title><style>{_STYLE}</style>"
+    )
     return f"<!doctype html>\n<html lang=en>{head}\n" + "\n".join(parts) + "\n</html>\n"
+
+
+def _key(result: Result) -> str:
+    return f"{result.item.paper}-{result.item.name}"
+
+
+def _command(result: Result) -> str:
+    return f"flexarm reproduce {result.item.paper} --item {result.item.name}"
+
+
+def _html_overview(results: Sequence[Result]) -> str:
+    """Write the overview with a link to every item, its verdict coloured."""
+    table = _overview(results)
+    rows = tuple(
+        (
+            _e(paper),
+            f'<a href="#{_key(result)}">{_e(name)}</a>',
+            _e(title),
+            f'<span class="{kind}">{kind}</span>',
+            _e(difference),
+        )
+        for result, (paper, name, title, kind, difference) in zip(results, table.rows, strict=True)
+    )
+    return _html_rows(table.head, rows)
 
 
 def _overview(results: Sequence[Result]) -> Table:
@@ -174,8 +213,12 @@ def _difference(result: Result) -> str:
 
 def _all_tables(result: Result) -> Iterator[Table]:
     yield from result.found.tables
+    head = ("statement", "outcome", "because")
     claims = tuple((c.says, c.outcome, c.because) for c in result.found.claims)
-    yield Table("What the paper says", ("statement", "outcome", "because"), claims)
+    yield Table("What the paper says", head, claims)
+    if result.found.checks:
+        checks = tuple((c.says, c.outcome, c.because) for c in result.found.checks)
+        yield Table("What it does not say, and we looked at", head, checks)
     for each in result.found.missing:
         rows = tuple(
             (f"{value:g}" if isinstance(value, float | int) else value, f"{outcome:.4g}")
@@ -186,7 +229,7 @@ def _all_tables(result: Result) -> Iterator[Table]:
 
 def _named(result: Result) -> Iterator[tuple[str, Figure]]:
     for k, figure in enumerate(result.found.figures, 1):
-        yield f"{result.item.paper}-{result.item.name}-{k}", figure
+        yield f"{_key(result)}-{k}", figure
 
 
 def _titled(table: Table) -> str:
@@ -202,11 +245,13 @@ def _aligned(table: Table) -> str:
 
 
 def _html_table(table: Table) -> str:
-    head = "".join(f"<th>{_e(cell)}</th>" for cell in table.head)
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{_e(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
-    return f"<table><tr>{head}</tr>\n{rows}</table>"
+    return _html_rows(table.head, tuple(tuple(_e(cell) for cell in row) for row in table.rows))
+
+
+def _html_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    first = "".join(f"<th>{_e(cell)}</th>" for cell in head)
+    rest = "\n".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
+    return f"<div><table><tr>{first}</tr>\n{rest}</table></div>"
 
 
 def _e(text: str) -> str:

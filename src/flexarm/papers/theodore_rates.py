@@ -22,16 +22,18 @@ from flexarm.papers.base import Claim, Difference, Figure, Found, Missing, Table
 from flexarm.papers.runs import changed
 from flexarm.papers.theodore_loop import DT, GOALS, KINDS, MOVE, SAMPLED, TIPS, loop
 
-Chosen = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 TIMES = np.linspace(0.0, MOVE, 51)  # [s]
-FEW = tuple(range(0, len(TIMES), 5))  # of these, for what is missing
+FEW = tuple(range(0, len(TIMES), 5))  # of these, for tables and what is beside
 EVIDENT = 0.3  # [s] up to which the paper finds its difference clearly evident
 ACCEPTABLE = 0.05  # relative error of a frequency that is taken for acceptable
 CONSTANT = 0.05  # range over the mean up to which a frequency is taken for constant
-ALIKE = 0.8  # two shapes with less in common are not taken for the same mode
 OWN = 0.7  # share of the elastic energy from which on a mode is taken for a link's own
 FINE = 8  # elements per link of the common description
 STEP = 1e-3  # [m]
+ALL = tuple(range(len(TIMES)))
+HIGHER = "frequencies in finite elements are always higher"
+CLEARLY = "that is clearly evident in the higher range, between 0 and 0.3 s"
+WITHIN = "they are acceptable with two elements"
 
 
 @dataclass(frozen=True)
@@ -58,66 +60,122 @@ class Rates:
         return int(np.flatnonzero(mine if link == 2 else ~mine)[mode - 1])
 
 
+@dataclass(frozen=True)
+class Pair:
+    """A mode at P postures and its counterpart in another model.
+
+    Attributes
+    ----------
+    rates, other
+        Frequencies of both [rad/s], (P,).
+    alike
+        How much of the shape both have in common, 1 if all, (P,).
+    """
+
+    rates: Array
+    other: Array
+    alike: Array
+
+    @property
+    def excess(self) -> Array:
+        """By how much the other is higher, over the rates, (P,)."""
+        return np.asarray(self.other / self.rates - 1)
+
+
 def eigenvalues(mode: int) -> Found:
     """Follow the frequencies of the flexible variables along the motion."""
     few, many = frequencies("modes"), frequencies("elements")
-    branches = {n: few.of(n, mode) for n in (2, 3)}
-    pairs = {n: _counterpart(few, many, k) for n, k in branches.items()}
-    gaps = {n: found / few.rates[:, branches[n]] - 1 for n, (found, _) in pairs.items()}
-    same = {n: alike >= ALIKE for n, (_, alike) in pairs.items()}
-    known = np.concatenate([gaps[n][same[n]] for n in (2, 3)])
+    pairs = _pairs(few, many, mode)
+    both = np.concatenate([each.excess for each in pairs.values()])
+    early = pairs[3].excess[TIMES <= EVIDENT]
+    ways = _pairings(few, many, mode)
+    least = min(max(_largest(way[n]) for n in (2, 3)) for way in ways.values())
     claims = (
-        decide("frequencies in finite elements are always higher", float(known.min()) > 0,
-               f"{_percent(known)} higher; {_unmatched(same)}"),
-        decide("that is clearly evident in the higher range, between 0 and 0.3 s",
-               float(gaps[3][same[3] & (EVIDENT >= TIMES)].min()) > 0,
-               f"of link 3 then {_percent(gaps[3][same[3] & (EVIDENT >= TIMES)])} higher"),
+        decide(HIGHER, float(both.min()) > 0,
+               f"{_percent(both)} higher in {len(TIMES)} postures of two links, paired by shape; "
+               f"{_common(pairs)}"),
+        decide(CLEARLY, float(early.min()) > 0, f"of link 3 then {_percent(early)} higher"),
         decide("they converge in the lower range",
-               _largest(gaps[2][same[2]]) < _largest(gaps[3][same[3]]),
-               f"of link 2 at most {100 * _largest(gaps[2][same[2]]):.2g} % apart, of link 3 "
-               f"{100 * _largest(gaps[3][same[3]]):.2g} %"),
-        decide("they are acceptable with two elements", _largest(known) < ACCEPTABLE,
-               f"at most {100 * _largest(known):.2f} % apart; {100 * ACCEPTABLE:.0f} % is taken "
-               "for acceptable"),
-        *(_varies(few, n, k) for n, k in branches.items()),
+               _largest(pairs[2].excess) < _largest(pairs[3].excess),
+               f"of link 2 at most {100 * _largest(pairs[2].excess):.2g} % apart, of link 3 "
+               f"{100 * _largest(pairs[3].excess):.2g} %"),
+        decide(WITHIN, _largest(both) < ACCEPTABLE,
+               f"at most {100 * _largest(both):.2f} % apart, {100 * least:.2f} % in the pairing "
+               f"of the table where it is least; {100 * ACCEPTABLE:.0f} % is taken for acceptable"),
+        *(_varies(few, n, few.of(n, mode)) for n in (2, 3)),
     )  # fmt: skip
-    held = frequencies("modes", held=True, at=FEW)
-    still = held.rates[:, held.of(2, mode)]
     return Found(
         claims,
-        Difference(_largest(known), "largest relative difference of finite elements from modes"),
-        tables=(_in_the_loop(mode, few, many),),
-        figures=(_figure(mode, few, pairs, same),),
-        missing=(_over_tips(mode),),
-        because=f"{_beside_more(mode, many)} With link 3 held at 0.3 m those of link 2 go over "
-        f"{100 * float(np.ptp(still) / still.mean()):.2g} % of their mean: they change with the "
-        "inertia that link 3 has about its tip.",
+        Difference(_largest(both), "largest relative difference of finite elements from modes"),
+        tables=(_pairing_table(ways), _in_the_loop(pairs)),
+        figures=(*(_figure(mode, n, each) for n, each in pairs.items()),
+                 *([_meeting(few, many)] if mode == 2 else [])),
+        missing=_over_tips(mode),
+        because=" ".join(
+            (_beside_more(mode, pairs[3]), *([_met()] if mode == 2 else []), _held(mode))
+        ),
     )  # fmt: skip
+
+
+def _pairs(few: Rates, many: Rates, mode: int) -> dict[int, Pair]:
+    """Pair a mode of links 2 and 3 with the element mode of most nearly its shape."""
+    return {n: _counterpart(few, many, few.of(n, mode)) for n in (2, 3)}
+
+
+def _pairings(few: Rates, many: Rates, mode: int) -> dict[str, dict[int, Array]]:
+    """Give by how much elements are higher, for each link, by four ways to pair modes."""
+    found: dict[str, dict[int, Array]] = {
+        "shape": {n: each.excess for n, each in _pairs(few, many, mode).items()}
+    }
+    for n in (2, 3):
+        rates = few.rates[:, few.of(n, mode)]
+        ratios = many.rates / rates[:, None]
+        near = np.argmin(np.abs(np.log(ratios)), axis=1)
+        place = np.count_nonzero(few.rates < rates[:, None], axis=1)
+        each = {
+            "nearest frequency": np.take_along_axis(ratios, near[:, None], axis=1)[:, 0],
+            "order of frequency": np.take_along_axis(
+                np.sort(ratios, axis=1), place[:, None], axis=1)[:, 0],
+            "link at the start, both followed": ratios[:, many.of(n, mode)],
+        }  # fmt: skip
+        for name, ratio in each.items():
+            found.setdefault(name, {})[n] = ratio - 1
+    return found
+
+
+def _pairing_table(ways: dict[str, dict[int, Array]]) -> Table:
+    rows = tuple(
+        (name, str(n), f"{100 * x.min():.4g}", f"{100 * x.max():.4g}")
+        for name, way in ways.items()
+        for n, x in way.items()
+    )
+    title = f"Elements over modes in all {len(TIMES)} postures [%]"
+    return Table(title, ("paired by", "link", "least", "largest"), rows)
 
 
 @cache
 def frequencies(
     kind: str,
     *,
-    modes: int = 2,
+    counts: tuple[int, int] = (2, 2),
     tip: str | None = None,
     held: bool = False,
-    at: tuple[int, ...] = tuple(range(len(TIMES))),
+    at: tuple[int, ...] = ALL,
 ) -> Rates:
     """Find the modes of the flexible variables in the plane of joint 2, joints held.
 
     Parameters
     ----------
-    kind, modes
-        Modes or elements, and how many per link in that plane.
+    kind, counts
+        Modes or elements, and how many of links 2 and 3 in that plane.
     tip
-        What the modes of link 2 see at its tip, if not what the sample says.
+        What the modes of link 2 see at its tip, if not what the sample has.
     held
         Whether link 3 stays as far out as it begins.
     at
         Which of the times.
     """
-    equation, wanted = _equation(kind, modes, None if tip == SAMPLED else tip)
+    equation, wanted = _equation(kind, counts, tip)
     found: list[tuple[Array, Array, Array]] = []
     for p in at:
         q = wanted[0 if held else p]
@@ -137,16 +195,16 @@ def frequencies(
 @cache
 def _fine() -> list[tuple[Array, Array]]:
     """Give what nodes of the fine description do, and its mass matrix, at every time."""
-    equation, wanted = _equation("elements", FINE, None)
+    equation, wanted = _equation("elements", (FINE, FINE), None)
     rest = _plane(equation.model)
     return [(_fields(equation.model, q), _sub(equation.mass_matrix(q), rest)) for q in wanted]
 
 
 @cache
-def _equation(kind: str, count: int, tip: str | None) -> tuple[Formulation, Array]:
+def _equation(kind: str, counts: tuple[int, int], tip: str | None) -> tuple[Formulation, Array]:
     """Make the arm that bends in the plane of joint 2 alone, and its coordinates at the times."""
     values: dict[str, Any] = {}
-    for k in (2, 3):
+    for k, count in zip((2, 3), counts, strict=True):
         values |= {f"links.{k}.shapes.bending_y": count, f"links.{k}.shapes.bending_z": 0}
     if kind == "modes":
         values["links.3.shapes.normalise"] = "mass"  # tips of higher modes may hardly move
@@ -193,106 +251,156 @@ def _fields(model: Model, q: Array) -> Array:
     return np.concatenate(rows)
 
 
-def _counterpart(few: Rates, many: Rates, column: int) -> tuple[Array, Array]:
-    """Find a mode's counterpart in another model at every posture, and how alike both are."""
+def _counterpart(few: Rates, many: Rates, column: int) -> Pair:
+    """Pair a mode with another model's of most nearly its shape, at every posture."""
     rates, likeness = [], []
     for p, (_, inner) in enumerate(_fine()[:: len(TIMES) // (len(few.rates) - 1)]):
         alike = np.square(few.shapes[p].T @ inner @ many.shapes[p])
         chosen = linear_sum_assignment(-alike)[1][column]
         rates.append(many.rates[p, chosen])
         likeness.append(alike[column, chosen])
-    return np.array(rates), np.array(likeness)
+    return Pair(few.rates[:, column], np.array(rates), np.array(likeness))
+
+
+def _common(pairs: dict[int, Pair]) -> str:
+    """Say how much of their shapes pairs have in common at least, and when."""
+    return "they have in common at least " + ", ".join(
+        f"{100 * each.alike.min():.0f} % of their shape (link {n}, {TIMES[least]:.2f} s)"
+        for n, each in pairs.items()
+        for least in [np.argmin(each.alike)]
+    )
 
 
 def _varies(few: Rates, link: int, column: int) -> Claim:
-    """Decide whether a link's frequency is constant or varies while the mode is the link's own."""
+    """Decide whether a link's frequency is constant or varies along the motion."""
     share = few.second[:, column] if link == 2 else 1 - few.second[:, column]
-    own = share >= OWN
-    y = few.rates[own, column]
+    y, own = few.rates[:, column], few.rates[share >= OWN, column]
     spread = float(np.ptp(y) / y.mean())
-    where = f"over {100 * spread:.1f} % of their mean in the {own.sum()} of {len(own)} postures "
     says, holds = (
         ("those of the revolute link 2 are constant", spread < CONSTANT)
         if link == 2
         else ("those of the prismatic link 3 vary", spread > CONSTANT)
     )
-    return decide(says, holds, f"they go {where}where {100 * OWN:.0f} % of the elastic energy and "
-                  f"more is in link {link}")  # fmt: skip
+    return decide(says, holds, f"they go over {100 * spread:.1f} % of their mean; over "
+                  f"{100 * float(np.ptp(own) / own.mean()):.1f} % in the {len(own)} postures where "
+                  f"{100 * OWN:.0f} % of the elastic energy and more is in link {link}; "
+                  f"{100 * CONSTANT:.0f} % is taken for constant")  # fmt: skip
 
 
-def _over_tips(mode: int) -> Missing:
-    """Vary what the modes of link 2 see at its tip, and find the least excess of elements."""
-    many = frequencies("elements", at=FEW)
-    least = []
+def _over_tips(mode: int) -> tuple[Missing, ...]:
+    """Vary what the modes of link 2 see at its tip, and find what decides the statements."""
+    many = frequencies("elements")
+    least, early, most = [], [], []
     for tip in TIPS:
-        few = frequencies("modes", tip=tip, at=FEW)
-        gaps = []
-        for n in (2, 3):
-            column = few.of(n, mode)
-            found, alike = _counterpart(few, many, column)
-            gaps.append((found / few.rates[:, column] - 1)[alike >= ALIKE])
-        least.append(100 * float(np.concatenate(gaps).min()))
-    return Missing(
-        "mass and inertia at the tip of link 2 in its modes",
-        "least excess of finite elements over modes [%]",
-        tuple(TIPS), tuple(least), 0.0,
-    )  # fmt: skip
-
-
-def _beside_more(mode: int, many: Rates) -> str:
-    """Compare elements with as many modes as they have coordinates."""
-    more = frequencies("modes", modes=4)
-    gaps = []
-    for n in (2, 3):
-        column = more.of(n, mode)
-        found, alike = _counterpart(more, many, column)
-        gaps.append((found / more.rates[:, column] - 1)[alike >= ALIKE])
-    both = np.concatenate(gaps)
-    return (
-        "Two elements have as many coordinates as four modes: beside four modes per link they are "
-        f"{_percent(both)} higher."
+        few = frequencies("modes") if tip == SAMPLED else frequencies("modes", tip=tip)
+        pairs = _pairs(few, many, mode)
+        both = np.concatenate([each.excess for each in pairs.values()])
+        least.append(100 * float(both.min()))
+        early.append(100 * float(pairs[3].excess[TIMES <= EVIDENT].min()))
+        most.append(100 * _largest(both))
+    datum = "mass and inertia at the tip of link 2 in its modes"
+    return tuple(
+        Missing(datum, outcome, tuple(TIPS), tuple(found), limit, (says,))
+        for outcome, found, limit, says in (
+            ("least excess of finite elements over modes [%]", least, 0.0, HIGHER),
+            ("the same of link 3 until 0.3 s [%]", early, 0.0, CLEARLY),
+            ("largest distance of finite elements from modes [%]", most, 100 * ACCEPTABLE, WITHIN),
+        )
     )
 
 
-def _in_the_loop(mode: int, few: Rates, many: Rates) -> Table:
-    """List the imaginary eigenvalues of the closed loop's Jacobian beside those at rest."""
+def _beside_more(mode: int, pair: Pair) -> str:
+    """Say what two modes lack: compare with more of them, and with a converged arm."""
+    p = int(np.argmin(pair.excess))
+    place = int(np.count_nonzero(frequencies("modes").rates[p] < pair.rates[p]))
+    exact, two, four = (
+        np.sort(frequencies(kind, counts=counts, at=(p,)).rates[0])[place]
+        for kind, counts in (("elements", (FINE, FINE)), ("modes", (2, 2)), ("elements", (2, 2)))
+    )
+    many = frequencies("elements", at=FEW)
+    third, more = (frequencies("modes", counts=counts, at=FEW) for counts in ((3, 2), (4, 4)))
+    gaps = [np.concatenate([each.excess for each in _pairs(few, many, mode).values()])
+            for few in (third, more)]  # fmt: skip
+    return (
+        f"At {TIMES[p]:.2f} s, where elements are lowest beside modes, frequency {place + 1} of "
+        f"the arm converges to {exact:.1f} rad/s ({FINE} elements per link): two elements are "
+        f"{100 * (four / exact - 1):.2g} % above it, two modes {100 * (two / exact - 1):.2g} %. "
+        "Two modes per link lack link 2's third mode, "
+        f"{third.rates[0, third.of(2, 3)]:.0f} rad/s at the start, which two elements have. With "
+        f"it elements are {_percent(gaps[0])} higher than modes, beside four modes per link, as "
+        f"many coordinates as two elements have, {_percent(gaps[1])}."
+    )
+
+
+def _met() -> str:
+    """Say when link 3's second mode meets link 2's third in elements."""
+    low, high = np.sort(frequencies("elements").rates, axis=1)[:, 3:5].T
+    p = int(np.argmin(high / low))
+    mine = frequencies("modes").rates[[0, p, -1], frequencies("modes").of(3, 2)]
+    return (
+        f"Link 3's second mode, {mine[0]:.0f} rad/s at the start, comes down to that third one: at "
+        f"{TIMES[p]:.2f} s elements have {low[p]:.0f} and {high[p]:.0f} rad/s, two modes "
+        f"{mine[1]:.0f}. From then on both modes share their shapes: elements end at {low[-1]:.0f} "
+        f"and {high[-1]:.0f} rad/s, two modes between them at {mine[2]:.0f}."
+    )
+
+
+def _held(mode: int) -> str:
+    """Say what link 2's frequencies do while link 3 is held."""
+    held = frequencies("modes", held=True, at=FEW)
+    still = held.rates[:, held.of(2, mode)]
+    return (
+        "With link 3 held at 0.3 m those of link 2 go over "
+        f"{100 * float(np.ptp(still) / still.mean()):.2g} % of their mean: they change with the "
+        "inertia that link 3 has about its tip."
+    )
+
+
+def _in_the_loop(pairs: dict[int, Pair]) -> Table:
+    """List pairs at rest beside the imaginary eigenvalues of the closed loop's Jacobian."""
+    every = round(TIMES[FEW[1]] / DT)
+    values = {kind: closed_loop_eigenvalues(loop(kind).law, loop(kind).run, every=every).imag
+              for kind in KINDS}  # fmt: skip
     rows = []
-    every = round(TIMES[1] / DT)
-    for kind, found in (("modes", few), ("elements", many)):
-        each = loop(kind)
-        values = closed_loop_eigenvalues(each.law, each.run, every=every).imag
-        for n in (2, 3):
-            column = found.of(n, mode)
-            for p in FEW[:-1]:  # at the end the second loop takes over
-                rest = found.rates[p, column]
-                moving = values[p][np.argmin(np.abs(values[p] - rest))]
-                rows.append((kind, str(n), f"{TIMES[p]:.2f}", f"{rest:.2f}", f"{moving:.2f}"))
-    head = ("links of", "link", "time [s]", "at rest", "nearest of the closed loop, moving")
-    return Table("Imaginary eigenvalues [rad/s]", head, tuple(rows))
+    for n, each in pairs.items():
+        for k, p in enumerate(FEW[:-1]):  # at the end the second loop takes over
+            row = []
+            for kind, rest in (("modes", each.rates[p]), ("elements", each.other[p])):
+                moving = values[kind][k]
+                row += [f"{rest:.2f}", f"{moving[np.argmin(np.abs(moving - rest))]:.2f}"]
+            rows.append((str(n), f"{TIMES[p]:.2f}", *row, f"{100 * each.excess[p]:.3g}",
+                         f"{100 * each.alike[p]:.0f}"))  # fmt: skip
+    head = ("link", "time [s]", "modes, at rest", "nearest of the closed loop, moving",
+            "elements, at rest", "nearest of the closed loop, moving",
+            "elements over modes [%]", "shape in common [%]")  # fmt: skip
+    return Table("Imaginary eigenvalues [rad/s], paired by shape", head, tuple(rows))
 
 
-def _figure(
-    mode: int, few: Rates, pairs: dict[int, tuple[Array, Array]], same: dict[int, Chosen]
-) -> Figure:
-    curves = [curve(f"link {n}, modes", TIMES, few.rates[:, few.of(n, mode)]) for n in (2, 3)]
-    for n, (found, _) in pairs.items():
-        curves.append(
-            curve(f"link {n}, elements", TIMES[same[n]], found[same[n]], points=True, every=2)
-        )
-    return Figure(f"Fig. {8 + mode}: mode {mode} of links 2 and 3, in the plane of joint 2",
-                  "time [s]", "imaginary eigenvalue [rad/s]", tuple(curves), log=True)  # fmt: skip
-
-
-def _unmatched(same: dict[int, Chosen]) -> str:
-    lost = {n: int(np.count_nonzero(~each)) for n, each in same.items()}
-    return (
-        "; ".join(
-            f"in {count} of {len(TIMES)} postures elements have no mode of the shape of link {n}'s"
-            for n, count in lost.items()
-            if count
-        )
-        or "each mode has its like in the elements, by shape"
+def _figure(mode: int, link: int, pair: Pair) -> Figure:
+    curves = (
+        curve("modes", TIMES, pair.rates),
+        curve("elements, of most nearly that shape", TIMES, pair.other, points=True, every=2),
     )
+    return Figure(f"Fig. {8 + mode}: mode {mode} of link {link}, in the plane of joint 2",
+                  "time [s]", "imaginary eigenvalue [rad/s]", curves)  # fmt: skip
+
+
+def _meeting(few: Rates, many: Rates) -> Figure:
+    """Show how link 3's second mode meets link 2's third, which two modes per link lack."""
+    late = np.array([p for p in FEW if TIMES[p] >= EVIDENT - 0.1])
+    third = frequencies("modes", counts=(3, 2), at=FEW).rates[late // FEW[1]]
+    more = np.sort(many.rates, axis=1)
+    curves = [curve("link 3's second, two modes per link", TIMES[late[0] :],
+                    few.rates[late[0] :, few.of(3, 2)])]  # fmt: skip
+    for k in (3, 4):
+        curves += [
+            curve(f"frequency {k + 1}, three modes of link 2", TIMES[late],
+                  np.sort(third, axis=1)[:, k]),
+            curve(f"frequency {k + 1}, elements", TIMES[late[0] :], more[late[0] :, k],
+                  points=True),
+        ]  # fmt: skip
+    return Figure("Link 3's second mode meets link 2's third", "time [s]",
+                  "imaginary eigenvalue [rad/s]", tuple(curves))  # fmt: skip
 
 
 def _largest(gaps: Array) -> float:

@@ -15,6 +15,7 @@ SIMILAR = 0.10  # of the range
 UNITS = {"deflection": "m", "slope": "rad"}
 MORE = 4  # modes per link and plane: as many as two elements have coordinates
 TRIED = ("none", SAMPLED)
+LAGS = "the response in finite elements lags behind that in modes"
 ELEMENTS = {"kind": "elements", "bending_y": 2, "bending_z": 2}
 
 
@@ -31,8 +32,7 @@ def deflections(link: int) -> Found:
         decide("the response is similar for both models", max(gaps.values()) < SIMILAR,
                "rms difference " + ", ".join(f"{k}: {100 * x:.2g} %" for k, x in gaps.items())
                + f" of the range; {100 * SIMILAR:.0f} % is taken for similar"),
-        decide("the response in finite elements lags behind that in modes",
-               min(sample.values()) > 0,
+        decide(LAGS, min(sample.values()) > 0,
                "lags while the joints move, " + ", ".join(f"{k}: {x:.4f} ms" for k, x in
                                                           sample.items())),
     )  # fmt: skip
@@ -49,7 +49,7 @@ def deflections(link: int) -> Found:
         missing=(
             Missing("mass and inertia at the tip of link 2 in its modes",
                     f"least lag of the four histories of link {link} [ms]", TRIED,
-                    tuple(min(each.values()) for each in lags.values()), 0.0),
+                    tuple(min(each.values()) for each in lags.values()), 0.0, (LAGS,)),
         ),
         because=f"Behind {MORE} modes per link and plane finite elements lag by "
         f"{min(more.values()):.4f} to {max(more.values()):.4f} ms.",

@@ -12,7 +12,8 @@ from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.links.classical import beam_roots, clamped_mass
-from flexarm.links.frequency import extension_rates, follow_root
+from flexarm.links.frequency import extension_rates, follow_root, frequency_partials
+from flexarm.links.frequency import frequency_equation as beam_equation
 from flexarm.model import Model, build
 from flexarm.papers.base import Difference, Figure, Found, Table, curve, decide
 from flexarm.papers.theodore_loop import GOALS
@@ -21,45 +22,31 @@ from flexarm.profiles import evaluate
 EI, DENSITY = 1165.4916, 0.331  # [N m^2], [kg/m] of links 2 and 3
 PAYLOAD = 0.0828  # [kg]
 ALIKE = "all alike"
+MOTION: Cycloid[float] = Cycloid(kind="cycloid", start=0.3, end=1.0, duration=0.5)  # of link 3
+ROOTS, FOLLOWED, LOOKED_UP = "root finding", "differential equation", "table look-up"
+NODES = 30  # of the table
 
 
 def frequency_equation() -> Found:
     """Follow the frequencies of the growing link: differential equation, roots, table."""
     times = np.linspace(0.0, 0.5, 101)
-    motion: Cycloid[float] = Cycloid(kind="cycloid", start=0.3, end=1.0, duration=0.5)
-    lengths = np.array([evaluate(motion, t)[0] for t in times])
-
-    def body(t: float) -> tuple[float, float, float]:
-        return PAYLOAD / (DENSITY * evaluate(motion, t)[0]), 0.0, 0.0
-
-    def rate(t: float) -> tuple[float, float, float]:
-        length, speed = evaluate(motion, t)[:2]
-        return extension_rates(body(t), length, speed)
-
-    first = beam_roots(clamped_mass(body(0.0)[0]), 2)
-    roots, by_roots = _timed(
-        lambda: np.array([beam_roots(clamped_mass(body(t)[0]), 2) for t in times])
-    )
-    followed, by_ode = _timed(
-        lambda: np.array([follow_root(float(x), body, rate, times) for x in first]).T
-    )
-    nodes = np.linspace(0.3, 1.0, 30)
-    known = np.array([beam_roots(clamped_mass(PAYLOAD / (DENSITY * x)), 2) for x in nodes])
-    looked, by_table = _timed(
-        lambda: np.array([np.interp(lengths, nodes, known[:, k]) for k in range(2)]).T
-    )
-    hertz = np.square(roots) * np.sqrt(EI / DENSITY) / lengths[:, None] ** 2 / (2 * math.pi)
-    ode, table = (float(np.abs(x / roots - 1).max()) for x in (followed, looked))
+    ways = _three_ways(times)
+    lengths = np.array([evaluate(MOTION, t)[0] for t in times])
+    scale = np.sqrt(EI / DENSITY) / lengths[:, None] ** 2 / (2 * math.pi)
+    hertz = {name: np.square(found) * scale for name, (found, _) in ways.items()}
+    off = {name: _distance(times, found) for name, (found, _) in ways.items()}
+    exact = ways[ROOTS][0]
+    ode, table = (float(np.abs(ways[x][0] / exact - 1).max()) for x in (FOLLOWED, LOOKED_UP))
+    first = hertz[ROOTS][:, 0]
     claims = (
         decide("the differential equation gives the roots of the frequency equation", ode < 1e-8,
-               f"off by at most {ode:.1e}; linear look-up in {len(nodes)} nodes {table:.1e}"),
-        decide("frequencies of the prismatic link vary with time", float(np.ptp(hertz[:, 0])) > 1,
-               f"the first goes from {hertz[0, 0]:.2f} to {hertz[-1, 0]:.2f} Hz"),
+               f"off by at most {ode:.1e}; linear look-up in {NODES} nodes {table:.1e}"),
+        decide("frequencies of the prismatic link vary with time", float(np.ptp(first)) > 1,
+               f"the first goes from {first[0]:.2f} to {first[-1]:.2f} Hz"),
     )  # fmt: skip
-    rows = (
-        ("root finding", "0", f"{1e3 * by_roots:.2f}"),
-        ("differential equation", f"{ode:.1e}", f"{1e3 * by_ode:.2f}"),
-        (f"look-up, {len(nodes)} nodes", f"{table:.1e}", f"{1e3 * by_table:.3f}"),
+    rows = tuple(
+        (name, f"{off[name].max():.1e}", f"{1e3 * seconds:.3f}")
+        for name, (_, seconds) in ways.items()
     )
     head = ("method", "largest relative error", f"CPU for {len(times)} times, 2 modes [ms]")
     return Found(
@@ -68,9 +55,57 @@ def frequency_equation() -> Found:
         tables=(Table("Three ways to the frequencies", head, rows),),
         figures=(
             Figure("Frequencies of link 3 along the motion", "time [s]", "frequency [Hz]",
-                   tuple(curve(f"mode {k + 1}", times, hertz[:, k]) for k in range(2)), log=True),
+                   tuple(curve(f"mode {k + 1}, {name}", times, found[:, k], points=name != ROOTS,
+                               every=1 if name == ROOTS else 8 if name == FOLLOWED else 5)
+                         for k in range(2) for name, found in hertz.items()), log=True),
+            Figure("Error of a root along the motion, the larger of two modes", "time [s]",
+                   "relative distance from the exact root",
+                   tuple(curve(name, times, found) for name, found in off.items()), log=True),
         ),
     )  # fmt: skip
+
+
+def _body(t: float) -> tuple[float, float, float]:
+    """Give the payload at the tip of link 3, over the mass that is out."""
+    return PAYLOAD / (DENSITY * evaluate(MOTION, t)[0]), 0.0, 0.0
+
+
+def _rate(t: float) -> tuple[float, float, float]:
+    length, speed = evaluate(MOTION, t)[:2]
+    return extension_rates(_body(t), length, speed)
+
+
+def _three_ways(times: Array) -> dict[str, tuple[Array, float]]:
+    """Find two roots at every time by three methods, (T, 2), and the CPU time of each [s]."""
+    lengths = np.array([evaluate(MOTION, t)[0] for t in times])
+    first = beam_roots(clamped_mass(_body(0.0)[0]), 2)
+    nodes = np.linspace(MOTION.start, MOTION.end, NODES)
+    known = np.array([beam_roots(clamped_mass(PAYLOAD / (DENSITY * x)), 2) for x in nodes])
+    return {
+        ROOTS: _timed(lambda: np.array([beam_roots(clamped_mass(_body(t)[0]), 2) for t in times])),
+        FOLLOWED: _timed(
+            lambda: np.array([follow_root(float(x), _body, _rate, times) for x in first]).T
+        ),
+        LOOKED_UP: _timed(
+            lambda: np.array([np.interp(lengths, nodes, known[:, k]) for k in range(2)]).T
+        ),
+    }
+
+
+def _distance(times: Array, roots: Array) -> Array:
+    """Estimate how far roots are from the exact ones, relatively, the larger of two modes, (T,).
+
+    Notes
+    -----
+    By Newton's step; no less than rounding, which has no logarithm where it is 0.
+    """
+    steps = [
+        max(
+            abs(beam_equation(x, *_body(t)) / frequency_partials(x, *_body(t)).lam) / x for x in row
+        )
+        for t, row in zip(times.tolist(), roots.tolist(), strict=True)
+    ]
+    return np.maximum(steps, float(np.finfo(float).eps) / 2)
 
 
 def _timed(compute: Callable[[], Array]) -> tuple[Array, float]:

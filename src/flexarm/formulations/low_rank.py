@@ -1,0 +1,115 @@
+"""Elimination of many amplitudes at once: a diagonal mass plus what a tip of rank six carries.
+
+The mass of a link's amplitudes is ``M + C^T P C`` with P the articulated inertia at the tip and C
+the tip's motion per rate of the amplitudes.  Without stiffening M is constant and
+``C = frame rows`` with constant rows, at most six.  Modes are orthogonal by the mass of their span,
+or by that and a body at its tip: ``M = diagonal - rows^T body rows``.  By Woodbury the cost is then
+linear in the number of amplitudes.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.base import ldl_solve
+from flexarm.formulations.recursion import symmetric
+from flexarm.kinematics import section_rotation
+from flexarm.links.base import Array
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+MORE = 3  # amplitudes than rows, from which on this takes fewer operations than LDL^T
+ORTHOGONAL = 1e-13  # what rounding leaves of products of modes, for each amplitude
+WORST = 1e10  # condition of the rows' compliance
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """A tip's motion per rate of orthogonal amplitudes, ``frame rows``.
+
+    Attributes
+    ----------
+    frame
+        Where the rows act, (6, r).
+    rows
+        Constant, (r, m).
+    diagonal, body
+        Mass of the amplitudes, ``diagonal - rows^T body rows``, (m,) and (r, r).
+    """
+
+    frame: Expr
+    rows: Array
+    diagonal: Array
+    body: Array
+
+    def solve(self, inertia: Expr, right: Expr) -> Expr:
+        """Solve ``(mass + rows^T inertia rows) x = right``, (m, k).
+
+        With ``rows diagonal^-1 rows^T = L L^T`` and ``G = L^T (inertia - body) L`` it is
+        ``x = diagonal^-1 (right - rows^T z)`` and
+        ``L^T z = (1 + G)^-1 G L^-1 rows diagonal^-1 right``, which holds for any inertia, also a
+        large one.
+        """
+        weighted = self.rows / self.diagonal
+        factor: Array = np.linalg.cholesky(weighted @ self.rows.T).astype(np.float64)
+        back: Array = np.tril(np.linalg.inv(factor)).astype(np.float64)
+        inverse = constant(back)
+        inner = inertia - constant(self.body)
+        along = symmetric(constant(factor.T) @ inner @ constant(factor))
+        seen = inverse @ (constant(weighted) @ right)
+        z = inverse.T @ ldl_solve(ca.SX.eye(len(factor)) + along, along @ seen)
+        return (right - constant(self.rows.T) @ z) / constant(self.diagonal[:, None])
+
+
+def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | None:
+    """Find a link's low rank, or None where it has none or it would not pay.
+
+    Parameters
+    ----------
+    model, part
+        The link.
+    q
+        Coordinates of the arm.
+    modal
+        Mass of the link's own coordinates, without what its tip carries.
+    """
+    e = part.elastic
+    if e is None or part.sliding is not None or model.stiffening or not modal.is_constant():
+        return None
+    if np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic):
+        return None
+    every = np.vstack([e.tip_angle, e.tip_shape])
+    there = [k for k in range(6) if np.any(every[k])]
+    rows = every[there]
+    if rows.shape[1] < len(rows) + MORE:
+        return None
+    split = _split(np.array(ca.DM(modal)), rows)
+    if split is None or np.linalg.cond(rows / split[0] @ rows.T) > WORST:
+        return None
+    angle = constant(e.tip_angle) @ q[part.modes.start : part.modes.stop]
+    frame = ca.diagcat(section_rotation(model, angle)[1], ca.SX.eye(3))[:, there]
+    return LowRank(frame, rows, *split)
+
+
+def _split(mass: Array, rows: Array) -> tuple[Array, Array] | None:
+    """Write a mass as ``diagonal - rows^T body rows``, or None if it is not of that form."""
+    r, m = rows.shape
+    size = np.sqrt(np.diag(mass))
+    off = ~np.eye(m, dtype=bool)
+    pairs = [(a, b) for a in range(r) for b in range(a, r)]
+    products = [np.outer(rows[a], rows[b]) + np.outer(rows[b], rows[a]) for a, b in pairs]
+    scaled = mass / np.outer(size, size)
+    body = np.zeros((r, r))
+    if np.any(scaled[off]):
+        columns = np.stack([(each / np.outer(size, size))[off] for each in products], axis=1)
+        found = np.linalg.lstsq(columns, -scaled[off], rcond=1e-13)[0]
+        for (a, b), value in zip(pairs, found, strict=True):
+            body[a, b] += value
+            body[b, a] += value
+    whole = mass + rows.T @ body @ rows
+    diagonal = np.diag(whole).copy()
+    left = np.abs(whole - np.diag(diagonal)) / np.outer(size, size)
+    if left.max() > ORTHOGONAL * m or diagonal.min() <= 0:
+        return None
+    return diagonal, body

@@ -1,0 +1,76 @@
+"""What a model holds, down to its arrays: make it read-only, and write it down for a digest."""
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, NoneType
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from pydantic import BaseModel
+
+Put = Callable[[bytes], object]
+_PLAIN = frozenset({NoneType, bool, int, float, str})
+_BY_TEXT = (np.generic, slice, ca.SX, ca.MX, ca.DM)
+
+
+def freeze(value: Any) -> None:
+    """Make all arrays of a dataclass read-only, those of the dataclasses it holds included."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, tuple | list):
+        for each in value:
+            freeze(each)
+    elif isinstance(value, dict | MappingProxyType):
+        for each in value.values():
+            freeze(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            freeze(getattr(value, field.name))
+
+
+def write(value: Any, put: Put) -> None:
+    """Write down all numbers and texts that a value holds, the same in every process.
+
+    Parameters
+    ----------
+    value
+        Numbers, texts, arrays, models of pydantic, symbols, and what holds them: sequences,
+        mappings, dataclasses and other objects by their state.  Functions go by their names.
+    put
+        Takes a piece of what is written.
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        put(b"%a;" % (value,))
+    elif kind is np.ndarray:
+        put(b"%a%a:" % (value.dtype.str, value.shape))
+        put(value.tobytes())
+    elif kind in (tuple, list):
+        put(b"(%d:" % len(value))
+        for each in value:
+            write(each, put)
+    elif isinstance(value, dict | MappingProxyType):
+        put(b"{%d:" % len(value))
+        for key, each in value.items():
+            put(b"%a=" % (key,))
+            write(each, put)
+    elif isinstance(value, BaseModel):
+        put(value.model_dump_json().encode())
+    else:
+        _write_object(value, put)
+
+
+def _write_object(value: Any, put: Put) -> None:
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        put(f"{value.__module__}.{value.__qualname__};".encode())
+        return
+    kind = type(value)
+    put(f"{kind.__module__}.{kind.__qualname__}:".encode())
+    if isinstance(value, _BY_TEXT):
+        put(b"%a;" % (value,))
+    elif is_dataclass(value):
+        for field in fields(value):
+            write(getattr(value, field.name), put)
+    else:
+        write(value.__getstate__(), put)

@@ -1,0 +1,184 @@
+"""The tolerance is kept where damping misleads, by rk4 without a step, and between steps."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.integrate.many import simulate_many
+from flexarm.integrate.problem import Vibration
+from flexarm.integrate.rk4 import STABLE
+from flexarm.integrate.run import Run
+from flexarm.integrate.simulate import prepare
+from flexarm.io.model_file import loads
+from flexarm.io.overrides import change_arm
+from flexarm.model import build
+
+FRICTION = {
+    "links.1.joint.friction": {"coulomb": 3.0, "smoothing": 0.001},
+    "links.2.joint.friction": {"coulomb": 1.0, "smoothing": 0.001},
+    "gravity": [0, -9.81, 0],
+}
+LINKS = {"links.1.damping": 0.02, "links.2.damping": 0.02}
+HOLDING = {"links.1.joint.spring": {"stiffness": 100.0, "damping": 5000.0}}
+
+
+def drive(damping: float) -> dict[str, Any]:
+    given = {"rotor_inertia": 1e-3, "gear_ratio": 10, "stiffness": 200, "damping": damping}
+    return {"links.1.joint.drive": given}
+
+
+def changed(name: str, values: dict[str, Any]) -> Arm:
+    return change_arm(flexarm.sample(name), values)
+
+
+def vibration_of(arm: Arm) -> Vibration:
+    return prepare(build(arm), np.linspace(0.0, 1.0, 3)).vibration
+
+
+def error(run: Run, reference: Run) -> float:
+    """Give the largest error of deflections over the range of their group, where both have one."""
+    measures = prepare(run.model, reference.t).measures
+    deflects = np.array(measures.deflects)[measures.group]
+    count = min(len(each.t) - (each.status != "finished") for each in (run, reference))
+    values = reference.q[:count] @ measures.rows.T
+    scale = np.zeros(len(measures.floor))
+    np.maximum.at(scale, measures.group, np.ptp(values, axis=0))
+    apart = np.abs(run.q[:count] @ measures.rows.T - values)[:, deflects]
+    return float((apart / scale[measures.group][deflects]).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "t_end"),
+    [
+        ("tg-rr", FRICTION, 0.6),
+        ("tg-rr", FRICTION | LINKS, 0.6),
+        ("driven-link-payload", HOLDING, 1.2),
+    ],
+    ids=["dry friction", "dry friction and damped links", "a damper that holds"],
+)
+def test_auto_is_within_the_tolerance_where_joints_damp(
+    name: str, values: dict[str, Any], t_end: float
+) -> None:
+    arm = changed(name, values)
+    reference = flexarm.simulate(arm, t_end=t_end, method="rodas4", rtol=1e-8)
+    for rtol in (1e-2, 1e-3, 1e-4, 1e-5):
+        assert error(flexarm.simulate(arm, t_end=t_end, rtol=rtol), reference) < rtol
+
+
+def test_dry_friction_and_a_damper_that_holds_a_joint_damp_no_vibration() -> None:
+    assert vibration_of(changed("tg-rr", FRICTION)).damping == pytest.approx(0.0, abs=1e-9)
+    assert vibration_of(changed("driven-link-payload", HOLDING)).damping < 1e-4
+    damped, rubbing = (vibration_of(changed("tg-rr", x)) for x in (LINKS, FRICTION | LINKS))
+    assert 0.01 < rubbing.damping == pytest.approx(damped.damping)
+    free = flexarm.sample("driven-link-payload")
+    some = [
+        vibration_of(change_arm(free, {"links.1.joint.friction": {"viscous": c}})).damping
+        for c in (30.0, 1e3)
+    ]
+    assert some[0] > 0.01 > 1e-3 > some[1]
+
+
+def test_a_strong_damper_is_for_the_implicit_method() -> None:
+    run = flexarm.simulate(changed("driven-link-payload", HOLDING), t_end=0.3)
+    assert run.method == "rodas4"
+    assert run.why.endswith("etd4 took more work") or "times its work" in run.why
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3, 1e-5])
+def test_many_runs_by_rk4_are_those_of_one_by_one(rtol: float) -> None:
+    arm = flexarm.sample("korayem-two-link")
+    options: dict[str, Any] = {"t_end": 2.0, "dt": 0.02}
+    reference = flexarm.simulate(arm, method="dop853", rtol=1e-10, **options)
+    (run,) = simulate_many(arm, starts=[{}], method="rk4", rtol=rtol, **options)
+    assert error(run, reference) < rtol
+    alone = flexarm.simulate(arm, method="rk4", rtol=rtol, **options)
+    assert run.q == pytest.approx(alone.q, abs=1e-13)
+
+
+def test_rk4_wants_a_step_under_a_sampled_law() -> None:
+    arm = flexarm.sample("driven-link")
+    law = flexarm.Sampled(lambda t, q, v: [0.1], 0.01)
+    with pytest.raises(flexarm.SimulationError, match=r"^step: rk4 needs one under a sampled law"):
+        flexarm.simulate(arm, t_end=0.1, method="rk4", control=law)
+    run = flexarm.simulate(arm, t_end=0.1, method="rk4", step=1e-4, control=law)
+    assert run.status == "finished"
+
+
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3])
+def test_rk4_keeps_the_tolerance_of_a_run_that_stops(rtol: float) -> None:
+    arm = flexarm.sample("canadarm-free-base")
+    reference = flexarm.simulate(arm, t_end=7.0, method="dop853", rtol=1e-8)
+    run = flexarm.simulate(arm, t_end=7.0, method="rk4", rtol=rtol)
+    assert run.status == reference.status == "stopped"
+    assert run.t[-1] == pytest.approx(reference.t[-1], abs=1e-3)
+    assert error(run, reference) < rtol
+
+
+def test_rk4_that_is_interrupted_is_given_as_it_is() -> None:
+    def stop(t: float) -> None:
+        raise KeyboardInterrupt
+
+    arm = flexarm.sample("driven-link")
+    run = flexarm.simulate(arm, t_end=50.0, method="rk4", rtol=1e-6, progress=stop)
+    assert run.status == "interrupted"
+    assert run.t[-1] < 50.0
+
+
+def test_rk4_compares_attitudes_of_a_base_whose_angles_begin_anew() -> None:
+    """Runs in other steps count the angles from other attitudes; and steps end at samples, so that
+    halving them makes two thirds of them here."""
+    arm = loads(
+        "flexarm: 1\nname: tumbling\ngravity: [0, 0, 0]\n"
+        "base: {kind: free, body: {mass: 3, inertia: [1, 2, 3]}, spin: [0.5, 8, 0.3]}\n"
+        "links:\n  - joint: {kind: revolute, input: {kind: constant, value: 2}}\n    length: 1\n"
+        "    section: {mass_per_length: 1, EIz: 200}\n"
+        "    shapes: {kind: loaded, bending_y: 1}\n"
+    )
+    run = flexarm.simulate(arm, t_end=1.0, method="rk4")
+    reference = flexarm.simulate(arm, t_end=1.0, method="dop853", rtol=1e-9)
+    assert len({anchor.tobytes() for anchor in run.anchors}) > 2
+    assert error(run, reference) < 1e-3
+    assert run.statistics.steps < 20_000
+
+
+@pytest.mark.parametrize(
+    "values", [drive(1e4), drive(100.0), HOLDING], ids=["hard", "soft", "spring"]
+)
+def test_rk4_steps_within_the_fastest_decay(values: dict[str, Any]) -> None:
+    arm = changed("driven-link-payload", values)
+    run = flexarm.simulate(arm, t_end=0.1, method="rk4")
+    assert run.status == "finished"
+    reference = flexarm.simulate(arm, t_end=0.1, method="rodas4", rtol=1e-8)
+    assert error(run, reference) < 1e-3
+    with pytest.raises(flexarm.SimulationError, match="rk4: the fastest decay, by damping"):
+        flexarm.simulate(arm, t_end=0.1, method="rk4", step=5e-3)
+    step = 0.99 * STABLE / vibration_of(arm).largest
+    assert flexarm.simulate(arm, t_end=0.1, method="rk4", step=step).status == "finished"
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 0.3, 0.54, 0.8, 0.99])
+def test_the_largest_step_of_rk4_is_stable_at_any_damping(ratio: float) -> None:
+    z = STABLE * (-ratio + 1j * np.sqrt(1 - ratio**2))
+    assert abs(1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "damping", "rtol"),
+    [
+        ("driven-link-payload", 0.1, 1e-6),
+        ("driven-link-payload", 0.2, 1e-5),
+        ("driven-link-payload", 0.5, 1e-5),
+        ("driven-link-payload", 0.5, 1e-6),
+        ("driven-link", 0.5, 1e-5),
+    ],
+)
+def test_dop853_is_within_the_tolerance_between_its_steps(
+    name: str, damping: float, rtol: float
+) -> None:
+    arm = changed(name, {"links.1.damping": damping})
+    options: dict[str, Any] = {"t_end": 1.5, "dt": 1.5 / 400, "method": "dop853"}
+    reference = flexarm.simulate(arm, rtol=1e-11, **options)
+    assert error(flexarm.simulate(arm, rtol=rtol, **options), reference) < rtol
