@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.papers import PAPERS, choose_items, paper_items
+from flexarm.papers import PAPERS, choose_items, paper_items, reproduce
 from flexarm.papers.base import Found, verdict
 
 # Verdict, and the number that it rests on: the difference, or the spread of what a missing datum
@@ -181,3 +181,12 @@ def test_unknown_papers_and_items_are_refused_with_what_there_is() -> None:
         paper_items("nobody")
     with pytest.raises(FlexarmError, match="no item 'fig-99' in 'chu': there are fig-4-5"):
         choose_items("chu", ["fig-99"])
+
+
+def test_papers_that_are_computed_side_by_side_give_the_same_in_the_same_order() -> None:
+    items = [*choose_items("theodore-1995", ["table-1"]), *choose_items("chu", ["table-1"])]
+    said: list[str] = []
+    one, two = reproduce(items), reproduce(items, workers=2, progress=said.append)
+    assert [result.item for result in one] == [result.item for result in two] == items
+    assert [result.reason for result in one] == [result.reason for result in two]
+    assert len(said) == 2

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     with Console(stderr=True).status("") as status:
         tell = (lambda text: status.update(text)) if sys.stderr.isatty() else None
-        results = reproduce(items, progress=tell)
+        results = reproduce(items, progress=tell, workers=os.cpu_count() or 1)
     if folder is not None:
         write_report(results, folder, force=args.force)
     if args.json:

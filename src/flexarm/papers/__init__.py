@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
+from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
-    from flexarm.papers.base import Item, Result
+    from flexarm.papers.base import Found, Item, Result
 
 PAPERS = {
     "korayem-2009": "flexarm.papers.korayem",
@@ -17,6 +19,7 @@ PAPERS = {
     "chu": "flexarm.papers.chu",
     "chen-2012": "flexarm.papers.chen",
 }
+SLOWEST_FIRST = ("theodore-1995", "chen-2012", "chu", "korayem-2009", "graves-1989")
 
 
 def paper_items(paper: str) -> "tuple[Item, ...]":
@@ -53,24 +56,51 @@ def choose_items(paper: str | None, names: Sequence[str] | None) -> "list[Item]"
 
 
 def reproduce(
-    items: "Sequence[Item]", *, progress: Callable[[str], None] | None = None
+    items: "Sequence[Item]", *, progress: Callable[[str], None] | None = None, workers: int = 1
 ) -> "list[Result]":
-    """Compute items one after the other.
+    """Compute items, those of one paper one after the other.
 
     Parameters
     ----------
     items
         What to compute.
     progress
-        Called with the name of each item before it is computed.
+        Called with the name of each item before it is computed, or of each paper once it is.
+    workers
+        Processes; with more than one, a script that calls this must guard its main part.
     """
+    names = dict.fromkeys(item.paper for item in items)
+    papers = {paper: [item for item in items if item.paper == paper] for paper in names}
+    if workers == 1 or len(papers) == 1:
+        return [_compute(item, f"{k} of {len(items)}", progress) for k, item in enumerate(items, 1)]
+    found: dict[tuple[str, str], Result] = {}
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting = {
+            pool.submit(_compute_paper, paper, [item.name for item in papers[paper]]): paper
+            for paper in sorted(papers, key=SLOWEST_FIRST.index)
+        }
+        for k, done in enumerate(as_completed(waiting), 1):
+            for item, (computed, seconds) in zip(papers[waiting[done]], done.result(), strict=True):
+                found[item.paper, item.name] = _result(item, computed, seconds)
+            if progress is not None:
+                progress(f"{k} of {len(papers)} papers: {waiting[done]} done")
+    return [found[item.paper, item.name] for item in items]
+
+
+def _compute(item: "Item", where: str, progress: Callable[[str], None] | None) -> "Result":
+    if progress is not None:
+        progress(f"{where}: {item.paper} {item.name}")
+    begun = time.perf_counter()
+    found = item.compute()
+    return _result(item, found, time.perf_counter() - begun)
+
+
+def _compute_paper(paper: str, names: list[str]) -> "list[tuple[Found, float]]":
+    results = [_compute(item, "", None) for item in choose_items(paper, names)]
+    return [(result.found, result.seconds) for result in results]
+
+
+def _result(item: "Item", found: "Found", seconds: float) -> "Result":
     from flexarm.papers.base import Result
 
-    results = []
-    for k, item in enumerate(items, 1):
-        if progress is not None:
-            progress(f"{k} of {len(items)}: {item.paper} {item.name}")
-        begun = time.perf_counter()
-        found = item.compute()
-        results.append(Result(item, found, time.perf_counter() - begun))
-    return results
+    return Result(item, found, seconds)
