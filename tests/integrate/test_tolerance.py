@@ -8,10 +8,10 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.integrate.many import simulate_many
-from flexarm.integrate.problem import Vibration
 from flexarm.integrate.rk4 import STABLE
 from flexarm.integrate.run import Run
 from flexarm.integrate.simulate import prepare
+from flexarm.integrate.vibration import Vibration
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import build

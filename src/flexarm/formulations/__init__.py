@@ -13,7 +13,6 @@ from flexarm.formulations.kinematic_influence import KinematicInfluence
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.parametric import Parametric
 from flexarm.formulations.recursive_lagrange import RecursiveLagrange
-from flexarm.io.overrides import read_value
 from flexarm.model import Model
 
 FORMULATIONS: dict[str, type[Formulation]] = {
@@ -77,7 +76,6 @@ def formulation(
     if not delta_squared:
         return GibbsAppell(model, paper=paper, delta_squared=False)
     if parameters:
-        _check_lengths(model, parameters)
         return Parametric(model, parameters)
     return FORMULATIONS[name](model, paper=paper)
 
@@ -87,13 +85,3 @@ def _no_model(name: object, model: object) -> str:
         return "formulation: the name comes first, then the model: formulation(name, model)"
     kind = "an Arm" if isinstance(model, Arm) else f"a value of type {type(model).__name__}"
     return f"formulation: expected a Model, got {kind}: make one with flexarm.build(arm)"
-
-
-def _check_lengths(model: Model, parameters: Sequence[str]) -> None:
-    """Refuse lengths as symbols: shapes are made for one length."""
-    for key in parameters:
-        if str(key).endswith(".length") and read_value(model.arm, key) is not None:
-            raise FlexarmError(
-                f"'{key}' cannot be kept as a symbol: the equations are not linear in it, and "
-                "shapes hold for one length; use simulate_many for runs with several values"
-            )

@@ -353,4 +353,9 @@ def _number(model: Model, key: str) -> float:
     value = read_value(model.arm, key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FlexarmError(f"parameter '{key}': must be a number of the arm, got {value!r}")
+    if key.endswith(".length"):
+        raise FlexarmError(
+            f"'{key}' cannot be kept as a symbol: the equations are not linear in it, and shapes "
+            "hold for one length; use simulate_many for runs with several values"
+        )
     return float(value)

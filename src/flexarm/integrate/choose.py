@@ -11,10 +11,10 @@ from flexarm.integrate.dop853 import DOP853
 from flexarm.integrate.etd4 import ETD4
 from flexarm.integrate.march import BROKEN, FINISHED, NO_STEP, WATCHED, march
 from flexarm.integrate.method import Method
-from flexarm.integrate.problem import Vibration
 from flexarm.integrate.rk4 import RK4, STABLE
 from flexarm.integrate.rodas4 import RODAS4
 from flexarm.integrate.solve import begin_march
+from flexarm.integrate.vibration import Vibration
 from flexarm.model import Model
 
 if TYPE_CHECKING:

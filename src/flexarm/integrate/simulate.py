@@ -26,7 +26,6 @@ from flexarm.integrate.options import refuse_options
 from flexarm.integrate.problem import (
     Channel,
     Measures,
-    Vibration,
     Watch,
     channels,
     jumps,
@@ -34,12 +33,12 @@ from flexarm.integrate.problem import (
     read_inputs,
     refuse_short_tables,
     system_of,
-    vibration,
     watches,
 )
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run, Statistics
 from flexarm.integrate.solve import Solution, solve
+from flexarm.integrate.vibration import Vibration, vibration
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 from flexarm.profiles import evaluate
