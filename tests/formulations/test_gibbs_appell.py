@@ -21,29 +21,13 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.gibbs_appell import GibbsAppell
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
-from tests.formulations.equation_values import Array, Values, exponent, states
+from tests.formulations.equation_values import Array, Values, exponent
 from tests.physics.placement import Pose, Sections, cross_matrix
 from tests.physics.reference import Reference
-from tests.physics.states import Verdict, compare
+from tests.physics.states import compare
 from tests.physics.test_against_reference import BODY, CASES, arm
 
 ROOT = Path(__file__).parents[2]
-SIZE = 30  # coordinates of the largest sample but the chain
-SMALL = [  # a few arms of every kind of joint, link, base and drive, for the independent path
-    "prismatic, oblique",
-    "rigid attachment",
-    "frame after",
-    "hub of prismatic",
-    "rigid pieces",
-    "all directions",
-    "rotary inertia",
-    "quadratic shapes",
-    "pinned-free",
-    "free base",
-    "elastic joint, full rotor",
-    "sliding, stretch",
-    "sliding, rotary inertia and torsion",
-]
 SPATIAL = arm(
     *[
         f"joint: {{kind: revolute, dh: {{convention: modified, alpha: {twist}}}}}, length: 0.7,"
@@ -91,17 +75,6 @@ def paper(text: str, *, first_order: bool = False, delta_squared: bool = True) -
     return Values(GibbsAppell(model, paper=True, delta_squared=delta_squared))
 
 
-def sample_cases() -> list[object]:
-    """List the samples; those that are long or like another one are for campaigns."""
-    return [
-        pytest.param(name, marks=pytest.mark.campaign)
-        if name.endswith(("2planes-elements", "rrp-elements", "-motion"))
-        or sample(name).size > SIZE
-        else name
-        for name in flexarm.sample_names()
-    ]
-
-
 def state(model: Model, size: float) -> tuple[Array, Array]:
     """Draw joint angles and rates, and deflections whose tip angles are of the given size."""
     random = np.random.default_rng(3)
@@ -134,56 +107,6 @@ def exponents(one: Values, other: Values | Exponential) -> tuple[float, float]:
     found = [distance(one, other, *state(model, size)) for size in SIZES]
     mass, coriolis = zip(*found, strict=True)
     return exponent(SIZES, list(mass)), exponent(SIZES, list(coriolis))
-
-
-def verdicts(ours: Values, theirs: Values) -> dict[str, Verdict]:
-    """Compare two equations at two states, scaled by sqrt(diag M): the worst of each kind."""
-    model, found = theirs.equation.model, dict[str, list[Verdict]]()
-    for s in states(model):
-        mass = theirs.mass(s.q)
-        scale = np.sqrt(np.diag(mass))
-        both = np.outer(scale, scale)
-        mine, its = (each.call("parts", s.q, s.v) for each in (ours, theirs))
-        pairs = {
-            "M": (ours.mass(s.q) / both, mass / both, 1.0),
-            "coriolis": (mine[0].ravel() / scale, its[0].ravel() / scale, 1.0),
-            "gravity": (mine[1].ravel() / scale, its[1].ravel() / scale, 1.0),
-            "inverse": (ours.inverse(s) / scale, theirs.inverse(s) / scale, 1.0),
-            "accelerations": (
-                ours.forward(s)[: model.size] * scale,
-                theirs.forward(s)[: model.size] * scale,
-                theirs.condition(s.q),
-            ),
-        }
-        for kind, (x, y, condition) in pairs.items():
-            found.setdefault(kind, []).append(compare(x, y, condition=condition))
-    return {kind: max(each, key=lambda v: v.error) for kind, each in found.items()}
-
-
-@pytest.mark.parametrize("name", sample_cases())
-def test_sample_has_the_equation_that_composite_gives(name: str) -> None:
-    model = sample(name)
-    for kind, verdict in verdicts(Values(GibbsAppell(model)), Values(Composite(model))).items():
-        assert verdict.good, f"{kind}: {verdict}"
-
-
-@pytest.mark.parametrize("case", SMALL)
-def test_equation_is_that_of_lagrange(case: str) -> None:
-    model = build(loads(CASES[case]))
-    ours, theirs = Values(GibbsAppell(model)), Reference(model)
-    for s in states(model):
-        mass = theirs.mass_matrix(s.q)
-        scale = np.sqrt(np.diag(mass))
-        both = np.outer(scale, scale)
-        force = mass @ s.a + theirs.bias(s.q, s.v)
-        force -= theirs.applied(s.q, 0 * s.u, s.factors)
-        for got, expected in (
-            (ours.mass(s.q) / both, mass / both),
-            (ours.coriolis(s.q, s.v) / scale, theirs.coriolis(s.q, s.v) / scale),
-            (ours.inverse(s) / scale, force / scale),
-        ):
-            verdict = compare(got, expected)
-            assert verdict.good, str(verdict)
 
 
 def test_in_the_plane_the_paper_is_exact_at_any_deflection() -> None:

@@ -14,33 +14,8 @@ from flexarm.io.model_file import load, loads
 from flexarm.model import Model, build
 from tests.formulations.equation_values import Array, Values, exponent, states
 from tests.io.strips import strip, write
-from tests.physics.reference import Reference
 from tests.physics.states import Verdict, compare
 from tests.physics.test_against_reference import CASES
-
-LONG = ("chain-30",)  # whose mass matrix takes long to trace
-SMALL = [  # a few arms of every kind of joint, shape, base and drive, for the independent path
-    "prismatic, oblique",
-    "standard DH",
-    "all directions",
-    "rotary inertia",
-    "quadratic shapes",
-    "free base",
-    "pinned-free",
-    "elastic joint, full rotor",
-    "elastic energy and force",
-    "wrench in link axes",
-    "sliding, stretch",
-    "sliding, rotary inertia and torsion",
-    "sliding, following shapes",
-]
-
-
-def sample_cases() -> list[object]:
-    return [
-        pytest.param(name, marks=pytest.mark.campaign) if name in LONG else name
-        for name in flexarm.sample_names()
-    ]
 
 
 def verdicts(model: Model) -> dict[str, Verdict]:
@@ -72,12 +47,6 @@ def _scaled(got: Array, expected: Array, scale: Array) -> Verdict:
     return compare(got / scale, expected / scale)
 
 
-@pytest.mark.parametrize("name", sample_cases())
-def test_sample_has_the_equation_that_composite_gives(name: str) -> None:
-    for kind, verdict in verdicts(build(flexarm.sample(name))).items():
-        assert verdict.good, f"{kind}: {verdict}"
-
-
 def test_measured_modes_have_the_equation_that_composite_gives(tmp_path: Path) -> None:
     content = strip()
     content["M"] = [[1.6, 0.01, 0.0], [0.01, 1.7, 0.02], [0.0, 0.02, 1.65]]
@@ -100,22 +69,6 @@ def test_measured_modes_have_the_equation_that_composite_gives(tmp_path: Path) -
     alone = build(model.arm.model_copy(update={"links": model.arm.links[:1]}))
     mass = Values(KinematicInfluence(alone)).mass(np.zeros(alone.size))
     assert np.allclose(mass[1:, 1:], content["M"], rtol=1e-12)
-
-
-@pytest.mark.parametrize("case", SMALL)
-def test_equation_is_that_of_the_energies_of_material_points(case: str) -> None:
-    model = build(loads(CASES[case]))
-    ours, reference = Values(KinematicInfluence(model)), Reference(model)
-    for s in states(model):
-        mass = reference.mass_matrix(s.q)
-        scale = np.sqrt(np.diag(mass))
-        both = np.outer(scale, scale)
-        assert compare(ours.mass(s.q) / both, mass / both).good
-        coriolis = reference.coriolis(s.q, s.v)
-        assert _scaled(ours.coriolis(s.q, s.v), coriolis, scale).good
-        needed = mass @ s.a + reference.bias(s.q, s.v)
-        needed -= reference.applied(s.q, np.zeros(reference.loads[0]), s.factors)
-        assert _scaled(ours.inverse(s), needed, scale).good
 
 
 @cache

@@ -1,7 +1,5 @@
 """`lagrange` against `composite`, Lagrange's equations of material points, and its paper."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
@@ -10,54 +8,8 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.lagrange import LARGEST, Lagrange
 from flexarm.io.model_file import loads
 from flexarm.model import build
-from tests.formulations.agreement import Traced, differences, exponent, verdicts
-from tests.physics.reference import Reference
+from tests.formulations.agreement import Traced, differences, exponent
 from tests.physics.test_against_reference import CASES
-
-SIZES = {name: build(flexarm.sample(name)).size for name in flexarm.sample_names()}
-REQUIRED = [name for name, size in SIZES.items() if size <= 24]
-FURTHER = ["graves-rms", "canadarm-free-base"]
-SMALL = (
-    "elastic joint, full rotor",
-    "full rotor on a free base",
-    "pinned-free",
-    "all directions",
-    "quadratic shapes",
-    "sliding, rotary inertia and torsion",
-    "sliding, stretch",
-    "sliding, no stiffening",
-)
-
-
-@cache
-def two(sample: str) -> tuple[Traced, Traced]:
-    """A sample under this formulation and under the reference."""
-    model = build(flexarm.sample(sample))
-    return Traced(Lagrange(model)), Traced(Composite(model))
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize(
-    "sample", [*REQUIRED, *[pytest.param(n, marks=pytest.mark.campaign) for n in FURTHER]]
-)
-def test_mass_matrix_forces_and_accelerations_are_those_of_composite(
-    sample: str, seed: int
-) -> None:
-    for name, verdict in verdicts(*two(sample), seed).items():
-        assert verdict.good, f"{name}: {verdict}"
-
-
-@pytest.mark.parametrize("case", SMALL)
-def test_equation_is_lagrange_s_of_the_material_points(case: str) -> None:
-    model = build(loads(CASES[case]))
-    arm, reference = Traced(Lagrange(model)), Reference(model)
-    s = arm.state(3)
-    expected = reference.mass_matrix(s.q)
-    scale = np.sqrt(np.diag(expected))
-    assert np.abs((arm.M(s.q) - expected) / np.outer(scale, scale)).max() < 1e-10
-    want = reference.coriolis(s.q, s.v) + reference.gravity(s.q)
-    difference = np.abs((arm.inertial(s.q, s.v, 0 * s.a) - want) / scale).max()
-    assert difference < 1e-10 * np.abs(want / scale).max()
 
 
 def test_blocks_of_the_mass_matrix_are_by_joints_and_amplitudes() -> None:

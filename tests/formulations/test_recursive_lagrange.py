@@ -14,60 +14,8 @@ from flexarm.formulations.recursive_lagrange import RecursiveLagrange, paper_mod
 from flexarm.io.model_file import loads
 from flexarm.model import build
 from tests.formulations.agreement import Traced, differences, exponent, verdicts
-from tests.physics.reference import Reference
 from tests.physics.states import Array
 from tests.physics.test_against_reference import CASES
-
-CONSTANT_LENGTH = [
-    name
-    for name in flexarm.sample_names()
-    if all(link.joint.kind != "sliding" for link in flexarm.sample(name).links)
-]
-SMALL = (
-    "elastic joint, full rotor",
-    "full rotor on a free base",
-    "pinned-free",
-    "prismatic, oblique",
-    "all directions",
-    "quadratic shapes",
-    "rotary inertia",
-)
-
-
-@cache
-def two(sample: str) -> tuple[Traced, Traced]:
-    """A sample under this formulation and under the reference."""
-    model = build(flexarm.sample(sample))
-    return Traced(RecursiveLagrange(model)), Traced(Composite(model))
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize(
-    "sample",
-    [
-        pytest.param(n, marks=pytest.mark.campaign) if n == "chain-30" else n
-        for n in CONSTANT_LENGTH
-    ],
-)
-def test_mass_matrix_forces_and_accelerations_are_those_of_composite(
-    sample: str, seed: int
-) -> None:
-    for name, verdict in verdicts(*two(sample), seed).items():
-        assert verdict.good, f"{name}: {verdict}"
-
-
-@pytest.mark.parametrize("case", SMALL)
-def test_equation_is_lagrange_s_of_the_material_points(case: str) -> None:
-    model = build(loads(CASES[case]))
-    arm, reference = Traced(RecursiveLagrange(model)), Reference(model)
-    s = arm.state(3)
-    expected = reference.mass_matrix(s.q)
-    scale = np.sqrt(np.diag(expected))
-    size = np.outer(scale, scale)
-    assert np.abs((arm.M(s.q) - expected) / size).max() < 1e-11
-    want = reference.coriolis(s.q, s.v) + reference.gravity(s.q)
-    difference = np.abs((arm.inertial(s.q, s.v, 0 * s.a) - want) / scale).max()
-    assert difference < 1e-11 * np.abs(want / scale).max()
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,20 @@ from typing import Any
 
 import casadi as ca
 
+from flexarm.formulations import FORMULATIONS
 from flexarm.model import Model, build
-from tests.physics.cases import CORE
-from tests.physics.identities import IDENTITIES, formulations_agree
+from tests.physics.cases import gives_wrenches
+from tests.physics.identities import IDENTITIES, OF_JOINT_WRENCHES, agreement
 from tests.physics.random_arms import OPTIONS, RandomArm, block
 from tests.physics.states import Verdict
 from tests.physics.traced import Traced
 
-REFERENCE = "composite"
+REFERENCE, SECOND = "composite", "articulated"
+
+
+def other_than(name: str) -> str:
+    """Name the formulation that another one is compared with."""
+    return SECOND if name == REFERENCE else REFERENCE
 
 
 @dataclass
@@ -29,8 +35,8 @@ class Survey:
         Per identity the verdict nearest to its bound (or furthest beyond), and the arm's number.
     failures
         A line for each failure.
-    options
-        How many arms took each option.
+    options, refused
+        How many arms took each option, and how many each formulation refused.
     """
 
     arms: int = 0
@@ -38,6 +44,7 @@ class Survey:
     worst: dict[str, tuple[Verdict, int]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     options: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
 
     def take(self, name: str, verdict: Verdict, number: int) -> None:
         """Enter a verdict."""
@@ -54,6 +61,7 @@ class Survey:
         self.rounding += other.rounding
         self.failures += other.failures
         self.options += other.options
+        self.refused += other.refused
         for name, (verdict, number) in other.worst.items():
             if name not in self.worst or _share(verdict) > _share(self.worst[name][0]):
                 self.worst[name] = (verdict, number)
@@ -65,6 +73,7 @@ class Survey:
             lines.append(f"{name:45s} {verdict} at arm {number}")
         least = sorted(OPTIONS, key=lambda option: self.options[option])
         lines.append("arms per option: " + ", ".join(f"{o} {self.options[o]}" for o in least))
+        lines.append("refused: " + ", ".join(f"{n} {k}" for n, k in self.refused.items()))
         return "\n".join([*lines, f"{len(self.failures)} failures", *self.failures])
 
 
@@ -81,13 +90,15 @@ def survey_arm(random: RandomArm) -> Survey:
     result = Survey(arms=1, options=Counter(random.options))
     try:
         traced = trace(random)
-        for name in CORE:
-            arm = traced[name]
+        for name, kind in FORMULATIONS.items():
+            if kind.refusal(traced.model, paper=False) is not None:
+                result.refused[name] += 1
+                continue
             for identity, verdict_of in IDENTITIES.items():
-                result.take(f"{identity} [{name}]", verdict_of(arm), random.number)
-            if name != REFERENCE:
-                verdict = formulations_agree(arm, traced[REFERENCE])
-                result.take(f"formulations_agree [{name}]", verdict, random.number)
+                if gives_wrenches(name) or identity not in OF_JOINT_WRENCHES:
+                    result.take(f"{identity} [{name}]", verdict_of(traced[name]), random.number)
+            verdict = agreement(traced[name], traced[other_than(name)])
+            result.take(f"agreement [{name}]", verdict, random.number)
     except Exception:
         result.failures.append(f"arm {random.number}: {traceback.format_exc(limit=-1)}")
     return result

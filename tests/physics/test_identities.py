@@ -4,6 +4,7 @@ Coordinates are scaled by sqrt(diag M); errors are at most 1e-10 of the largest 
 100 eps cond(M) where that is larger.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from multiprocessing import get_context
@@ -12,79 +13,82 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.formulations import formulation
+from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.formulations.loads import prescribed_accelerations, wrench_factors
 from flexarm.model import build
-from tests.physics.cases import FORMULATION_CASES
-from tests.physics.identities import IDENTITIES, formulations_agree
+from tests.physics.cases import CORE, LONG, campaign_if, gives_wrenches, pairs, skip_if_refused
+from tests.physics.identities import IDENTITIES, OF_JOINT_WRENCHES, agreement
 from tests.physics.random_arms import BLOCK, OPTIONS, RandomArm, block, random_arm
-from tests.physics.survey import REFERENCE, Survey, survey_block, trace
+from tests.physics.survey import Equations, Survey, other_than, survey_block, trace
 from tests.physics.traced import Traced
 
-LONG = ("chain-30",)  # whose mass matrix takes long to trace
 CAMPAIGN_ARMS = 1000
-
-
-def sample_cases() -> list[object]:
-    """List the samples; the long ones are for campaigns."""
-    return [
-        pytest.param(name, marks=pytest.mark.campaign) if name in LONG else name
-        for name in flexarm.sample_names()
-    ]
+AGREE = agreement.__name__
+# Every kind of joint, shape and drive that a sample has, at few coordinates.
+LIGHT = (
+    "chen-rotating-link", "driven-link-payload", "korayem-two-link", "puma-560", "telescope",
+    "tg-rr-elements",
+)  # fmt: skip
+# Beyond the first block: one joint alone, all coordinates prescribed, and a fixed rigid first link.
+MORE = (158, 163, 366)
+RANDOM = [str(number) for number in (*range(BLOCK), *MORE)]
+LIGHT_RANDOM = [str(number) for number in MORE]
 
 
 @lru_cache(maxsize=1)
-def traced_sample(name: str) -> dict[str, Traced]:
+def traced_sample(name: str) -> Equations:
     """A sample under every formulation."""
     return trace(RandomArm(0, flexarm.sample(name), frozenset()))
 
 
 @lru_cache(maxsize=1)
-def traced_random(number: int) -> dict[str, Traced]:
+def traced_random(number: str) -> Equations:
     """A random arm under every formulation."""
-    return trace(random_arm(number))
+    return trace(random_arm(int(number)))
 
 
-# The arm comes last, so that pytest goes from arm to arm and each is traced once.
-every_identity = pytest.mark.parametrize("identity", IDENTITIES)
-every_formulation = pytest.mark.parametrize("name", FORMULATION_CASES)
-every_other = pytest.mark.parametrize("name", [n for n in FORMULATION_CASES if n != REFERENCE])
-every_sample = pytest.mark.parametrize("sample", sample_cases(), scope="module")
-# Beyond the first block: one joint alone, all coordinates prescribed, and a fixed rigid first link.
-MORE = (158, 163, 366)
-every_random_arm = pytest.mark.parametrize("number", [*range(BLOCK), *MORE], scope="module")
+def checks(arms: Sequence[str], light: Sequence[str]) -> list[object]:
+    """List every check of every formulation, arm by arm, so that each is traced once.
+
+    That formulations agree is checked on every arm; the identities of those outside `CORE` beyond
+    the light arms are for campaigns.
+    """
+    return [
+        pytest.param(
+            identity,
+            name,
+            arm,
+            id=f"{arm}-{name}-{identity}",
+            marks=campaign_if(
+                arm in LONG or not (identity == AGREE or name in CORE or arm in light)
+            ),
+        )
+        for arm in arms
+        for name in FORMULATIONS
+        for identity in (AGREE, *IDENTITIES)
+    ]
 
 
-@every_identity
-@every_formulation
-@every_sample
-def test_sample_obeys(identity: str, name: str, sample: str) -> None:
-    verdict = IDENTITIES[identity](traced_sample(sample)[name])
+def check(identity: str, name: str, equations: Equations) -> None:
+    """Assert an identity of one formulation of an arm, or that it agrees with another one."""
+    if identity in OF_JOINT_WRENCHES and not gives_wrenches(name):
+        pytest.skip(f"{name} gives no joint wrenches")
+    skip_if_refused(name, equations.model)
+    if identity == AGREE:
+        verdict = agreement(equations[name], equations[other_than(name)])
+    else:
+        verdict = IDENTITIES[identity](equations[name])
     assert verdict.good, str(verdict)
 
 
-@every_other
-@every_sample
-def test_formulations_agree_on_sample(name: str, sample: str) -> None:
-    traced = traced_sample(sample)
-    verdict = formulations_agree(traced[name], traced[REFERENCE])
-    assert verdict.good, str(verdict)
+@pytest.mark.parametrize(("identity", "name", "arm"), checks(flexarm.sample_names(), LIGHT))
+def test_sample_obeys(identity: str, name: str, arm: str) -> None:
+    check(identity, name, traced_sample(arm))
 
 
-@every_identity
-@every_formulation
-@every_random_arm
-def test_random_arm_obeys(identity: str, name: str, number: int) -> None:
-    verdict = IDENTITIES[identity](traced_random(number)[name])
-    assert verdict.good, str(verdict)
-
-
-@every_other
-@every_random_arm
-def test_formulations_agree_on_random_arm(name: str, number: int) -> None:
-    traced = traced_random(number)
-    verdict = formulations_agree(traced[name], traced[REFERENCE])
-    assert verdict.good, str(verdict)
+@pytest.mark.parametrize(("identity", "name", "arm"), checks(RANDOM, LIGHT_RANDOM))
+def test_random_arm_obeys(identity: str, name: str, arm: str) -> None:
+    check(identity, name, traced_random(arm))
 
 
 def test_every_block_of_random_arms_takes_every_option() -> None:
@@ -93,29 +97,30 @@ def test_every_block_of_random_arms_takes_every_option() -> None:
         assert taken == set(OPTIONS)
 
 
-@every_formulation
-@pytest.mark.parametrize("sample", ["graves-rms", "driven-link", "canadarm-free-base"])
-def test_compiled_functions_give_what_is_traced(name: str, sample: str) -> None:
-    model = build(flexarm.sample(sample))
+@pytest.mark.parametrize(
+    ("name", "arm"), pairs(["driven-link", "graves-rms", "canadarm-free-base"], ["driven-link"])
+)
+def test_compiled_functions_give_what_is_traced(name: str, arm: str) -> None:
+    model = build(flexarm.sample(arm))
+    skip_if_refused(name, model)
     traced, equation, t = Traced(name, model, {}), formulation(name, model), 0.3
     s, n = traced.state, model.size
     w, given = wrench_factors(model, t), prescribed_accelerations(model, t)
     (a, effort) = traced("forward_dynamics", s.q, s.v, s.u, w, given)
     parts = traced.parts
-    for got, expected, shape in (
+    wanted = [
         (equation.mass_matrix(s.q), traced.mass, (n, n)),
-        (equation.bias(s.q, s.v), sum(parts.values()), (n,)),
+        (equation.bias(s.q, s.v), np.sum([*parts.values()], axis=0), (n,)),
         (equation.gravity(s.q), parts["gravity"], (n,)),
         (equation.forward_dynamics(s.q, s.v, s.u, t), a, (n,)),
         (equation.reaction(s.q, s.v, s.u, t), effort[list(model.prescribed)], given.shape),
         (equation.inverse_dynamics(s.q, s.v, s.a, t), traced.inverse(s.v, s.a, w), (n,)),
         (equation.tip_jacobian(s.q), traced("tip_jacobian", s.q)[0], (6, n)),
-        (
-            equation.joint_wrench(s.q, s.v, s.a, t),
-            traced("joint_wrench", s.q, s.v, s.a, w)[0].T,
-            (len(model.links), 6),
-        ),
-    ):
+    ]
+    if gives_wrenches(name):
+        wrench = traced("joint_wrench", s.q, s.v, s.a, w)[0].T
+        wanted.append((equation.joint_wrench(s.q, s.v, s.a, t), wrench, (len(model.links), 6)))
+    for got, expected, shape in wanted:
         assert got.shape == shape
         assert np.allclose(got, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max(initial=0))
 

@@ -9,10 +9,9 @@ import scipy.linalg
 import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Loaded, ShapeChoice
-from flexarm.formulations import formulation
+from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.io.model_file import loads
 from flexarm.model import build
-from tests.physics.cases import FORMULATION_CASES
 from tests.physics.states import Array
 from tests.physics.stepping import free_motion, integrate
 
@@ -62,7 +61,7 @@ def rate_of(errors: npt.ArrayLike, growth: float) -> Array:
     return np.asarray(np.log(sizes[:-1] / sizes[1:]) / np.log(growth))
 
 
-@pytest.mark.parametrize("name", FORMULATION_CASES)
+@pytest.mark.parametrize("name", FORMULATIONS)
 def test_rigid_links_make_the_double_pendulum(name: str) -> None:
     equation = formulation(name, build(pendulum()))
     times, rows = integrate(free_motion(equation), np.zeros(4), [0.0, 0.5, 1.0])
@@ -166,7 +165,7 @@ def test_modes_and_elements_describe_one_arm(angle: float, expected: tuple[float
     assert np.abs(modes[:3] / (2 * np.pi) / expected - 1).max() <= 2e-6
 
 
-@pytest.mark.parametrize("name", FORMULATION_CASES)
+@pytest.mark.parametrize("name", FORMULATIONS)
 def test_puma_is_the_rigid_robot_that_is_printed(name: str) -> None:
     equation = formulation(name, build(flexarm.sample("puma-560")))
     q = np.radians([0.0, 45.0, 180.0, 0.0, 45.0, 0.0])

@@ -1,0 +1,62 @@
+"""Wrong things, entered into the registries: a plugin of pytest for runs that must fail.
+
+Each is wrong in one way only; what is right of it, it has from a sound one.
+"""
+
+from dataclasses import replace
+from typing import ClassVar, cast
+
+from flexarm.arm.shapes import ShapeChoice
+from flexarm.formulations import FORMULATIONS
+from flexarm.formulations.kinematic_influence import KinematicInfluence
+from flexarm.integrate.choose import METHODS
+from flexarm.links import DISCRETISATIONS
+from flexarm.links.base import Counts, Discretisation, Ends, Shapes
+from flexarm.links.polynomials import Polynomials
+from flexarm.links.span import Span
+from flexarm.spatial import Expr
+
+
+class Heavy(KinematicInfluence):
+    """A mass matrix that is 1 % too large."""
+
+    name: ClassVar[str] = "planted-heavy"
+
+    def mass_expression(self, q: Expr) -> Expr:
+        return 1.01 * super().mass_expression(q)
+
+
+class Swirling(KinematicInfluence):
+    """Coriolis forces twice too large."""
+
+    name: ClassVar[str] = "planted-swirling"
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        return super().inertial_expression(q, 2**0.5 * v, a, gravity=gravity)
+
+
+class Weighty(KinematicInfluence):
+    """Gravity three times too large."""
+
+    name: ClassVar[str] = "planted-weighty"
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        right = super().inertial_expression(q, v, a, gravity=gravity)
+        if not gravity:
+            return right
+        weight = super().inertial_expression(q, 0 * v, None, gravity=True)
+        return right + 2 * weight
+
+
+class Stiff(Polynomials):
+    """Polynomials whose stiffness is 5 % too large, in place of the sound ones."""
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        right = super().shapes(choice, span, ends, counts)
+        return replace(right, stiffness=1.05 * right.stiffness)
+
+
+for wrong in (Heavy, Swirling, Weighty):
+    FORMULATIONS[wrong.name] = wrong
+cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
+METHODS["planted-order"] = replace(METHODS["rk4"], name="planted-order", order=5)

@@ -1,0 +1,64 @@
+"""A wrong thing that enters a registry is caught by the tests that everything registered meets."""
+
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Each planted thing, and the tests that must fail of it.
+CAUGHT = {
+    "planted-heavy": (
+        "test_identities.py::test_sample_obeys",
+        "test_identities.py::test_random_arm_obeys",
+        "test_against_reference.py::test_mass_matrix",
+        "test_against_reference.py::test_forward_dynamics",
+    ),
+    "planted-swirling": (
+        "test_identities.py::test_sample_obeys",
+        "test_against_reference.py::test_inverse_dynamics",
+        "test_against_reference.py::test_forward_dynamics",
+    ),
+    "planted-weighty": (
+        "test_identities.py::test_sample_obeys",
+        "test_against_reference.py::test_inverse_dynamics",
+        "test_against_reference.py::test_forward_dynamics",
+    ),
+    "planted-order": ("test_methods.py::test_measured_order",),
+    "polynomials": (
+        "test_discretisations.py::test_every_family",
+        "test_basis.py::test_every_basis",
+    ),
+}
+FILES = (
+    "physics/test_identities.py",
+    "physics/test_against_reference.py",
+    "integrate/test_methods.py",
+    "links/test_discretisations.py",
+    "links/test_basis.py",
+)
+# A few of the arms that every formulation meets.
+CHOSEN = "polynomials or planted and (korayem or revolute or oblique or 158 or measured)"
+
+
+@cache
+def failures() -> list[str]:
+    """Run the tests of what is planted, and list those that fail."""
+    command = [sys.executable, "-m", "pytest", "-p", "tests.meta.planted", "-p", "no:cacheprovider",
+               "-q", "--no-header", "-rf", "--tb=no", "-n0", "-k", CHOSEN,
+               *(f"tests/{file}" for file in FILES)]  # fmt: skip
+    environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return re.findall(r"^FAILED (\S.*)$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("planted", CAUGHT)
+def test_what_is_planted_wrong_is_caught(planted: str) -> None:
+    failed = [line for line in failures() if planted in line]
+    for test in CAUGHT[planted]:
+        assert any(test in line for line in failed), f"{test} passes {planted}: {failed}"
