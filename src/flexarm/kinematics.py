@@ -18,7 +18,7 @@ from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.sliding_fields import SlidingMotion, evaluate
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, Pose, base_rotation, cayley, constant, turn_z
+from flexarm.spatial import Expr, Pose, base_rotation, cayley, constant
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,12 @@ class Local:
 
 @dataclass(frozen=True)
 class LinkFrames:
-    """Frames of a link in the world: joint before it moves, root and flexible tip."""
+    """Frames of a link in the world: joint before it moves and after, root and flexible tip."""
 
     R_WJ: Expr
     p_WJ: Expr
+    R_WK: Expr
+    p_WK: Expr
     R_WL: Expr
     p_WL: Expr
     R_WT: Expr
@@ -55,10 +57,7 @@ class LinkFrames:
 
 def own_columns(part: LinkModel) -> tuple[int, ...]:
     """List the indices in q of what deforms a link (of a sliding one, its length first)."""
-    modes = tuple(range(part.modes.start, part.modes.stop))
-    if part.kind == "sliding" and part.joint is not None:
-        return (part.joint, *modes)
-    return modes
+    return part.own
 
 
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
@@ -67,15 +66,12 @@ def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
     result = []
     for part in model.links:
         R_WJ, p_WJ = _place(rotation, position, part.pose_FJ)
-        R_WJm, p_WJm = R_WJ, p_WJ
-        if part.kind == "revolute":
-            R_WJm = R_WJ @ turn_z(q[part.joint])
-        elif part.kind == "prismatic":
-            p_WJm = p_WJ + R_WJ[:, 2] * q[part.joint]
-        R_WL, p_WL = _place(R_WJm, p_WJm, part.pose_JL)
+        R_JK, p_JK = part.motion.place(picked(q, part.carried_by))
+        R_WK, p_WK = R_WJ @ R_JK, p_WJ + R_WJ @ p_JK
+        R_WL, p_WL = _place(R_WK, p_WK, part.pose_JL)
         tip = tip_section(model, part, q)
         R_WT, p_WT = R_WL @ tip.rotation, p_WL + R_WL @ tip.position
-        result.append(LinkFrames(R_WJ, p_WJ, R_WL, p_WL, R_WT, p_WT, tip))
+        result.append(LinkFrames(R_WJ, p_WJ, R_WK, p_WK, R_WL, p_WL, R_WT, p_WT, tip))
         rotation, position = R_WT, p_WT
     return tuple(result)
 
@@ -121,7 +117,7 @@ def section(model: Model, part: LinkModel, q: Expr, x: float) -> Local:
     if part.sliding is not None:
         return _material_section(model, part, q, x)
     if part.elastic is None or x < 0:
-        return _rigid_section(q, x, len(own_columns(part)))
+        return _rigid_section(q, x, len(part.own))
     e = part.elastic
     where = np.array([x])
     edges = np.union1d(e.span.edges, e.shapes.edges)
@@ -184,15 +180,14 @@ def jacobian(
     linear, angular = base_jacobian(model, q, point)
     for i in range(link + 1):
         part, frame = model.links[i], placed[i]
-        axis = frame.R_WJ[:, 2]
-        if part.kind == "revolute":
-            angular[:, part.joint] = axis
-            linear[:, part.joint] = ca.cross(axis, point - frame.p_WJ)
-        elif part.kind == "prismatic":
-            linear[:, part.joint] = axis
+        columns = part.motion.columns(picked(q, part.carried_by))
+        for k, column in enumerate(part.carried_by):
+            spin = frame.R_WK @ columns[:3, k]
+            angular[:, column] = spin
+            linear[:, column] = frame.R_WK @ columns[3:, k] + ca.cross(spin, point - frame.p_WK)
         moved = local if i == link else frame.tip
         centre = frame.p_WL + frame.R_WL @ moved.position
-        for k, column in enumerate(own_columns(part)):
+        for k, column in enumerate(part.own):
             spin = frame.R_WL @ moved.angular[:, k]
             angular[:, column] = spin
             linear[:, column] = frame.R_WL @ moved.linear[:, k] + ca.cross(spin, point - centre)
@@ -224,8 +219,12 @@ def sliding_place(
 
 def own_values(part: LinkModel, q: Expr) -> Expr:
     """Pick a link's own coordinates out of q, (k,)."""
-    columns = own_columns(part)
-    return ca.vertcat(*[q[i] for i in columns]) if columns else type(q).zeros(0, 1)
+    return picked(q, part.own)
+
+
+def picked(q: Expr, indices: tuple[int, ...]) -> Expr:
+    """Pick some coordinates out of q, (k,)."""
+    return ca.vertcat(*[q[i] for i in indices]) if indices else type(q).zeros(0, 1)
 
 
 def _material_section(model: Model, part: LinkModel, q: Expr, x: float) -> Local:

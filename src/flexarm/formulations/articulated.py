@@ -32,7 +32,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.kinematics import own_columns
+from flexarm.kinematics import own_columns, picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
 
@@ -59,7 +59,7 @@ class _Own:
 class _Eliminated:
     """What the outward pass needs of a link.
 
-    The joint's acceleration is ``joint_start - joint_gain^T A_in`` with A_in that of L before the
+    The joint's accelerations are ``joint_start - joint_gain A_in`` with A_in that of L before the
     joint moves it.  A prescribed joint takes the effort ``reaction[0]^T A_in + reaction[1]``.
     """
 
@@ -180,25 +180,27 @@ class _Sweep:
         part, rotor = state.part, state.part.rotor
         force = force + inertia @ state.bias
         joint_gain = joint_start = reaction = None
-        spun = rotor if rotor is not None and rotor.coordinate == part.joint else None
-        if state.axis is not None and part.joint is not None:
-            reach = inertia @ state.axis
-            size = ca.dot(state.axis, reach)
+        joints = part.carried_by
+        spun = rotor if rotor is not None and rotor.coordinate in joints else None
+        if joints:
+            axes, applied = state.columns, picked(self.applied, joints)
+            reach = inertia @ axes
+            size = symmetric(axes.T @ reach)
             if spun is not None:
                 size = size + spun.ratio**2 * spun.inertia
                 reach = reach + self._rotor_reach(state, spun)
-            pushed = self.applied[part.joint] - ca.dot(state.axis, force)
-            if part.joint in self.given:
-                joint_start = self.given[part.joint]
-                reaction = (reach, size * joint_start - pushed)
-                force = force + reach * joint_start
+            pushed = applied - axes.T @ force
+            if joints[0] in self.given:
+                joint_start = ca.vertcat(*[self.given[k] for k in joints])
+                reaction = (reach, size @ joint_start - pushed)
+                force = force + reach @ joint_start
             else:
-                inverse = 1 / size
-                joint_gain, joint_start = reach * inverse, pushed * inverse
-                inertia = symmetric(inertia - reach @ joint_gain.T)
-                force = force + reach * joint_start
+                solved = ldl_solve(size, ca.horzcat(reach.T, pushed))
+                joint_gain, joint_start = solved[:, :6], solved[:, 6]
+                inertia = symmetric(inertia - reach @ joint_gain)
+                force = force + reach @ joint_start
                 if spun is None:
-                    _clear_axis(state.axis, inertia, force, self.applied[part.joint])
+                    _clear_axes(axes, inertia, force, applied)
         if rotor is not None:
             extra = self._rotor_load(state, rotor)
             inertia, force = inertia + extra[0], force + extra[1]
@@ -230,7 +232,7 @@ class _Sweep:
         momentum = rotor.inertia * (rotor.ratio * self.v[rotor.coordinate] + spin)
         force = ca.vertcat(ca.cross(state.carrier, axis[:3]) * momentum, ca.SX(3, 1))
         k = rotor.coordinate
-        if k == state.part.joint:
+        if k in state.part.carried_by or k in state.part.own:
             return rotor.inertia * (axis @ axis.T), force
         # a free rotor takes no part in the carrier's turning: only its torque comes back
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
@@ -263,16 +265,17 @@ class _Sweep:
         return self.kept[index - 1].turn
 
     def _move_joint(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
-        joint = state.part.joint
-        if state.axis is None or joint is None or kept.joint_start is None:
+        if kept.joint_start is None:
             return current
         moved = kept.joint_start
-        if kept.reaction is not None:
-            self.effort[joint] = ca.dot(kept.reaction[0], current) + kept.reaction[1]
         if kept.joint_gain is not None:
-            moved = moved - ca.dot(kept.joint_gain, current)
-        self.acceleration[joint] = moved
-        return current + state.axis * moved
+            moved = moved - kept.joint_gain @ current
+        for k, joint in enumerate(state.part.carried_by):
+            self.acceleration[joint] = moved[k]
+            if kept.reaction is not None:
+                reach, rest = kept.reaction
+                self.effort[joint] = ca.dot(reach[:, k], current) + rest[k]
+        return current + state.columns @ moved
 
     def _move_own(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
         own = own_columns(state.part)
@@ -328,12 +331,14 @@ class _Sweep:
         return current
 
 
-def _clear_axis(axis: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
-    """Write down what a free joint leaves along its axis: no inertia, and the applied effort."""
-    column = np.array(ca.DM(axis)).ravel()
-    along = np.flatnonzero(column)
-    if len(along) == 1 and abs(column[along[0]]) == 1.0:
-        k = int(along[0])
-        inertia[k, :] = 0
-        inertia[:, k] = 0
-        force[k] = applied * column[k]
+def _clear_axes(axes: Expr, inertia: Expr, force: Expr, applied: Expr) -> None:
+    """Write down what free joints leave along constant axes: no inertia, and what is applied."""
+    if not ca.SX(axes).is_constant():
+        return
+    for i, column in enumerate(np.array(ca.DM(axes)).T):
+        along = np.flatnonzero(column)
+        if len(along) == 1 and abs(column[along[0]]) == 1.0:
+            k = int(along[0])
+            inertia[k, :] = 0
+            inertia[:, k] = 0
+            force[k] = applied[i] * column[k]

@@ -24,7 +24,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.kinematics import frames, own_columns
+from flexarm.kinematics import frames, own_columns, picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
 
@@ -98,12 +98,12 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
         momentum = ca.vertcat(t.angular, t.linear) + shift_force(push, p)
         pending += [(row, momentum[:, i]) for i, row in enumerate(own)]
         carried = spatial_inertia(t.mass, t.first, t.second) + shift_inertia(carried, p)
-        if state.axis is not None and state.part.joint is not None:
-            joint = state.part.joint
+        for i, joint in enumerate(state.part.carried_by):
+            axis = state.columns[:, i]
             for k, column in pending:
-                _set(matrix, joint, k, ca.dot(state.axis, column))
-            column = carried @ state.axis
-            matrix[joint, joint] = ca.dot(state.axis, column)
+                _set(matrix, joint, k, ca.dot(axis, column))
+            column = carried @ axis
+            matrix[joint, joint] = ca.dot(axis, column)
             pending.append((joint, column))
         if state.offset is not None:
             carried = shift_inertia(carried, state.offset)
@@ -190,8 +190,8 @@ def _newton_euler(
             total = total + momentum @ own_a
         for i, row in enumerate(own):
             result[row] = rows[i]
-        if state.axis is not None and part.joint is not None:
-            result[part.joint] = ca.dot(state.axis, total)
+        for i, joint in enumerate(part.carried_by):
+            result[joint] = ca.dot(state.columns[:, i], total)
         roots.insert(0, total)
         if state.offset is not None:
             total = shift_force(total, state.offset)
@@ -225,8 +225,8 @@ def _accelerate(
         if state.offset is not None:
             current = shift_motion(current, state.offset)
         current = current + state.bias
-        if a is not None and state.axis is not None and state.part.joint is not None:
-            current = current + state.axis * a[state.part.joint]
+        if a is not None:
+            current = current + state.columns @ picked(a, state.part.carried_by)
         roots.append(current)
         current = shift_motion(current, state.tip.local.position) + tip_bias(state)
         own = own_columns(state.part)

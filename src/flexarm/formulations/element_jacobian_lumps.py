@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from flexarm.kinematics import Local, own_values, tip_section
+from flexarm.kinematics import Local, own_values, picked, tip_section
 from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.sliding_fields import SlidingMotion, evaluate
@@ -168,17 +168,13 @@ class Frame:
 
     def through_joint(self, part: LinkModel, q: Expr) -> "Frame":
         """Go from the previous tip to a link's frame."""
-        frame = self.placed(part.pose_FJ)
-        axis = frame.A[:, 2]
-        A, r, J_T, J_R = frame.A, frame.r, ca.SX(frame.J_T), ca.SX(frame.J_R)
-        if part.joint is not None and part.kind == "revolute":
-            A = A @ turn_z(q[part.joint])
-            J_R[:, part.joint] = axis  # (eq. 11)
-        elif part.joint is not None and part.kind == "prismatic":
-            moved = axis * q[part.joint]
-            r, J_T = r + moved, J_T - ca.skew(moved) @ J_R
-            J_T[:, part.joint] = axis  # (eq. 11)
-        return Frame(A, r, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
+        frame, own = self.placed(part.pose_FJ), picked(q, part.carried_by)
+        R_JK, p_JK = part.motion.place(own)
+        A, moved, columns = frame.A @ R_JK, frame.A @ p_JK, part.motion.columns(own)
+        J_T, J_R = ca.SX(frame.J_T - ca.skew(moved) @ frame.J_R), ca.SX(frame.J_R)
+        for k, joint in enumerate(part.carried_by):
+            J_R[:, joint], J_T[:, joint] = A @ columns[:3, k], A @ columns[3:, k]  # (eq. 11)
+        return Frame(A, frame.r + moved, J_T, J_R).placed(part.pose_JL)  # (eq. 3)
 
     def through(self, tip: Local, own: tuple[int, ...]) -> "Frame":
         """Go from a link's frame to its deflected tip (eqs. 3, 4)."""

@@ -162,7 +162,7 @@ def _paper_lacks(model: Model) -> str | None:
 
 def _joint_lacks(part: LinkModel, *, first: bool) -> str | None:
     name, hub = part.joint_name, part.link.joint.hub
-    if part.kind != "revolute":
+    if not part.motion.hinge:
         return _reason(f"{name}, a {part.kind} joint", "use revolute joints")
     if hub.inboard is not None or hub.outboard is not None:
         return _reason(f"{name}'s hub", "take the hub's bodies out")

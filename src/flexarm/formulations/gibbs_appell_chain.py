@@ -5,7 +5,8 @@ tips of slender links.  What it does not have is put in as links and deflection 
 same kind:
 
 - the base is link 0; one that moves is carried by a massless link whose six "deflections" place it;
-- a prismatic joint is a deflection variable of the link before, ``r = axis, theta = 0``;
+- coordinates of a joint that is no hinge are deflection variables of the link before: of a
+  prismatic joint ``r = axis, theta = 0``;
 - a rotor's angle is a deflection variable of the link that carries it, without displacement;
 - a revolute joint's origin O is on its axis, so the link's integrals are shifted to it.
 """
@@ -27,9 +28,9 @@ from flexarm.formulations.gibbs_appell_terms import (
     widened,
 )
 from flexarm.formulations.terms import Motion, own_rates
-from flexarm.kinematics import Local, base_frame, base_jacobian, own_columns, own_values
+from flexarm.kinematics import Local, base_frame, base_jacobian, own_columns, own_values, picked
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant, turn_z
+from flexarm.spatial import Expr, constant
 
 _TERMS = 14  # of the series of exp(theta~), enough for angles up to pi
 
@@ -146,15 +147,22 @@ def _carry(
     r_f = r_f - tilde(e) @ theta_f
     r_v = tip.speed_bias + tilde(tip.spin_bias) @ e + tilde(spin) @ (tilde(spin) @ e)
     r_d = tip.speed + tilde(spin) @ e
-    if outer is not None and outer.kind == "prismatic" and outer.joint is not None:
-        along = E @ constant(outer.pose_FJ.rotation[:, 2])
-        variables.append(outer.joint)
-        body, r_f, theta_f = widened(body, 1), ca.horzcat(r_f, along), _wide(theta_f)
-        r_v = r_v + 2 * tilde(spin) @ along * v[outer.joint]
-        r_d = r_d + along * v[outer.joint]
+    theta_d, theta_v = spin, tip.spin_bias
+    if outer is not None and outer.carried_by and not outer.motion.hinge:
+        m = len(outer.carried_by)
+        turned, moved, turn_bias, move_bias = _joint_columns(outer, E, q, v)
+        rates = picked(v, outer.carried_by)
+        variables += outer.carried_by
+        body, r_f, theta_f = (
+            widened(body, m), ca.horzcat(r_f, moved), ca.horzcat(theta_f, turned),
+        )  # fmt: skip
+        r_v = r_v + 2 * tilde(spin) @ (moved @ rates) + move_bias
+        r_d = r_d + moved @ rates
+        theta_v = theta_v + tilde(spin) @ (turned @ rates) + turn_bias
+        theta_d = theta_d + turned @ rates
     if outer is not None and outer.rotor is not None:
         k = outer.rotor.coordinate
-        rates, motion = _picked(v, tuple(variables)), _widened_motion(tip, len(variables))
+        rates, motion = picked(v, tuple(variables)), _widened_motion(tip, len(variables))
         body = widened(body, 1) + rotor_body(outer.rotor, motion, rates, v[k])
         variables.append(k)
         r_f, theta_f = _wide(r_f), _wide(theta_f)
@@ -162,7 +170,7 @@ def _carry(
         body = shifted(body, lever)
     place = tip.local.position if lever is None else lever + tip.local.position
     return Link(
-        A, E, hinge, tuple(variables), place + e, r_d, r_v, spin, tip.spin_bias, r_f, theta_f,
+        A, E, hinge, tuple(variables), place + e, r_d, r_v, theta_d, theta_v, r_f, theta_f,
         body,
     )  # fmt: skip
 
@@ -171,14 +179,14 @@ def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | 
     """Give the rotation A of a joint, its hinge, and from the hinge's origin O to L, in L."""
     if part is None:
         return ca.SX.eye(3), None, None
-    A = ca.SX(constant(part.pose_FJ.rotation))
-    if part.kind != "revolute" or part.joint is None:
-        return A @ constant(part.pose_JL.rotation), None, None
-    A = A @ turn_z(q[part.joint]) @ constant(part.pose_JL.rotation)  # (eq. 5)
+    R_JK, _ = part.motion.place(picked(q, part.carried_by))
+    A = ca.SX(constant(part.pose_FJ.rotation)) @ R_JK @ constant(part.pose_JL.rotation)  # (eq. 5)
+    if not part.motion.hinge:
+        return A, None, None
     back = part.pose_JL.rotation.T
     lever = back @ part.pose_JL.position
     place = ca.SX(constant(lever)) if np.any(lever) else None
-    return A, Hinge(ca.SX(constant(back[:, 2])), part.joint), place
+    return A, Hinge(ca.SX(constant(back[:, 2])), part.carried_by[0]), place
 
 
 def _offset(outer: LinkModel | None, q: Expr) -> Expr:
@@ -186,11 +194,31 @@ def _offset(outer: LinkModel | None, q: Expr) -> Expr:
     if outer is None:
         return ca.SX(3, 1)
     place = ca.SX(constant(outer.pose_FJ.position))
-    if outer.kind != "revolute":
-        place = place + constant(outer.pose_FJ.rotation @ outer.pose_JL.position)
-    if outer.kind == "prismatic":
-        place = place + constant(outer.pose_FJ.rotation[:, 2]) * q[outer.joint]
-    return place
+    if outer.motion.hinge:
+        return place
+    R_JK, p_JK = outer.motion.place(picked(q, outer.carried_by))
+    root = p_JK + R_JK @ constant(outer.pose_JL.position)
+    return place + constant(outer.pose_FJ.rotation) @ root
+
+
+def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+    """See how a joint that is no hinge moves the next link, from the link before, in its axes.
+
+    Returns
+    -------
+    turned, moved
+        Spin of the next link and velocity of its origin per rate of the joint, (3, k) each.
+    turn_bias, move_bias
+        Their change from these rates alone, (3,) each.
+    """
+    own, rates = picked(q, outer.carried_by), picked(v, outer.carried_by)
+    axes = E @ constant(outer.pose_FJ.rotation) @ outer.motion.place(own)[0]
+    columns, bias = outer.motion.columns(own), outer.motion.bias(own, rates)
+    arm = tilde(ca.SX(constant(outer.pose_JL.position)))
+    swept = -arm @ columns[:3, :]
+    spin = columns[:3, :] @ rates
+    move_bias = bias[3:] - arm @ bias[:3] + tilde(spin) @ (swept @ rates)
+    return axes @ columns[:3, :], axes @ (columns[3:, :] + swept), axes @ bias[:3], axes @ move_bias
 
 
 def _mover(model: Model, q: Expr, v: Expr) -> Link:
@@ -223,10 +251,6 @@ def _still_frame() -> Local:
 
 def _next(parts: tuple[LinkModel, ...], i: int) -> LinkModel | None:
     return parts[i + 1] if i + 1 < len(parts) else None
-
-
-def _picked(v: Expr, indices: tuple[int, ...]) -> Expr:
-    return ca.vertcat(*[v[i] for i in indices]) if indices else ca.SX(0, 1)
 
 
 def _wide(columns: Expr) -> Expr:

@@ -41,6 +41,7 @@ from flexarm.kinematics import (
     frames,
     own_columns,
     own_values,
+    picked,
     tip_section,
 )
 from flexarm.model import LinkModel, Model, Rotor, build
@@ -273,18 +274,17 @@ class Walk:
 
     def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
         """Go from the previous tip to a link's frame."""
-        S, none = frame.R_WJ[:, 2], ca.SX(3, 1)
+        none = ca.SX(3, 1)
         self.rate = self.rate.across(frame.p_WJ - self.point, none, none)
-        moved = frame.p_WJ
-        if part.joint is not None and part.kind == "revolute":
-            self.rate = self.rate.across(none, none, S * self.v[part.joint])
-            self.influences.append(Influence(part.joint, none, S, frame.p_WJ))  # (eq. 8)
-        elif part.joint is not None and part.kind == "prismatic":
-            r = S * self.q[part.joint]
-            moved = frame.p_WJ + r
-            self.rate = self.rate.across(r, S * self.v[part.joint], none)
-            self.influences.append(Influence(part.joint, S, none, frame.p_WJ))  # (eq. 9)
-        self.rate = self.rate.across(frame.p_WL - moved, none, none)
+        own, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
+        turned: Expr = ca.diagcat(frame.R_WK, frame.R_WK)
+        S = turned @ part.motion.columns(own)
+        for k, joint in enumerate(part.carried_by):
+            self.influences.append(Influence(joint, S[3:, k], S[:3, k], frame.p_WK))  # (eqs. 8, 9)
+        relative, drift = S @ rates, turned @ part.motion.bias(own, rates)
+        drift = ca.vertcat(drift[3:], drift[:3])
+        self.rate = self.rate.across(frame.p_WK - frame.p_WJ, relative[3:], relative[:3], drift)
+        self.rate = self.rate.across(frame.p_WL - frame.p_WK, none, none)
         self.T, self.point = frame.R_WL, frame.p_WL  # (eqs. 4, 6)
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:

@@ -217,7 +217,7 @@ def _not_in_paper(model: Model) -> str | None:
                 return f"{part.name} has a measured modal mass, which eq 21 does not have"
         if any("twist" in name or "stretch" in name for name in names):
             return f"{part.name} twists or stretches: Theodore & Ghosal's links bend only"
-        if part.kind == "prismatic" and part.elastic is not None:
+        if part.carried_by and not part.motion.hinge and part.elastic is not None:
             return f"{part.name} bends on a fixed prismatic joint: the paper's beams slide out"
         if part.motor is not None:
             return f"{part.joint_name} is elastic: Theodore & Ghosal's joints are rigid"

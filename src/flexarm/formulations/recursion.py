@@ -10,8 +10,9 @@ import numpy as np
 
 from flexarm.formulations.body import link_terms, tip_motion
 from flexarm.formulations.terms import Motion, Terms
+from flexarm.kinematics import picked
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Array, Expr, Inertia, base_rotation, constant, turn_z
+from flexarm.spatial import Expr, Inertia, base_rotation, constant
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class LinkState:
         Axes of the previous tip frame from axes of L, (3, 3).
     offset
         From the previous tip to L's origin, in L, (3,), or None where they coincide.
-    axis
-        Joint column: angular and linear velocity of L per joint rate, in L, (6,), or None.
+    columns
+        Angular and linear velocity of L per rate of each coordinate of its joint, in L, (6, k).
     carrier
         Angular velocity of the previous tip, in L.
     omega
@@ -60,7 +61,7 @@ class LinkState:
     part: LinkModel
     rotation: Expr
     offset: Expr | None
-    axis: Expr | None
+    columns: Expr
     carrier: Expr
     omega: Expr
     bias: Expr
@@ -108,37 +109,29 @@ def link_states(model: Model, q: Expr, v: Expr, base: BaseState) -> list[LinkSta
 
 
 def _link_state(model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr) -> LinkState:
-    to_joint, to_root = part.pose_FJ, part.pose_JL
-    turned = constant(to_joint.rotation)
-    if part.kind == "revolute":
-        turned = turned @ turn_z(q[part.joint])
-    rotation = type(q)(turned) @ constant(to_root.rotation)
+    motion, own = part.motion, picked(q, part.carried_by)
+    rates = picked(v, part.carried_by)
+    R_JK, p_JK = motion.place(own)
+    back = constant(part.pose_JL.rotation.T)
+    lever = constant(part.pose_JL.rotation.T @ part.pose_JL.position)
+    rotation = type(q)(constant(part.pose_FJ.rotation) @ R_JK) @ back.T
     carrier = rotation.T @ omega_tip
-    back = to_root.rotation.T
-    direction = back @ np.array([0.0, 0.0, 1.0])
-    lever = back @ to_root.position
-    omega, axis = carrier, None
-    spin_bias = speed_bias = type(q).zeros(3, 1)
-    place = _offset(part, q, rotation, lever)
-    if part.kind == "revolute":
-        rate = v[part.joint]
-        turning = constant(direction) * rate
-        omega = carrier + turning
-        spin_bias = ca.cross(carrier, turning)
-        axis = constant(np.concatenate([direction, np.cross(direction, lever)]))
-        if np.any(np.cross(direction, lever)):
-            sweep = constant(np.cross(direction, lever)) * rate
-            speed_bias = 2 * ca.cross(carrier, sweep) + ca.cross(turning, sweep)
-    elif part.kind == "prismatic":
-        axis = constant(np.concatenate([np.zeros(3), direction]))
-        speed_bias = 2 * ca.cross(carrier, constant(direction) * v[part.joint])
+    columns, extra = motion.columns(own), motion.bias(own, rates)
+    angular, linear = ca.sparsify(back @ columns[:3, :]), ca.sparsify(back @ columns[3:, :])
+    swept = ca.sparsify(-ca.skew(lever) @ angular)  # what turning about J's origin does to L's
+    turning, sweep = angular @ rates, (linear + swept) @ rates
+    omega = carrier + turning
+    spin_bias = ca.cross(carrier, turning) + back @ extra[:3]
+    speed_bias = 2 * ca.cross(carrier, sweep) + ca.cross(turning, swept @ rates)
+    speed_bias = speed_bias + back @ extra[3:] - ca.skew(lever) @ (back @ extra[:3])
+    place = _offset(part, rotation, back @ (R_JK.T @ p_JK) + lever)
     if place is not None:
         speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, place))
     return LinkState(
         part=part,
         rotation=rotation,
         offset=place,
-        axis=axis,
+        columns=ca.vertcat(angular, linear + swept),
         carrier=carrier,
         omega=omega,
         bias=ca.vertcat(spin_bias, speed_bias),
@@ -147,17 +140,13 @@ def _link_state(model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr
     )
 
 
-def _offset(part: LinkModel, q: Expr, rotation: Expr, lever: Array) -> Expr | None:
+def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:
     """From the previous tip to L's origin, in L, or None where it is zero."""
     start = part.pose_FJ.position
-    if part.kind != "prismatic" and not np.any(start) and not np.any(lever):
-        return None
-    place = type(q)(constant(lever))
-    if part.kind == "prismatic":
-        place += constant(part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])) * q[part.joint]
+    place = ca.sparsify(type(rotation)(lever))
     if np.any(start):
-        place += rotation.T @ constant(start)
-    return place
+        place = place + rotation.T @ constant(start)
+    return place if place.nnz() else None
 
 
 def spatial_inertia(mass: Expr, first: Expr, second: Expr) -> Expr:

@@ -177,7 +177,7 @@ def _not_in_paper(model: Model) -> str | None:
     if model.base_moves:
         return "the base of Chen, Zhang & Liu's arms is fixed, this one's moves"
     for part in model.links:
-        if part.kind != "revolute":
+        if not part.motion.hinge:
             return f"{part.joint_name} is {part.kind}: Chen, Zhang & Liu have revolute joints only"
         if part.rotor is not None and part.rotor.axis is not None:
             return f"{part.joint_name} has a full rotor: Chen, Zhang & Liu's rotors only spin"

@@ -76,11 +76,7 @@ def steps(model: Model, q: Expr) -> list[Step]:
         before = pose_matrix(part.pose_FJ)
         before = before if base is None else base @ before
         base = None
-        motion = None
-        if part.kind == "revolute":
-            motion = _turn(2, q[part.joint])
-        elif part.kind == "prismatic":
-            motion = _slide(2, q[part.joint])
+        motion = _moved(part, q)
         coordinate = part.joint if motion is not None else None
         step = _step(before, motion, pose_matrix(part.pose_JL), coordinate, part)
         result.append(replace(step, body=part.root_body))
@@ -158,6 +154,18 @@ def _step(
         return Step(ca.SX(left @ right), ca.SX(4, 4), ca.SX(4, 4), None, part)
     A, U, UU = (left @ matrix @ right for matrix in motion)
     return Step(A, U, UU, coordinate, part)
+
+
+def _moved(part: LinkModel, q: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """Differentiate twice how a joint moves its link by its one coordinate, if it has one."""
+    if not part.carried_by:
+        return None
+    own = ca.SX.sym("q")
+    value = homogeneous(*part.motion.place(own))
+    first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own), 4, 4))
+    second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), own), 4, 4))
+    function = ca.Function("joint", [own], ca.cse([value, first, second]))
+    return tuple(function(q[part.joint]))
 
 
 def _turn(axis: int, angle: Expr) -> tuple[Expr, Expr, Expr]:

@@ -4,7 +4,7 @@ from typing import get_args
 
 import numpy as np
 
-from flexarm.arm import Arm, FreeBase, Link, MovedBase, Moving, Prismatic, Revolute, Sliding
+from flexarm.arm import Arm, FreeBase, Link, MovedBase, Moving, Revolute
 from flexarm.arm.shapes import Counted, CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.links.ends import (
@@ -24,10 +24,10 @@ from flexarm.model.flexible import (
     sliding_damping,
     sliding_shapes,
 )
+from flexarm.model.joints import JOINTS, JointMotion
 from flexarm.model.parts import (
     BASE_COORDINATES,
     Flexible,
-    JointKind,
     LinkModel,
     Model,
     Rotor,
@@ -184,23 +184,23 @@ def _build_link(
     link = arm.links[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
     root = Pose(np.eye(3), np.array([_root_length(link), 0.0, 0.0]))
-    kind = _kind(link)
-    if kind == "sliding" and not link.flexible:
+    motion = JOINTS[link.joint.kind]
+    if motion.grows and not link.flexible:
         # a rigid beam that slides out is carried whole, from its inner end, along its own axis
-        kind = "prismatic"
+        motion = JOINTS["prismatic"]
         along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
         inner = Pose(np.eye(3), np.array([_tip_length(link) - link.length, 0.0, 0.0]))
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
     motor = joint = None
     if isinstance(link.joint, Moving):
-        unit = "rad" if kind == "revolute" else "m"
+        (unit,) = motion.units
         name = arm.joint_names[index]
         if link.joint.elastic:
             motor = _add(names, units, f"{name}.motor", unit)
         joint = _add(names, units, name, unit)
     elastic, sliding, damping = None, None, None
-    if link.flexible and kind == "sliding":
+    if link.flexible and motion.grows:
         sliding = sliding_shapes(arm, index) if like is None else like.sliding
         assert sliding is not None
         if like is not None and like.link.section != link.section:
@@ -233,7 +233,7 @@ def _build_link(
         name=arm.link_names[index],
         joint_name=arm.joint_names[index],
         link=link,
-        kind=kind,
+        motion=motion,
         pose_FJ=before @ pose_to_joint,
         pose_JL=pose_to_root @ root,
         root_body=body.moved(Pose(np.eye(3), -root.position)),
@@ -246,15 +246,15 @@ def _build_link(
         elastic=elastic,
         sliding=sliding,
         sliding_damping=damping,
-        rotor=_rotor(link, joint if motor is None else motor, before @ pose_to_joint, kind),
+        rotor=_rotor(link, joint if motor is None else motor, before @ pose_to_joint, motion),
     )
 
 
-def _rotor(link: Link, coordinate: int | None, pose: Pose, kind: JointKind) -> Rotor | None:
+def _rotor(link: Link, coordinate: int | None, pose: Pose, motion: JointMotion) -> Rotor | None:
     drive = link.joint.drive if isinstance(link.joint, Moving) else None
     if drive is None or coordinate is None or drive.rotor_inertia == 0:
         return None
-    along = 0 if kind == "sliding" else 2
+    along = 0 if motion.grows else 2
     axis = pose.rotation[:, along] if drive.rotor == "full" else None
     return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, axis)
 
@@ -269,14 +269,6 @@ def _root_body(link: Link, *, with_hub: bool) -> Inertia:
     if with_hub:
         total = total + hub_inertia(link)
     return total
-
-
-def _kind(link: Link) -> JointKind:
-    if isinstance(link.joint, Revolute):
-        return "revolute"
-    if isinstance(link.joint, Prismatic):
-        return "prismatic"
-    return "sliding" if isinstance(link.joint, Sliding) else "fixed"
 
 
 def _root_length(link: Link) -> float:

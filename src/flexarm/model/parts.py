@@ -9,10 +9,10 @@ from flexarm.links.base import Array, Shapes
 from flexarm.links.integrals import Integrals, Points
 from flexarm.links.sliding import SlidingShapes
 from flexarm.links.span import Span
+from flexarm.model.joints import JointMotion
 from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
-JointKind = Literal["revolute", "prismatic", "sliding", "fixed"]
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -73,12 +73,15 @@ class LinkModel:
     """One link: constant frames, bodies, shapes and where its coordinates stand in q.
 
     Frames: F the previous link's flexible tip (or the base), J the joint with its axis along z,
-    L the root of the flexible span (of a rigid link: its root), T the flexible tip.
+    K what the joint moves, L the root of the flexible span (of a rigid link: its root), T the
+    flexible tip.
 
     Attributes
     ----------
+    motion
+        How the joint moves K in J.
     pose_FJ, pose_JL
-        Joint in the previous tip frame, root in the turned joint frame.
+        Joint in the previous tip frame, root in the moved joint frame K.
     root_body, tip_body
         Rigid bodies fixed in L and in T, about their origins.
     hub_body
@@ -103,7 +106,7 @@ class LinkModel:
     name: str
     joint_name: str
     link: Link
-    kind: JointKind
+    motion: JointMotion
     pose_FJ: Pose
     pose_JL: Pose
     root_body: Inertia
@@ -117,6 +120,22 @@ class LinkModel:
     sliding: SlidingShapes | None
     sliding_damping: Array | None
     rotor: Rotor | None
+
+    @property
+    def kind(self) -> str:
+        """Name of the joint's kind."""
+        return self.motion.name
+
+    @property
+    def carried_by(self) -> tuple[int, ...]:
+        """Indices in q of the coordinates by which the joint moves the link as a whole."""
+        return () if self.joint is None or self.motion.grows else (self.joint,)
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """Indices in q of what deforms the link: amplitudes, after the length if it grows."""
+        modes = tuple(range(self.modes.start, self.modes.stop))
+        return modes if self.joint is None or not self.motion.grows else (self.joint, *modes)
 
 
 @dataclass(frozen=True)

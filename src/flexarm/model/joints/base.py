@@ -1,0 +1,62 @@
+"""What a joint is to the algorithms: how the frame behind it moves, coordinate by coordinate."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import casadi as ca
+
+from flexarm.spatial import Expr
+
+
+class JointMotion(ABC):
+    """How a joint moves frame K, to which its link is fixed, in frame J, with its axis along z.
+
+    A final class declares the facts and implements the three functions; algorithms call them and
+    never ask which joint it is.  Constants stay numbers (``DM``) with structural zeros, so that an
+    equation takes no operation for them.
+
+    Attributes
+    ----------
+    name
+        As the model file says it.
+    units
+        Unit of each coordinate; one each for those that move K.
+    grows
+        Whether the coordinate changes the link itself, as the length of a beam that slides out,
+        and so belongs to the link's own.
+    hinge
+        Whether it is one turn about z through J's origin, as in the papers.
+    """
+
+    name: ClassVar[str]
+    units: ClassVar[tuple[str, ...]]
+    grows: ClassVar[bool] = False
+    hinge: ClassVar[bool] = False
+
+    @abstractmethod
+    def place(self, q: Expr) -> tuple[Expr, Expr]:
+        """Place K in J at the joint's coordinates: rotation (3, 3) and position (3,) [m]."""
+
+    @abstractmethod
+    def columns(self, q: Expr) -> Expr:
+        """Give the motion of K in J per rate, angular over linear, in axes of K, (6, k)."""
+
+    def bias(self, q: Expr, v: Expr) -> Expr:
+        """Give the acceleration of K as seen from J from rates alone, in axes of K, (6,).
+
+        Angular over linear: how K's spin and the velocity of its origin change while the rates of
+        the coordinates do not.
+        """
+        return type(q)(6, 1)
+
+
+def still(q: Expr) -> tuple[Expr, Expr]:
+    """Place K where J is."""
+    return type(q).eye(3), type(q)(3, 1)
+
+
+def column(index: int) -> Expr:
+    """Make a column of motion along one of the six directions, (6, 1)."""
+    unit = ca.DM(6, 1)
+    unit[index] = 1
+    return unit

@@ -1,0 +1,21 @@
+"""A slide along an axis that carries the whole link."""
+
+from typing import ClassVar
+
+from flexarm.model.joints.base import JointMotion, column
+from flexarm.spatial import Expr
+
+
+class Prismatic(JointMotion):
+    """Move along z by a distance [m]."""
+
+    name: ClassVar[str] = "prismatic"
+    units: ClassVar[tuple[str, ...]] = ("m",)
+
+    def place(self, q: Expr) -> tuple[Expr, Expr]:
+        """Move along z."""
+        return type(q).eye(3), column(2)[:3] * q[0]
+
+    def columns(self, q: Expr) -> Expr:
+        """Give the axis."""
+        return column(5)

@@ -1,0 +1,22 @@
+"""A turn about an axis."""
+
+from typing import ClassVar
+
+from flexarm.model.joints.base import JointMotion, column
+from flexarm.spatial import Expr, turn_z
+
+
+class Revolute(JointMotion):
+    """Turn about z by an angle [rad]."""
+
+    name: ClassVar[str] = "revolute"
+    units: ClassVar[tuple[str, ...]] = ("rad",)
+    hinge: ClassVar[bool] = True
+
+    def place(self, q: Expr) -> tuple[Expr, Expr]:
+        """Turn about z."""
+        return turn_z(q[0]), type(q)(3, 1)
+
+    def columns(self, q: Expr) -> Expr:
+        """Give the axis."""
+        return column(2)
