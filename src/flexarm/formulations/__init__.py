@@ -35,6 +35,7 @@ def formulation(
     *,
     paper: bool = False,
     delta_squared: bool = True,
+    points: int | None = None,
     parameters: Sequence[str] = (),
 ) -> Formulation:
     """Make the equation of a model by the formulation of the given name.
@@ -50,6 +51,9 @@ def formulation(
     delta_squared
         Keep the term of the link's inertia that is of second order in the amplitudes, which
         Korayem & Shafei propose to leave out. For ``gibbs-appell`` with ``paper=True`` alone.
+    points
+        Gauss points per element; by default as many as integrate its inertia exactly, or the
+        paper's one. For ``element-jacobian`` alone.
     parameters
         Keys of numbers in the model file, such as ``payload.mass``, that stay symbols: the result
         is a `Parametric`. For ``composite`` alone.
@@ -66,18 +70,29 @@ def formulation(
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
+    _refuse_options(name, delta_squared=delta_squared, points=points, parameters=parameters)
+    if not delta_squared:
+        return GibbsAppell(model, paper=paper, delta_squared=False)
+    if points is not None:
+        return ElementJacobian(model, paper=paper, points=points)
+    if parameters:
+        return Parametric(model, parameters)
+    return FORMULATIONS[name](model, paper=paper)
+
+
+def _refuse_options(
+    name: str, *, delta_squared: bool, points: int | None, parameters: Sequence[str]
+) -> None:
+    """Refuse an option that belongs to another formulation."""
     if not delta_squared and name != GibbsAppell.name:
         raise FlexarmError(
             f"delta_squared=False: formulation '{name}' has no such term to leave out: use "
             "gibbs-appell with paper=True"
         )
+    if points is not None and name != ElementJacobian.name:
+        raise FlexarmError(f"points: formulation '{name}' has none: use element-jacobian")
     if parameters and name != Composite.name:
         raise FlexarmError(f"parameters: formulation '{name}' has none: use composite")
-    if not delta_squared:
-        return GibbsAppell(model, paper=paper, delta_squared=False)
-    if parameters:
-        return Parametric(model, parameters)
-    return FORMULATIONS[name](model, paper=paper)
 
 
 def _no_model(name: object, model: object) -> str:

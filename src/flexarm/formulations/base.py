@@ -28,6 +28,7 @@ from flexarm.formulations.loads import (
     wrench_force,
     wrench_list,
 )
+from flexarm.formulations.singular import SINGULAR, singularity
 from flexarm.kinematics import end_frame, end_jacobian
 from flexarm.links.base import Array
 from flexarm.model import Model, fingerprint
@@ -45,6 +46,9 @@ class Formulation(ABC):
     A final class declares the facts and implements the two expressions; NumPy in and out is here.
     Arrays must be real and of the right shape, times finite, exposed lengths of sliding links
     within their range.  Other NaN and infinities are not looked for: they make NaN.
+
+    Where an approximation may leave M singular or indefinite at some coordinates, the equation is
+    `guarded`: it has no accelerations there, which NumPy's methods say in words.
     """
 
     name: ClassVar[str]
@@ -53,6 +57,7 @@ class Formulation(ABC):
 
     def __init__(self, model: Model, *, paper: bool = False) -> None:
         self.model, self.paper = model, paper
+        self.guarded = paper or model.tip_rotation == "first-order"
         self.family: Family | None = None
         self._compiled: dict[tuple[str, Level], Compiled] = {}
         self.anchor = model.base_pose.rotation
@@ -98,7 +103,8 @@ class Formulation(ABC):
             right = rest[open_]
             if known:
                 right = right - mass[open_, known] @ given
-            solved = ldl_solve(mass[open_, open_], right)
+            least = SINGULAR if self.guarded else None
+            solved = ldl_solve(mass[open_, open_], right, least=least)
             for k, i in enumerate(open_):
                 result[i] = solved[k]
         for k, i in enumerate(known):
@@ -147,7 +153,13 @@ class Formulation(ABC):
         return self._evaluate("gravity", q)[0]
 
     def forward_dynamics(self, q: Array, v: Array, u: Array, t: float = 0.0) -> Array:
-        """Compute accelerations under inputs u, (n,); those prescribed are as their motion says."""
+        """Compute accelerations under inputs u, (n,); those prescribed are as their motion says.
+
+        Raises
+        ------
+        FlexarmError
+            If an approximation of the formulation leaves M singular or indefinite at q.
+        """
         return self._driven_call("forward_dynamics", q, v, u, t)[0]
 
     def reaction(self, q: Array, v: Array, u: Array, t: float = 0.0) -> Array:
@@ -286,7 +298,16 @@ class Formulation(ABC):
     def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: float) -> tuple[Array, ...]:
         t = checked_time(t)
         factors, given = wrench_factors(self.model, t), prescribed_accelerations(self.model, t)
-        return self._evaluate(name, q, v, u, factors, given)
+        found = self._evaluate(name, q, v, u, factors, given)
+        if self.guarded and not np.all(np.isfinite(found[0])):
+            self.refuse_singular(q)
+        return found
+
+    def refuse_singular(self, q: Array) -> None:
+        """Refuse coordinates at which an approximation leaves M singular or indefinite."""
+        reason = singularity(self, q) if self.guarded else ""
+        if reason:
+            raise FlexarmError(reason)
 
     def _factors(self, t: float) -> Array:
         return wrench_factors(self.model, checked_time(t))
@@ -405,10 +426,11 @@ def checked_time(t: float) -> float:
     return t
 
 
-def ldl_solve(matrix: Expr, right: Expr) -> Expr:
+def ldl_solve(matrix: Expr, right: Expr, *, least: float | None = None) -> Expr:
     """Solve a symmetric positive definite system for all columns of the right side, (n, k).
 
-    An LDL^T that never touches structural zeros.
+    An LDL^T that never touches structural zeros.  With ``least`` the result is infinite or NaN
+    where a pivot is not more than that part of its diagonal entry.
     """
     n = matrix.shape[0]
     inverse: list[Expr] = []
@@ -418,6 +440,8 @@ def ldl_solve(matrix: Expr, right: Expr) -> Expr:
         pivot = matrix[j, j]
         for k, factor in lower[j].items():
             pivot = pivot - factor * scaled[j][k]
+        if least is not None:
+            pivot = ca.if_else(pivot > least * matrix[j, j], pivot, 0)
         inverse.append(1 / pivot)
         for i in range(j + 1, n):
             entry = matrix[i, j]

@@ -2,7 +2,7 @@
 
 Chu et al., with the corrections that docs/formulations/element-jacobian.md lists.  The paper takes
 one point per element, its centre of mass, with the inertia of the whole element there; by default
-an element has three or more Gauss points instead.
+an element has as many Gauss points as integrate its inertia exactly.
 
 paper symbol            | eq.       | code name
 ------------------------|-----------|--------------------------------------------------
@@ -35,13 +35,14 @@ from flexarm.formulations.element_jacobian_lumps import (
     slope_tip,
 )
 from flexarm.formulations.loads import potential_energy
+from flexarm.formulations.singular import SINGULAR, least_inertia
 from flexarm.kinematics import base_frame, base_jacobian, own_columns, tip_section
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build
 from flexarm.spatial import Expr, constant
 
-LEAST_POINTS = 3
-SINGULAR = 1e-12  # least eigenvalue of the scaled mass matrix that still leaves some digits
+EXACT, EXACT_STIFFENED = 4, 6  # points for shapes of degree 3, and for the square of their slopes
+REGULAR = 3  # points from which on no motion of an element's nodes leaves all of them at rest
 
 
 def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
@@ -90,16 +91,14 @@ def _singularity(equation: "ElementJacobian") -> str | None:
         if part.sliding is not None and part.joint is not None:
             q[part.joint] = sum(part.sliding.range) / 2
     mass = np.array(ca.densify(equation.function("mass_matrix")(q)))
-    scale = np.sqrt(np.maximum(np.diag(mass), np.finfo(float).tiny))
-    mass /= np.outer(scale, scale)
     free = [i for i in range(model.size) if i not in model.prescribed]
-    values, vectors = np.linalg.eigh(mass[np.ix_(free, free)])
+    least, vector = least_inertia(mass[np.ix_(free, free)])
     pattern = np.zeros(model.size)
-    pattern[free] = np.abs(vectors[:, :1]).sum(axis=1)
+    pattern[free] = np.abs(vector)
     part = max(model.links, key=lambda p: float(pattern[p.modes].max(initial=0.0)))
-    if not free or values[0] > SINGULAR or not np.any(pattern[part.modes] > SINGULAR):
+    if least > SINGULAR or not np.any(pattern[part.modes] > SINGULAR):
         return None
-    if np.linalg.eigvalsh(mass[part.modes, part.modes])[0] > SINGULAR:
+    if least_inertia(mass[part.modes, part.modes])[0] > SINGULAR:
         why = (
             f"{part.name} carries nothing at its tip and its joint moves no hub, so "
             f"{part.joint_name} and the nodes can move such that no element's centre moves or turns"
@@ -113,8 +112,8 @@ def _singularity(equation: "ElementJacobian") -> str | None:
         remedy = "take fewer elements or give the arm a payload"
     return (
         "with one point per element the mass matrix is singular (least eigenvalue "
-        f"{abs(values[0]):.0e} when scaled to a unit diagonal): {why}; {remedy}, or say "
-        "paper=False, which takes three points per element"
+        f"{abs(least):.0e} when scaled to a unit diagonal): {why}; {remedy}, or say "
+        "paper=False, which integrates the elements exactly"
     )
 
 
@@ -126,15 +125,17 @@ class ElementJacobian(Formulation):
     model
         An arm whose flexible links are in beam elements.
     paper
-        Take one point per element, with the inertia of the whole element.
+        Take one point per element, with the inertia of the whole element, and tips turned by their
+        slope.
     points
-        Gauss points per element, at least 3; 4 integrate the elements' inertia exactly, 6 that of
-        a link with stiffening.
+        Gauss points per element; one with the inertia of the whole element.  By default as many as
+        integrate the inertia exactly: 4, or 6 of a link with stiffening.  With 1 or 2 the mass
+        matrix may be singular.
 
     Raises
     ------
     FlexarmError
-        If there are fewer points.
+        If that is no number of points, or not the paper's.
     """
 
     name: ClassVar[str] = "element-jacobian"
@@ -146,17 +147,20 @@ class ElementJacobian(Formulation):
         "point per element, bending in one plane, tips turned by the slope, no axial shortening"
     )
 
-    def __init__(self, model: Model, *, paper: bool = False, points: int = LEAST_POINTS) -> None:
-        if points < LEAST_POINTS:
+    def __init__(self, model: Model, *, paper: bool = False, points: int | None = None) -> None:
+        if points is not None and (type(points) is not int or points < 1):
+            raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
+        if paper and points not in (None, 1):
             raise FlexarmError(
-                f"points must be {LEAST_POINTS} or more, got {points}: with one or two points per "
-                "element the mass matrix of a hinged end link is singular (one point, as in the "
-                "paper, is paper=True)"
+                f"points: the paper has one per element, got {points}: leave points out, or say "
+                "paper=False"
             )
         if paper and (model.stiffening or model.tip_rotation == "first-order"):
             model = replace(build(model.arm, stiffening=False), anchor=model.anchor)
         super().__init__(model, paper=paper)
-        self.points = points
+        exact = EXACT_STIFFENED if model.stiffening else EXACT
+        self.points = points or (1 if paper else exact)
+        self.guarded = self.points < REGULAR
 
     def _like(self, model: Model) -> "ElementJacobian":
         return type(self)(model, paper=self.paper, points=self.points)
@@ -205,19 +209,6 @@ class ElementJacobian(Formulation):
         force = ca.substitute(force, rates, ca.densify(v))
         return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
 
-    def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
-        """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take.
-
-        Raises
-        ------
-        FlexarmError
-            If the paper's mass matrix is singular for undeformed links.
-        """
-        reason = _singularity(self) if self.paper else None
-        if reason is not None:
-            raise FlexarmError(reason)
-        return super().forward_expression(q, v, given, applied)
-
     def _recipes(self) -> dict[str, Any]:
         """List what can be traced; the gravitational energy is that of the same points."""
 
@@ -254,11 +245,10 @@ class ElementJacobian(Formulation):
 
     def _elements(self, part: LinkModel, q: Expr, frame: Frame) -> list[Lump]:
         """Weigh the elements of a flexible link."""
-        count = 1 if self.paper else self.points
         if part.sliding is not None:
-            sections = sliding_sections(self.model, part, q, count)
+            sections = sliding_sections(self.model, part, q, self.points)
         elif part.elastic is not None:
-            sections = constant_sections(self.model, part, q, count)
+            sections = constant_sections(self.model, part, q, self.points)
         else:
             return []
         return [frame.weigh(s, own_columns(part), turned=self.paper) for s in sections]

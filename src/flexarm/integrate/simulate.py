@@ -258,6 +258,7 @@ def prepare(
         groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:])
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     q, v = start_state(model)
+    equation.refuse_singular(q)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
     task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
     refuse_outside(task)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexarm.engine.kernels import run_kernel
+from flexarm.formulations.singular import singularity
 from flexarm.integrate.exponential import ExponentialMarch
 from flexarm.integrate.laws import Log, Sampled, no_number_near
 from flexarm.integrate.march import (
@@ -220,9 +221,10 @@ def _keep(m: March, t: float, state: Array) -> None:
 def _failure(m: March, beginning: Beginning, code: int) -> Ending:
     when = f"at t = {m.t:.6g} s"
     # An adaptive method has made its next trial a tenth of the one that failed.
-    unanswered = no_number_near(m, beginning, 10 * m.h if beginning.method.adaptive else m.h)
-    if unanswered:
-        return Ending("stopped", unanswered)
+    step = 10 * m.h if beginning.method.adaptive else m.h
+    known = no_number_near(m, beginning, step) or _singular_near(m, beginning, step)
+    if known:
+        return Ending("stopped", known)
     if not beginning.method.adaptive:
         return Ending(
             "stopped",
@@ -241,6 +243,15 @@ def _failure(m: March, beginning: Beginning, code: int) -> Ending:
         f"no step is small enough {when} for the tolerance: the motion jumps or runs away there: "
         "look at the inputs at that time, or try a larger --rtol",
     )
+
+
+def _singular_near(m: March, beginning: Beginning, step: float) -> str:
+    """Say that a guarded equation has no accelerations at the state or a step on, or nothing."""
+    for y in (m.y, m.y + step * m.f) if beginning.equation.guarded else ():
+        reason = singularity(beginning.equation, y[: m.system.n])
+        if reason:
+            return f"at t = {m.t:.6g} s {reason}"
+    return ""
 
 
 def _collect(
