@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexarm.cli import main
+from flexarm.engine import permissions
 from flexarm.engine.cache import ABANDONED_AFTER, VARIABLE, Cache, cache_folder
 from flexarm.errors import FlexarmError
 
@@ -173,6 +175,198 @@ def test_a_file_in_place_of_the_folder_is_told(
         said = capsys.readouterr()
         assert "is a file, so that nothing can be kept: set FLEXARM_CACHE" in said.err
         assert said.out == ""
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+as_root = pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away"
+)
+STRANGER = 12345
+
+
+@posix
+def test_every_folder_that_is_made_is_for_its_user_only(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        Cache(tmp_path / "a" / "b" / "c").put("key", b"data")
+    finally:
+        os.umask(before)
+    assert {(tmp_path / p).stat().st_mode & 0o777 for p in ("a", "a/b", "a/b/c")} == {0o700}
+
+
+def replaced(cache: Cache) -> bool:
+    """Tell whether an entry is not taken, and made again."""
+    if cache.get("key") is not None:
+        return False
+    cache.put("key", b"new")
+    return cache.get("key") == b"new"
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_entry_that_others_can_write_to_is_made_again(cache: Cache, mode: int) -> None:
+    cache.put("key", b"data")
+    only_file(cache).chmod(mode)
+    assert replaced(cache)
+
+
+@as_root
+def test_an_entry_of_another_user_is_made_again(cache: Cache) -> None:
+    cache.put("key", b"data")
+    os.chown(only_file(cache), STRANGER, STRANGER)
+    assert replaced(cache)
+
+
+@posix
+def test_an_entry_that_lies_elsewhere_too_is_made_again(cache: Cache, tmp_path: Path) -> None:
+    cache.put("key", b"data")
+    os.link(only_file(cache), tmp_path / "other")
+    assert replaced(cache)
+
+
+@posix
+def test_an_entry_that_is_a_link_is_made_again(cache: Cache, tmp_path: Path) -> None:
+    cache.put("key", b"data")
+    file = only_file(cache)
+    elsewhere = file.rename(tmp_path / "elsewhere")
+    file.symlink_to(elsewhere)
+    assert replaced(cache)
+    assert elsewhere.read_bytes().endswith(b"data")
+
+
+@posix
+@pytest.mark.parametrize("what", ["pipe", "link"])
+def test_an_entry_that_never_ends_is_not_waited_for(cache: Cache, what: str) -> None:
+    cache.put("other", b"data")
+    file = cache.folder / "key.entry"
+    if what == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    assert replaced(cache)
+
+
+def test_entries_that_changed_places_are_made_again(cache: Cache) -> None:
+    cache.put("key", b"data")
+    cache.put("other", b"date")
+    one, other, room = (cache.folder / name for name in ("key.entry", "other.entry", "room"))
+    one.rename(room)
+    other.rename(one)
+    room.rename(other)
+    assert cache.get("other") is None
+    assert replaced(cache)
+
+
+@posix
+@pytest.mark.parametrize(("mode", "used"), [(0o777, False), (0o757, False), (0o1777, True)])
+def test_a_folder_that_others_could_exchange_is_not_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    mode: int,
+    used: bool,
+) -> None:
+    cache = Cache(tmp_path / "above" / "inner" / "cache")
+    cache.put("key", b"data")
+    (tmp_path / "above").chmod(mode)
+    assert cache.get("key") == (b"data" if used else None)
+    cache.put("key", b"new")
+    (tmp_path / "above").chmod(0o755)
+    assert cache.get("key") == (b"new" if used else b"data")
+    (tmp_path / "above").chmod(mode)
+    monkeypatch.setenv(VARIABLE, str(cache.folder))
+    assert main(["cache"]) == (0 if used else 1)
+    assert ("is not used, since '" in capsys.readouterr().err) != used
+    assert main(["cache", "--clear"]) == 0
+
+
+@as_root
+def test_a_folder_below_that_of_another_user_is_not_used(cache: Cache) -> None:
+    cache.put("key", b"data")
+    os.chown(cache.folder.parent, STRANGER, STRANGER)
+    assert cache.get("key") is None
+    os.chown(cache.folder.parent, 0, 0)
+    assert cache.get("key") == b"data"
+
+
+@posix
+def test_a_group_of_the_user_alone_may_write_above_the_folder(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.put("key", b"data")
+    cache.folder.parent.chmod(0o775)
+    for own in (True, False):
+        monkeypatch.setattr(permissions, "_is_own_group", lambda group, own=own: own)
+        assert cache.get("key") == (b"data" if own else None)
+
+
+@posix
+def test_a_link_to_the_folder_is_followed_if_its_way_is_safe(tmp_path: Path, cache: Cache) -> None:
+    cache.put("key", b"data")
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    for place in (tmp_path, open_to_all):
+        (place / "link").symlink_to(os.path.relpath(cache.folder, place))
+        assert Cache(place / "link").get("key") == b"data"
+    open_to_all.chmod(0o777)
+    assert Cache(open_to_all / "link").get("key") is None
+    (tmp_path / "round").symlink_to("round")
+    assert Cache(tmp_path / "round").get("key") is None
+
+
+@as_root
+def test_a_link_of_another_user_is_not_followed(tmp_path: Path, cache: Cache) -> None:
+    cache.put("key", b"data")
+    link = tmp_path / "link"
+    link.symlink_to(cache.folder)
+    os.chown(link, STRANGER, STRANGER, follow_symlinks=False)
+    assert Cache(link).get("key") is None
+
+
+def test_a_folder_that_is_a_file_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file")
+    cache.put("key", b"data")
+    assert cache.get("key") is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_read(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    cache.put("key", b"data")
+    for module, name in ((tempfile, "mkstemp"), (os, "utime"), (os, "unlink")):
+        monkeypatch.setattr(module, name, denied)
+    assert cache.get("key") == b"data"
+    cache.put("other", b"data")
+    assert cache.get("other") is None
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_on_a_full_disk_nothing_is_kept(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(suffix: str, dir: Path) -> tuple[int, str]:
+        name = dir / f"x{suffix}"
+        name.touch()
+        return os.open("/dev/full", os.O_WRONLY), str(name)
+
+    cache.put("old", b"data")
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    cache.put("key", b"data")
+    assert [path.name for path in cache.folder.iterdir()] == ["old.entry"]
+    assert cache.get("old") == b"data"
+
+
+def test_without_numbers_of_users_plain_files_are_read(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delattr(os, "geteuid", raising=False)
+    cache.put("key", b"data")
+    assert cache.get("key") == b"data"
+    (cache.folder / "folder.entry").mkdir()
+    assert cache.get("folder") is None
 
 
 WRITER = """

@@ -1,12 +1,29 @@
 """Kernels run the same in Python and compiled, and refuse what they cannot translate."""
 
 import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from flexarm.engine.kernels import Array, Ints, Kernel, Record, kernel, run_kernel
+from flexarm.engine.compile import host, machine
+from flexarm.engine.kernel_llvm import translate
+from flexarm.engine.kernels import (
+    Array,
+    Ints,
+    Kernel,
+    Record,
+    kernel,
+    optimise,
+    run_kernel,
+)
 from flexarm.errors import FlexarmError
 
 THIRD = 1.0 / 3.0
@@ -94,32 +111,224 @@ def test_arrays_of_the_wrong_kind_are_refused() -> None:
         dot(2, np.zeros((4, 2))[:, 0], np.zeros(2))
 
 
-@kernel
-def powers(x: float) -> float:
-    """Use what is not part of the language."""
-    return x**2
+def unannotated(x, y: float) -> float:  # type: ignore[no-untyped-def]
+    return float(x + y)
+
+
+def without_result(x: float):  # type: ignore[no-untyped-def]
+    return x
+
+
+def with_default(x: float, y: float = 1.0) -> float:
+    return x + y
+
+
+def by_keyword(*, x: float) -> float:
+    return x
+
+
+@pytest.mark.parametrize("function", [unannotated, without_result, with_default, by_keyword])
+def test_a_kernel_says_what_it_takes_and_gives(function: Callable[..., float]) -> None:
+    with pytest.raises(FlexarmError, match="every parameter and the result must be annotated"):
+        Kernel(function)(1.0)
+
+
+@dataclass
+class Flagged(Record):
+    flag: bool
 
 
 @kernel
-def unknown_name(x: float) -> float:
-    """Use a name that has no value."""
-    return float(x + missing)  # type: ignore[name-defined]  # noqa: F821
+def flagged(record: Flagged) -> int:
+    """Take a record that cannot be laid out."""
+    return 1 if record.flag else 0
 
 
 @kernel
-def text(x: float) -> float:
-    """Use a text."""
-    y = "a"
-    return x if y else 0.0
+def doubtful(x: float) -> bool:
+    """Give a bool, which other kernels may ask for."""
+    return x > 0.0
+
+
+def test_arguments_of_the_wrong_kind_are_refused() -> None:
+    inner = Inner(1, np.zeros(1))
+    with pytest.raises(FlexarmError, match="'record': must be a Inner, got ndarray"):
+        halve(np.zeros(2, dtype=np.int64))
+    with pytest.raises(FlexarmError, match="'o': must be a Outer, got Inner"):
+        everything(inner)
+    with pytest.raises(FlexarmError, match="'n': must be an int of 64 bits"):
+        dot(2**63, np.zeros(1), np.zeros(1))
+    with pytest.raises(FlexarmError, match=r"takes n, x, y .* got 1 arguments"):
+        dot(2)
+    with pytest.raises(FlexarmError, match="record field 'flag': must be int, float, Array"):
+        flagged(Flagged(flag=True))
+    with pytest.raises(FlexarmError, match="neither takes nor gives bools"):
+        doubtful(1.0)
+
+
+@kernel
+def divided(i: int, j: int, out: Ints) -> None:
+    """Divide as Python does."""
+    out[0] = i // j
+    out[1] = i % j
+    out[2] = i // -3
+    out[3] = i % -3
+    out[4] = i // 8
+    out[5] = i % 8
+    out[6] = i // -1
+    out[7] = abs(i)
+
+
+@pytest.mark.parametrize("i", [-17, -8, -1, 0, 1, 5, 16, 2**62, -(2**62)])
+@pytest.mark.parametrize("j", [-7, -1, 1, 2, 16, 2**40])
+def test_ints_are_divided_as_in_python(i: int, j: int) -> None:
+    found, expected = np.zeros(8, dtype=np.int64), np.zeros(8, dtype=np.int64)
+    divided(i, j, found)
+    divided.python(i, j, expected)
+    assert found.tolist() == expected.tolist()
+
+
+def test_what_python_cannot_divide_gives_zero_or_wraps_round() -> None:
+    found = np.zeros(8, dtype=np.int64)
+    divided(5, 0, found)
+    assert found[:2].tolist() == [0, 0]
+    divided(-(2**63), -1, found)
+    assert found.tolist()[:2] == [-(2**63), 0]
+    assert found.tolist()[6:] == [-(2**63), -(2**63)]
+
+
+@kernel
+def counted(first: int, stop: int, step: int, seen: Ints) -> int:
+    """Count the rounds of a loop and keep the first few counters."""
+    n = 0
+    for k in range(first, stop, step):
+        seen[n % 16] = k
+        n += 1
+        if n == 16:
+            break
+    return n
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
-    [(powers, "Pow is not part"), (unknown_name, "'missing' has no value"), (text, "no number")],
+    ("first", "stop", "step"),
+    [
+        (5, 0, -1), (5, 0, -2), (5, 0, 2), (0, 5, -1), (0, 7, 3), (-7, 7, 5), (7, -8, -5),
+        (3, 3, 1), (3, 3, -1), (2**63 - 5, 2**63 - 1, 3), (-(2**63) + 4, -(2**63), -3),
+        (-(2**63), 2**63 - 1, 2**62), (2**63 - 1, -(2**63), -(2**63)),
+    ],
+)  # fmt: skip
+def test_loops_go_round_as_in_python(first: int, stop: int, step: int) -> None:
+    found, expected = np.zeros(16, dtype=np.int64), np.zeros(16, dtype=np.int64)
+    assert counted(first, stop, step, found) == counted.python(first, stop, step, expected)
+    assert found.tolist() == expected.tolist()
+
+
+def test_a_step_of_zero_goes_nowhere() -> None:
+    assert counted(0, 5, 0, np.zeros(16, dtype=np.int64)) == 0
+
+
+@kernel
+def whole(x: float, y: float, out: Ints) -> float:
+    """Make ints of floats and take extremes."""
+    out[0] = int(x)
+    out[1] = math.floor(x)
+    return min(x, y, 1.0) - max(y, x)
+
+
+@pytest.mark.parametrize(
+    ("x", "first", "second"),
+    [(-2.5, -2, -3), (-0.0, 0, 0), (1e300, 2**63 - 1, 2**63 - 1), (-1e300, -(2**63), -(2**63))],
 )
-def test_what_a_kernel_cannot_say_is_refused_with_its_line(wrong: Kernel, message: str) -> None:
-    with pytest.raises(FlexarmError, match=rf"kernel '{wrong.name}', line \d+: .*{message}"):
-        wrong(1.0)
+def test_floats_become_ints_as_far_as_there_are(x: float, first: int, second: int) -> None:
+    found = np.zeros(2, dtype=np.int64)
+    whole(x, 0.0, found)
+    assert found.tolist() == [first, second]
+    whole(math.nan, 0.0, found)
+    assert found.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("x", [math.nan, 0.0, -0.0, 2.0, math.inf])
+@pytest.mark.parametrize("y", [math.nan, 0.0, -0.0, 1.0])
+def test_extremes_with_nan_are_those_of_python(x: float, y: float) -> None:
+    out = np.zeros(2, dtype=np.int64)
+    python = min(x, y, 1.0) - max(y, x)
+    assert np.float64(whole(x, y, out)).tobytes() == np.float64(python).tobytes()
+
+
+GUARDED = """
+import ctypes, mmap
+import numpy as np
+from flexarm.engine.kernels import Array, kernel
+
+@kernel
+def padded(n: int, count: int, a: Array, out: Array) -> None:
+    for k in range(count):
+        out[k] = 2.0 * a[k] if k < n else 1.0 if k > n or a[k - 1] > 2.0 < a[k] else 0.0
+
+pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+after = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + mmap.PAGESIZE
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(after), mmap.PAGESIZE, 0) == 0
+a = np.frombuffer(pages, count=3, offset=mmap.PAGESIZE - 24)
+out = np.zeros(64)
+padded(3, 64, a, out)
+print(out.sum())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pages are protected otherwise there")
+def test_nothing_is_read_that_a_condition_guards(tmp_path: Path) -> None:
+    """The array ends where the next page must not be touched."""
+    file = tmp_path / "guarded.py"
+    file.write_text(GUARDED)
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "60.0\n"), done.stderr
+
+
+@kernel
+def clipped(n: int, a: Array, b: Array, out: Array) -> None:
+    """Choose between two numbers in a loop."""
+    for k in range(n):
+        low = b[k]
+        high = a[k]
+        out[k] = 2.0 * high if high > low else low - 1.0
+
+
+def test_loops_with_choices_fill_vector_registers() -> None:
+    with llvm.parse_assembly(translate(clipped)) as module:
+        optimise(module, machine(host(), 2))
+        assert re.search(r"select <\d+ x i1>", str(module))
+
+
+CALLER = """
+@kernel
+def caller(pair: Pair) -> float:
+    return FACTOR * helper(pair.one) + pair.other
+"""
+HELPER = """
+@dataclass
+class Pair(Record):
+    {fields}
+
+@kernel
+def helper(x: float) -> float:
+    return {value}
+"""
+
+
+def test_machine_code_follows_constants_callees_and_records(tmp_path: Path) -> None:
+    """The text of the kernel itself is the same each time, and so is the cache."""
+    fields = ("one: float\n    other: float", "other: float\n    one: float")
+    found = []
+    for k, (factor, order, value) in enumerate(
+        [(2.0, 0, "x"), (3.0, 0, "x"), (3.0, 0, "-x"), (3.0, 1, "-x")]
+    ):
+        space: dict[str, Any] = {**globals(), "FACTOR": factor}
+        helper = HELPER.format(fields=fields[order], value=value)
+        for name, text in ((f"helper{k}.py", helper), ("caller.py", CALLER)):
+            (tmp_path / name).write_text(text)
+            exec(compile(text, str(tmp_path / name), "exec"), space)
+        found.append(space["caller"](space["Pair"](one=5.0, other=1.0)))
+    assert found == [11.0, 16.0, -14.0, -14.0]
 
 
 def test_a_kernel_without_a_file_is_refused() -> None:

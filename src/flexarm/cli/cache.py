@@ -18,6 +18,8 @@ def run(args: argparse.Namespace) -> int:
 
     cache = Cache(cache_folder())
     cache.check_folder()
+    if not args.clear:
+        cache.check_private()
     deleted = cache.clear() if args.clear else 0
     entries, size = len(cache.entries()), cache.size()
     if args.json:

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import stat
 import sys
 import tempfile
 import time
@@ -11,9 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from flexarm.engine.permissions import check_folder_is_private, check_way, read_own
 from flexarm.errors import FlexarmError
 
 VARIABLE = "FLEXARM_CACHE"
+REMEDY = f"set {VARIABLE} to another folder"
 MAGIC = b"flexarm cache 1\n"
 SUFFIX = ".entry"
 UNFINISHED = ".part"
@@ -44,35 +45,18 @@ def _digest(key: str, data: bytes) -> bytes:
 
 def _size(file: os.DirEntry[str]) -> int:
     try:
-        return file.stat().st_size
+        return file.stat(follow_symlinks=False).st_size
     except OSError:  # another process has just deleted it
         return 0
-
-
-def _refuse_if_others_can_write(folder: Path) -> None:
-    """Refuse a folder from which another user could make us run their code."""
-    if sys.platform == "win32":
-        return  # folders below the user's own profile are private there
-    status = folder.stat()
-    if status.st_uid != os.geteuid():
-        raise FlexarmError(
-            f"cache folder '{folder}': must belong to the user who runs flexarm (number "
-            f"{os.geteuid()}), got user {status.st_uid}: set {VARIABLE} to another folder"
-        )
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise FlexarmError(
-            f"cache folder '{folder}': must not be writable for others, got mode "
-            f"{stat.S_IMODE(status.st_mode):03o}: run chmod 700 on it, or set {VARIABLE} to "
-            f"another folder"
-        )
 
 
 @dataclass(frozen=True)
 class Cache:
     """A folder of entries, each a file named by its key and read only if its checksum is right.
 
-    Where the folder cannot be made or written to, there is simply nothing in the cache. Any
-    number of processes may use it at once: a file appears under its name when it is complete.
+    Where the folder cannot be made or written to, or another user could exchange it or has written
+    an entry, there is simply nothing in the cache. Any number of processes may use it at once: a
+    file appears under its name when it is complete.
     """
 
     folder: Path
@@ -82,8 +66,8 @@ class Cache:
         """Return the contents of an entry, None if there is no good one."""
         path = self._path(key)
         try:
-            _refuse_if_others_can_write(self.folder)
-            raw = path.read_bytes()
+            self._check_hands()
+            raw = read_own(path)
         except OSError:
             return None
         head = len(MAGIC) + 65
@@ -99,8 +83,8 @@ class Cache:
     def put(self, key: str, data: bytes) -> None:
         """Keep an entry, and drop those not used for longest if there are too many."""
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _refuse_if_others_can_write(self.folder)
+            self._make_folder()
+            self._check_hands()
             handle, name = tempfile.mkstemp(suffix=UNFINISHED, dir=self.folder)
         except OSError:
             return
@@ -157,9 +141,29 @@ class Cache:
         else:
             return
         raise FlexarmError(
-            f"cache folder '{self.folder}': {reason}, so that nothing can be kept: set {VARIABLE} "
-            "to another folder"
+            f"cache folder '{self.folder}': {reason}, so that nothing can be kept: {REMEDY}"
         )
+
+    def check_private(self) -> None:
+        """Refuse a folder that is there, but not used since others could write to it."""
+        try:
+            self._check_hands()
+        except PermissionError as error:
+            raise FlexarmError(
+                f"cache folder '{self.folder}': is not used, since {error}: {REMEDY}"
+            ) from None
+        except OSError:
+            return
+
+    def _make_folder(self) -> None:
+        """Make the folder and those above it for the user only, whatever the mask of modes."""
+        if not self.folder.is_dir():
+            for folder in (*reversed(self.folder.parents), self.folder):
+                folder.mkdir(mode=0o700, exist_ok=True)
+
+    def _check_hands(self) -> None:
+        check_folder_is_private(self.folder, REMEDY)
+        check_way(self.folder)
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"
@@ -177,7 +181,7 @@ class Cache:
         by_age: list[tuple[float, int, os.DirEntry[str]]] = []
         for file in self._files():
             with suppress(OSError):
-                status = file.stat()
+                status = file.stat(follow_symlinks=False)
                 if file.name.endswith(SUFFIX):
                     total += status.st_size
                     by_age.append((status.st_mtime, status.st_size, file))

@@ -1,24 +1,14 @@
 """Translate kernels to LLVM code."""
 
 import ast
-import textwrap
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from llvmlite import ir
 
-from flexarm.engine.kernels import MATH, Array, Ints, Kernel, Record, run_equations, run_kernel
-from flexarm.errors import FlexarmError
-
-I64, F64, BIT = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
-PTR, VOID = ir.PointerType(), ir.VoidType()
-INTRINSICS = {"sqrt", "floor"}
-INT_OPERATIONS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem",
-}  # fmt: skip
-REAL_OPERATIONS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-COMPARISONS = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
+from flexarm.engine.kernel_numbers import I64, ONE, ZERO, rounds
+from flexarm.engine.kernel_values import Value, Values, llvm_type
+from flexarm.engine.kernels import Kernel
 
 
 def translate(kernel: Kernel) -> str:
@@ -38,368 +28,207 @@ class _Module:
     def function(self, kernel: Kernel, *, public: bool = False) -> ir.Function:
         """Return the LLVM function of a kernel, translating it the first time."""
         if id(kernel) not in self.known:
-            hints = list(kernel.hints.items())
-            kinds = [_llvm(kind) for _, kind in hints[:-1]]
-            result = hints[-1][1]
-            signature = ir.FunctionType(VOID if result is type(None) else _llvm(result), kinds)
-            function = ir.Function(self.module, signature, f"kernel_{kernel.name}")
+            *kinds, result = [llvm_type(kind) for kind in kernel.hints.values()]
+            name = self.module.get_unique_name(f"kernel_{kernel.name}")
+            function = ir.Function(self.module, ir.FunctionType(result, kinds), name)
             function.linkage = "" if public else "internal"
             function.attributes.add("nounwind")
             self.known[id(kernel)] = function
-            _Body(self, kernel, function).write()
+            _Body(Values(self, kernel, function)).write()
         return self.known[id(kernel)]
 
-    def c_function(self, name: str, arity: int) -> ir.Function:
-        """Return a function of the C library, or LLVM's own."""
-        full = f"llvm.{name}.f64" if name in INTRINSICS or name == "fabs" else name
-        found = self.module.globals.get(full)
-        if found is None:
-            found = ir.Function(self.module, ir.FunctionType(F64, [F64] * arity), full)
-        return found
+
+@dataclass
+class _Loop:
+    """Where `break` and `continue` go, and which names have values at each `break`."""
+
+    after: ir.Block
+    again: ir.Block
+    breaks: list[frozenset[str]] = field(default_factory=list)
 
 
 class _Body:
-    """The translation of one kernel.  Values are pairs of LLVM value and Python type."""
+    """The translation of one kernel's statements."""
 
-    def __init__(self, module: _Module, kernel: Kernel, function: ir.Function) -> None:
-        self.module, self.kernel, self.llvm = module, kernel, function
-        self.tree = ast.parse(textwrap.dedent(kernel.source)).body[0]
-        self.entry = ir.IRBuilder(function.append_basic_block("entry"))
-        self.b = ir.IRBuilder(function.append_basic_block("body"))
-        self.names: dict[str, tuple[Any, Any]] = {}
-        self.loops: list[tuple[ir.Block, ir.Block]] = []
+    def __init__(self, values: Values) -> None:
+        self.v, self.b, self.llvm = values, values.b, values.llvm
+        self.result = list(values.kernel.hints.values())[-1]
+        self.loops: list[_Loop] = []
 
     def write(self) -> None:
         """Translate everything."""
-        assert isinstance(self.tree, ast.FunctionDef)
-        body = self.b.block
-        for argument, (name, kind) in zip(self.llvm.args, self.kernel.hints.items(), strict=False):
-            self.assign(name, (argument, kind))
-        self.block(self.tree.body)
+        tree, body = self.v.tree, self.b.block
+        for argument, (name, kind) in zip(
+            self.llvm.args, self.v.kernel.hints.items(), strict=False
+        ):
+            self.v.assign(tree, name, (argument, kind))
+        self.block(tree.body)
         if not self.b.block.is_terminated:
-            if self.llvm.function_type.return_type != VOID:
-                self.b.unreachable()
-            else:
-                self.b.ret_void()
-        self.entry.branch(body)
-
-    def refuse(self, node: ast.AST, what: str) -> FlexarmError:
-        line = getattr(node, "lineno", 0)
-        return FlexarmError(f"kernel '{self.kernel.name}', line {line}: {what}")
-
-    def assign(self, name: str, value: tuple[Any, Any]) -> None:
-        """Keep a value under a local name; the first assignment fixes its type."""
-        if name not in self.names:
-            self.names[name] = (self.entry.alloca(_llvm(value[1]), name=name), value[1])
-        place, kind = self.names[name]
-        self.b.store(self.cast(value, kind), place)
-
-    def cast(self, value: tuple[Any, Any], kind: Any) -> Any:
-        """Give a value as the type wanted: ints become floats, bools ints."""
-        number, given = value
-        if given == kind or _llvm(given) == _llvm(kind) == PTR:
-            return number
-        if given is bool and kind in (int, float):
-            number, given = self.b.zext(number, I64), int
-        if given is int and kind is float:
-            return self.b.sitofp(number, F64)
-        if given is int and kind is int:
-            return number
-        raise FlexarmError(f"kernel '{self.kernel.name}': cannot use {given} as {kind}")
+            if self.result is not type(None):
+                self.v.refuse(tree.body[-1], "may end without a result: return one")
+            self.b.ret_void()
+        self.v.entry.branch(body)
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             if self.b.block.is_terminated:
                 return
-            getattr(self, f"do_{type(statement).__name__}", self.unknown)(statement)
-
-    def unknown(self, node: ast.AST) -> Any:
-        raise self.refuse(node, f"{type(node).__name__} is not part of a kernel's language")
+            do: Callable[[ast.stmt], None]
+            do = getattr(self, f"do_{type(statement).__name__}", self.v.no_part)
+            do(statement)
 
     def do_Pass(self, node: ast.Pass) -> None: ...
 
     def do_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
-            self.value(node.value)
+            self.v.value(node.value)
 
     def do_Assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
         if len(node.targets) > 1:
-            raise self.refuse(node, "one assignment at a time")
+            self.v.refuse(node, "one assignment at a time")
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            values = [self.value(item) for item in node.value.elts]
+            if len(target.elts) != len(node.value.elts):
+                self.v.refuse(node, "must have as many values as names")
+            values = [self.v.value(item) for item in node.value.elts]
             for item, value in zip(target.elts, values, strict=True):
                 self.store(item, value)
         else:
-            self.store(target, self.value(node.value))
+            self.store(target, self.v.value(node.value))
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is None:
-            raise self.refuse(node, "a name needs a value")
-        self.store(node.target, self.value(node.value))
+            self.v.refuse(node, "a name needs a value")
+        self.store(node.target, self.v.value(node.value))
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
-        change = ast.BinOp(left=_as_load(node.target), op=node.op, right=node.value)
-        self.store(node.target, self.value(ast.copy_location(change, node)))
-
-    def store(self, target: ast.expr, value: tuple[Any, Any]) -> None:
-        if isinstance(target, ast.Name):
-            self.assign(target.id, value)
+        if isinstance(node.target, ast.Name):
+            name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+            left = self.v.value(name)
+            value = self.v.operate(node, node.op, left, self.v.value(node.value))
+            self.v.assign(node, node.target.id, value)
             return
-        place, kind = self.place(target)
-        self.b.store(self.cast(value, kind), place)
+        place, kind = self.v.place(node.target)
+        left = self.b.load(place, typ=llvm_type(kind)), kind
+        value = self.v.operate(node, node.op, left, self.v.value(node.value))
+        self.b.store(self.v.as_type(node, value, kind), place)
 
-    def place(self, node: ast.expr) -> tuple[Any, Any]:
-        """Find where an element or field is: pointer and type."""
-        if isinstance(node, ast.Subscript):
-            array, kind = self.value(node.value)
-            element, scalar = (F64, float) if kind == Array else (I64, int)
-            if kind not in (Array, Ints):
-                raise self.refuse(node, "only arrays have elements")
-            index = self.cast(self.value(node.slice), int)
-            return self.b.gep(array, [index], source_etype=element), scalar
-        if isinstance(node, ast.Attribute):
-            record, kind = self.value(node.value)
-            layout = kind.layout().types
-            if node.attr not in layout:
-                raise self.refuse(node, f"no field '{node.attr}'")
-            slot = ir.Constant(I64, list(layout).index(node.attr))
-            return self.b.gep(record, [slot], source_etype=I64), layout[node.attr]
-        raise self.refuse(node, "nothing can be stored there")
+    def store(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.v.assign(target, target.id, value)
+            return
+        place, kind = self.v.place(target)
+        if kind not in (int, float):
+            self.v.refuse(target, "arrays and records of a record cannot be exchanged")
+        # NumPy makes ints floats that are put in an array of floats; a record would keep the int.
+        element = isinstance(target, ast.Subscript) and kind is float
+        as_wanted = self.v.as_float(target, value) if element else None
+        self.b.store(as_wanted or self.v.as_type(target, value, kind), place)
 
     def do_Return(self, node: ast.Return) -> None:
-        if node.value is None:
+        if self.result is type(None):
+            if node.value is not None:
+                self.v.refuse(node, "must return nothing, as it is annotated")
             self.b.ret_void()
+        elif node.value is None:
+            self.v.refuse(node, "may end without a result: return one")
         else:
-            kind = list(self.kernel.hints.values())[-1]
-            self.b.ret(self.cast(self.value(node.value), kind))
+            self.b.ret(self.v.as_type(node, self.v.value(node.value), self.result))
 
     def do_If(self, node: ast.If) -> None:
         yes, no, after = (self.llvm.append_basic_block(n) for n in ("then", "else", "after"))
-        self.b.cbranch(self.truth(node.test), yes, no)
+        self.b.cbranch(self.v.truth(node.test), yes, no)
+        before, ends = self.v.bound, list[frozenset[str]]()
         for block, statements in ((yes, node.body), (no, node.orelse)):
             self.b.position_at_end(block)
+            self.v.bound = before
             self.block(statements)
             if not self.b.block.is_terminated:
                 self.b.branch(after)
-        self.b.position_at_end(after)
+                ends.append(self.v.bound)
+        self.go_on(after, ends)
+
+    def go_on(self, block: ir.Block, ends: list[frozenset[str]]) -> None:
+        """Continue where some ways meet, with the names that have values on all of them."""
+        self.b.position_at_end(block)
+        if ends:
+            self.v.bound = frozenset.intersection(*ends)
+        else:
+            self.b.unreachable()
 
     def do_While(self, node: ast.While) -> None:
         test, body, after = (self.llvm.append_basic_block(n) for n in ("test", "loop", "after"))
         self.b.branch(test)
         self.b.position_at_end(test)
-        self.b.cbranch(self.truth(node.test), body, after)
+        endless = isinstance(node.test, ast.Constant) and node.test.value in (True, 1)
+        if endless:
+            self.b.branch(body)
+        else:
+            self.b.cbranch(self.v.truth(node.test), body, after)
+        before = self.v.bound
         self.b.position_at_end(body)
-        self.loop(after, test, node.body)
-        if not self.b.block.is_terminated:
-            self.b.branch(test)
-        self.b.position_at_end(after)
+        breaks = self.loop(node, _Loop(after, test))
+        self.go_on(after, breaks if endless else [before, *breaks])
 
-    def loop(self, after: ir.Block, again: ir.Block, inside: list[ast.stmt]) -> None:
-        self.loops.append((after, again))
-        self.block(inside)
+    def loop(self, node: ast.For | ast.While, loop: _Loop) -> list[frozenset[str]]:
+        """Translate what is repeated; say which names have values where it is left."""
+        if node.orelse:
+            self.v.refuse(node.orelse[0], "the else of a loop is not part of a kernel's language")
+        self.loops.append(loop)
+        self.block(node.body)
         self.loops.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(loop.again)
+        return loop.breaks
 
     def do_For(self, node: ast.For) -> None:
-        call = node.iter
-        if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "range"):
-            raise self.refuse(node, "loops are over range(...)")
-        limits = [self.cast(self.value(item), int) for item in call.args]
-        one = ir.Constant(I64, 1)
-        first = limits[0] if len(limits) > 1 else ir.Constant(I64, 0)
-        stop = limits[1] if len(limits) > 1 else limits[0]
-        step = limits[2] if len(limits) > 2 else one
-        down = len(limits) > 2 and isinstance(call.args[2], ast.UnaryOp)
+        first, stop, step = self.limits(node)
+        near = isinstance(step, ir.Constant) and abs(step.constant) == 1
         test, body, after, more = (
             self.llvm.append_basic_block(name) for name in ("test", "loop", "after", "more")
         )
-        assert isinstance(node.target, ast.Name)
-        counter = self.entry.alloca(I64)
+        if not isinstance(node.target, ast.Name):
+            self.v.refuse(node, "loops count with a name")
+        counter, left = self.v.entry.alloca(I64), self.v.entry.alloca(I64)
         self.b.store(first, counter)
+        if not near:
+            self.b.store(rounds(self.b, first, stop, step), left)
         self.b.branch(test)
         self.b.position_at_end(test)
         now = self.b.load(counter, typ=I64)
-        self.b.cbranch(self.b.icmp_signed(">" if down else "<", now, stop), body, after)
+        if near:
+            open_ = self.b.icmp_signed("<" if step.constant > 0 else ">", now, stop)
+        else:
+            open_ = self.b.icmp_signed("!=", self.b.load(left, typ=I64), ZERO)
+        self.b.cbranch(open_, body, after)
+        before = self.v.bound
         self.b.position_at_end(body)
-        self.assign(node.target.id, (now, int))
-        self.loop(after, more, node.body)
-        if not self.b.block.is_terminated:
-            self.b.branch(more)
+        self.v.assign(node, node.target.id, (now, int))
+        breaks = self.loop(node, _Loop(after, more))
         self.b.position_at_end(more)
         self.b.store(self.b.add(self.b.load(counter, typ=I64), step), counter)
+        if not near:
+            self.b.store(self.b.sub(self.b.load(left, typ=I64), ONE), left)
         self.b.branch(test)
-        self.b.position_at_end(after)
+        self.go_on(after, [before, *breaks])
+
+    def limits(self, node: ast.For) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """Translate begin, end and step of a range."""
+        call = node.iter
+        if not (isinstance(call, ast.Call) and self.v.called(call.func) is range):
+            self.v.refuse(node, "loops are over range(...)")
+        if not 1 <= len(call.args) <= 3 or call.keywords:
+            self.v.refuse(node, "range takes one to three ints")
+        limits = [self.v.as_type(item, self.v.value(item), int) for item in call.args]
+        first, stop = (ZERO, limits[0]) if len(limits) == 1 else limits[:2]
+        step = limits[2] if len(limits) == 3 else ONE
+        if isinstance(step, ir.Constant) and step.constant == 0:
+            self.v.refuse(node, "the step of a range must not be zero")
+        return first, stop, step
 
     def do_Break(self, node: ast.Break) -> None:
-        self.b.branch(self.loops[-1][0])
+        self.loops[-1].breaks.append(self.v.bound)
+        self.b.branch(self.loops[-1].after)
 
     def do_Continue(self, node: ast.Continue) -> None:
-        self.b.branch(self.loops[-1][1])
-
-    def truth(self, node: ast.expr) -> Any:
-        number, kind = self.value(node)
-        if kind is bool:
-            return number
-        if kind is int:
-            return self.b.icmp_signed("!=", number, ir.Constant(I64, 0))
-        raise self.refuse(node, "a condition must be a comparison or an int")
-
-    def value(self, node: ast.expr) -> tuple[Any, Any]:
-        result: tuple[Any, Any]
-        result = getattr(self, f"of_{type(node).__name__}", self.unknown)(node)
-        return result
-
-    def of_Constant(self, node: ast.Constant) -> tuple[Any, Any]:
-        return self.constant(node, node.value)
-
-    def constant(self, node: ast.AST, value: Any) -> tuple[Any, Any]:
-        if isinstance(value, bool):
-            return ir.Constant(BIT, int(value)), bool
-        if isinstance(value, int):
-            return ir.Constant(I64, value), int
-        if isinstance(value, float):
-            return ir.Constant(F64, value), float
-        raise self.refuse(node, f"{value!r} is no number")
-
-    def of_Name(self, node: ast.Name) -> tuple[Any, Any]:
-        if node.id in self.names:
-            place, kind = self.names[node.id]
-            return self.b.load(place, typ=_llvm(kind)), kind
-        if node.id in self.kernel.globals:
-            return self.constant(node, self.kernel.globals[node.id])
-        raise self.refuse(node, f"'{node.id}' has no value")
-
-    def of_Subscript(self, node: ast.Subscript) -> tuple[Any, Any]:
-        if isinstance(node.slice, ast.Slice):
-            if node.slice.lower is None or node.slice.upper is not None:
-                raise self.refuse(node, "views are a[start:]")
-            array, kind = self.value(node.value)
-            start = self.cast(self.value(node.slice.lower), int)
-            return self.b.gep(array, [start], source_etype=F64), kind
-        place, kind = self.place(node)
-        return self.b.load(place, typ=_llvm(kind)), kind
-
-    def of_Attribute(self, node: ast.Attribute) -> tuple[Any, Any]:
-        place, kind = self.place(node)
-        return self.b.load(place, typ=_llvm(kind)), kind
-
-    def of_BinOp(self, node: ast.BinOp) -> tuple[Any, Any]:
-        left, right = self.value(node.left), self.value(node.right)
-        whole = left[1] is int and right[1] is int and not isinstance(node.op, ast.Div)
-        name = (INT_OPERATIONS if whole else REAL_OPERATIONS).get(type(node.op))
-        if name is None:
-            raise self.refuse(node, f"{type(node.op).__name__} is not part of a kernel's language")
-        kind = int if whole else float
-        flags = () if whole else ("contract",)
-        operands = self.cast(left, kind), self.cast(right, kind)
-        return getattr(self.b, name)(*operands, flags=flags), kind
-
-    def of_UnaryOp(self, node: ast.UnaryOp) -> tuple[Any, Any]:
-        if isinstance(node.op, ast.Not):
-            return self.b.not_(self.truth(node.operand)), bool
-        number, kind = self.value(node.operand)
-        if not isinstance(node.op, ast.USub):
-            raise self.refuse(node, "only - and not")
-        return (self.b.neg(number) if kind is int else self.b.fneg(number)), kind
-
-    def of_Compare(self, node: ast.Compare) -> tuple[Any, Any]:
-        left, result = self.value(node.left), None
-        for operator, item in zip(node.ops, node.comparators, strict=True):
-            right = self.value(item)
-            word = COMPARISONS[type(operator)]
-            if left[1] is int and right[1] is int:
-                one = self.b.icmp_signed(word, left[0], right[0])
-            else:
-                sides = self.cast(left, float), self.cast(right, float)
-                compare = self.b.fcmp_unordered if word == "!=" else self.b.fcmp_ordered
-                one = compare(word, *sides)
-            result = one if result is None else self.b.and_(result, one)
-            left = right
-        return result, bool
-
-    def of_BoolOp(self, node: ast.BoolOp) -> tuple[Any, Any]:
-        """Evaluate the second operand only if the first leaves the answer open."""
-        place = self.entry.alloca(BIT)
-        after = self.llvm.append_basic_block("decided")
-        for k, item in enumerate(node.values):
-            truth = self.truth(item)
-            self.b.store(truth, place)
-            if k < len(node.values) - 1:
-                more = self.llvm.append_basic_block("open")
-                pair = (more, after) if isinstance(node.op, ast.And) else (after, more)
-                self.b.cbranch(truth, *pair)
-                self.b.position_at_end(more)
-        self.b.branch(after)
-        self.b.position_at_end(after)
-        return self.b.load(place, typ=BIT), bool
-
-    def of_IfExp(self, node: ast.IfExp) -> tuple[Any, Any]:
-        yes, no = self.value(node.body), self.value(node.orelse)
-        kind = float if float in (yes[1], no[1]) else yes[1]
-        test = self.truth(node.test)
-        return self.b.select(test, self.cast(yes, kind), self.cast(no, kind)), kind
-
-    def of_Call(self, node: ast.Call) -> tuple[Any, Any]:
-        if isinstance(node.func, ast.Attribute):
-            return self.mathematics(node, node.func.attr)
-        assert isinstance(node.func, ast.Name)
-        name = node.func.id
-        arguments = [self.value(item) for item in node.args]
-        if name in ("abs", "min", "max", "float", "int"):
-            return self.builtin(node, name, arguments)
-        target = self.kernel.globals.get(name)
-        if isinstance(target, Kernel):
-            hints = list(target.hints.values())
-            values = [self.cast(a, k) for a, k in zip(arguments, hints[:-1], strict=True)]
-            return self.b.call(self.module.function(target), values), hints[-1]
-        if target is run_equations or target is run_kernel:
-            returns = VOID if target is run_equations else I64
-            kind = ir.PointerType(ir.FunctionType(returns, [PTR]))
-            return self.b.call(self.b.inttoptr(arguments[0][0], kind), [arguments[1][0]]), int
-        raise self.refuse(node, f"'{name}' is no kernel")
-
-    def mathematics(self, node: ast.Call, name: str) -> tuple[Any, Any]:
-        if name not in MATH:
-            raise self.refuse(node, f"math.{name} is not part of a kernel's language")
-        values = [self.cast(self.value(item), float) for item in node.args]
-        if name == "isfinite":
-            size = self.b.call(self.module.c_function("fabs", 1), values)
-            return self.b.fcmp_ordered("<", size, ir.Constant(F64, float("inf"))), bool
-        return self.b.call(self.module.c_function(name, len(values)), values), float
-
-    def builtin(
-        self, node: ast.Call, name: str, arguments: list[tuple[Any, Any]]
-    ) -> tuple[Any, Any]:
-        if name == "float":
-            return self.cast(arguments[0], float), float
-        if name == "int":
-            return self.b.fptosi(arguments[0][0], I64), int
-        whole = all(kind is int for _, kind in arguments)
-        values = [self.cast(a, int if whole else float) for a in arguments]
-        if name == "abs":
-            if whole:
-                raise self.refuse(node, "abs is for floats")
-            return self.b.call(self.module.c_function("fabs", 1), values), float
-        result = values[0]
-        for value in values[1:]:
-            word = "<" if name == "min" else ">"
-            compare = self.b.icmp_signed if whole else self.b.fcmp_ordered
-            result = self.b.select(compare(word, value, result), value, result)
-        return result, int if whole else float
-
-
-def _llvm(kind: Any) -> ir.Type:
-    if kind is int:
-        return I64
-    if kind is float:
-        return F64
-    if kind is bool:
-        return BIT
-    if kind in (Array, Ints) or (isinstance(kind, type) and issubclass(kind, Record)):
-        return PTR
-    raise FlexarmError(f"kernels know int, float, Array, Ints and records, not {kind}")
-
-
-def _as_load(node: ast.expr) -> ast.expr:
-    """Read what an augmented assignment is about to change."""
-    return ast.parse(ast.unparse(node), mode="eval").body
+        self.b.branch(self.loops[-1].again)

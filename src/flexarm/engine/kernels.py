@@ -8,16 +8,28 @@ What a kernel may use: int, float and bool; arithmetic without ``**``; compariso
 ``not``, conditional expressions; ``if``, ``while``, ``for ... in range(...)``, ``break``,
 ``continue``, ``return``; elements ``a[i]`` and views ``a[i:]`` of flat arrays, fields of records;
 ``abs``, ``min``, ``max``, ``float``, ``int`` and the functions of `math` in ``MATH``; module
-constants; other kernels; and the two calls by address below.  ``//`` and ``%`` are for ints that
-are not negative.
+constants; other kernels; and the two calls by address below.
+
+A name, a field, a result and both arms of a choice have one type, and a name has a value on every
+way to where it is read; what does not hold to this is refused, with its file and line.  The rest
+means what it means in Python, but for five things:
+
+- ints have 64 bits and wrap round; where they meet floats they must be below 2**53;
+- sums of products may be fused, which rounds once where Python rounds twice;
+- where Python raises on a number, the kernel goes on: with inf or NaN, as C does; with 0 from
+  ``//`` and ``%`` by zero, a step of zero and ``int`` of NaN; with the nearest int there is;
+- indices are not checked: outside of its array, and below zero, there is something else;
+- module constants are those of the time of translation.
 """
 
+import ast
 import ctypes
 import functools
 import hashlib
 import inspect
 import json
 import struct
+import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -133,7 +145,20 @@ class Layout:
         self.arrays = [(k, name) for k, (name, kind) in kinds if kind in (Array, Ints)]
         rest = {k for k, _ in (*self.numbers, *self.arrays)}
         self.records = [(k, name) for k, (name, _) in kinds if k not in rest]
+        for _, name in self.records:
+            if not (isinstance(types[name], type) and issubclass(types[name], Record)):
+                raise FlexarmError(
+                    f"record field '{name}': must be int, float, Array, Ints or a record, got "
+                    f"{types[name]}"
+                )
         self.format = struct.Struct("".join("d" if t is float else "q" for t in types.values()))
+
+    @functools.cached_property
+    def text(self) -> str:
+        """Names and types of the fields, those of inner records too."""
+        words = {int: "int", float: "float", Array: "Array", Ints: "Ints"}
+        kinds = (words.get(kind) or kind.layout().text for kind in self.types.values())
+        return f"({', '.join(map(' '.join, zip(self.types, kinds, strict=True)))})"
 
 
 class Kernel:
@@ -148,7 +173,20 @@ class Kernel:
     @functools.cached_property
     def hints(self) -> dict[str, Any]:
         """Types of the parameters and, last, of the result."""
-        return get_type_hints(self.python)
+        hints, code = get_type_hints(self.python), self.python.__code__
+        plain = code.co_varnames[: code.co_argcount]
+        gathering = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        if (
+            [*plain, "return"] != list(hints)
+            or code.co_kwonlyargcount
+            or gathering
+            or self.python.__defaults__
+        ):
+            raise FlexarmError(
+                f"{self.at(1)}: every parameter and the result must be annotated, and no parameter "
+                "may have a default or be *, ** or keyword-only"
+            )
+        return hints
 
     @functools.cached_property
     def source(self) -> str:
@@ -161,6 +199,20 @@ class Kernel:
             ) from None
 
     @functools.cached_property
+    def tree(self) -> ast.FunctionDef:
+        """Its text, taken apart."""
+        tree = ast.parse(textwrap.dedent(self.source)).body[0]
+        if not isinstance(tree, ast.FunctionDef):
+            raise FlexarmError(f"{self.at(1)}: must be written with def")
+        return tree
+
+    def at(self, line: int) -> str:
+        """Say where a line of its text is."""
+        code = self.python.__code__
+        place = f"{code.co_filename}, line {code.co_firstlineno + line - 1}"
+        return f"kernel '{self.name}' ({place})"
+
+    @functools.cached_property
     def address(self) -> int:
         """Address of the machine code."""
         self._engine = load_object(self._object_code())
@@ -168,60 +220,94 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the machine code."""
-        hints = list(self.hints.items())
-        result = hints[-1][1]
-        values: list[Any] = []
-        records: list[Record] = []
-        for value, (name, kind) in zip(arguments, hints[:-1], strict=True):
+        *kinds, result = self.hints.values()
+        names = list(self.hints)[: len(kinds)]
+        if len(arguments) != len(kinds) or bool in (*kinds, result):
+            raise FlexarmError(
+                f"kernel '{self.name}': takes {', '.join(names)} and, called from Python, neither "
+                f"takes nor gives bools; got {len(arguments)} arguments"
+            )
+        given = list(zip(arguments, kinds, names, strict=True))
+        values = [_argument(*each) for each in given]
+        answer: Any = {float: ctypes.c_double, int: ctypes.c_int64}.get(result)
+        call = ctypes.CFUNCTYPE(answer, *map(type, values))(self.address)
+        returned = call(*values)
+        for value in arguments:
             if isinstance(value, Record):
-                value.pack()
-                records.append(value)
-                values.append(ctypes.c_void_p(value.place))
-            elif kind is float:
-                values.append(ctypes.c_double(value))
-            elif kind is int:
-                values.append(ctypes.c_int64(value))
-            else:
-                values.append(ctypes.c_void_p(_address(value, kind, name)))
-        kinds = [type(value) for value in values]
-        given: Any = {float: ctypes.c_double, int: ctypes.c_int64}.get(result)
-        answer = ctypes.CFUNCTYPE(given, *kinds)(self.address)(*values)
-        for record in records:
-            record.unpack()
-        return answer
+                value.unpack()
+        return returned
 
     def _object_code(self) -> bytes:
         """Compile, or take from the cache."""
         cache = Cache(cache_folder())
-        file = Path(inspect.getsourcefile(self.python) or "")
         what = [
-            self.name,
-            self.source,
+            sorted(self._parts({})),
             asdict(host()),
             source_version(PACKAGE),
             llvm.llvm_version_info,
         ]
-        text = json.dumps(what).encode() + file.read_bytes()
-        key = hashlib.sha256(b"kernel" + text).hexdigest()
+        key = hashlib.sha256(b"kernel" + json.dumps(what).encode()).hexdigest()
         code = cache.get(key)
         if code is None:
             from flexarm.engine.kernel_llvm import translate
 
-            code = _optimised(translate(self))
+            code = object_of(translate(self))
             cache.put(key, code)
         return code
 
+    def _parts(self, seen: dict[int, "Kernel"]) -> list[list[str]]:
+        """Say what its machine code depends on beside flexarm's source.
 
-def _optimised(text: str) -> bytes:
-    """Run LLVM's passes over code with loops and emit an object file."""
+        Of it and of all kernels that it calls: its text, the constants that it may read and the
+        records that it takes.
+        """
+        seen[id(self)] = self
+        code = self.python.__code__
+        found = {name: self.globals.get(name) for name in code.co_names}
+        constants = [f"{k}={v!r}" for k, v in found.items() if isinstance(v, (int, float))]
+        kinds = self.hints.values()
+        records = [k.layout().text for k in kinds if isinstance(k, type) and issubclass(k, Record)]
+        own = Path(code.co_filename).is_relative_to(PACKAGE)
+        text = str(code.co_firstlineno) if own else self.source
+        parts = [[self.name, text, *constants, *records]]
+        for each in found.values():
+            if isinstance(each, Kernel) and id(each) not in seen:
+                parts += each._parts(seen)
+        return parts
+
+
+def object_of(text: str) -> bytes:
+    """Optimise LLVM code with loops and emit an object file."""
     with llvm.parse_assembly(text) as module:
         module.verify()
         target = machine(host(), 2)
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = True
-        builder = llvm.create_pass_builder(target, options)
-        builder.getModulePassManager().run(module, builder)
+        optimise(module, target)
         return bytes(target.emit_object(module))
+
+
+def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
+    """Run LLVM's passes over code with loops."""
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def _argument(value: Any, kind: Any, name: str) -> Any:
+    """Hand an argument over as machine code takes it."""
+    if kind is float:
+        return ctypes.c_double(value)
+    if kind is int:
+        if not -(2**63) <= value < 2**63:
+            raise FlexarmError(f"kernel argument '{name}': must be an int of 64 bits, got {value}")
+        return ctypes.c_int64(value)
+    if kind in (Array, Ints):
+        return ctypes.c_void_p(_address(value, kind, name))
+    if not isinstance(value, kind):
+        wanted, got = kind.__name__, type(value).__name__
+        raise FlexarmError(f"kernel argument '{name}': must be a {wanted}, got {got}")
+    value.pack()
+    return ctypes.c_void_p(value.place)
 
 
 def _address(value: Any, kind: Any, name: str) -> int:

@@ -378,7 +378,7 @@ def march(m: March) -> int:
         at_stop = 0
         m.h = min(wish, m.largest)
         if m.adaptive == 0:
-            m.h = left / max(1.0, math.floor(left / m.h + 0.999999))
+            m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))
             at_stop = 1 if m.h > 0.75 * left else 0
         elif m.h >= 0.999 * left:
             m.h = left

@@ -173,7 +173,8 @@ def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, x: Array) -> 
 
 @kernel
 def _reflect(n: int, k: int, a: Array, x: Array, factor: float, p: Array) -> None:
-    """Reflect rows and columns of A beyond k at x."""
+    """Reflect rows and columns of A beyond k at x, whose element k is none of it."""
+    x[k] = 0.0
     for i in range(k, n):
         p[i] = 0.0
         for j in range(k + 1, n):
@@ -182,13 +183,10 @@ def _reflect(n: int, k: int, a: Array, x: Array, factor: float, p: Array) -> Non
     for i in range(k + 1, n):
         along += x[i] * p[i]
     for i in range(k, n):
-        side = x[i] if i > k else 0.0
-        p[i] = factor * (p[i] - 0.5 * factor * along * side)
+        p[i] = factor * (p[i] - 0.5 * factor * along * x[i])
     for i in range(k, n):
         for j in range(k, n):
-            mine = x[i] if i > k else 0.0
-            other = x[j] if j > k else 0.0
-            a[i * n + j] -= mine * p[j] + p[i] * other
+            a[i * n + j] -= x[i] * p[j] + p[i] * x[j]
 
 
 @kernel
