@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from flexarm.analysis.converge import frequencies
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Counted, Loaded
 from flexarm.io.sample import sample
 from flexarm.links.base import Counts, Ends
-from flexarm.links.ends import clamped_mass_ends, counts, hold, loaded_ends, reflected_rotor
+from flexarm.links.ends import clamped_mass_ends, loaded_ends
+from flexarm.links.holds import hold, reflected_rotor
+from flexarm.links.shape_counts import counts
 
 INF = math.inf
 SECTION = {"mass_per_length": 3.0, "EIy": 500.0, "EIz": 400.0, "GJ": 300.0, "Jx": 0.0}
@@ -231,19 +234,65 @@ def elastic(stiffness: Any) -> dict[str, Any]:
     return {"drive": {"rotor_inertia": 0.1, "gear_ratio": 2.0, "stiffness": stiffness}}
 
 
-TABLE = {"deflection": [-0.1, -0.01, 0.01, 0.1], "effort": [-1000, -2, 2, 1000]}
+def sprung(stiffness: Any, actuation: str = "free") -> dict[str, Any]:
+    """Put a passive spring across a joint."""
+    return {"actuation": actuation, "spring": {"stiffness": stiffness}}
+
+
+# 20 N m/rad where it is relaxed, which is not the middle of the table
+TABLE = {"deflection": [-0.01, 0.01, 0.1, 0.2, 0.3], "effort": [-0.2, 0.2, 100, 300, 900]}
+SLIDING = {"kind": "prismatic", "axis": [0, 1, 0]}
 
 
 @pytest.mark.parametrize(
     ("joint", "expected"),
     [
         (FREE, "free"), (HELD, "held"), ({}, "held"), (geared(0.1), "geared"),
-        (elastic(401.0), "held"), (elastic(399.0), "free"), (elastic(TABLE), "free"),
+        (elastic(41.0), "held"), (elastic(39.0), "free"), (elastic(TABLE), "free"),
+        (sprung(41.0), "held"), (sprung(39.0), "free"), (sprung(TABLE), "free"),
+        (sprung(39.0, "torque"), "held"), (sprung(39.0, "torque") | geared(0.1), "geared"),
+        (sprung(41.0, "torque") | geared(0.1), "held"),
+        (sprung(21.0, "torque") | elastic(21.0), "held"),
+        (FREE | SLIDING, "held"), (sprung(1e-3) | SLIDING, "held"),
     ],
 )  # fmt: skip
 def test_what_a_joint_lets_through(joint: dict[str, Any], expected: str) -> None:
-    # EI/L of the softer plane is 400 N m; the table's spring has 200 N m/rad in its middle
-    assert hold(arm(link(1.0, joint)), 0) == expected
+    # A tenth of EI/L of the softer plane is 40 N m.
+    assert hold(arm(link(1.0, joint)), 0).state == expected
+
+
+@pytest.mark.parametrize(("length", "tip"), [(0.5, 0.0), (3.0, DISTAL_INERTIA)])
+def test_link_before_a_spring_feels_it_by_its_own_stiffness(length: float, tip: float) -> None:
+    # 55 N m/rad is soft beside 0.1 EI/L = 80 N m of the short link, and stiff beside 13 N m
+    made = arm(
+        link(length, FREE),
+        link(0.8, hub(0.2, mass=4.0) | sprung(55.0)),
+        payload={"mass": 2.0, "inertia": [0.05] * 3},
+    )
+    assert loaded_ends(made, 0).tip_inertia[2] == pytest.approx(tip)
+    assert loaded_ends(made, 1).root_inertia[2] == INF
+
+
+SPRINGS = [0.0, 0.09, 0.11, 1.0, 10.0, 1e4]
+
+
+@pytest.mark.parametrize("stiffness", SPRINGS)
+@pytest.mark.parametrize("hubs", [0.0, 0.05])
+@pytest.mark.parametrize("links", [1, 2])
+def test_default_shapes_have_the_frequencies_whatever_the_joints_spring(
+    stiffness: float, hubs: float, links: int
+) -> None:
+    section = {"mass_per_length": 5.0, "EIz": 1000.0}
+    joint = (sprung(1000 * stiffness) if stiffness else FREE) | (hub(hubs, 0.5) if hubs else {})
+
+    def made(shapes: dict[str, Any]) -> Arm:
+        each = {"section": section, "shapes": shapes}
+        return arm(*[link(1.0, joint) | each for _ in range(links)])
+
+    found, _ = frequencies(made({"kind": "loaded"}))
+    exact, _ = frequencies(made({"kind": "polynomials", "bending_y": 11}))
+    for pose in ("start", "bent"):
+        assert found[pose, "free"][:3] == pytest.approx(exact[pose, "free"][:3], rel=7e-3)
 
 
 def test_rotor_that_a_free_joint_turns_back_counts_too() -> None:
@@ -257,7 +306,7 @@ def test_rotor_that_a_free_joint_turns_back_counts_too() -> None:
 def test_wish_of_the_link_overrules_its_joint(wish: str) -> None:
     wanted = {"shapes": {"kind": "loaded", "root": wish}}
     made = arm(link(1.5, HELD), link(0.8, geared(0.4) | hub(0.2), **wanted))
-    assert hold(made, 1) == wish
+    assert hold(made, 1).state == wish
     inertia = 0.2 + 3 * 0.8**3 / 3
     passed = {"free": 0.0, "geared": 0.4 * inertia / (0.4 + inertia), "held": inertia}
     root = {"free": 0.2, "geared": 0.2 + 0.4, "held": INF}
@@ -275,6 +324,7 @@ def test_rotor_is_reflected_by_the_gear_ratio_squared() -> None:
     [
         (1, FREE, 3), (2, FREE, 3), (3, FREE, 4), (4, FREE, 4), (1, HELD, 3), (3, HELD, 3),
         (2, geared(0.1), 4), (3, geared(0.1), 4), (2, {}, 4), (2, elastic(1e5), 4),
+        (1, sprung(1e5), 4), (1, sprung(1.0), 3), (1, FREE | SLIDING, 4),
     ],
 )  # fmt: skip
 def test_number_of_bending_shapes(links: int, joint: dict[str, Any], bending: int) -> None:

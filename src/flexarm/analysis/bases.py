@@ -18,7 +18,7 @@ from flexarm.arm.shapes import (
 )
 from flexarm.errors import ModelError
 from flexarm.links.base import Counts
-from flexarm.links.ends import counts
+from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model import build
 

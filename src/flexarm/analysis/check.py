@@ -48,7 +48,8 @@ from flexarm.arm import Arm, FreeBase, Moving, Sliding
 from flexarm.errors import ModelError
 from flexarm.kinematics import base_frame, frames
 from flexarm.links.base import Array
-from flexarm.links.ends import own_inertia, reflected_rotor
+from flexarm.links.ends import own_inertia
+from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
 from flexarm.model import Model, build, link_shapes, start_state
 from flexarm.spatial import Pose

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.equilibrium import Equilibrium, is_driven, settle_down
 from flexarm.analysis.tangent import Point, Tangent
 from flexarm.arm import Arm, Moving
@@ -36,6 +37,8 @@ def linearise(
     *,
     about: Point | Equilibrium | None = None,
     outputs: Sequence[str] | None = None,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
 ) -> "StateSpace":
     """Linearise an arm's equation about a state, at rest or moving.
 
@@ -52,6 +55,10 @@ def linearise(
         ``joint1.encoder.rate``), of the tip in the world ``tip.x``, ``tip.y``, ``tip.z``, small
         rotations ``tip.rx``, ``tip.ry``, ``tip.rz``, each also as ``.rate`` and
         ``.acceleration``.  If None, the joints that move and the tip's position.
+    friction, friction_speed
+        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
+        of its smoothing at the state).  See `DryFriction`.
 
     Returns
     -------
@@ -65,7 +72,7 @@ def linearise(
         If an output is not known.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    tangent = Tangent(model)
+    tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
     if about is None:
         about = settle_down(tangent, {}, {})
     point = about.point if isinstance(about, Equilibrium) else about
@@ -119,6 +126,7 @@ def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -
         point=point,
         rate=np.concatenate([point.v[open_], a[open_]]),
         output=values,
+        notices=tangent.friction.notices(model, point.v),
     )
 
 
@@ -219,6 +227,8 @@ class StateSpace:
         equilibrium.
     output
         The outputs' values at that state.
+    notices
+        What became of Coulomb friction, joint by joint.
     """
 
     A: Array
@@ -234,6 +244,7 @@ class StateSpace:
     point: Point
     rate: Array
     output: Array
+    notices: tuple[str, ...]
 
     def to_scipy(self) -> "scipy.signal.StateSpace":
         """Make SciPy's state-space model."""
@@ -265,7 +276,7 @@ class StateSpace:
         return control.ss(*matrices, remove_useless_states=False, **names)
 
     def to_mat(self, path: str | Path, *, force: bool = False) -> None:
-        """Write a MATLAB file with A, B, C, D, names, units and the state.
+        """Write a MATLAB file with A, B, C, D, names, units, the state and notices.
 
         Parameters
         ----------
@@ -281,7 +292,7 @@ class StateSpace:
         texts = {
             name: np.array(getattr(self, name), dtype=object)
             for name in ("states", "inputs", "outputs", "state_units", "input_units",
-                         "output_units")
+                         "output_units", "notices")
         }  # fmt: skip
         state = {"q0": self.point.q, "v0": self.point.v, "u0": self.point.u, "y0": self.output}
         memory = io.BytesIO()

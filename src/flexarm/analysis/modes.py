@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.linalg
 
+from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.eigen import Complex, eigen
 from flexarm.analysis.equilibrium import Equilibrium, settle_down
 from flexarm.analysis.linear import moves
@@ -93,6 +94,8 @@ class Modes:
         Rigid-body motions first, then slowest first.
     mass
         Mass matrix at that state, (n, n).
+    notices
+        What became of Coulomb friction, joint by joint.
     """
 
     model: Model
@@ -100,6 +103,7 @@ class Modes:
     states: dict[str, State]
     modes: tuple[Mode, ...]
     mass: Array
+    notices: tuple[str, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -133,6 +137,8 @@ def modes(
     at: Mapping[str, float] | None = None,
     speeds: Mapping[str, float] | None = None,
     straight: bool = False,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
 ) -> Modes:
     """Find the modes of an arm about its equilibrium, or about steady rotation.
 
@@ -151,6 +157,10 @@ def modes(
         Speeds of joints that turn steadily [rad/s], [m/s], by name.
     straight
         Whether to take the links as straight instead of deflected by gravity, loads and rotation.
+    friction, friction_speed
+        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
+        of its smoothing at the state).  See `DryFriction`.
 
     Returns
     -------
@@ -163,7 +173,7 @@ def modes(
         If a name is wrong, there is no equilibrium, or a coordinate has no inertia.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    tangent = Tangent(model)
+    tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
     states = joint_states(model, joints, given=bool(at) or bool(speeds))
     found = settle_down(tangent, at or {}, speeds or {}, straight=straight)
     return modes_about(tangent, found, states)
@@ -224,7 +234,8 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
     for label, value, shape, share in zip(labels, solved.values, shapes.T, shares.T, strict=True):
         participation = dict(zip(linear.names, share.tolist(), strict=True))
         listed.append(Mode(label, _kind(value), complex(value), participation, shape))
-    return Modes(model, found, states, tuple(listed), full.mass)
+    notices = tangent.friction.notices(model, point.v, columns)
+    return Modes(model, found, states, tuple(listed), full.mass, notices)
 
 
 def _kind(value: complex) -> Kind:

@@ -7,15 +7,17 @@ import scipy.linalg
 
 from flexarm.analysis.linear import Linear
 from flexarm.analysis.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
-from flexarm.analysis.shape_rule import why_count, why_root
+from flexarm.analysis.shape_rule import why_count
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Tabulated
 from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape, Shapes
 from flexarm.links.basis import MOTIONS, Motion
-from flexarm.links.ends import counts, hold, loaded_ends
+from flexarm.links.ends import loaded_ends
 from flexarm.links.finite import Conditions, modes
+from flexarm.links.holds import hold
 from flexarm.links.integrals import integrate
+from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.links.tabulated import modal_data_report
 from flexarm.model import LinkModel, Model
@@ -40,7 +42,7 @@ def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> Fl
     """
     arm, part, link = model.arm, model.links[index], model.arm.links[index]
     span = span_at_start(part, pose)
-    ends = loaded_ends(arm, index)
+    ends, root = loaded_ends(arm, index), hold(arm, index)
     kind = link.shapes.kind
     lines: tuple[str, ...] = ()
     if isinstance(link.shapes, Tabulated):
@@ -49,8 +51,8 @@ def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> Fl
         span=span.length,
         shapes=kind,
         summary=discretisation(kind).summary,
-        root=hold(arm, index),
-        why_root=why_root(arm, index),
+        root=root.state,
+        why_root=f"{root.state}: {root.reason}",
         tip_mass=ends.tip_mass,
         tip_inertia=ends.tip_inertia,
         directions=_directions(arm, index, part, span, ends),
@@ -174,7 +176,7 @@ def _directions(
                 stiffness=motion.stiffness,
                 count=count,
                 coordinates=mine,
-                why=why_count(arm, index, motion, count),
+                why=why_count(arm, index, motion),
                 clamped=span_frequencies(span, motion, own_ends(part), listed),
                 loaded=span_frequencies(span, motion, ends, listed),
             )

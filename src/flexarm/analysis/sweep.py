@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.equilibrium import settle_down
 from flexarm.analysis.modes import Mode, Modes, State, joint_states, modes_about
 from flexarm.analysis.tangent import Tangent
@@ -67,6 +68,8 @@ class Sweep:
         The modes, rigid-body motions left out; eigenvalues have one axis per joint varied.
     notes
         What is to be said about any of the states.
+    notices
+        What became of Coulomb friction at any of them.
     """
 
     model: Model
@@ -76,6 +79,7 @@ class Sweep:
     values: tuple[Array, ...]
     tracks: tuple[Track, ...]
     notes: tuple[str, ...]
+    notices: tuple[str, ...]
 
     def __getitem__(self, name: str) -> Track:
         """Find a track by its name."""
@@ -118,6 +122,8 @@ def sweep(
     speeds: Mapping[str, float | Sequence[float] | Array] | None = None,
     joints: State | Literal["auto"] | Mapping[str, State] = "auto",
     straight: bool = False,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
 ) -> Sweep:
     """Follow the modes of an arm over positions or speeds of its joints.
 
@@ -128,7 +134,7 @@ def sweep(
     at, speeds
         Positions and speeds by joint, as for `modes`; one joint has a sequence of speeds, or one
         or two joints have a sequence of positions.
-    joints, straight
+    joints, straight, friction, friction_speed
         As for `modes`.
 
     Notes
@@ -153,8 +159,9 @@ def sweep(
         if len(values) < 2:
             raise FlexarmError(f"sweep: {name} must have at least 2 values, got {len(values)}")
     states = joint_states(model, joints, given=True)
-    tangent = Tangent(model)
+    tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
     notes: dict[str, None] = {}
+    notices: dict[str, None] = {}
 
     def solve(point: Array) -> Modes:
         placed = {"at": dict(at or {}), "speeds": dict(speeds or {})}
@@ -162,7 +169,9 @@ def sweep(
             placed[kind][name] = float(value)
         found = settle_down(tangent, placed["at"], placed["speeds"], straight=straight)  # type: ignore[arg-type]
         notes.update(dict.fromkeys(found.notes))
-        return modes_about(tangent, found, states)
+        solved = modes_about(tangent, found, states)
+        notices.update(dict.fromkeys(solved.notices))
+        return solved
 
     axes = [values for _, _, values in ranges]
     tracks = _line(solve, axes[0]) if len(axes) == 1 else _map(solve, axes[0], axes[1])
@@ -172,7 +181,7 @@ def sweep(
     names = tuple(name for _, name, _ in ranges)
     return Sweep(
         model, names, tuple(units[name] + per for name in names), kind, tuple(axes),
-        tuple(tracks), tuple(notes),
+        tuple(tracks), tuple(notes), tuple(notices),
     )  # fmt: skip
 
 

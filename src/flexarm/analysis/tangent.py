@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
+from flexarm.analysis.dry_friction import DryFriction
 from flexarm.analysis.linear import Linear
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
@@ -23,6 +24,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
 
+LEFT_OUT = DryFriction()
 LARGE = 30_000  # instructions that compiling takes longer than interpreting a few points
 
 
@@ -59,6 +61,8 @@ class Tangent:
         The arm.
     wrenches
         Whether its wrenches act.
+    friction
+        What Coulomb friction is in the damping matrix; the force has it smoothed.
 
     Notes
     -----
@@ -66,8 +70,10 @@ class Tangent:
     the equation's own; matrices are put together from one call per column.
     """
 
-    def __init__(self, model: Model, *, wrenches: bool = True) -> None:
-        self.model, self.wrenches = model, wrenches
+    def __init__(
+        self, model: Model, *, wrenches: bool = True, friction: DryFriction = LEFT_OUT
+    ) -> None:
+        self.model, self.wrenches, self.friction = model, wrenches, friction
         self.inputs = input_matrix(model)
         self._functions: dict[str, Callable[..., tuple[Array, ...]]] = {}
 
@@ -79,6 +85,7 @@ class Tangent:
     def matrices(self, point: Point, a: Array) -> Linear:
         """Differentiate the force by a, by v and by q, at accelerations a: (n, n) each."""
         mass, damping, stiffness = self._columns("equation", point, a)
+        damping = damping + self.friction.damping(self.model, point.v)
         return Linear(mass, stiffness, damping, self.model.names)
 
     def elastic(self, point: Point) -> Array:
@@ -139,7 +146,7 @@ class Tangent:
 
     def _function(self, name: str) -> Callable[..., tuple[Array, ...]]:
         if name not in self._functions:
-            recipe = f"tangent {name} {fingerprint(self.model)}"
+            recipe = f"tangent {name}, Coulomb friction apart, {fingerprint(self.model)}"
             try:
                 compiled = compile_recipe(recipe, lambda: self._small(name), level="quick")
                 self._functions[name] = compiled.call
@@ -160,11 +167,11 @@ class Tangent:
         q, v, a = (ca.SX.sym(letter, n) for letter in ("q", "v", "a"))
         dq, dv, da = (ca.SX.sym(letter, n) for letter in ("dq", "dv", "da"))
         w = ca.SX.sym("w", pushes)
-        maker: Callable[[Model, Expr, Expr, Expr, Expr], Expr] = {
+        maker: Callable[[Model, Expr, Expr, Expr, Expr], tuple[Expr, Expr]] = {
             "equation": _equation, "elastic": _elastic, "tip": _tip,
         }[name]  # fmt: skip
-        value = ca.SX(ca.densify(maker(model, q, v, a, w)))
-        change = ca.jtimes(value, q, dq) + ca.jtimes(value, v, dv) + ca.jtimes(value, a, da)
+        value, smooth = (ca.SX(ca.densify(each)) for each in maker(model, q, v, a, w))
+        change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
         symbols, labels = [q, v, a, w, dq, dv, da], ["q", "v", "a", "w", "dq", "dv", "da"]
         if self.model.floats:
             symbols, labels = [*symbols, anchor], [*labels, "anchor"]
@@ -187,19 +194,25 @@ def _interpreted(function: ca.Function) -> Callable[..., tuple[Array, ...]]:
     return call
 
 
-def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> Expr:
+def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
+    """Write the force, and what of it is differentiated: all but Coulomb friction."""
     inertial = formulation("composite", model).inertial_expression(q, v, a, gravity=True)
-    spent = elastic_force(model, q) + dissipative_force(model, q, v)
-    return inertial + spent - wrench_force(model, q, w)
+    held = inertial + elastic_force(model, q) - wrench_force(model, q, w)
+    return (
+        held + dissipative_force(model, q, v),
+        held + dissipative_force(model, q, v, coulomb=False),
+    )
 
 
-def _elastic(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> Expr:
-    return elastic_force(model, q)
+def _elastic(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
+    force = elastic_force(model, q)
+    return force, force
 
 
-def _tip(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> Expr:
+def _tip(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
     _, position = end_frame(model, q)
     columns = ca.vertcat(*end_jacobian(model, q))
     rates = columns @ v
     unturned = ca.SX.zeros(3, 1)
-    return ca.vertcat(position, unturned, rates, ca.jtimes(rates, q, v) + columns @ a)
+    tip = ca.vertcat(position, unturned, rates, ca.jtimes(rates, q, v) + columns @ a)
+    return tip, tip

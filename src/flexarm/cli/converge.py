@@ -7,8 +7,8 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.arm_argument import add_arm, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
-from flexarm.cli.modes import read_setting
 
 if TYPE_CHECKING:
     from flexarm.analysis.converge import Convergence
@@ -18,8 +18,8 @@ SUMMARY = "estimate the error that an arm's shapes make, and say what would be b
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm converge`."""
+    add_arm(parser)
     add = parser.add_argument
-    add("arm", metavar="ARM", help="a model file, or the name of a sample")
     add("--t-end", type=_positive, default=1.0, metavar="S", help="duration [s] (default 1)")
     add(
         "--wish", type=_positive, default=0.01, metavar="X",
@@ -29,22 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--given-only", action="store_true",
         help="judge the shapes as given, without trying fewer shapes and other families",
     )  # fmt: skip
-    add(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
-        type=read_setting,
-        help="change a value of the model file, such as links.1.shapes.bending_y=3; may be given "
-        "again",
-    )  # fmt: skip
     add("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge the shapes and print what was found."""
     from flexarm.analysis.converge import converge
-    from flexarm.io.overrides import load_changed
-    from flexarm.io.sample import arm_path
 
-    arm = load_changed(arm_path(args.arm), args.changes)
+    arm = read_arm(args)
 
     def show(text: str) -> None:
         if sys.stderr.isatty():

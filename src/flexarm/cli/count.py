@@ -4,6 +4,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from flexarm.cli.arm_argument import add_arm, read_arm
+
 if TYPE_CHECKING:
     from flexarm.engine.stream import Counts
 
@@ -14,7 +16,7 @@ KINDS = ("multiplications", "additions", "divisions", "functions")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm count`."""
-    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     parser.add_argument(
         "--formulation",
         metavar="NAME",
@@ -35,10 +37,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the operations of forward dynamics, of the mass matrix and of the bias."""
     from flexarm.analysis.operations import COUNTED, operation_counts
     from flexarm.formulations import formulation
-    from flexarm.io.sample import open_arm
     from flexarm.model import build
 
-    arm = open_arm(args.arm)
+    arm = read_arm(args)
     model = build(arm, stiffening=STIFFENING[args.stiffening])
     eq = formulation(args.formulation, model)
     numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}

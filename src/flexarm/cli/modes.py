@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.arm_argument import add_arm, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
 from flexarm.cli.simulate import FIGURES
 
 if TYPE_CHECKING:
     from flexarm.analysis.modes import Mode, Modes
     from flexarm.analysis.sweep import Sweep
-    from flexarm.io.overrides import Change
     from flexarm.model import Model
 
 SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
@@ -29,8 +29,8 @@ Settings = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm modes`."""
+    add_arm(parser)
     add = parser.add_argument
-    add("arm", metavar="ARM", help="a model file, or the name of a sample")
     add(
         "--joints", nargs="+", action="extend", default=[], metavar="X",
         help="free (default), locked; NAME=ANGLE puts a joint there, and locks all joints unless "
@@ -46,9 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take the links as straight, not as gravity, loads and rotation deflect them",
     )  # fmt: skip
     add(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes",
-        type=read_setting,
-        help="change a value of the model file, such as gravity=[0,0,0]; may be given again",
+        "--friction", choices=("off", "secant", "tangent"), default="off",
+        help="Coulomb friction: left out (default), as its describing function at "
+        "--friction-speed, or as the slope of its smoothing",
+    )  # fmt: skip
+    add(
+        "--friction-speed", type=float, metavar="V",
+        help="amplitude of the joints' speed for --friction secant [rad/s], [m/s] (default 0.1)",
     )  # fmt: skip
     add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
     add("--html", type=Path, metavar="FILE", help="write a page that shows the modes swing")
@@ -60,22 +64,23 @@ def run(args: argparse.Namespace) -> int:
     """Find the modes and print them."""
     if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
         return _misuse(f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}")
+    from flexarm.analysis.dry_friction import DryFriction
     from flexarm.analysis.modes import modes
     from flexarm.analysis.sweep import sweep
     from flexarm.errors import FlexarmError
-    from flexarm.io.overrides import load_changed
-    from flexarm.io.sample import arm_path
     from flexarm.io.whole_file import require_writable
     from flexarm.model import build
 
     for path in (args.plot, args.html):
         if path is not None:
             require_writable(path, force=args.force)
-    model = build(load_changed(arm_path(args.arm), args.changes))
+    model = build(read_arm(args))
     try:
         settings = _settings(model, args.joints, args.speed, straight=args.straight)
+        DryFriction(args.friction, args.friction_speed)
     except FlexarmError as error:
         return _misuse(str(error))
+    settings |= {"friction": args.friction, "friction_speed": args.friction_speed}
     followed = None
     if any(isinstance(v, list) for group in ("at", "speeds") for v in settings[group].values()):
         followed = sweep(model, **settings)
@@ -98,17 +103,6 @@ def run(args: argparse.Namespace) -> int:
 def _misuse(text: str) -> int:
     print(f"flexarm modes: error: {text}", file=sys.stderr)
     return EXIT_USAGE
-
-
-def read_setting(text: str) -> "Change":
-    """Read ``KEY=VALUE`` of `--set`."""
-    from flexarm.errors import ModelError
-    from flexarm.io.overrides import read_change
-
-    try:
-        return read_change(text)
-    except ModelError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight: bool) -> Settings:
@@ -219,6 +213,7 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
         "v": dict(zip(model.names, state.point.v.tolist(), strict=True)),
         "u": state.holding(),
         "notes": list(found.notes),
+        "notices": list(found.notices),
         "modes": [
             {
                 "name": mode.name,
@@ -239,6 +234,7 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
             "units": list(followed.units),
             "values": [values.tolist() for values in followed.values],
             "notes": list(followed.notes),
+            "notices": list(followed.notices),
             "modes": [
                 {
                     "name": track.name,
@@ -285,7 +281,7 @@ def _print(found: "Modes") -> None:
         print_table(console, "Modes", columns, rows)
     else:
         print_line(console, "no modes: nothing in the arm moves while its joints are locked")
-    for note in found.notes:
+    for note in (*found.notes, *found.notices):
         print_line(console, f"note: {note}", indent=0, style="yellow")
 
 

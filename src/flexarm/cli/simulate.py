@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.arm_argument import add_arm, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import refuse_options
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from flexarm.integrate.run import Run
     from flexarm.integrate.run_file import LiveFile
     from flexarm.integrate.validity import Validity
-    from flexarm.io.overrides import Change
 
 SUMMARY = "simulate an arm under the inputs of its model file"
 METHODS = ("auto", "etd4", "dop853", "rodas4", "rk4")
@@ -32,8 +32,8 @@ STATUSES = {"finished": 0, "stopped": 4, "interrupted": 130}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    add_arm(parser)
     add = parser.add_argument
-    add("arm", metavar="ARM", help="a model file, or the name of a sample")
     add("--t-end", type=float, default=1.0, metavar="S", help="duration [s] (default 1)")
     add("--dt", type=float, metavar="S", help="interval of the samples that are kept [s]")
     add("--method", choices=METHODS, default="auto", help="integrator (default auto)")
@@ -45,11 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--energy-audit", action="store_true",
         help="step so closely that the energy balance closes, whatever --rtol",
-    )  # fmt: skip
-    add(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
-        help="change a value of the model file, such as links.forearm.section.EIy=900; links by "
-        "name or number from 1; may be given again",
     )  # fmt: skip
     add("--out", type=Path, metavar="FILE", help="keep the run in a NetCDF file")
     add(
@@ -69,15 +64,13 @@ def run(args: argparse.Namespace) -> int:
     if misuse:
         print(f"flexarm simulate: error: {misuse}", file=sys.stderr)
         return EXIT_USAGE
-    from flexarm.io.overrides import load_changed
-    from flexarm.io.sample import arm_path
     from flexarm.io.whole_file import require_writable
 
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs = {name: path for name, path in outputs.items() if path is not None}
     for path in outputs.values():
         require_writable(path, force=args.force)
-    arm = load_changed(arm_path(args.arm), args.changes)
+    arm = read_arm(args)
     from flexarm.integrate.run_file import LiveFile
     from flexarm.integrate.simulate import simulate
 
@@ -127,16 +120,6 @@ def _write(
         except FlexarmError as error:
             failures[name] = error
     return failures
-
-
-def _change(text: str) -> "Change":
-    from flexarm.errors import ModelError
-    from flexarm.io.overrides import read_change
-
-    try:
-        return read_change(text)
-    except ModelError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _misuse(args: argparse.Namespace) -> str:

@@ -18,10 +18,13 @@ class Linear:
     ----------
     A, B
         Matrices, (2n, 2n) and (2n, k).
+    notices
+        What became of Coulomb friction, joint by joint.
     """
 
     A: Array
     B: Array
+    notices: tuple[str, ...]
 
 
 def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Linear:
@@ -35,4 +38,4 @@ def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Line
     back = inputs @ np.linalg.inv(rows @ inputs)
     A = free.A.copy()
     A[n:] -= back @ rows @ free.A[n:]
-    return Linear(A, np.vstack([np.zeros_like(back), back]))
+    return Linear(A, np.vstack([np.zeros_like(back), back]), free.notices)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.linalg
 from numpy.polynomial import chebyshev
 
+from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.tangent import Point, Tangent
 from flexarm.control.drives import Drives, drives
 from flexarm.control.linear import Linear, decoupled
@@ -64,6 +65,11 @@ class Regulator:
     weights: tuple[Weights, ...]
     timing: Timing
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Say what became of Coulomb friction, joint by joint."""
+        return tuple(dict.fromkeys(each for model in self.models for each in model.notices))
+
     def at(self, s: float) -> Array:
         """Give the gain at a progress, by the polynomial through all gains, (k, 2n)."""
         return np.asarray(chebyshev.chebval(2 * s - 1, self._series()))
@@ -102,6 +108,8 @@ def lqr(
     bandwidth: float = 20.0,
     points: int = 1,
     weights: Weights | None = None,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
 ) -> Regulator:
     """Find optimal gains of the decoupled arm, at the end of a motion or along it.
 
@@ -116,6 +124,10 @@ def lqr(
         gains scheduled by progress.
     weights
         What to minimise, in place of twice the energy: see Notes.
+    friction, friction_speed
+        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
+        of its smoothing at the state).  See `DryFriction`.
 
     Notes
     -----
@@ -134,7 +146,8 @@ def lqr(
     if points < 1:
         raise FlexarmError(f"points: must be at least 1, got {points}")
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
-    tangent = Tangent(trajectory.model, wrenches=False)
+    dry = DryFriction(friction, friction_speed)
+    tangent = Tangent(trajectory.model, wrenches=False, friction=dry)
     driven = drives(trajectory.model)
     statics = Statics(trajectory.model)
     models, used, costs, gains = [], [], [], []

@@ -17,7 +17,8 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from flexarm.analysis.tangent import Tangent
+from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
+from flexarm.analysis.tangent import LEFT_OUT, Tangent
 from flexarm.control.drives import Gain, drives
 from flexarm.control.linear import decoupled
 from flexarm.control.statics import Statics
@@ -54,6 +55,8 @@ class StiffnessError:
     largest
         Largest stiffness error from 0 on for which no eigenvalue grows faster than allowed, (P,);
         infinite if there is no such limit below 1000.
+    notices
+        What became of Coulomb friction, joint by joint.
     """
 
     progress: Array
@@ -61,6 +64,7 @@ class StiffnessError:
     eigenvalues: Complex
     growth: Array
     largest: Array
+    notices: tuple[str, ...]
 
     @property
     def bound(self) -> Array:
@@ -75,11 +79,13 @@ class FrozenLoop:
     ----------
     model
         The arm.
+    friction
+        What Coulomb friction is in its linear models.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, friction: DryFriction = LEFT_OUT) -> None:
         self.model = model
-        self._tangent = Tangent(model, wrenches=False)
+        self._tangent = Tangent(model, wrenches=False, friction=friction)
         self._drives = drives(model)
         self._statics = Statics(model)
         self._equation = formulation("articulated", model)
@@ -173,6 +179,8 @@ def stiffness_error_along(
     stiffness_error: float = 0.0,
     points: int = 11,
     allowed: float = 0.0,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
 ) -> StiffnessError:
     """Evaluate the lemma and the exact eigenvalues along a path.
 
@@ -188,8 +196,13 @@ def stiffness_error_along(
         How many postures, evenly spaced in progress.
     allowed
         Growth rate [1/s] that counts as none in ``largest``.
+    friction, friction_speed
+        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
+        of its smoothing at the state).  See `DryFriction`.
     """
-    loop = FrozenLoop(trajectory.model)
+    dry = DryFriction(friction, friction_speed)
+    loop = FrozenLoop(trajectory.model, friction=dry)
     progress = np.linspace(0.0, 1.0, points)
     postures = [trajectory.path.at(float(s)) for s in progress]
     values = np.array(
@@ -211,14 +224,23 @@ def stiffness_error_along(
                 for q in postures
             ]
         ),
+        dry.notices(loop.model, np.zeros(loop.model.size)),
     )
 
 
-def closed_loop_eigenvalues(law: ca.Function, run: Run, *, every: int = 1) -> Complex:
+def closed_loop_eigenvalues(
+    law: ca.Function,
+    run: Run,
+    *,
+    every: int = 1,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
+) -> Complex:
     """Find the eigenvalues of the closed loop at the states of a run [1/s], (T, 2n).
 
-    They are of the exact Jacobian of (v, a) by (q, v), moving states included, at every
-    ``every``-th sample.  Each column follows one eigenvalue from sample to sample.
+    They are of the Jacobian of (v, a) by (q, v), exact but for Coulomb friction, moving states
+    included, at every ``every``-th sample.  Each column follows one eigenvalue from sample to
+    sample.
 
     Parameters
     ----------
@@ -228,15 +250,24 @@ def closed_loop_eigenvalues(law: ca.Function, run: Run, *, every: int = 1) -> Co
         The run.
     every
         Take every so many samples.
+    friction, friction_speed
+        As for `stiffness_error_along`.
     """
     n = run.model.size
-    motion = Motion(formulation("articulated", run.model), law)
+    dry, slope_of_run = DryFriction(friction, friction_speed), DryFriction("tangent")
+    equation = formulation("articulated", run.model)
+    open_ = np.ix_(*[np.delete(np.arange(n), run.model.prescribed)] * 2)
+    motion = Motion(equation, law)
     tangent = motion.tangent()
     rest = (np.zeros(len(wrench_list(run.model))), np.zeros(0))
     found: list[Complex] = []
     for t, q, v in zip(run.t[::every], run.q[::every], run.v[::every], strict=True):
         by_q, by_v = tangent.call(np.array([t]), q, v, *rest)[:2]
-        slope = np.hstack([by_q.reshape(n, n), by_v.reshape(n, n)])
+        by_v = by_v.reshape(n, n)
+        excess = slope_of_run.damping(run.model, v) - dry.damping(run.model, v)
+        if np.any(excess[open_]):
+            by_v[open_] += np.linalg.solve(equation.mass_matrix(q)[open_], excess[open_])
+        slope = np.hstack([by_q.reshape(n, n), by_v])
         values = _eigenvalues(np.vstack([np.eye(n, 2 * n, n), slope]))
         found.append(_matched(found[-1], values) if found else np.sort_complex(values))
     return np.array(found)

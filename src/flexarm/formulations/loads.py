@@ -1,5 +1,8 @@
 """Forces that do not come from inertia: springs, damping, friction, inputs, wrenches, gravity."""
 
+import math
+from dataclasses import dataclass
+
 import casadi as ca
 import numpy as np
 
@@ -93,7 +96,36 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
     return elastic, weight
 
 
-def dissipative_force(model: Model, q: Expr, v: Expr) -> Expr:
+@dataclass(frozen=True)
+class Coulomb:
+    """Coulomb friction of a joint, ``force tanh(rate/smoothing)`` with ``rate = row @ v``."""
+
+    joint: str
+    kind: str
+    row: Array
+    force: float
+    smoothing: float
+
+    def slope(self, rate: float) -> float:
+        """Differentiate it by the rate."""
+        return self.force / self.smoothing * (1 - math.tanh(rate / self.smoothing) ** 2)
+
+
+def coulomb_frictions(model: Model) -> list[Coulomb]:
+    """List the joints with Coulomb friction."""
+    found = []
+    for part in model.links:
+        joint = part.link.joint
+        friction = joint.friction if isinstance(joint, Moving) and part.joint is not None else None
+        if isinstance(friction, Friction) and friction.coulomb:
+            row = np.asarray(hub_row(model, part), dtype=float).ravel()
+            smoothing = float(friction.smoothing or SMOOTHING[part.kind])
+            force = float(friction.coulomb)
+            found.append(Coulomb(part.joint_name, part.kind, row, force, smoothing))
+    return found
+
+
+def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
     """Generalised force that damping and friction need, (n,); v times it is what they take."""
     result = type(v).zeros(model.size, 1)
     for part in model.links:
@@ -110,7 +142,7 @@ def dissipative_force(model: Model, q: Expr, v: Expr) -> Expr:
         row = hub_row(model, part)
         rate = ca.dot(constant(row), v)
         if isinstance(joint.friction, Friction):
-            result += constant(row) * _friction(joint.friction, part.kind, rate)
+            result += constant(row) * _friction(joint.friction, part.kind, rate, coulomb)
         if isinstance(joint.spring, Spring) and joint.spring.damping:
             result += constant(row) * (float(joint.spring.damping) * rate)
         if part.motor is not None and joint.drive is not None and joint.drive.damping:
@@ -208,9 +240,9 @@ def _spring_energy(stiffness: object, wound: Expr) -> Expr:
     return stiffness * wound**2 / 2
 
 
-def _friction(friction: Friction, kind: str, rate: Expr) -> Expr:  # type: ignore[type-arg]
+def _friction(friction: Friction, kind: str, rate: Expr, coulomb: bool) -> Expr:  # type: ignore[type-arg]
     force = float(friction.viscous or 0.0) * rate
-    if friction.coulomb:
+    if coulomb and friction.coulomb:
         smoothing = float(friction.smoothing or SMOOTHING[kind])
         force += float(friction.coulomb) * ca.tanh(rate / smoothing)
     return force

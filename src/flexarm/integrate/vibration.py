@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.arm import Moving
-from flexarm.arm.joint import Friction
-from flexarm.formulations.loads import SMOOTHING, hub_row
+from flexarm.formulations.loads import coulomb_frictions
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 
@@ -132,12 +130,6 @@ def dry_damping(model: Model) -> Array:
     """Give the part of the damping matrix at the start that is dry friction's slope, (n, n)."""
     result = np.zeros((model.size, model.size))
     _, v = start_state(model)
-    for part in model.links:
-        joint = part.link.joint
-        friction = joint.friction if isinstance(joint, Moving) and part.joint is not None else None
-        if isinstance(friction, Friction) and friction.coulomb:
-            row = np.asarray(hub_row(model, part), dtype=float).ravel()
-            smoothing = float(friction.smoothing or SMOOTHING[part.kind])
-            slope = 1 - math.tanh(float(row @ v) / smoothing) ** 2
-            result += float(friction.coulomb) / smoothing * slope * np.outer(row, row)
+    for each in coulomb_frictions(model):
+        result += each.slope(float(each.row @ v)) * np.outer(each.row, each.row)
     return result

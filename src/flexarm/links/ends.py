@@ -1,22 +1,20 @@
 """What hangs on a link's ends: the rule that the default modes and their number follow.
 
 The rule, per link and per axis of rotation of its ends.  *Root*: an axis that the joint turns about
-is free against the hub's inertia (free joint), against hub and reflected rotor (geared), or held
-(prescribed, position-controlled, torque-driven without a rotor, or elastic with a spring stiffer
-than EI/L); every other axis is held.  *Tip*: everything outboard as a point mass, and its inertia
+is free against the hub's inertia, or against hub and reflected rotor, or held, as `holds` says of
+the joint; every other axis is held.  *Tip*: everything outboard as a point mass, and its inertia
 ``J_d`` taken about the tip with the arm's bends averaged out; along the next joint's axis only what
 its rotor can hold gets through, ``I_r J_d/(I_r + J_d)``, nothing through a free joint.
 """
 
 import math
-from typing import Literal
 
 import numpy as np
 
 from flexarm.arm import Arm, Body, Link, Moving, Prismatic, Revolute, Sliding
-from flexarm.arm.joint import SpringTable
-from flexarm.arm.shapes import ClampedMass, Counted, Loaded
-from flexarm.links.base import Array, Counts, Ends
+from flexarm.arm.shapes import ClampedMass
+from flexarm.links.base import Array, Ends
+from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.span import Span
 from flexarm.spatial import (
     NO_INERTIA,
@@ -28,7 +26,6 @@ from flexarm.spatial import (
     turn,
 )
 
-Hold = Literal["free", "geared", "held"]
 _ALONG = math.cos(math.radians(45))
 
 
@@ -84,49 +81,6 @@ def joint_frame(link: Link) -> Pose:
     """Place the joint frame, with the axes that the user gave it, in the previous end frame."""
     before, _, _ = joint_poses(link)
     return before @ Pose(_axis_rotation(link).T, np.zeros(3))
-
-
-def hold(arm: Arm, index: int) -> Hold:
-    """Tell what a joint lets through, by its actuation, drive and the link's wish."""
-    link = arm.links[index]
-    joint = link.joint
-    if isinstance(link.shapes, Loaded) and link.shapes.root != "auto":
-        return link.shapes.root
-    if not isinstance(joint, Moving) or joint.actuation == "prescribed":
-        return "held"
-    if joint.actuation == "free":
-        return "geared" if reflected_rotor(link) > 0 else "free"
-    if joint.drive is None or joint.drive.rotor_inertia == 0:
-        return "held"
-    if joint.elastic and _spring_ratio(link) < 1:
-        return "free"
-    return "held" if joint.elastic else "geared"
-
-
-def _spring_ratio(link: Link) -> float:
-    """Stiffness of an elastic joint over EI/L of its link."""
-    joint = link.joint
-    if not isinstance(joint, Moving) or joint.drive is None or link.section is None:
-        return math.inf
-    stiffness = joint.drive.stiffness
-    if isinstance(stiffness, SpringTable):
-        middle = len(stiffness.deflection) // 2
-        stiffness = (stiffness.effort[middle] - stiffness.effort[middle - 1]) / (
-            stiffness.deflection[middle] - stiffness.deflection[middle - 1]
-        )
-    span = Span.of(link.section, link.span)
-    bending = [float(span.table[n][0]) for n in ("EIy", "EIz") if span.has(n)]
-    if not bending or stiffness is None:
-        return math.inf
-    return float(stiffness) * link.span / min(bending)
-
-
-def reflected_rotor(link: Link) -> float:
-    """Reflect the rotor's inertia to the joint [kg m^2]."""
-    joint = link.joint
-    if not isinstance(joint, Moving) or joint.drive is None:
-        return 0.0
-    return joint.drive.gear_ratio**2 * joint.drive.rotor_inertia
 
 
 def own_inertia(link: Link) -> Inertia:
@@ -217,45 +171,9 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
     )
 
 
-def counts(arm: Arm, index: int, choice: Counted) -> Counts:
-    """Choose how many shapes each direction gets.
-
-    ``auto`` for a bending plane whose stiffness is given: 3 where the joint is free (4 from three
-    flexible links on), 3 where it is known to be held, 4 where it is geared or torque-driven.
-    ``auto`` for torsion is 1 where GJ is given and something turns, for stretch 0.
-    """
-    link = arm.links[index]
-    assert link.section is not None
-    span = Span.of(link.section, link.span)
-    joint = link.joint
-    flexible = sum(other.flexible for other in arm.links)
-    state = hold(arm, index)
-    known = not isinstance(joint, Moving) or joint.actuation == "prescribed"
-    bending = 4
-    if state == "free" and flexible < 3:
-        bending = 3
-    if state == "held" and known:
-        bending = 3
-    twists = span.has("GJ") and (
-        float(span.table["Jx"].max()) > 0
-        or (isinstance(choice, Loaded | ClampedMass) and loaded_ends(arm, index).tip_inertia[0] > 0)
-    )
-    automatic = {
-        "bending_y": bending if span.has("EIz") else 0,
-        "bending_z": bending if span.has("EIy") else 0,
-        "torsion": 1 if twists else 0,
-        "stretch": 0,
-    }
-    chosen = {
-        name: automatic[name] if getattr(choice, name) == "auto" else int(getattr(choice, name))
-        for name in automatic
-    }
-    return Counts(chosen["bending_y"], chosen["bending_z"], chosen["torsion"], chosen["stretch"])
-
-
 def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
     link = arm.links[index]
-    state = hold(arm, index)
+    state = hold(arm, index).state
     result = [math.inf] * 3
     if state != "held" and isinstance(link.joint, Revolute):
         _, after, _ = joint_poses(link)
@@ -280,7 +198,7 @@ def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
     _, _, end = joint_poses(arm.links[following - 1])
     before, _, _ = joint_poses(link)
     direction = end.rotation @ before.rotation @ np.array([0.0, 0.0, 1.0])
-    state = hold(arm, following)
+    state = hold(arm, following, inboard=True).state
     if abs(direction[axis]) <= _ALONG or state == "held":
         return inertia
     rotor = reflected_rotor(link) if state == "geared" else 0.0

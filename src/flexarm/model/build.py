@@ -14,9 +14,9 @@ from flexarm.links.ends import (
     joint_frame,
     joint_poses,
     own_inertia,
-    reflected_rotor,
     tip_inertia,
 )
+from flexarm.links.holds import reflected_rotor
 from flexarm.model.contents import freeze
 from flexarm.model.flexible import (
     check_amplitudes,

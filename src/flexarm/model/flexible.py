@@ -11,8 +11,9 @@ from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Array, Counts, Ends, Shapes
 from flexarm.links.basis import own_stiffness
-from flexarm.links.ends import clamped_mass_ends, counts, loaded_ends, tip_inertia
+from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
+from flexarm.links.shape_counts import counts
 from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.span import Span
 from flexarm.links.static import add_static

@@ -1,0 +1,69 @@
+"""How many shapes each direction of a link gets, and why: the second half of the shapes' rule."""
+
+from dataclasses import dataclass
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import ClampedMass, Counted, Loaded
+from flexarm.links.base import Counts
+from flexarm.links.ends import loaded_ends
+from flexarm.links.holds import hold
+from flexarm.links.span import Span
+
+MANY_FLEXIBLE = 3
+
+
+@dataclass(frozen=True)
+class ChosenCount:
+    """A number of shapes, and why it is that."""
+
+    number: int
+    reason: str
+
+
+def counts(arm: Arm, index: int, choice: Counted) -> Counts:
+    """Choose how many shapes each direction gets."""
+    chosen = chosen_counts(arm, index, choice)
+    keys = ("bending_y", "bending_z", "torsion", "stretch")
+    return Counts(*(chosen[key].number for key in keys))
+
+
+def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCount]:
+    """Choose how many shapes each direction gets, by the choice's keys, and say why."""
+    link = arm.links[index]
+    assert link.section is not None
+    span = Span.of(link.section, link.span)
+    bending, none = _bending(arm, index), ChosenCount(0, "by rule, none without a stiffness")
+    automatic = {
+        "bending_y": bending if span.has("EIz") else none,
+        "bending_z": bending if span.has("EIy") else none,
+        "torsion": _torsion(arm, index, choice, span) if span.has("GJ") else none,
+        "stretch": ChosenCount(0, "by rule, none unless asked for; stretch makes the step small"),
+    }
+    asked = {key: getattr(choice, key) for key in automatic}
+    return {
+        key: rule if asked[key] == "auto" else ChosenCount(int(asked[key]), "the file says so")
+        for key, rule in automatic.items()
+    }
+
+
+def _bending(arm: Arm, index: int) -> ChosenCount:
+    root = hold(arm, index)
+    if root.state == "free":
+        if sum(link.flexible for link in arm.links) < MANY_FLEXIBLE:
+            why = "the root turns freely and the arm has one or two flexible links"
+            return ChosenCount(3, f"by rule, 3 where {why}")
+        why = "the root turns freely and the arm has three flexible links or more"
+        return ChosenCount(4, f"by rule, 4 where {why}")
+    if root.state == "geared":
+        return ChosenCount(4, "by rule, 4 where the joint is geared")
+    if root.known:
+        return ChosenCount(3, "by rule, 3 where the root is known to be held")
+    return ChosenCount(4, f"by rule, 4 where the root is taken as held: {root.reason}")
+
+
+def _torsion(arm: Arm, index: int, choice: Counted, span: Span) -> ChosenCount:
+    seen = isinstance(choice, Loaded | ClampedMass)
+    tip = loaded_ends(arm, index).tip_inertia[0] if seen else 0.0
+    if float(span.table["Jx"].max()) > 0 or tip > 0:
+        return ChosenCount(1, "by rule, one where GJ is given and something turns")
+    return ChosenCount(0, "by rule, since neither Jx nor anything at the tip turns")
