@@ -90,7 +90,7 @@ def simulate(
     locks
         By joint: intervals of time ``(begin, end)`` [s] in which it is held where it is.  A joint
         that moves when it is locked is stopped at once, and the energy this takes counts as
-        dissipated.
+        dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
     progress

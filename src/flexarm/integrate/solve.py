@@ -223,7 +223,7 @@ def _failure(m: March, beginning: Beginning, code: int) -> Ending:
     unanswered = no_number_near(m, beginning, 10 * m.h if beginning.method.adaptive else m.h)
     if unanswered:
         return Ending("stopped", unanswered)
-    if not beginning.method.adaptive:
+    if code == BROKEN and not beginning.method.adaptive:
         return Ending(
             "stopped",
             f"the motion grew without bound {when}: the step of {beginning.h:.3g} s is too large "
