@@ -28,6 +28,7 @@ from flexarm.analysis.linear import (
 )
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations.inertia import require_inertia
 from flexarm.integrate.plot import tip_deflection
 from flexarm.integrate.run import Run
 from flexarm.integrate.simulate import simulate
@@ -205,6 +206,7 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
     for pose, q in _poses(model).items():
         linear = linearise_elastic(model, traced, q)
         free = linear.keep(open_)
+        require_inertia(model, free.mass, free.names, when=f"in the posture '{pose}'")
         found[pose, "free"] = elastic_modes(free).frequencies
         found[pose, "locked"] = elastic_modes(lock_drives(model, linear)).frequencies
         if pose == "start":

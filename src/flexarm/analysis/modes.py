@@ -22,6 +22,7 @@ from flexarm.analysis.mode_names import (
 from flexarm.analysis.tangent import Tangent
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
+from flexarm.formulations.inertia import require_inertia
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 
@@ -160,7 +161,8 @@ def modes(
     Raises
     ------
     FlexarmError
-        If a name is wrong, there is no equilibrium, or a coordinate has no inertia.
+        If a name is wrong or there is no equilibrium; a `SimulationError` if a motion has no
+        inertia.
     """
     model = arm if isinstance(arm, Model) else build(arm)
     tangent = Tangent(model)
@@ -202,6 +204,7 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
     kept, columns = moves(model, {name for name, state in states.items() if state == "locked"})
     full = tangent.matrices(point, np.zeros(model.size))
     linear = full.keep(kept, columns)
+    require_inertia(model, linear.mass, linear.names, when="in this posture")
     elastic = tangent.elastic(point)
     groups = strain_groups(model, elastic, point.q)
     solved = eigen(linear)

@@ -99,15 +99,27 @@ def lock(model: Model, names: Sequence[str]) -> Model:
     )
 
 
-def arrest(equation: Formulation, q: Array, v: Array, names: Sequence[str]) -> tuple[Array, float]:
-    """Stop joints at once: rates after the impulse, and the kinetic energy [J] that it takes."""
+def arrest(
+    equation: Formulation, q: Array, v: Array, names: Sequence[str]
+) -> tuple[Array, float, float]:
+    """Stop joints at once, those of a model in which they are locked.
+
+    Returns
+    -------
+    after, given, lost
+        Rates after the impulse (n,), the work [J] that it takes from what is prescribed to move,
+        and the energy [J] that is dissipated.
+    """
     model = equation.model
     held = [p.joint for p in model.links if p.joint_name in names and p.joint is not None]
     if not held or not np.any(v[held]):
-        return v, 0.0
+        return v, 0.0, 0.0
     composite = formulation("composite", model).anchored(equation.anchor)
     mass = composite.mass_matrix(q)
-    push = np.linalg.solve(mass, np.eye(model.size)[:, held])
-    after = v - push @ np.linalg.solve(push[held], v[held])
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    change = np.zeros(model.size)
+    change[held] = -v[held]
+    change[open_] = np.linalg.solve(mass[np.ix_(open_, open_)], -mass[open_] @ change)
+    after = v + change
     after[held] = 0.0
-    return after, float(v @ mass @ v - after @ mass @ after) / 2
+    return after, float(after @ mass @ change), float(change @ mass @ change) / 2

@@ -13,6 +13,7 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import input_names
 from flexarm.integrate.choose import METHODS, choose, has_dry_friction, rk4_step
 from flexarm.integrate.etd4 import ETD4
@@ -147,8 +148,11 @@ def simulate(
         if run.status != "finished":
             break
         here = formulation("articulated", lock(model, leg.locked)).anchored(run.anchors[-1])
-        task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
-                       locked=leg.locked)  # fmt: skip
+        try:
+            task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
+                           locked=leg.locked, state=(run.q[-1], run.v[-1]))  # fmt: skip
+        except SimulationError as error:
+            return replace(run, status="stopped", reason=f"at t = {leg.begin:.6g} s: {error}")
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
     return run
 
@@ -182,7 +186,7 @@ def times_of(times: Array, leg: Leg) -> Array:
 
 def held(task: "Task", q: Array, v: Array, works: Array, locked: Sequence[str]) -> "Task":
     """Begin a task at a state, with joints locked where they are."""
-    v, lost = arrest(task.equation, q, v.copy(), locked)
+    v, given, lost = arrest(task.equation, q, v.copy(), locked)
     places = {
         part.joint_name: float(q[part.joint])
         for part in task.equation.model.links
@@ -196,7 +200,7 @@ def held(task: "Task", q: Array, v: Array, works: Array, locked: Sequence[str]) 
     ]
     groups = (*task.groups[:2], moved)
     return replace(
-        task, q=q.copy(), v=v, works=works + np.array([0.0, 0.0, 0.0, lost]), groups=groups
+        task, q=q.copy(), v=v, works=works + np.array([0.0, 0.0, given, lost]), groups=groups
     )
 
 
@@ -245,8 +249,17 @@ def prepare(
     control: ca.Function | Sampled | None = None,
     equation: Formulation | None = None,
     locked: Sequence[str] = (),
+    state: tuple[Array, Array] | None = None,
 ) -> "Task":
-    """Make ready what all methods need; inputs of locked joints are left out."""
+    """Make ready what all methods need; inputs of locked joints are left out.
+
+    It begins at a state (q, v), that of the model file if None.
+
+    Raises
+    ------
+    SimulationError
+        If it cannot begin: the state is out of bounds, or a motion has no inertia in it.
+    """
     equation = equation or formulation("articulated", model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
     if isinstance(control, ca.Function):
@@ -257,8 +270,9 @@ def prepare(
         still = Constant[float](kind="constant", value=0.0)
         groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:])
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
-    q, v = start_state(model)
+    q, v = start_state(model) if state is None else state
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
+    require_inertia(model, matrices[0], when="at the start" if state is None else "here")
     task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
     refuse_outside(task)
     return task
