@@ -32,6 +32,7 @@ from flexarm.formulations.inertia import require_inertia
 from flexarm.integrate.plot import tip_deflection
 from flexarm.integrate.run import Run
 from flexarm.integrate.simulate import simulate
+from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 
@@ -153,6 +154,7 @@ def converge(
     FlexarmError
         If no link has shapes that can be added to, or a run cannot begin.
     """
+    arm = validated(arm)
     if not any(can_enrich(link) for link in arm.links):
         raise FlexarmError(
             "no link has shapes that can be added to: links are rigid, or their shapes come from "
