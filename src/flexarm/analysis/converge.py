@@ -26,6 +26,7 @@ from flexarm.analysis.linear import (
     lock_drives,
     trace,
 )
+from flexarm.arguments import require_flag, require_function, require_positive
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.inertia import require_inertia
@@ -160,8 +161,9 @@ def converge(
             "no link has shapes that can be added to: links are rigid, or their shapes come from "
             "a file"
         )
-    if not (np.isfinite(wish) and wish > 0):
-        raise FlexarmError(f"wish: must be > 0, got {wish:g}")
+    t_end, wish = require_positive("t_end", t_end), require_positive("wish", wish)
+    require_flag("others", others)
+    require_function("progress", progress, "of what is run next")
     say = progress or (lambda text: None)
     listed = _bases(arm, others=others)
     truth, _ = frequencies(reference(arm))

@@ -20,6 +20,7 @@ from flexarm.analysis.mode_names import (
     strain_groups,
 )
 from flexarm.analysis.tangent import Tangent
+from flexarm.arguments import require_flag, require_numbers
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations.inertia import require_inertia
@@ -165,9 +166,12 @@ def modes(
         inertia.
     """
     model = arm if isinstance(arm, Model) else build(arm)
+    places = require_numbers("at", at, "positions by joint")
+    turning = require_numbers("speeds", speeds, "speeds by joint")
+    require_flag("straight", straight)
     tangent = Tangent(model)
-    states = joint_states(model, joints, given=bool(at) or bool(speeds))
-    found = settle_down(tangent, at or {}, speeds or {}, straight=straight)
+    states = joint_states(model, joints, given=bool(places) or bool(turning))
+    found = settle_down(tangent, places, turning, straight=straight)
     return modes_about(tangent, found, states)
 
 

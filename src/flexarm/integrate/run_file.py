@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel
 
+from flexarm.arguments import require_path
 from flexarm.arm import Arm
 from flexarm.arm.profile import BesideModel, folder_of
 from flexarm.errors import FlexarmError, ModelError
@@ -122,7 +123,7 @@ def load_run(path: str | Path) -> Run:
     """
     import h5netcdf
 
-    path = Path(path)
+    path = require_path("path", path)
     if not path.is_file():
         raise FlexarmError(f"{path}: no such file")
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import refused
 from flexarm.arm import Arm
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
@@ -23,7 +24,7 @@ from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
 from flexarm.integrate.march import WORKS
 from flexarm.integrate.method import Beginning, Method, Motion
 from flexarm.integrate.observe import observe
-from flexarm.integrate.options import refuse_options
+from flexarm.integrate.options import refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -111,7 +112,11 @@ def simulate(
         If it cannot begin.
     """
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step)
+    refuse_kinds(
+        inputs=inputs, locks=locks, energy_audit=energy_audit, progress=progress, live=live
+    )
     refuse_control(control, inputs)
+    t_end, rtol = float(t_end), float(rtol)
     model = build(arm)
     times = sample_times(t_end, dt)
     if locks and control is not None:
@@ -168,10 +173,11 @@ def refuse(
 ) -> None:
     """Refuse what cannot be simulated, before anything is built."""
     if not isinstance(arm, Arm):
-        raise SimulationError(
-            f"arm: must be an Arm, got {arm!r}: give flexarm.load(path) or flexarm.sample(name)"
-        )
-    if method != "auto" and method not in METHODS:
+        raise refused(
+            "arm", arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)",
+            SimulationError,
+        )  # fmt: skip
+    if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
     if step is not None and (method == "auto" or METHODS[method].adaptive):
         raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")

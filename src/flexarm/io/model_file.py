@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from flexarm.arguments import require_flag, require_path
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
 from flexarm.io.emit import emit
@@ -34,7 +35,7 @@ def load(path: str | Path) -> Arm:
     ModelError
         With one line ``file:line:column: what: why`` per mistake in the file.
     """
-    path = Path(path)
+    path = require_path("path", path, ModelError)
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -138,7 +139,8 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     ModelError
         If the arm is not valid, the file is there and `force` is false, or it cannot be written.
     """
-    path = Path(path)
+    path = require_path("path", path, ModelError)
+    require_flag("force", force, ModelError)
     text = dumps(validated(arm))
     try:
         if path.exists() and not force:

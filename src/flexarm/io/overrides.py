@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from flexarm.arguments import require_mapping
 from flexarm.arm import Arm
 from flexarm.arm.profile import folder_of
 from flexarm.errors import ModelError
@@ -153,6 +154,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     ModelError
         If there is no such key, or the arm is not valid with its new value.
     """
+    require_mapping("values", values, "new values by their keys", ModelError)
     data = validated(arm).model_dump(exclude_unset=True, mode="json")
     for key, value in values.items():
         _apply(data, Change(f"{key}={value}", _steps(key), value))
