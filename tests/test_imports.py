@@ -15,6 +15,7 @@ PACKAGE = Path(flexarm.__file__).parent
 FRONT = "flexarm"
 ROOMS = (
     "errors",
+    "arguments",
     "engine",
     "spatial",
     "units",

@@ -64,3 +64,15 @@ def test_locked_joints_need_no_input_and_inputs_come_back() -> None:
 def test_wrong_locks_are_refused(locks: dict[str, list[tuple[float, float]]], message: str) -> None:
     with pytest.raises(flexarm.SimulationError, match=message):
         flexarm.simulate(carousel(), t_end=2.0, locks=locks)
+
+
+def test_what_is_prescribed_to_move_goes_on_when_a_joint_is_locked() -> None:
+    """Of two wheels the first turns as told: stopping the second takes no speed from it."""
+    told = {"kind": "spin-up", "rate": 1.0, "duration": 0.125}
+    joint = {"kind": "revolute", "actuation": "prescribed", "motion": told}
+    arm = flexarm.change_arm(carousel(), {"links.1.joint": joint})
+    run = flexarm.simulate(arm, t_end=2.0, dt=0.25, rtol=1e-9, locks={"joint2": [(0.5, 1.5)]})
+    assert run.v[1:, 0] == pytest.approx(1.0)
+    assert run.v[run.t >= 0.5, 1] == pytest.approx(0.0, abs=1e-12)
+    assert run.works[-1, 3] == pytest.approx(2.0**2 / 2)  # it had gone 3 - 1 faster
+    assert run.energy_balance < 1e-9

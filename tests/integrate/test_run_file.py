@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
+from pydantic import ValidationError
 
 import flexarm
 from flexarm.errors import FlexarmError
@@ -297,3 +298,70 @@ def test_drawing_overwrites_but_not_in_part(run: Run, tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     run.plot(path)
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("update", "said"),
+    [
+        ({"gravity": (0.0, 0.0, "down")}, r"gravity\[3\]: .*down"),
+        ({"gravity": (0.0, float("nan"), 0.0)}, r"gravity\[2\]"),
+        ({"gravitty": (0.0, 0.0, 0.0)}, "gravitty: unknown key; the keys here are flexarm, name"),
+        ({"links": ()}, "links: must have at least 1"),
+        ({"links": "none"}, "links: must be a list"),
+        ({"name": ""}, "name: must have at least 1 character"),
+        ({"payload": {"mass": -1.0}}, "payload.mass: must be >= 0"),
+        ({"flexarm": 2}, "flexarm: must be 1"),
+    ],
+)
+def test_a_copy_of_an_arm_that_is_not_valid_is_refused_by_all_that_take_an_arm(
+    update: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    arm = flexarm.sample("driven-link").model_copy(update=update)
+    for use in (
+        lambda: flexarm.build(arm),
+        lambda: flexarm.simulate(arm, t_end=0.1),
+        lambda: flexarm.simulate_many(arm, t_end=0.1, inputs=[{}]),
+        lambda: flexarm.modes(arm),
+        lambda: flexarm.linearise(arm),
+        lambda: flexarm.equilibrium(arm),
+        lambda: flexarm.sweep(arm, at={"joint1": [0.0, 1.0]}),
+        lambda: flexarm.converge(arm),
+        lambda: flexarm.change_arm(arm, {"stiffening": False}),
+        lambda: flexarm.save(arm, tmp_path / "arm.yaml"),
+    ):
+        with pytest.raises(flexarm.ModelError, match=said):
+            use()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_piece_of_an_arm_that_is_not_valid_is_refused_by_what_it_is_put_into() -> None:
+    arm = flexarm.sample("driven-link")
+    link = arm.links[0].model_copy(update={"length": -1.0})
+    with pytest.raises(ValidationError, match="length"):
+        flexarm.Arm(flexarm=1, name="shorter than nothing", links=(link,))
+
+
+@pytest.mark.parametrize("change", [{"gravity": (0.0,)}, {"name": "a\x00b"}])
+def test_a_run_that_could_not_be_read_back_is_not_saved(
+    run: Run, tmp_path: Path, change: dict[str, object]
+) -> None:
+    arm = run.model.arm.model_copy(update=change)
+    with pytest.raises(flexarm.ModelError):
+        replace(run, model=replace(run.model, arm=arm)).save(tmp_path / "run.nc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_arm_with_files_of_its_own_folder_is_changed_copied_and_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the files are is not forgotten when an arm is made of another."""
+    folder = tmp_path / "arms" / "data"
+    folder.mkdir(parents=True)
+    (folder / "torque.csv").write_text("time,value\n0,0\n1,2\n")
+    path = folder.parent / "arm.yaml"
+    path.write_text(FREE)
+    monkeypatch.chdir(tmp_path)
+    arm = flexarm.change_arm(load(path.relative_to(tmp_path)), {"links.1.length": 1.5})
+    made = flexarm.simulate(arm.model_copy(update={"name": "longer"}), t_end=0.01)
+    made.save(tmp_path / "run.nc")
+    assert load_run(tmp_path / "run.nc").model.arm.links[0].length == 1.5

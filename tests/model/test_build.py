@@ -14,9 +14,12 @@ ARM = flexarm.sample("driven-link")
 @pytest.mark.parametrize(
     ("arm", "message"),
     [
-        (None, r"^build: expected an Arm, got None: make one with flexarm\.load"),
-        ("driven-link", r"got the text 'driven-link': read an arm with flexarm\.sample"),
-        (flexarm.build(ARM), r"^build: expected an Arm, got a Model: it is built already$"),
+        (None, r"^arm: must be an Arm, got None: make one with flexarm\.load"),
+        (
+            "driven-link",
+            r"got 'driven-link': read it with flexarm\.load\(path\) or flexarm\.sample",
+        ),
+        (flexarm.build(ARM), r"^arm: must be an Arm, got a Model: it is built already$"),
         ({"flexarm": 1}, "got a value of type dict"),
     ],
 )

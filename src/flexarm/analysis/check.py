@@ -15,12 +15,10 @@ from flexarm.analysis.doubts import (
 from flexarm.analysis.excitation import unexcited
 from flexarm.analysis.linear import (
     RK4_REACH,
-    SINGULAR,
     ElasticModes,
     Linear,
     elastic_modes,
     fastest_rate,
-    least_inertia,
     linearise_elastic,
     lock_drives,
     trace,
@@ -46,6 +44,7 @@ from flexarm.analysis.report import (
 )
 from flexarm.arm import Arm, FreeBase, Moving, Sliding
 from flexarm.errors import ModelError
+from flexarm.formulations.inertia import weightless
 from flexarm.kinematics import base_frame, frames
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
@@ -90,14 +89,14 @@ def check(arm: Arm) -> Report:
     mass, centre = _centre_of_mass(model, pose)
     base_mass = arm.base.body.mass if isinstance(arm.base, FreeBase) else 0.0
     rigid_motions = modes_free = modes_held = step = None
-    least, vector = least_inertia(free.mass)
-    if least > SINGULAR:
+    idle = weightless(model, free.mass, free.names)
+    if idle is None:
         modes = elastic_modes(free)
         rigid_motions, step = modes.rigid, _step(free, modes)
         modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, elastic_modes(held))
         notices += [*unstable_notice(modes), *step_notices(model, free, modes, step)]
     else:
-        notices.append(inertia_notice(model, free.names, vector))
+        notices.append(inertia_notice(idle))
     return Report(
         check=1,
         arm=arm.name,

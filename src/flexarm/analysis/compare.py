@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.analysis.operations import COUNTED, operation_counts
+from flexarm.arguments import require_count, require_flag, require_function
 from flexarm.arm import Arm
 from flexarm.engine.kernels import Ints, kernel, run_equations
 from flexarm.engine.stream import Counts
@@ -104,10 +105,14 @@ def compare(
     progress
         Called with the name of the formulation under way.
     """
+    require_count("seed", seed, 0)
+    require_flag("paper", paper)
+    require_function("progress", progress, "of the formulation under way")
     model = build(arm)
     reference = _traced(formulation(REFERENCE, model))
+    passed = _run_states(arm)  # refuses what has no accelerations
     drawn = [_paced(reference, q, v) for q, v in _random_states(model, seed)]
-    states = [*drawn, *_run_states(arm)]
+    states = [*drawn, *passed]
     expected = [_values(reference, q, v) for q, v in states]
     conditions = [np.linalg.cond(each.mass / np.outer(each.root, each.root)) for each in expected]
     found = {}

@@ -26,11 +26,14 @@ from flexarm.analysis.linear import (
     lock_drives,
     trace,
 )
+from flexarm.arguments import require_flag, require_function, require_positive
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations.inertia import require_inertia
 from flexarm.integrate.plot import tip_deflection
 from flexarm.integrate.run import Run
 from flexarm.integrate.simulate import simulate
+from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 
@@ -152,13 +155,15 @@ def converge(
     FlexarmError
         If no link has shapes that can be added to, or a run cannot begin.
     """
+    arm = validated(arm)
     if not any(can_enrich(link) for link in arm.links):
         raise FlexarmError(
             "no link has shapes that can be added to: links are rigid, or their shapes come from "
             "a file"
         )
-    if not (np.isfinite(wish) and wish > 0):
-        raise FlexarmError(f"wish: must be > 0, got {wish:g}")
+    t_end, wish = require_positive("t_end", t_end), require_positive("wish", wish)
+    require_flag("others", others)
+    require_function("progress", progress, "of what is run next")
     say = progress or (lambda text: None)
     listed = _bases(arm, others=others)
     truth, _ = frequencies(reference(arm))
@@ -205,6 +210,7 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
     for pose, q in _poses(model).items():
         linear = linearise_elastic(model, traced, q)
         free = linear.keep(open_)
+        require_inertia(model, free.mass, free.names, when=f"in the posture '{pose}'")
         found[pose, "free"] = elastic_modes(free).frequencies
         found[pose, "locked"] = elastic_modes(lock_drives(model, linear)).frequencies
         if pose == "start":

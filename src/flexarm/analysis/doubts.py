@@ -9,15 +9,13 @@ from flexarm.analysis.report import DirectionReport, FlexibleReport, LinkReport,
 from flexarm.analysis.slender import radius_of_gyration, shear_error
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped, ShapeChoice
-from flexarm.links.base import Array
+from flexarm.formulations.inertia import Weightless, listed, place_of
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span
 from flexarm.model import Model
 
 SHEAR_ERROR = 0.05
 STEP_RATIO = 3.0
-NAMED = 0.3  # of the largest entry of a vector
-FEW = 6
 
 
 def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
@@ -81,33 +79,16 @@ def unexcited_notices(
             "warning",
             "unexcited-mode",
             f"links[{index + 1}].shapes",
-            f"nothing sets {_listed(mine)} in motion: no joint, gravity, input, wrench or other "
+            f"nothing sets {listed(mine)} in motion: no joint, gravity, input, wrench or other "
             "coordinate acts on " + ("it" if len(mine) == 1 else "them"),
             f"{saves} to save {len(mine)} of {model.size} coordinates, or give a start value, a "
             "wrench or an axis that acts there",
         )
 
 
-def _listed(names: list[str]) -> str:
-    """Write names with commas, not more than a few."""
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return ", ".join(names[:FEW]) + more
-
-
-def inertia_notice(model: Model, names: tuple[str, ...], vector: Array) -> Notice:
+def inertia_notice(found: Weightless) -> Notice:
     """Tell of coordinates that move without inertia at the start."""
-    size = np.abs(vector)
-    mine = [names[i] for i in np.argsort(-size) if size[i] > NAMED * size.max()]
-    which = mine[0] if len(mine) == 1 else f"a motion of {_listed(mine)} together"
-    return Notice(
-        "warning",
-        "no-inertia",
-        _place(model, mine[0]),
-        f"{which} has no inertia at the start: the mass matrix is singular, and neither modes nor "
-        "accelerations exist",
-        "give what it moves a mass or inertia (hub, body, Jx of the section, rotor_inertia), start "
-        "elsewhere, or fix the joint",
-    )
+    return Notice("warning", "no-inertia", found.place, found.message, found.remedy)
 
 
 def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
@@ -134,7 +115,7 @@ def step_notices(
         yield Notice(
             "warning",
             "damping-sets-step",
-            _place(model, step.coordinate),
+            place_of(model, step.coordinate),
             f"damping or friction ({step.coordinate}) makes the step {step.rate / highest:.3g} "
             "times smaller than the highest mode needs",
             "raise friction.smoothing, lower the damping, or use an implicit method",
@@ -143,7 +124,7 @@ def step_notices(
     axial = modes.shares[stretch].sum(axis=0) > 0.5
     others = modes.frequencies[~axial]
     if axial[-1] and len(others) and highest > STEP_RATIO * others[-1]:
-        place = _place(model, linear.names[int(np.argmax(modes.shares[:, -1]))])
+        place = place_of(model, linear.names[int(np.argmax(modes.shares[:, -1]))])
         yield Notice(
             "warning",
             "stretch-sets-step",
@@ -152,12 +133,3 @@ def step_notices(
             "modes need",
             "leave the stretch shapes out (stretch: 0) unless the stretch itself matters",
         )
-
-
-def _place(model: Model, coordinate: str) -> str:
-    """Say where in the model file a coordinate comes from."""
-    index = model.names.index(coordinate)
-    for i, part in enumerate(model.links):
-        if index in (part.motor, part.joint) or part.modes.start <= index < part.modes.stop:
-            return f"links[{i + 1}]"
-    return "base"

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from flexarm.analysis.linear import SINGULAR, Linear, least_inertia
-from flexarm.errors import FlexarmError
+from flexarm.analysis.linear import Linear
 from flexarm.links.base import Array
 
 Complex = npt.NDArray[np.complex128]
@@ -43,12 +42,8 @@ def eigen(linear: Linear) -> Eigen:
     Parameters
     ----------
     linear
-        The matrices; stiffness and damping need not be symmetric.
-
-    Raises
-    ------
-    FlexarmError
-        If a coordinate has no inertia.
+        The matrices; the mass matrix is positive definite, stiffness and damping need not be
+        symmetric.
 
     Notes
     -----
@@ -61,12 +56,6 @@ def eigen(linear: Linear) -> Eigen:
     if n == 0:
         return Eigen(np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros((0, 0)))
     mass = (linear.mass + linear.mass.T) / 2
-    least, vector = least_inertia(mass)
-    if least <= SINGULAR:
-        raise FlexarmError(
-            f"{linear.names[int(np.argmax(np.abs(vector)))]} moves nothing, so there are no modes: "
-            "run 'flexarm check' on the arm"
-        )
     squares, basis = _symmetric(mass, (linear.stiffness + linear.stiffness.T) / 2)
     still = max(STILL, STILL_SHARE * float(np.sqrt(np.abs(squares).max())))
     stiffness, damping = (basis.T @ m @ basis for m in (linear.stiffness, linear.damping))

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.analysis.linear import moves
 from flexarm.analysis.tangent import Point, Tangent
+from flexarm.arguments import require_flag, require_names, require_number, require_numbers
 from flexarm.arm import Arm, Moving
 from flexarm.errors import FlexarmError
 from flexarm.integrate.validity import validity
@@ -86,7 +87,12 @@ def equilibrium(
         If a name is wrong, or no equilibrium is found.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    return settle_down(Tangent(model), joints or {}, speeds or {}, settle, straight=straight, t=t)
+    held = require_numbers("joints", joints, "positions by joint")
+    turning = require_numbers("speeds", speeds, "speeds by joint")
+    require_names("settle", settle, "joints")
+    require_flag("straight", straight)
+    t = require_number("t", t)
+    return settle_down(Tangent(model), held, turning, settle, straight=straight, t=t)
 
 
 def settle_down(

@@ -136,20 +136,6 @@ def undeformed(model: Model, pose: Array) -> Array:
     return straight
 
 
-def least_inertia(mass: Array) -> tuple[float, Array]:
-    """Find the least eigenvalue of M scaled to a unit diagonal, and its vector.
-
-    A coordinate that moves nothing has the eigenvalue 0.
-    """
-    size = np.sqrt(np.maximum(np.diag(mass), 0.0))
-    if not len(size):
-        return 1.0, size
-    if np.any(size == 0):
-        return 0.0, (size == 0).astype(float)
-    values, vectors = np.linalg.eigh(mass / np.outer(size, size))
-    return float(values[0]), vectors[:, 0]
-
-
 def elastic_modes(linear: Linear) -> ElasticModes:
     """Find the modes of small motions without damping; M must be positive definite."""
     mass, stiffness = linear.mass, linear.stiffness

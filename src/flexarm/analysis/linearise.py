@@ -12,6 +12,7 @@ import numpy as np
 from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.equilibrium import Equilibrium, is_driven, settle_down
 from flexarm.analysis.tangent import Point, Tangent
+from flexarm.arguments import require_kind, require_names, require_number
 from flexarm.arm import Arm, Moving
 from flexarm.errors import FlexarmError
 from flexarm.formulations.loads import hub_row
@@ -75,6 +76,9 @@ def linearise(
     tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
     if about is None:
         about = settle_down(tangent, {}, {})
+    require_kind("about", about, (Point, Equilibrium), "a Point or an Equilibrium")
+    if outputs is not None:
+        require_names("outputs", outputs, "names of outputs")
     point = about.point if isinstance(about, Equilibrium) else about
     _require_shape(model, point, tangent.inputs.shape[1])
     return state_space(tangent, point, outputs)
@@ -89,6 +93,8 @@ def start_point(arm: Arm | Model) -> Point:
 
 def point_of_run(run: Run, t: float) -> Point:
     """Take the state of a run at the sample nearest to a time [s]."""
+    require_kind("run", run, Run, "a Run")
+    t = require_number("t", t)
     if not run.t[0] <= t <= run.t[-1]:
         raise FlexarmError(f"t: must be {run.t[0]:g} to {run.t[-1]:g} s, the run's, got {t:g}")
     k = int(np.argmin(np.abs(run.t - t)))

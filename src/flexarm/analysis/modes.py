@@ -21,8 +21,10 @@ from flexarm.analysis.mode_names import (
     strain_groups,
 )
 from flexarm.analysis.tangent import Tangent
+from flexarm.arguments import require_flag, require_numbers
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
+from flexarm.formulations.inertia import require_inertia
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 
@@ -170,12 +172,16 @@ def modes(
     Raises
     ------
     FlexarmError
-        If a name is wrong, there is no equilibrium, or a coordinate has no inertia.
+        If a name is wrong or there is no equilibrium; a `SimulationError` if a motion has no
+        inertia.
     """
     model = arm if isinstance(arm, Model) else build(arm)
+    places = require_numbers("at", at, "positions by joint")
+    turning = require_numbers("speeds", speeds, "speeds by joint")
+    require_flag("straight", straight)
     tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
-    states = joint_states(model, joints, given=bool(at) or bool(speeds))
-    found = settle_down(tangent, at or {}, speeds or {}, straight=straight)
+    states = joint_states(model, joints, given=bool(places) or bool(turning))
+    found = settle_down(tangent, places, turning, straight=straight)
     return modes_about(tangent, found, states)
 
 
@@ -212,6 +218,7 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
     kept, columns = moves(model, {name for name, state in states.items() if state == "locked"})
     full = tangent.matrices(point, np.zeros(model.size))
     linear = full.keep(kept, columns)
+    require_inertia(model, linear.mass, linear.names, when="in this posture")
     elastic = tangent.elastic(point)
     groups = strain_groups(model, elastic, point.q)
     solved = eigen(linear)

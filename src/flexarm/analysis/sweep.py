@@ -11,6 +11,7 @@ from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.equilibrium import settle_down
 from flexarm.analysis.modes import Mode, Modes, State, joint_states, modes_about
 from flexarm.analysis.tangent import Tangent
+from flexarm.arguments import is_number, refused, require_flag, require_mapping
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
@@ -144,11 +145,14 @@ def sweep(
     a mode is followed through crossings, and changes its character where curves veer.
     """
     model = arm if isinstance(arm, Model) else build(arm)
+    require_flag("straight", straight)
+    at = require_mapping("at", at, "positions by joint")
+    speeds = require_mapping("speeds", speeds, "speeds by joint")
     ranges = [
-        (kind, name, np.asarray(values, dtype=float))
-        for kind, given in (("at", at or {}), ("speeds", speeds or {}))
+        (kind, name, _range(f"{kind}: {name}", values))
+        for kind, given in (("at", at), ("speeds", speeds))
         for name, values in given.items()
-        if np.ndim(values) > 0
+        if not is_number(values)
     ]
     kinds = {kind for kind, _, _ in ranges}
     if not ranges or len(ranges) > 2 or len(kinds) > 1 or (kinds == {"speeds"} and len(ranges) > 1):
@@ -164,7 +168,7 @@ def sweep(
     notices: dict[str, None] = {}
 
     def solve(point: Array) -> Modes:
-        placed = {"at": dict(at or {}), "speeds": dict(speeds or {})}
+        placed = {"at": dict(at), "speeds": dict(speeds)}
         for (kind, name, _), value in zip(ranges, point, strict=True):
             placed[kind][name] = float(value)
         found = settle_down(tangent, placed["at"], placed["speeds"], straight=straight)  # type: ignore[arg-type]
@@ -183,6 +187,14 @@ def sweep(
         model, names, tuple(units[name] + per for name in names), kind, tuple(axes),
         tuple(tracks), tuple(notes), tuple(notices),
     )  # fmt: skip
+
+
+def _range(name: str, values: object) -> Array:
+    """Read the values of a joint, (P,)."""
+    listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str)
+    if not listed or np.ndim(values) != 1 or not all(is_number(each) for each in values):  # type: ignore[arg-type, union-attr]
+        raise refused(name, values, "a number, or a list of finite numbers")
+    return np.asarray(values, dtype=float)
 
 
 class _Follower:

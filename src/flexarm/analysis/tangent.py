@@ -10,6 +10,7 @@ from flexarm.analysis.dry_friction import DryFriction
 from flexarm.analysis.linear import Linear
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
+from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import (
     dissipative_force,
     elastic_force,
@@ -96,13 +97,20 @@ class Tangent:
         return np.array(columns).T.reshape(n, n)
 
     def accelerations(self, point: Point) -> Array:
-        """Compute accelerations; those prescribed are as their motion says, (n,)."""
+        """Compute accelerations; those prescribed are as their motion says, (n,).
+
+        Raises
+        ------
+        SimulationError
+            If a motion has no inertia.
+        """
         known = list(self.model.prescribed)
         open_ = [i for i in range(self.model.size) if i not in known]
         a = np.zeros(self.model.size)
         a[known] = prescribed_accelerations(self.model, point.t)
         rest = self.inputs @ point.u - self.force(point, a)
         mass = self._columns("equation", point, a, only_mass=True)[0]
+        require_inertia(self.model, mass, when="in this posture")
         a[open_] = np.linalg.solve(mass[np.ix_(open_, open_)], rest[open_])
         return a
 

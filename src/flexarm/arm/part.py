@@ -38,9 +38,15 @@ Angles = tuple[Angle, Angle, Angle]
 
 
 class Part(BaseModel):
-    """A frozen piece of an arm; unknown keys are errors."""
+    """A frozen piece of an arm; unknown keys are errors.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    A piece that is made part of another, or validated again, is checked whole: copies with other
+    values (``model_copy``) are not checked when they are made.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, revalidate_instances="always"
+    )
 
 
 class Frame(Part):

@@ -1,9 +1,16 @@
 """Functions of time that a model file can name: torques, motions, load factors."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
 
 from flexarm.arm.part import Part, fault
 from flexarm.units import Angle, Force, Frequency, Length, Ratio, Time, Torque
@@ -104,22 +111,43 @@ class BesideModel(Part):
         """Where the file is."""
         return self._folder / self.file
 
-    @model_validator(mode="after")
-    def _file_exists(self, info: ValidationInfo) -> Self:
+    @model_validator(mode="wrap")
+    @classmethod
+    def _file_exists(
+        cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        made = handler(value)
         context = info.context if isinstance(info.context, dict) else {}
-        self._folder = Path(context.get("folder", ""))
+        given = value._folder if isinstance(value, BesideModel) else ""
+        made._folder = Path(context.get("folder", given))
         try:
-            found = self.path.is_file()
+            found = made.path.is_file()
         except (OSError, ValueError):
             found = False
         if not found:
             raise fault(
                 "no such file: {name} (looked in {folder})",
                 "file",
-                name=self.file,
-                folder=str(self._folder),
+                name=made.file,
+                folder=str(made._folder),
             )
-        return self
+        return made
+
+
+def folder_of(part: object) -> Path:
+    """Give the folder in which the files that a piece of an arm names are looked for."""
+    return next((each._folder for each in _beside(part)), Path())
+
+
+def _beside(part: object) -> Iterator[BesideModel]:
+    """List the pieces that name a file."""
+    if isinstance(part, BesideModel):
+        yield part
+    if isinstance(part, Part):
+        part = [getattr(part, name) for name in type(part).model_fields]
+    if isinstance(part, list | tuple):
+        for each in part:
+            yield from _beside(each)
 
 
 class Csv(BesideModel, Generic[V]):

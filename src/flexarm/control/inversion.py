@@ -18,6 +18,7 @@ from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
+from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import wrench_list
 from flexarm.kinematics import end_frame, frames
 from flexarm.links.base import Array
@@ -112,6 +113,7 @@ def stable_inversion(
         raise FlexarmError("timing: a trapezoid's acceleration jumps: use cycloid or quintic")
     link = _Link(model)
     start = Statics(model).at_joints({})
+    require_inertia(model, formulation("composite", model).mass_matrix(start))
     first, last = link.bearing(start), float(to)
     rest = link.equilibrium(first, start)
     A = np.array(link.slope(rest, first, 0.0, 0.0))

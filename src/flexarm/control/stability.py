@@ -26,6 +26,7 @@ from flexarm.control.trajectory import Trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.body import elastic_effort
+from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import wrench_list
 from flexarm.integrate.method import Motion
 from flexarm.integrate.run import Run
@@ -94,6 +95,7 @@ class FrozenLoop:
         """Find the largest eigenvalue of H (eq. 50) at coordinates q."""
         n, rows = self.model.size, self._drives.motors
         mass = self._equation.mass_matrix(q)
+        require_inertia(self.model, mass, when="in this posture")
         driven = np.argmax(np.abs(rows), axis=1)
         rest = [i for i in range(n) if i not in driven]
         if not np.allclose(np.delete(rows, driven, axis=1), 0.0):

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexarm.errors import SimulationError
 from flexarm.formulations.loads import input_names
-from flexarm.integrate.march import PIECE, March, rates
+from flexarm.integrate.march import PIECE, March, rates, rounding
 from flexarm.integrate.method import Beginning
 from flexarm.integrate.options import MOST_SAMPLES, is_positive
 from flexarm.links.base import Array
@@ -148,7 +148,8 @@ class Log:
             rows[m.system.current[k], 2] = answer[k]
         rates(m.system, m.t, m.y, m.f)
         m.h_done = 0.0
-        m.t_end = min(len(self.times) * period, self.end)
+        later = len(self.times) * period
+        m.t_end = later if later < self.end - rounding(self.end) else self.end
 
     def at(self, times: Array) -> Array | None:
         """Give what was held at given times."""

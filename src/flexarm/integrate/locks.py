@@ -1,6 +1,7 @@
 """Joints that are locked for a while and released: one motion in several legs."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from flexarm.arm import Moving
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
+from flexarm.integrate.march import rounding
 from flexarm.links.base import Array
 from flexarm.model import Model
 
@@ -44,15 +46,33 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
                 "motor coordinate can that are not prescribed"
             )
         for begin, end in intervals:
-            if not 0 <= begin < end:
+            if not (0 <= begin < end and end - begin > rounding(begin)):
                 raise SimulationError(f"locks: {name}: from {begin:g} s to {end:g} s is no time")
-    edges = {0.0, t_end}
-    edges |= {t for each in locks.values() for pair in each for t in pair if 0 < t < t_end}
-    times = sorted(edges)
+    times = instants([t for each in locks.values() for pair in each for t in pair], t_end)
+    held = {
+        name: [(_instant(times, begin), _instant(times, end)) for begin, end in each]
+        for name, each in locks.items()
+    }
     return [
-        Leg(a, b, tuple(n for n, each in locks.items() if any(x <= a < y for x, y in each)))
+        Leg(a, b, tuple(name for name, each in held.items() if any(x <= a < y for x, y in each)))
         for a, b in pairwise(times)
     ]
+
+
+def instants(times: Iterable[float], t_end: float) -> list[float]:
+    """List 0, the times between and the end in order; those that differ by rounding are one."""
+    found = [0.0]
+    for t in sorted(times):
+        if t - found[-1] > rounding(t) and t_end - t > rounding(t_end):
+            found.append(float(t))
+    return [*found, t_end]
+
+
+def _instant(times: Sequence[float], t: float) -> float:
+    """Find the instant that a time belongs to: the end, or the last before it."""
+    if times[-1] - t <= rounding(times[-1]):
+        return times[-1]
+    return times[bisect_right(times, t) - 1]
 
 
 def lock(model: Model, names: Sequence[str]) -> Model:
@@ -79,15 +99,27 @@ def lock(model: Model, names: Sequence[str]) -> Model:
     )
 
 
-def arrest(equation: Formulation, q: Array, v: Array, names: Sequence[str]) -> tuple[Array, float]:
-    """Stop joints at once: rates after the impulse, and the kinetic energy [J] that it takes."""
+def arrest(
+    equation: Formulation, q: Array, v: Array, names: Sequence[str]
+) -> tuple[Array, float, float]:
+    """Stop joints at once, those of a model in which they are locked.
+
+    Returns
+    -------
+    after, given, lost
+        Rates after the impulse (n,), the work [J] that it takes from what is prescribed to move,
+        and the energy [J] that is dissipated.
+    """
     model = equation.model
     held = [p.joint for p in model.links if p.joint_name in names and p.joint is not None]
     if not held or not np.any(v[held]):
-        return v, 0.0
+        return v, 0.0, 0.0
     composite = formulation("composite", model).anchored(equation.anchor)
     mass = composite.mass_matrix(q)
-    push = np.linalg.solve(mass, np.eye(model.size)[:, held])
-    after = v - push @ np.linalg.solve(push[held], v[held])
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    change = np.zeros(model.size)
+    change[held] = -v[held]
+    change[open_] = np.linalg.solve(mass[np.ix_(open_, open_)], -mass[open_] @ change)
+    after = v + change
     after[held] = 0.0
-    return after, float(v @ mass @ v - after @ mass @ after) / 2
+    return after, float(after @ mass @ change), float(change @ mass @ change) / 2

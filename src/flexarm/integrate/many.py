@@ -1,12 +1,18 @@
 """Many runs of one arm: parameters, initial states and inputs vary; one compile, all cores."""
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+from flexarm.arguments import (
+    refused,
+    require_count,
+    require_function,
+    require_mapping,
+    require_number,
+)
 from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family, Member
@@ -69,9 +75,11 @@ def simulate_many(
     compile.  With ``dop853``, as many runs as a vector register holds go abreast in common steps.
     """
     count = _count(parameters=parameters, starts=starts, inputs=inputs)
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
-        raise SimulationError(f"workers: must be a number of threads, 1 or more, got {workers!r}")
+    if workers is not None:
+        require_count("workers", workers, 1, SimulationError)
+    require_function("progress", progress, "of the number of runs done", SimulationError)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
+    t_end, rtol = float(t_end), float(rtol)
     family = Family()
     tasks = _tasks(arm, sample_times(t_end, dt), family, count, parameters, starts, inputs)
     if not tasks:
@@ -137,7 +145,10 @@ def _count(**lists: Sequence[Any] | None) -> int:
         if given is None:
             continue
         if not isinstance(given, Sequence) or not all(isinstance(e, Mapping) for e in given):
-            raise SimulationError(f"{name}: must be a list of mappings, one per run, got {given!r}")
+            raise refused(name, given, "a list of mappings, one per run", SimulationError)
+        for k, each in enumerate(given):
+            require_mapping(f"run {k + 1} of {len(given)}: {name}", each, "by name",
+                            SimulationError)  # fmt: skip
     lengths = {len(each) for each in lists.values() if each is not None}
     if len(lengths) != 1:
         raise SimulationError(
@@ -154,8 +165,7 @@ def _started(task: Task, start: Mapping[str, float]) -> Task:
         plain = name.removesuffix(".rate")
         if plain not in names:
             raise SimulationError(f"starts: no coordinate '{plain}': there are {', '.join(names)}")
-        if not isinstance(value, int | float) or not math.isfinite(value):
-            raise SimulationError(f"starts: {name}: must be a number, got {value!r}")
+        require_number(f"starts: {name}", value, SimulationError)
         (v if name.endswith(".rate") else q)[names.index(plain)] = value
     started = replace(task, q=q, v=v)
     refuse_outside(started)

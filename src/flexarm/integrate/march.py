@@ -14,6 +14,8 @@ PIECE = 9  # numbers in a row of flexarm.profiles.pieces
 # What ended a call of `march`.
 RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED = 0, 1, 2, 3, 4
 GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
+# Times this near are one instant: of the time itself, which is at least so many seconds.
+ROUNDING, SOON = 1e-12, 1e-9
 
 
 @dataclass
@@ -161,11 +163,17 @@ class March(Record):
 
 
 @kernel
+def rounding(t: float) -> float:
+    """Give the time [s] from t within which there is no other instant."""
+    return ROUNDING * max(abs(t), SOON)
+
+
+@kernel
 def enter_pieces(s: System, t: float) -> None:
     """Take the piece of every channel that is in force from t on."""
     for c in range(s.channels):
         k = s.current[c]
-        while k + 1 < s.first[c + 1] and s.pieces[(k + 1) * PIECE] <= t + 1e-12:
+        while k + 1 < s.first[c + 1] and s.pieces[(k + 1) * PIECE] <= t:
             k += 1
         s.current[c] = k
 
@@ -300,9 +308,9 @@ def healthy(m: March) -> int:
 @kernel
 def keep_samples(m: March) -> None:
     """Keep the states at all times that the last step has passed."""
-    while m.kept < m.wanted and m.times[m.kept] <= m.t + 1e-12 * max(abs(m.t), 1e-3):
+    while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
         row = m.kept * m.size
-        if m.times[m.kept] >= m.t - 1e-12 * max(abs(m.t), 1e-3) or m.sample == 0:
+        if m.times[m.kept] >= m.t - rounding(m.t) or m.sample == 0:
             for i in range(m.size):
                 m.samples[row + i] = m.y[i]
         else:
@@ -366,10 +374,20 @@ def pass_breaks(m: March) -> None:
 
 
 @kernel
+def pass_stops(m: March) -> None:
+    """Let channels jump at t, and go on to stops that are too near for a step."""
+    pass_breaks(m)
+    while m.t < m.t_end and next_stop(m) - m.t <= rounding(m.t):
+        m.t = next_stop(m)
+        keep_samples(m)
+        pass_breaks(m)
+
+
+@kernel
 def march(m: March) -> int:
     """Step until the end, a watched bound, a failure, or the budget of trials is spent."""
     wish = m.h
-    pass_breaks(m)  # a watched bound may have been left where a channel jumps, or at the end
+    pass_stops(m)  # a watched bound may have been left where a channel jumps, or at the end
     if m.t >= m.t_end:
         return FINISHED
     for _ in range(m.budget):
@@ -385,6 +403,8 @@ def march(m: March) -> int:
             at_stop = 1
         elif m.h > 0.5 * left:
             m.h = 0.5 * left
+        if m.t + m.h <= m.t:
+            return NO_STEP
         run_kernel(m.step, m)
         good = healthy(m)
         if m.adaptive == 1 and (good == 0 or m.error > 1.0):
@@ -411,7 +431,7 @@ def march(m: March) -> int:
             m.h = wish
             return WATCHED
         keep_samples(m)
-        pass_breaks(m)
+        pass_stops(m)
         if m.t >= m.t_end:
             m.h = wish
             return FINISHED

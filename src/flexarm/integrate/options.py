@@ -1,11 +1,19 @@
 """What a simulation can be asked for; nothing heavy is loaded to refuse the rest."""
 
-import math
-from numbers import Real
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from flexarm.arguments import (
+    is_number,
+    refused,
+    require_flag,
+    require_function,
+    require_mapping,
+    require_number,
+)
 from flexarm.errors import SimulationError
 
-SHORTEST = 1e-12  # [s] of a run
+SHORTEST, LONGEST = 1e-12, 1e9  # [s] of a run
 TIGHTEST, LOOSEST = 1e-12, 0.1  # error of the deflections over their range
 MOST_SAMPLES = 10**7  # that are kept, or at which a law is asked
 MOST_STEPS = 10**10
@@ -13,7 +21,7 @@ MOST_STEPS = 10**10
 
 def is_positive(value: object) -> bool:
     """Tell whether a value is a finite number > 0."""
-    return isinstance(value, Real) and math.isfinite(value) and float(value) > 0
+    return is_number(value) and float(value) > 0  # type: ignore[arg-type]
 
 
 def refuse_options(*, t_end: float, dt: float | None, rtol: float, step: float | None) -> None:
@@ -27,9 +35,11 @@ def refuse_options(*, t_end: float, dt: float | None, rtol: float, step: float |
     given = {"t_end": t_end, "dt": dt, "step": step}
     for name, value in given.items():
         if not (is_positive(value) or (value is None and name != "t_end")):
-            raise SimulationError(f"{name}: must be > 0 and a finite number, got {value!r}")
-    if t_end < SHORTEST:
-        raise SimulationError(f"t_end: is too small, must be at least {SHORTEST:g} s, got {t_end}")
+            raise refused(name, value, "> 0 and a finite number", SimulationError)
+    if not SHORTEST <= t_end <= LONGEST:
+        size = "small, must be at least" if t_end < SHORTEST else "large, must be at most"
+        limit = SHORTEST if t_end < SHORTEST else LONGEST
+        raise SimulationError(f"t_end: is too {size} {limit:g} s, got {t_end:g}")
     if dt is not None and dt > t_end:
         raise SimulationError(f"dt: must be at most the duration, {t_end:g} s, got {dt:g}")
     if dt is not None and t_end / dt > MOST_SAMPLES:
@@ -37,10 +47,44 @@ def refuse_options(*, t_end: float, dt: float | None, rtol: float, step: float |
             f"dt: {dt:g} s makes {t_end / dt:.3g} samples, more than {MOST_SAMPLES:.0e}: "
             "take a larger one, or a shorter duration"
         )
-    if not (isinstance(rtol, Real) and TIGHTEST <= rtol <= LOOSEST):
-        raise SimulationError(f"rtol: must be between {TIGHTEST:g} and {LOOSEST:g}, got {rtol!r}")
+    require_number("rtol", rtol, SimulationError, TIGHTEST, LOOSEST)
     if step is not None and t_end / step > MOST_STEPS:
         raise SimulationError(
             f"step: {step:g} s makes {t_end / step:.3g} steps, more than {MOST_STEPS:.0e}: "
             "take a larger one, a shorter duration, or method 'auto'"
         )
+
+
+def refuse_kinds(
+    *,
+    inputs: Mapping[str, Any] | None,
+    locks: Mapping[str, Sequence[tuple[float, float]]] | None,
+    energy_audit: bool,
+    progress: Callable[[float], None] | None,
+    live: Callable[..., None] | None,
+) -> None:
+    """Refuse arguments of `simulate` that are of another kind than they must be.
+
+    Raises
+    ------
+    SimulationError
+        If so; the message begins with the name of the argument.
+    """
+    require_mapping("inputs", inputs, "numbers or profiles by joint", SimulationError)
+    require_mapping("locks", locks, "lists of intervals by joint", SimulationError)
+    for name, intervals in (locks or {}).items():
+        listed = isinstance(intervals, Sequence) and not isinstance(intervals, str)
+        if not listed or not all(_is_pair(each) for each in intervals):
+            what = "a list of pairs (begin, end) of numbers [s]"
+            raise refused(f"locks: {name}", intervals, what, SimulationError)
+    require_flag("energy_audit", energy_audit, SimulationError)
+    require_function("progress", progress, "of the time reached [s]", SimulationError)
+    require_function("live", live, "such as a LiveFile(path)", SimulationError)
+
+
+def _is_pair(interval: object) -> bool:
+    listed = isinstance(interval, Sequence) and not isinstance(interval, str)
+    if not listed or len(interval) != 2:  # type: ignore[arg-type]
+        return False
+    begin, end = interval  # type: ignore[misc]
+    return is_number(begin) and is_number(end, finite=False)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel
 
+from flexarm.arguments import require_path
 from flexarm.arm import Arm
-from flexarm.arm.profile import BesideModel
+from flexarm.arm.profile import BesideModel, folder_of
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.contents import (
     ENERGIES,
@@ -70,7 +71,8 @@ def save_run(run: Run, path: str | Path, *, force: bool = False) -> None:
     Raises
     ------
     FlexarmError
-        If the file is there and `force` is false, or it cannot be written.
+        If the file is there and `force` is false, it cannot be written, or what would be written
+        cannot be read back.
     """
     import h5netcdf  # type: ignore[import-untyped]
 
@@ -88,7 +90,20 @@ def save_run(run: Run, path: str | Path, *, force: bool = False) -> None:
             _write_variable(file, kept)
         for key, value in attributes(run).items():
             file.attrs[key] = value
+    _require_readable(memory, run)
     write_whole(Path(path), memory.getvalue(), force=force)
+
+
+def _require_readable(memory: io.BytesIO, run: Run) -> None:
+    """Refuse to write what could not be read back: the model file, the times and the states."""
+    import h5netcdf
+
+    with h5netcdf.File(memory, "r") as file:
+        loads(str(file.attrs["model_file"]), "the run's arm", folder=folder_of(run.model.arm))
+        kept = {name: file[name][...] for name in ("time", "q", "v")}
+    for name, values in (("time", run.t), ("q", run.q), ("v", run.v)):
+        if not np.array_equal(kept[name], values, equal_nan=True):
+            raise FlexarmError(f"the run cannot be kept: its {name} does not read back as it is")
 
 
 def load_run(path: str | Path) -> Run:
@@ -108,7 +123,7 @@ def load_run(path: str | Path) -> Run:
     """
     import h5netcdf
 
-    path = Path(path)
+    path = require_path("path", path)
     if not path.is_file():
         raise FlexarmError(f"{path}: no such file")
     try:

@@ -8,11 +8,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import refused
 from flexarm.arm import Arm
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import input_names
 from flexarm.integrate.choose import METHODS, choose, has_dry_friction, rk4_step
 from flexarm.integrate.etd4 import ETD4
@@ -22,7 +24,7 @@ from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
 from flexarm.integrate.march import WORKS
 from flexarm.integrate.method import Beginning, Method, Motion
 from flexarm.integrate.observe import observe
-from flexarm.integrate.options import refuse_options
+from flexarm.integrate.options import refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -90,7 +92,7 @@ def simulate(
     locks
         By joint: intervals of time ``(begin, end)`` [s] in which it is held where it is.  A joint
         that moves when it is locked is stopped at once, and the energy this takes counts as
-        dissipated.
+        dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
     progress
@@ -110,7 +112,11 @@ def simulate(
         If it cannot begin.
     """
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step)
+    refuse_kinds(
+        inputs=inputs, locks=locks, energy_audit=energy_audit, progress=progress, live=live
+    )
     refuse_control(control, inputs)
+    t_end, rtol = float(t_end), float(rtol)
     model = build(arm)
     times = sample_times(t_end, dt)
     if locks and control is not None:
@@ -147,8 +153,11 @@ def simulate(
         if run.status != "finished":
             break
         here = formulation("articulated", lock(model, leg.locked)).anchored(run.anchors[-1])
-        task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
-                       locked=leg.locked)  # fmt: skip
+        try:
+            task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
+                           locked=leg.locked, state=(run.q[-1], run.v[-1]))  # fmt: skip
+        except SimulationError as error:
+            return replace(run, status="stopped", reason=f"at t = {leg.begin:.6g} s: {error}")
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
     return run
 
@@ -164,10 +173,11 @@ def refuse(
 ) -> None:
     """Refuse what cannot be simulated, before anything is built."""
     if not isinstance(arm, Arm):
-        raise SimulationError(
-            f"arm: must be an Arm, got {arm!r}: give flexarm.load(path) or flexarm.sample(name)"
-        )
-    if method != "auto" and method not in METHODS:
+        raise refused(
+            "arm", arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)",
+            SimulationError,
+        )  # fmt: skip
+    if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
     if step is not None and (method == "auto" or METHODS[method].adaptive):
         raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")
@@ -182,7 +192,7 @@ def times_of(times: Array, leg: Leg) -> Array:
 
 def held(task: "Task", q: Array, v: Array, works: Array, locked: Sequence[str]) -> "Task":
     """Begin a task at a state, with joints locked where they are."""
-    v, lost = arrest(task.equation, q, v.copy(), locked)
+    v, given, lost = arrest(task.equation, q, v.copy(), locked)
     places = {
         part.joint_name: float(q[part.joint])
         for part in task.equation.model.links
@@ -196,7 +206,7 @@ def held(task: "Task", q: Array, v: Array, works: Array, locked: Sequence[str]) 
     ]
     groups = (*task.groups[:2], moved)
     return replace(
-        task, q=q.copy(), v=v, works=works + np.array([0.0, 0.0, 0.0, lost]), groups=groups
+        task, q=q.copy(), v=v, works=works + np.array([0.0, 0.0, given, lost]), groups=groups
     )
 
 
@@ -245,8 +255,17 @@ def prepare(
     control: ca.Function | Sampled | None = None,
     equation: Formulation | None = None,
     locked: Sequence[str] = (),
+    state: tuple[Array, Array] | None = None,
 ) -> "Task":
-    """Make ready what all methods need; inputs of locked joints are left out."""
+    """Make ready what all methods need; inputs of locked joints are left out.
+
+    It begins at a state (q, v), that of the model file if None.
+
+    Raises
+    ------
+    SimulationError
+        If it cannot begin: the state is out of bounds, or a motion has no inertia in it.
+    """
     equation = equation or formulation("articulated", model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
     if isinstance(control, ca.Function):
@@ -257,9 +276,10 @@ def prepare(
         still = Constant[float](kind="constant", value=0.0)
         groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:])
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
-    q, v = start_state(model)
+    q, v = start_state(model) if state is None else state
     equation.refuse_singular(q)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
+    require_inertia(model, matrices[0], when="at the start" if state is None else "here")
     task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
     refuse_outside(task)
     return task

@@ -225,7 +225,7 @@ def _failure(m: March, beginning: Beginning, code: int) -> Ending:
     known = no_number_near(m, beginning, step) or _singular_near(m, beginning, step)
     if known:
         return Ending("stopped", known)
-    if not beginning.method.adaptive:
+    if code == BROKEN and not beginning.method.adaptive:
         return Ending(
             "stopped",
             f"the motion grew without bound {when}: the step of {beginning.h:.3g} s is too large "

@@ -6,11 +6,12 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from flexarm.arguments import require_flag, require_path
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
 from flexarm.io.emit import emit
-from flexarm.io.explain import explain
-from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten
+from flexarm.io.explain import explain, explain_data
+from flexarm.io.source import MAX_BYTES, find_unprintable, read, report, shorten, show_path
 from flexarm.io.whole_file import replace_file
 
 M = TypeVar("M", bound=BaseModel)
@@ -34,7 +35,7 @@ def load(path: str | Path) -> Arm:
     ModelError
         With one line ``file:line:column: what: why`` per mistake in the file.
     """
-    path = Path(path)
+    path = require_path("path", path, ModelError)
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -96,6 +97,31 @@ def parse(model: type[M], content: str | bytes, *, name: str, folder: Path) -> M
     return result
 
 
+def validated(arm: Arm) -> Arm:
+    """Check an arm that was made in Python: copies with other values are not when they are made.
+
+    Raises
+    ------
+    ModelError
+        With one line per mistake; or if it is no `Arm`.
+    """
+    if not isinstance(arm, Arm):
+        raise ModelError(f"arm: must be an Arm, got {_described(arm)}")
+    try:
+        return Arm.model_validate(arm)
+    except ValidationError as error:
+        data = arm.model_dump(exclude_unset=True, warnings=False)
+        problems = explain_data(error, Arm, data)
+    raise ModelError("\n".join(f"{show_path(each.path)}: {each.message}" for each in problems))
+
+
+def _described(arm: object) -> str:
+    if isinstance(arm, str | Path):
+        return f"{str(arm)!r}: read it with flexarm.load(path) or flexarm.sample(name) first"
+    what = "None" if arm is None else f"a value of type {type(arm).__name__}"
+    return f"{what}: make one with flexarm.load, flexarm.sample or flexarm.Arm"
+
+
 def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     """Write an arm to a model file, whole or not at all.
 
@@ -111,10 +137,11 @@ def save(arm: Arm, path: str | Path, *, force: bool = False) -> None:
     Raises
     ------
     ModelError
-        If the file is there and `force` is false, or it cannot be written.
+        If the arm is not valid, the file is there and `force` is false, or it cannot be written.
     """
-    path = Path(path)
-    text = dumps(arm)
+    path = require_path("path", path, ModelError)
+    require_flag("force", force, ModelError)
+    text = dumps(validated(arm))
     try:
         if path.exists() and not force:
             raise ModelError(f"{path}: the file is there already; overwrite it with force=True")

@@ -9,10 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from flexarm.arguments import require_mapping
 from flexarm.arm import Arm
+from flexarm.arm.profile import folder_of
 from flexarm.errors import ModelError
 from flexarm.io.explain import explain, explain_data
-from flexarm.io.model_file import load
+from flexarm.io.model_file import load, validated
 from flexarm.io.source import read, shorten, show_path
 
 
@@ -152,11 +154,12 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     ModelError
         If there is no such key, or the arm is not valid with its new value.
     """
-    data = arm.model_dump(exclude_unset=True, mode="json")
+    require_mapping("values", values, "new values by their keys", ModelError)
+    data = validated(arm).model_dump(exclude_unset=True, mode="json")
     for key, value in values.items():
         _apply(data, Change(f"{key}={value}", _steps(key), value))
     try:
-        return Arm.model_validate(data)
+        return Arm.model_validate(data, context={"folder": folder_of(arm)})
     except ValidationError as error:
         problems = explain_data(error, Arm, data)
     lines = [f"{show_path(problem.path)}: {problem.message}" for problem in problems]

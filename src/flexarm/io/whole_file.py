@@ -6,10 +6,11 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from flexarm.arguments import require_flag, require_path
 from flexarm.errors import FlexarmError
 
 
-def require_writable(path: Path, *, force: bool) -> None:
+def require_writable(path: str | Path, *, force: bool) -> None:
     """Refuse a file that could not be written later, before work is done for it.
 
     Parameters
@@ -24,6 +25,8 @@ def require_writable(path: Path, *, force: bool) -> None:
     FlexarmError
         If the file is there and `force` is false, or its folder is missing or not writable.
     """
+    path = require_path("path", path)
+    require_flag("force", force)
     folder = path.resolve().parent
     if path.is_dir():
         raise FlexarmError(f"{path}: is a folder: name a file")
@@ -35,7 +38,7 @@ def require_writable(path: Path, *, force: bool) -> None:
         raise FlexarmError(f"{path}: the folder {folder} is not writable: choose another")
 
 
-def write_whole(path: Path, data: bytes, *, force: bool) -> None:
+def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
     """Write a file so that it is complete, or as it was before, whatever happens.
 
     Parameters
@@ -58,7 +61,7 @@ def write_whole(path: Path, data: bytes, *, force: bool) -> None:
     """
     require_writable(path, force=force)
     try:
-        replace_file(path, data)
+        replace_file(Path(path), data)
     except OSError as error:
         reason = error.strerror or str(error)
         raise FlexarmError(f"{path}: the file cannot be written: {reason}") from None

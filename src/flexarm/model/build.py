@@ -7,6 +7,7 @@ import numpy as np
 from flexarm.arm import Arm, FreeBase, Link, MovedBase, Moving, Revolute
 from flexarm.arm.shapes import Counted, CraigBampton, Lumped
 from flexarm.errors import ModelError
+from flexarm.io.model_file import validated
 from flexarm.links.ends import (
     body_inertia,
     end_pose,
@@ -71,10 +72,10 @@ def build(
     Raises
     ------
     ModelError
-        If this is no arm, shapes cannot be built or are those of another arm, or a start value
+        If this is no valid arm, shapes cannot be built or are those of another arm, or a start value
         names no coordinate.
     """
-    _check_arguments(arm, stiffening, tip_rotation, shapes_of)
+    arm = _checked(arm, stiffening, tip_rotation, shapes_of)
     stiff = arm.stiffening if stiffening is None else bool(stiffening)
     names: list[str] = []
     units: list[str] = []
@@ -115,12 +116,11 @@ def build(
     return model
 
 
-def _check_arguments(
-    arm: object, stiffening: object, tip_rotation: object, shapes_of: object
-) -> None:
-    """Refuse what the types of `build` forbid."""
-    if not isinstance(arm, Arm):
-        raise ModelError(f"build: expected an Arm, got {_described(arm)}")
+def _checked(arm: Arm, stiffening: object, tip_rotation: object, shapes_of: object) -> Arm:
+    """Check an arm once more, and refuse what the types of `build` forbid."""
+    if isinstance(arm, Model):
+        raise ModelError("arm: must be an Arm, got a Model: it is built already")
+    arm = validated(arm)
     if stiffening is not None and not isinstance(stiffening, bool | np.bool_):
         raise ModelError(f"stiffening: expected True, False or None, got {stiffening!r}")
     known = get_args(TipRotation)
@@ -133,17 +133,7 @@ def _check_arguments(
             f"shapes_of: expected a Model, got a value of type {type(shapes_of).__name__}: "
             "make one with flexarm.build"
         )
-
-
-def _described(arm: object) -> str:
-    if isinstance(arm, Model):
-        return "a Model: it is built already"
-    if isinstance(arm, str):
-        return (
-            f"the text {arm!r}: read an arm with flexarm.sample(name) or flexarm.load(path) first"
-        )
-    what = "None" if arm is None else f"a value of type {type(arm).__name__}"
-    return f"{what}: make one with flexarm.load, flexarm.sample or flexarm.Arm"
+    return arm
 
 
 def _check_alike(arm: Arm, other: Arm) -> None:

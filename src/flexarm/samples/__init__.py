@@ -4,6 +4,7 @@ import difflib
 from importlib import resources
 from pathlib import Path
 
+from flexarm.arguments import require_kind
 from flexarm.errors import ModelError
 
 
@@ -26,6 +27,7 @@ def sample_path(name: str) -> Path:
         If there is no sample of that name.
     """
     names = sample_names()
+    require_kind("name", name, str, "the name of a sample", ModelError)
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""

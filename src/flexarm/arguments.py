@@ -1,0 +1,121 @@
+"""Arguments of the wrong kind are refused where users give them.
+
+Every message says the name of the argument, what is expected and what it got.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from flexarm.errors import FlexarmError
+
+Kind = type[FlexarmError]
+LONGEST = 80  # characters of a value that a message shows
+
+
+def refused(name: str, value: object, expected: str, error: Kind = FlexarmError) -> FlexarmError:
+    """Make the error that refuses an argument."""
+    text = " ".join(repr(value).split())
+    if len(text) > LONGEST:
+        text = f"a value of type {type(value).__name__}"
+    return error(f"{name}: must be {expected}, got {text}")
+
+
+def is_number(value: object, *, finite: bool = True) -> bool:
+    """Tell whether a value is one real number; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        number = float(value)
+    except OverflowError:
+        return False
+    return math.isfinite(number) if finite else not math.isnan(number)
+
+
+def require_number(
+    name: str,
+    value: object,
+    error: Kind = FlexarmError,
+    least: float = -math.inf,
+    largest: float = math.inf,
+) -> float:
+    """Refuse what is no finite number in a range, and give it as a float."""
+    expected = "a finite number"
+    if math.isfinite(least) or math.isfinite(largest):
+        expected = f"between {least:g} and {largest:g}"
+    if not is_number(value) or not least <= float(value) <= largest:  # type: ignore[arg-type]
+        raise refused(name, value, expected, error)
+    return float(value)  # type: ignore[arg-type]
+
+
+def require_positive(name: str, value: object, error: Kind = FlexarmError) -> float:
+    """Refuse what is no finite number > 0, and give it as a float."""
+    if not is_number(value) or float(value) <= 0:  # type: ignore[arg-type]
+        raise refused(name, value, "> 0 and a finite number", error)
+    return float(value)  # type: ignore[arg-type]
+
+
+def require_count(name: str, value: object, least: int, error: Kind = FlexarmError) -> None:
+    """Refuse what is no whole number from a least one on."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:  # type: ignore[call-overload]
+        raise refused(name, value, f"a whole number, {least} or more", error)
+
+
+def require_flag(name: str, value: object, error: Kind = FlexarmError) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        raise refused(name, value, "True or False", error)
+
+
+def require_function(name: str, value: object, what: str, error: Kind = FlexarmError) -> None:
+    """Refuse what cannot be called, and is not None."""
+    if value is not None and not callable(value):
+        raise refused(name, value, f"a function {what}, or None", error)
+
+
+def require_mapping(
+    name: str, value: object, what: str, error: Kind = FlexarmError
+) -> Mapping[str, Any]:
+    """Refuse what is no mapping by names, and is not None, which gives an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise refused(name, value, f"a mapping: {what}", error)
+    for key in value:
+        if not isinstance(key, str):
+            raise refused(name, key, f"a mapping: {what}, whose names are text", error)
+    return value
+
+
+def require_numbers(
+    name: str, value: object, what: str, error: Kind = FlexarmError
+) -> dict[str, float]:
+    """Refuse what is no mapping from names to finite numbers, and is not None."""
+    found = require_mapping(name, value, what, error)
+    return {key: require_number(f"{name}: {key}", each, error) for key, each in found.items()}
+
+
+def require_names(name: str, value: object, what: str, error: Kind = FlexarmError) -> list[str]:
+    """Refuse what is no list of texts."""
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    if not listed or not all(isinstance(each, str) for each in value):  # type: ignore[attr-defined]
+        raise refused(name, value, f"a list of {what}", error)
+    return list(value)  # type: ignore[call-overload]
+
+
+def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
+    """Refuse what names no file, and give it as a path."""
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise refused(name, value, "the path of a file", error)
+    return Path(value)
+
+
+def require_kind(
+    name: str, value: object, kinds: type | tuple[type, ...], what: str, error: Kind = FlexarmError
+) -> None:
+    """Refuse what is of none of some kinds."""
+    if not isinstance(value, kinds):
+        raise refused(name, value, what, error)
