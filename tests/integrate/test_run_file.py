@@ -88,15 +88,15 @@ def test_saved_run_comes_back_bit_for_bit(run: Run, tmp_path: Path) -> None:
 
 def test_run_holds_the_files_that_its_model_file_names(free_run: Run, tmp_path: Path) -> None:
     free_run.save(tmp_path / "run.nc")
-    original = free_run.model.arm.links[0].joint.input.path  # type: ignore[union-attr]
-    kept = original.read_text()
-    original.unlink()
+    original = free_run.model.arm.links[0].joint.input.side_file  # type: ignore[union-attr]
+    kept = original.path.read_bytes()
+    original.path.unlink()
     back = load_run(tmp_path / "run.nc")
-    original.write_text(kept)
+    original.path.write_bytes(kept)
     assert_same(back, free_run)
-    file = back.model.arm.links[0].joint.input.path  # type: ignore[union-attr]
-    assert file != original
-    assert file.read_text() == kept
+    file = back.model.arm.links[0].joint.input.side_file  # type: ignore[union-attr]
+    assert file.content == kept
+    assert file.path == tmp_path / "run.nc" / "data" / "torque.csv"
 
 
 def test_file_is_the_dataset_of_the_run(run: Run, tmp_path: Path) -> None:

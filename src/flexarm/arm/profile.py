@@ -1,11 +1,11 @@
 """Functions of time that a model file can name: torques, motions, load factors."""
 
-from pathlib import Path
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
-from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
 from flexarm.arm.part import Part, fault
+from flexarm.arm.side_files import BesideModel
 from flexarm.units import Angle, Force, Frequency, Length, Ratio, Time, Torque
 
 V = TypeVar("V")
@@ -89,35 +89,6 @@ class Table(Part, Generic[V]):
                 "values",
                 values=len(self.values),
                 times=len(self.times),
-            )
-        return self
-
-
-class BesideModel(Part):
-    """Something in a file of its own, named relative to the folder of the model file."""
-
-    file: str
-    _folder: Path = PrivateAttr(default=Path())
-
-    @property
-    def path(self) -> Path:
-        """Where the file is."""
-        return self._folder / self.file
-
-    @model_validator(mode="after")
-    def _file_exists(self, info: ValidationInfo) -> Self:
-        context = info.context if isinstance(info.context, dict) else {}
-        self._folder = Path(context.get("folder", ""))
-        try:
-            found = self.path.is_file()
-        except (OSError, ValueError):
-            found = False
-        if not found:
-            raise fault(
-                "no such file: {name} (looked in {folder})",
-                "file",
-                name=self.file,
-                folder=str(self._folder),
             )
         return self
 

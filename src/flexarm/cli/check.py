@@ -5,6 +5,7 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
+from flexarm.cli.arguments import add_arm
 from flexarm.cli.console import open_console, print_line, print_table
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm check`."""
-    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.analysis.check import check
     from flexarm.io.sample import open_arm
 
-    report = check(open_arm(args.arm))
+    report = check(open_arm(args.arm, files=args.allow_files))
     if args.json:
         print(json.dumps(dataclasses.asdict(report), allow_nan=False))
     else:

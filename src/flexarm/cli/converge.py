@@ -7,6 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.arguments import add_arm
 from flexarm.cli.console import open_console, print_line, print_table
 from flexarm.cli.modes import read_setting
 
@@ -19,7 +20,7 @@ SUMMARY = "estimate the error that an arm's shapes make, and say what would be b
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm converge`."""
     add = parser.add_argument
-    add("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     add("--t-end", type=_positive, default=1.0, metavar="S", help="duration [s] (default 1)")
     add(
         "--wish", type=_positive, default=0.01, metavar="X",
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.io.overrides import load_changed
     from flexarm.io.sample import arm_path
 
-    arm = load_changed(arm_path(args.arm), args.changes)
+    arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
 
     def show(text: str) -> None:
         if sys.stderr.isatty():

@@ -4,6 +4,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from flexarm.cli.arguments import add_arm
+
 if TYPE_CHECKING:
     from flexarm.engine.stream import Counts
 
@@ -14,7 +16,7 @@ KINDS = ("multiplications", "additions", "divisions", "functions")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm count`."""
-    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     parser.add_argument(
         "--formulation",
         metavar="NAME",
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.io.sample import open_arm
     from flexarm.model import build
 
-    arm = open_arm(args.arm)
+    arm = open_arm(args.arm, files=args.allow_files)
     model = build(arm, stiffening=STIFFENING[args.stiffening])
     eq = formulation(args.formulation, model)
     numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}

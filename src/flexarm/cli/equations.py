@@ -5,13 +5,15 @@ import json
 import sys
 from pathlib import Path
 
+from flexarm.cli.arguments import add_arm
+
 SUMMARY = "write the equation of motion of a small arm out"
 STIFFENING = {"on": True, "off": False, "as-given": None}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm equations`."""
-    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     parser.add_argument(
         "--format",
         choices=("text", "latex", "python"),
@@ -46,7 +48,11 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and args.out.exists() and not args.force:
         raise FlexarmError(f"{args.out} is there already: use --force to overwrite it")
     stiffening = STIFFENING[args.stiffening]
-    model = build(open_arm(args.arm), stiffening=stiffening, tip_rotation=args.tip_rotation)
+    model = build(
+        open_arm(args.arm, files=args.allow_files),
+        stiffening=stiffening,
+        tip_rotation=args.tip_rotation,
+    )
     equations = closed_form(model)
     written = {"text": as_text, "latex": as_latex, "python": as_python}[args.format](equations)
     if args.out is not None:

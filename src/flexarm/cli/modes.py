@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.arguments import add_arm
 from flexarm.cli.console import open_console, print_line, print_table
 from flexarm.cli.simulate import FIGURES
 
@@ -30,7 +31,7 @@ Settings = dict[str, Any]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm modes`."""
     add = parser.add_argument
-    add("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     add(
         "--joints", nargs="+", action="extend", default=[], metavar="X",
         help="free (default), locked; NAME=ANGLE puts a joint there, and locks all joints unless "
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.plot, args.html):
         if path is not None:
             require_writable(path, force=args.force)
-    model = build(load_changed(arm_path(args.arm), args.changes))
+    model = build(load_changed(arm_path(args.arm), args.changes, files=args.allow_files))
     try:
         settings = _settings(model, args.joints, args.speed, straight=args.straight)
     except FlexarmError as error:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.arguments import add_arm
 from flexarm.cli.console import open_console, print_line, print_table
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import refuse_options
@@ -33,7 +34,7 @@ STATUSES = {"finished": 0, "stopped": 4, "interrupted": 130}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
-    add("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     add("--t-end", type=float, default=1.0, metavar="S", help="duration [s] (default 1)")
     add("--dt", type=float, metavar="S", help="interval of the samples that are kept [s]")
     add("--method", choices=METHODS, default="auto", help="integrator (default auto)")
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     outputs = {name: path for name, path in outputs.items() if path is not None}
     for path in outputs.values():
         require_writable(path, force=args.force)
-    arm = load_changed(arm_path(args.arm), args.changes)
+    arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
     from flexarm.integrate.run_file import LiveFile
     from flexarm.integrate.simulate import simulate
 

@@ -1,18 +1,16 @@
 """Keep a run: as an xarray dataset, as a NetCDF file that gives the run back, as a CSV table."""
 
-import functools
 import io
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel
 
 from flexarm.arm import Arm
-from flexarm.arm.profile import BesideModel
+from flexarm.arm.shapes import Tabulated
+from flexarm.arm.side_files import SideFile, SideFiles, parts_beside
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.contents import (
     ENERGIES,
@@ -25,7 +23,8 @@ from flexarm.integrate.contents import (
     table_columns,
 )
 from flexarm.integrate.run import Run, Statistics
-from flexarm.io.model_file import loads
+from flexarm.io.modal_file import load_modal_file
+from flexarm.io.model_file import parse
 from flexarm.io.whole_file import write_whole
 from flexarm.model import build
 
@@ -82,9 +81,10 @@ def save_run(run: Run, path: str | Path, *, force: bool = False) -> None:
             _write_variable(file, variable)
         # By convention of NetCDF files these are no data but belong to an axis.
         file.attrs["coordinates"] = " ".join(each.name for each in variables if _is_label(each))
-        for k, (name, content) in enumerate(_files_of(run.model.arm)):
+        kept_files = {each.name: each.content for each in _files_of(run.model.arm)}
+        for k, (name, content) in enumerate(kept_files.items(), 1):
             data = np.frombuffer(content, dtype=np.uint8)
-            kept = Variable(f"{FILE}{k + 1}", (f"byte_{k + 1}",), data, "1", name)
+            kept = Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name)
             _write_variable(file, kept)
         for key, value in attributes(run).items():
             file.attrs[key] = value
@@ -116,7 +116,7 @@ def load_run(path: str | Path) -> Run:
             attrs = dict(file.attrs)
             values = {name: np.asarray(file[name][...]) for name in file.variables}
             kept = [name for name in values if name.startswith(FILE)]
-            files = {str(file[name].attrs["long_name"]): values[name] for name in kept}
+            files = {str(file[name].attrs["long_name"]): values[name].tobytes() for name in kept}
     except PermissionError:
         raise FlexarmError(f"{path}: the file cannot be read: permission denied") from None
     except (OSError, ValueError, KeyError):
@@ -193,42 +193,25 @@ def _assemble(arm: Arm, attrs: dict[str, Any], values: dict[str, Any]) -> Run:
     )
 
 
-def _files_of(part: Any) -> Iterator[tuple[str, bytes]]:
-    """List the files that an arm names, with their contents."""
-    if isinstance(part, BesideModel):
-        try:
-            yield part.file, part.path.read_bytes()
-        except OSError as error:
-            raise FlexarmError(f"{part.path}: the file cannot be read: {error.strerror}") from None
-    if isinstance(part, BaseModel):
-        part = [getattr(part, name) for name in type(part).model_fields]
-    if isinstance(part, list | tuple):
-        for each in part:
-            yield from _files_of(each)
+def _files_of(arm: Arm) -> Iterator[SideFile]:
+    """List the files that an arm is made of besides its model file."""
+    for part in parts_beside(arm):
+        yield part.side_file
+        if isinstance(part, Tabulated):
+            table = load_modal_file(part.side_file)[0].table
+            if table is not None:
+                yield part.side_file.read_beside(table)
 
 
-def _read_arm(path: Path, text: str, files: dict[str, Any]) -> Arm:
-    """Load the arm of a run; the files that it names are put where it will find them."""
-    folder = Path()
-    if files:
-        folder = Path(tempfile.mkdtemp(dir=_unpacked().name)).resolve()
-        for name, content in files.items():
-            place = (folder / name).resolve()
-            if folder in place.parents:  # a name that leads elsewhere is looked for there
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(content.tobytes())
+def _read_arm(path: Path, text: str, files: dict[str, bytes]) -> Arm:
+    """Load the arm of a run; the files that it names are those of the run, no others."""
     try:
-        return loads(text, f"{path}, model_file", folder=folder)
+        kept = SideFiles(path, kept=files)
+        return parse(Arm, text, name=f"{path}, model_file", files=kept)
     except ModelError as error:
         raise ModelError(
             f"{path}: the model file in this run is not valid here:\n{error}"
         ) from None
-
-
-@functools.cache
-def _unpacked() -> "tempfile.TemporaryDirectory[str]":
-    """Give a folder for files out of runs, which goes away with the process."""
-    return tempfile.TemporaryDirectory(prefix="flexarm-")
 
 
 class LiveFile:

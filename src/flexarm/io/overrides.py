@@ -10,9 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from flexarm.arm import Arm
+from flexarm.arm.side_files import SideFiles, parts_beside
 from flexarm.errors import ModelError
 from flexarm.io.explain import explain, explain_data
-from flexarm.io.model_file import load
+from flexarm.io.model_file import files_beside, parse, read_content
 from flexarm.io.source import read, shorten, show_path
 
 
@@ -60,7 +61,7 @@ def read_change(text: str) -> Change:
     return Change(text, steps, source.data["value"])
 
 
-def load_changed(path: Path, changes: Sequence[Change]) -> Arm:
+def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str | Path] = ()) -> Arm:
     """Load an arm from a model file with some of its values changed.
 
     Parameters
@@ -69,23 +70,26 @@ def load_changed(path: Path, changes: Sequence[Change]) -> Arm:
         The model file, valid by itself.
     changes
         Made one after the other.
+    files
+        Further folders whose files the arm may name, as for `load`.
 
     Raises
     ------
     ModelError
         If the file is not valid, or not with the changes; then the message names the change.
     """
-    arm = load(path)
+    content, beside = read_content(path), files_beside(path, files)
+    arm = parse(Arm, content, name=str(path), files=beside)
     if not changes:
         return arm
-    source = read(path.read_bytes(), str(path))
+    source = read(content, str(path))
     source = replace(source, data=copy.deepcopy(source.data))
     try:
         places = [_apply(source.data, change) for change in changes]
     except ModelError as error:
         raise ModelError(f"--set {error}") from None
     try:
-        return Arm.model_validate(source.data, context={"folder": path.parent})
+        return Arm.model_validate(source.data, context={"files": beside})
     except ValidationError as error:
         problems = explain(error, Arm, source)
     lines = []
@@ -156,11 +160,18 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     for key, value in values.items():
         _apply(data, Change(f"{key}={value}", _steps(key), value))
     try:
-        return Arm.model_validate(data)
+        return Arm.model_validate(data, context={"files": _files_of(arm)})
     except ValidationError as error:
         problems = explain_data(error, Arm, data)
     lines = [f"{show_path(problem.path)}: {problem.message}" for problem in problems]
     raise ModelError("\n".join(lines))
+
+
+def _files_of(arm: Arm) -> SideFiles:
+    """Give the files of an arm; what a program names further may lie anywhere."""
+    for part in parts_beside(arm):
+        return replace(part.side_file.files, allowed=None)
+    return SideFiles()
 
 
 def read_value(arm: Arm, key: str) -> Any:
