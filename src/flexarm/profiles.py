@@ -2,13 +2,14 @@
 
 import math
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from flexarm.arm.profile import BangBang, Constant, Csv, Cycloid, Sine, SpinUp, Step, Table
+from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
+from flexarm.io.csv_table import read_number, read_rows
 
 AnyProfile = (
     Constant[float]
@@ -21,6 +22,7 @@ AnyProfile = (
     | Csv[float]
 )
 Values = tuple[float, float, float]
+MAX_ROWS = 1_000_000
 
 
 def evaluate(profile: AnyProfile, t: float) -> Values:
@@ -137,41 +139,51 @@ def _table(profile: Table[float] | Csv[float]) -> list[list[float]]:
 def _columns(profile: Table[float] | Csv[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     if isinstance(profile, Table):
         return profile.times, profile.values
-    return _read_csv(profile.path, profile.time, profile.value)
+    return _read_csv(profile.side_file, profile.time, profile.value)
 
 
-def _read_csv(path: Path, time: str, value: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _read_csv(file: SideFile, time: str, value: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Read two named columns of a CSV file."""
-    import csv
+    rows = read_rows(file)
+    line, header = next(rows, (1, []))
+    names = [name for _, name in header]
+    columns = [_column(f"{file.path}:{line}", names, name) for name in (time, value)]
+    times: list[float] = []
+    values: list[float] = []
+    for line, cells in rows:
+        place = f"{file.path}:{line}"
+        if len(cells) != len(names):
+            raise ModelError(
+                f"{place}: must have {len(names)} cells like the header, got {len(cells)}: numbers "
+                "have a decimal point, never a comma"
+            )
+        t, x = (_number(place, cells[k]) for k in columns)
+        if times and t <= times[-1]:
+            raise ModelError(f"{place}: times must increase")
+        times.append(t)
+        values.append(x)
+        if len(times) > MAX_ROWS:
+            raise ModelError(f"{place}: more than {MAX_ROWS:,} rows: take fewer samples")
+    if not times:
+        raise ModelError(f"{file.path}: has no rows of numbers")
+    return tuple(times), tuple(values)
 
-    rows: list[tuple[float, float]] = []
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            header = [name.strip() for name in reader.fieldnames or ()]
-            reader.fieldnames = header
-            for name in (time, value):
-                if name not in header:
-                    raise ModelError(
-                        f"{path}:1: no column '{name}': the columns are {', '.join(header)}"
-                    )
-            for row in reader:
-                rows.append((_number(path, reader.line_num, row[time]),
-                             _number(path, reader.line_num, row[value])))  # fmt: skip
-                if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
-                    raise ModelError(f"{path}:{reader.line_num}: times must increase")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ModelError(f"{path}: cannot be read: {error}") from error
-    if not rows:
-        raise ModelError(f"{path}: has no rows of numbers")
-    return tuple(r[0] for r in rows), tuple(r[1] for r in rows)
+
+def _column(place: str, names: list[str], name: str) -> int:
+    """Find a column by its name."""
+    if names.count(name) == 1:
+        return names.index(name)
+    if name in names:
+        raise ModelError(f"{place}: the column '{name}' is there twice; keep one, or rename it")
+    raise ModelError(
+        f"{place}: no column '{name}' among {len(names)}: the first line names the columns, and "
+        "'time' and 'value' in the model file say which to take"
+    )
 
 
-def _number(path: Path, line: int, text: str | None) -> float:
-    try:
-        number = float(text or "")
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ModelError(f"{path}:{line}: '{text}' is not a number")
+def _number(place: str, cell: tuple[int, str]) -> float:
+    column, text = cell
+    number = read_number(text)
+    if math.isnan(number):
+        raise ModelError(f"{place}:{column}: is not a number: write it like 0.5 or 1.2e-3")
     return number

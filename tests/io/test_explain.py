@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
+from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.model_file import parse
 from flexarm.units import Angle, Length, Mass
@@ -151,7 +152,7 @@ WHOLE = [
 
 def refusal(text: str) -> list[str]:
     with pytest.raises(ModelError) as caught:
-        parse(Whole, text, name="f", folder=Path())
+        parse(Whole, text, name="f", files=SideFiles())
     return str(caught.value).splitlines()
 
 
@@ -163,7 +164,7 @@ def check(text: str, expected: list[str]) -> None:
 
 
 def test_the_good_text_is_good() -> None:
-    assert parse(Whole, GOOD, name="f", folder=Path()).pieces[0].length == 1.0
+    assert parse(Whole, GOOD, name="f", files=SideFiles()).pieces[0].length == 1.0
 
 
 @pytest.mark.parametrize(("added", "expected"), IN_PIECE)
@@ -203,7 +204,7 @@ def test_validators_get_the_folder_of_the_file() -> None:
 
         @model_validator(mode="after")
         def _check(self, info: object) -> Self:
-            raise ValueError(f"looked in {info.context['folder']}")  # type: ignore[attr-defined]
+            raise ValueError(f"looked in {info.context['files'].folder}")  # type: ignore[attr-defined]
 
     with pytest.raises(ModelError, match="f:1:1: looked in somewhere"):
-        parse(Asks, "a: 1", name="f", folder=Path("somewhere"))
+        parse(Asks, "a: 1", name="f", files=SideFiles(Path("somewhere")))

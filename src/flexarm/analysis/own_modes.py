@@ -46,7 +46,7 @@ def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> Fl
     kind = link.shapes.kind
     lines: tuple[str, ...] = ()
     if isinstance(link.shapes, Tabulated):
-        lines = tuple(modal_data_report(link.shapes.path, span).lines())
+        lines = tuple(modal_data_report(link.shapes.side_file, span).lines())
     return FlexibleReport(
         span=span.length,
         shapes=kind,

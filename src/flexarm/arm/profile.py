@@ -1,18 +1,11 @@
 """Functions of time that a model file can name: torques, motions, load factors."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Generic, Literal, Self, TypeVar
 
-from pydantic import (
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from flexarm.arm.part import Part, fault
+from flexarm.arm.side_files import BesideModel
 from flexarm.units import Angle, Force, Frequency, Length, Ratio, Time, Torque
 
 V = TypeVar("V")
@@ -98,56 +91,6 @@ class Table(Part, Generic[V]):
                 times=len(self.times),
             )
         return self
-
-
-class BesideModel(Part):
-    """Something in a file of its own, named relative to the folder of the model file."""
-
-    file: str
-    _folder: Path = PrivateAttr(default=Path())
-
-    @property
-    def path(self) -> Path:
-        """Where the file is."""
-        return self._folder / self.file
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _file_exists(
-        cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
-    ) -> Self:
-        made = handler(value)
-        context = info.context if isinstance(info.context, dict) else {}
-        given = value._folder if isinstance(value, BesideModel) else ""
-        made._folder = Path(context.get("folder", given))
-        try:
-            found = made.path.is_file()
-        except (OSError, ValueError):
-            found = False
-        if not found:
-            raise fault(
-                "no such file: {name} (looked in {folder})",
-                "file",
-                name=made.file,
-                folder=str(made._folder),
-            )
-        return made
-
-
-def folder_of(part: object) -> Path:
-    """Give the folder in which the files that a piece of an arm names are looked for."""
-    return next((each._folder for each in _beside(part)), Path())
-
-
-def _beside(part: object) -> Iterator[BesideModel]:
-    """List the pieces that name a file."""
-    if isinstance(part, BesideModel):
-        yield part
-    if isinstance(part, Part):
-        part = [getattr(part, name) for name in type(part).model_fields]
-    if isinstance(part, list | tuple):
-        for each in part:
-            yield from _beside(each)
 
 
 class Csv(BesideModel, Generic[V]):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from flexarm.arm.part import Count, Flag, Part, fault
-from flexarm.arm.profile import BesideModel
+from flexarm.arm.side_files import BesideModel
 from flexarm.units import Angle, Inertia, Length, Mass
 
 Automatic = Literal["auto"]

@@ -1,6 +1,7 @@
-"""The argument ARM of the commands, and `--set`, which changes values of its model file."""
+"""The argument ARM of the commands, `--set`, which changes its values, and `--allow-files`."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,12 +10,16 @@ if TYPE_CHECKING:
 
 
 def add_arm(parser: argparse.ArgumentParser) -> None:
-    """Add ARM and `--set`."""
+    """Add ARM, `--set`, and where the files may lie that its model file names."""
     parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
         help="change a value of the model file, such as gravity=[0,0,0] or "
         "links.forearm.section.EIy=900; links by name or number from 1; may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--allow-files", type=Path, action="append", default=[], metavar="DIR",
+        help="let the model file read files of this folder too, beside its own (repeatable)",
     )  # fmt: skip
 
 
@@ -23,7 +28,7 @@ def read_arm(args: argparse.Namespace) -> "Arm":
     from flexarm.io.overrides import load_changed
     from flexarm.io.sample import arm_path
 
-    return load_changed(arm_path(args.arm), args.changes)
+    return load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
 
 
 def _change(text: str) -> "Change":

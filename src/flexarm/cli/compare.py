@@ -5,6 +5,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from flexarm.cli.arm_argument import add_arm, read_arm
+
 if TYPE_CHECKING:
     from flexarm.analysis.compare import Compared, Comparison
 
@@ -13,7 +15,7 @@ SUMMARY = "compare all formulations on an arm: differences, operations, time"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm compare`."""
-    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    add_arm(parser)
     parser.add_argument(
         "--paper", action="store_true", help="keep the approximations of each formulation's paper"
     )
@@ -26,9 +28,8 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from flexarm.analysis.compare import compare
-    from flexarm.io.sample import open_arm
 
-    arm = open_arm(args.arm)
+    arm = read_arm(args)
     with Console(stderr=True).status("") as status:
         tell = (lambda name: status.update(name)) if sys.stderr.isatty() else None
         found = compare(arm, paper=args.paper, seed=args.seed, progress=tell)

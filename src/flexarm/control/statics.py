@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, Moving
-from flexarm.arm.profile import folder_of
+from flexarm.arm.side_files import files_of
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
@@ -199,5 +199,5 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
                 for name, value in zip(names, q[part.modes], strict=True)
             }
             data["start_speed"] = {}
-        links.append(type(link).model_validate(data, context={"folder": folder_of(link)}))
+        links.append(type(link).model_validate(data, context={"files": files_of(link)}))
     return arm.model_copy(update={"links": tuple(links)})

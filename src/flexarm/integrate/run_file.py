@@ -1,20 +1,18 @@
 """Keep a run: as an xarray dataset, as a NetCDF file that gives the run back, as a CSV table."""
 
-import functools
 import io
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BaseModel
 
 from flexarm.arguments import require_path
 from flexarm.arm import Arm
-from flexarm.arm.profile import BesideModel, folder_of
-from flexarm.errors import FlexarmError, ModelError
+from flexarm.arm.shapes import Tabulated
+from flexarm.arm.side_files import MAX_BYTES, MAX_TOTAL, SideFile, SideFiles, parts_beside
+from flexarm.errors import FlexarmError, ModelError, ShapeError
 from flexarm.integrate.contents import (
     ENERGIES,
     FORMAT,
@@ -22,20 +20,27 @@ from flexarm.integrate.contents import (
     Variable,
     along_variables,
     attributes,
+    input_units,
     main_variables,
     table_columns,
 )
 from flexarm.integrate.run import Run, Statistics
-from flexarm.io.model_file import loads
+from flexarm.io.modal_file import load_modal_file
+from flexarm.io.model_file import parse
 from flexarm.io.whole_file import write_whole
-from flexarm.model import build
+from flexarm.links.base import Array
+from flexarm.model import Model, build
 
 if TYPE_CHECKING:
     import xarray
 
+    from flexarm.integrate.netcdf import Stored
+
 FILE = "model_file_"  # variables with the bytes of files that the model file names
 SHARE = 0.05  # of the time, that a run's snapshots may take
 PAUSE = 0.5  # [s] between two of them, at least
+ROTATION = 1e-6  # how far off the identity a rotation times its transpose may be
+STATUSES = ("finished", "stopped", "interrupted", "running")
 
 
 def to_dataset(
@@ -84,22 +89,23 @@ def save_run(run: Run, path: str | Path, *, force: bool = False) -> None:
             _write_variable(file, variable)
         # By convention of NetCDF files these are no data but belong to an axis.
         file.attrs["coordinates"] = " ".join(each.name for each in variables if _is_label(each))
-        for k, (name, content) in enumerate(_files_of(run.model.arm)):
+        kept_files = {each.name: each.content for each in _files_of(run.model.arm)}
+        for k, (name, content) in enumerate(kept_files.items(), 1):
             data = np.frombuffer(content, dtype=np.uint8)
-            kept = Variable(f"{FILE}{k + 1}", (f"byte_{k + 1}",), data, "1", name)
+            kept = Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name)
             _write_variable(file, kept)
         for key, value in attributes(run).items():
             file.attrs[key] = value
-    _require_readable(memory, run)
+    _require_readable(memory, run, SideFiles(kept=kept_files))
     write_whole(Path(path), memory.getvalue(), force=force)
 
 
-def _require_readable(memory: io.BytesIO, run: Run) -> None:
+def _require_readable(memory: io.BytesIO, run: Run, files: SideFiles) -> None:
     """Refuse to write what could not be read back: the model file, the times and the states."""
     import h5netcdf
 
     with h5netcdf.File(memory, "r") as file:
-        loads(str(file.attrs["model_file"]), "the run's arm", folder=folder_of(run.model.arm))
+        parse(Arm, str(file.attrs["model_file"]), name="the run's arm", files=files)
         kept = {name: file[name][...] for name in ("time", "q", "v")}
     for name, values in (("time", run.t), ("q", run.q), ("v", run.v)):
         if not np.array_equal(kept[name], values, equal_nan=True):
@@ -121,30 +127,18 @@ def load_run(path: str | Path) -> Run:
     ModelError
         If the model file in it is not valid in this version of flexarm.
     """
-    import h5netcdf
+    from flexarm.integrate.netcdf import explained, open_stored
 
     path = require_path("path", path)
-    if not path.is_file():
-        raise FlexarmError(f"{path}: no such file")
-    try:
-        with h5netcdf.File(path, "r") as file:
-            attrs = dict(file.attrs)
-            values = {name: np.asarray(file[name][...]) for name in file.variables}
-            kept = [name for name in values if name.startswith(FILE)]
-            files = {str(file[name].attrs["long_name"]): values[name] for name in kept}
-    except PermissionError:
-        raise FlexarmError(f"{path}: the file cannot be read: permission denied") from None
-    except (OSError, ValueError, KeyError):
-        raise FlexarmError(
-            f"{path}: is no NetCDF file that can be read: it is cut off, damaged or of another "
-            "kind; runs are kept by 'flexarm simulate --out' and by Run.save"
-        ) from None
-    if attrs.get("flexarm_run") != FORMAT:
-        raise FlexarmError(f"{path}: is no run of flexarm, or one of another version's format")
-    try:
-        return _assemble(_read_arm(path, str(attrs["model_file"]), files), attrs, values)
-    except KeyError as error:
-        raise FlexarmError(f"{path}: is a run from which {error} is missing") from None
+    with open_stored(path) as stored:
+        with explained(path):
+            if not stored.is_run(FORMAT):
+                message = "is no run of flexarm, or one of another version's format"
+                raise FlexarmError(f"{path}: {message}: simulate the arm again")
+            text, files = stored.text("model_file"), _kept_files(stored)
+        model = _read_model(path, text, files)
+        with explained(path):
+            return _assemble(model, stored)
 
 
 def save_table(run: Run, path: str | Path, *, force: bool = False) -> None:
@@ -178,72 +172,93 @@ def _write_variable(file: Any, variable: Variable) -> None:
         made.attrs["units"] = variable.unit
 
 
-def _assemble(arm: Arm, attrs: dict[str, Any], values: dict[str, Any]) -> Run:
+def _assemble(model: Model, stored: "Stored") -> Run:
     """Put a run together from the contents of its file."""
-    model = build(arm)
-    samples = len(values["time"])
-    steady = np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))
+    samples = stored.count("time")
+    stored.require_words("coordinate", model.names)
+    inputs = len(input_units(model))
+    anchors = np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))
     return Run(
         model=model,
-        t=values["time"],
-        q=values["q"],
-        v=values["v"],
-        u=values.get("u", np.zeros((samples, 0))),
-        tip=values["tip_position"],
-        tip_rotation=values["tip_rotation"],
-        energy=np.stack([values[name] for name in ENERGIES], axis=1),
-        works=np.stack([values[name] for name in WORKS], axis=1),
-        anchors=values.get("anchor", steady),
-        status=str(attrs["status"]),
-        reason=str(attrs["reason"]),
-        method=str(attrs["method"]),
-        why=str(attrs["why"]),
-        rtol=float(attrs["rtol"]),
+        t=_times(stored, samples),
+        q=stored.numbers("q", (samples, model.size)),
+        v=stored.numbers("v", (samples, model.size)),
+        u=stored.numbers("u", (samples, inputs)) if inputs else np.zeros((samples, 0)),
+        tip=stored.numbers("tip_position", (samples, 3)),
+        tip_rotation=stored.numbers("tip_rotation", (samples, 3, 3)),
+        energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
+        works=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
+        anchors=_anchors(stored, samples) if model.floats else anchors,
+        status=_status(stored),
+        reason=stored.text("reason"),
+        method=stored.text("method"),
+        why=stored.text("why"),
+        rtol=stored.number("rtol"),
         statistics=Statistics(
-            int(attrs["steps"]),
-            int(attrs["rejections"]),
-            int(attrs["evaluations"]),
-            float(attrs["cpu_seconds"]),
+            int(stored.number("steps", whole=True)),
+            int(stored.number("rejections", whole=True)),
+            int(stored.number("evaluations", whole=True)),
+            stored.number("cpu_seconds"),
         ),
     )
 
 
-def _files_of(part: Any) -> Iterator[tuple[str, bytes]]:
-    """List the files that an arm names, with their contents."""
-    if isinstance(part, BesideModel):
-        try:
-            yield part.file, part.path.read_bytes()
-        except OSError as error:
-            raise FlexarmError(f"{part.path}: the file cannot be read: {error.strerror}") from None
-    if isinstance(part, BaseModel):
-        part = [getattr(part, name) for name in type(part).model_fields]
-    if isinstance(part, list | tuple):
-        for each in part:
-            yield from _files_of(each)
+def _times(stored: "Stored", samples: int) -> Array:
+    t = stored.numbers("time", (samples,))
+    if not np.all(np.diff(t) > 0):
+        raise stored.wrong("time", "must increase")
+    return t
 
 
-def _read_arm(path: Path, text: str, files: dict[str, Any]) -> Arm:
-    """Load the arm of a run; the files that it names are put where it will find them."""
-    folder = Path()
-    if files:
-        folder = Path(tempfile.mkdtemp(dir=_unpacked().name)).resolve()
-        for name, content in files.items():
-            place = (folder / name).resolve()
-            if folder in place.parents:  # a name that leads elsewhere is looked for there
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(content.tobytes())
+def _anchors(stored: "Stored", samples: int) -> Array:
+    turned = stored.numbers("anchor", (samples, 3, 3))
+    small = np.abs(turned).max() <= 2  # so that nothing overflows
+    off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
+    if np.abs(off).max() > ROTATION or np.linalg.det(turned).min() < 0:
+        raise stored.wrong("anchor", "must be rotations")
+    return turned
+
+
+def _status(stored: "Stored") -> str:
+    status = stored.text("status")
+    if status not in STATUSES:
+        raise stored.wrong("status", f"must be one of {', '.join(STATUSES)}")
+    return status
+
+
+def _kept_files(stored: "Stored") -> dict[str, bytes]:
+    """Read the files that are kept with the model file, by their names in it."""
+    found: dict[str, bytes] = {}
+    left = MAX_TOTAL
+    while stored.has(name := f"{FILE}{len(found) + 1}"):
+        content = stored.bytes_of(name, min(MAX_BYTES, left))
+        left -= len(content)
+        said = stored.text("long_name", name)
+        if said in found:
+            raise stored.wrong(name, "is kept twice")
+        found[said] = content
+    return found
+
+
+def _files_of(arm: Arm) -> Iterator[SideFile]:
+    """List the files that an arm is made of besides its model file."""
+    for part in parts_beside(arm):
+        yield part.side_file
+        if isinstance(part, Tabulated):
+            table = load_modal_file(part.side_file)[0].table
+            if table is not None:
+                yield part.side_file.read_beside(table)
+
+
+def _read_model(path: Path, text: str, files: dict[str, bytes]) -> Model:
+    """Build the model of a run; the files that it names are those of the run, no others."""
+    kept = SideFiles(path, kept=files)
     try:
-        return loads(text, f"{path}, model_file", folder=folder)
-    except ModelError as error:
+        return build(parse(Arm, text, name=f"{path}, model_file", files=kept))
+    except (ModelError, ShapeError) as error:
         raise ModelError(
             f"{path}: the model file in this run is not valid here:\n{error}"
         ) from None
-
-
-@functools.cache
-def _unpacked() -> "tempfile.TemporaryDirectory[str]":
-    """Give a folder for files out of runs, which goes away with the process."""
-    return tempfile.TemporaryDirectory(prefix="flexarm-")
 
 
 class LiveFile:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.modal_checks import (
     DEFINITE_TOLERANCE,
@@ -33,13 +34,15 @@ LEAST_MASS = 1e-60  # [kg m^2]: keeps what is divided by it finite
 DUST = 1e-14  # of a shape's size: what turning the axes leaves of a zero
 
 
-def read_modal_data(path: str | Path, *, reference: Reference | None = None) -> "ModalData":
+def read_modal_data(
+    file: str | Path | SideFile, *, reference: Reference | None = None
+) -> "ModalData":
     """Read modal data that pass every check.
 
     Parameters
     ----------
-    path
-        The file.
+    file
+        The file; or where it is, with its station table beside it or below.
     reference
         The link that they are for, if it is known.
 
@@ -48,21 +51,21 @@ def read_modal_data(path: str | Path, *, reference: Reference | None = None) -> 
     ModelError
         With one line ``file:line:column: what: why`` per mistake.
     """
-    findings, data = inspect_modal_data(path, reference=reference)
+    findings, data = inspect_modal_data(file, reference=reference)
     if data is None:
         raise ModelError("\n".join(findings.errors))
     return data
 
 
 def inspect_modal_data(
-    path: str | Path, *, reference: Reference | None = None
+    file: str | Path | SideFile, *, reference: Reference | None = None
 ) -> "tuple[Report, ModalData | None]":
     """Check modal data.
 
     Parameters
     ----------
-    path
-        The file.
+    file
+        The file; or where it is, with its station table beside it or below.
     reference
         The link that they are for, if it is known.
 
@@ -76,20 +79,29 @@ def inspect_modal_data(
     ModelError
         If the file cannot be read, or its keys and counts do not fit.
     """
-    path = Path(path)
-    file, source = load_modal_file(path)
+    side = file if isinstance(file, SideFile) else _open(Path(file))
+    path = side.path
+    content, source = load_modal_file(side)
     findings = Findings()
-    data = _examine(file, findings, reference)
+    data = _examine(content, findings, reference)
     problems = [Problem(locate(source, where), where, why) for where, why in findings.problems]
     errors = report(str(path), problems).splitlines()
-    assert file.stations is not None
+    assert content.stations is not None
     found = Report(
-        title=f"{path}: {file.name}: {len(file.modes)} modes at {len(file.stations)} stations",
+        title=f"{path}: {content.name}: {len(content.modes)} modes at {len(content.stations)} "
+        "stations",
         facts=tuple(findings.facts),
         notes=tuple(findings.notes),
         errors=tuple(errors),
     )
     return found, None if errors else data
+
+
+def _open(path: Path) -> SideFile:
+    try:
+        return SideFiles(path.parent).read(path.name)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
 
 
 def _examine(

@@ -1,7 +1,6 @@
 """The file of modal data as it is written: its keys, and what they must have in common."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -9,6 +8,7 @@ from pydantic import AfterValidator, Field, Strict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from flexarm.arm.part import Angles, Name, Part
+from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io import source as text
 from flexarm.io.explain import explain
@@ -17,6 +17,7 @@ from flexarm.io.modal_table import (
     DISPLACEMENT,
     INERTIA,
     LARGEST,
+    MAX_STATIONS,
     ROTATION,
     Array,
     read_table,
@@ -119,7 +120,7 @@ class ModalFile(Part):
         return np.diag(array) if array.ndim == 1 else array
 
 
-def load_modal_file(path: Path) -> tuple[ModalFile, text.Source]:
+def load_modal_file(side: SideFile) -> tuple[ModalFile, text.Source]:
     """Read a file of modal data, its station table included.
 
     Returns
@@ -132,7 +133,10 @@ def load_modal_file(path: Path) -> tuple[ModalFile, text.Source]:
     ModelError
         With one line ``file:line:column: what: why`` per mistake.
     """
-    source = text.read(_content(path), str(path))
+    path = side.path
+    if b"modal_data" not in side.content:  # another's file: nothing of it is told
+        raise ModelError(f"{path}: is no file of modal data: its first key is 'modal_data: 1'")
+    source = text.read(side.content, str(path))
     problems = list(source.problems)
     try:
         file = ModalFile.model_validate(source.data)
@@ -141,8 +145,12 @@ def load_modal_file(path: Path) -> tuple[ModalFile, text.Source]:
     if not problems:
         problems += _problems(source, _choice_problems(file))
     if not problems and file.table is not None:
-        columns = read_table(path.parent / file.table, file.mode_names)
-        file = _with_table(file, columns)
+        try:
+            table = side.read_beside(file.table)
+        except ModelError as error:
+            problems += _problems(source, iter([(("table",), str(error))]))
+        else:
+            file = _with_table(file, read_table(table, file.mode_names))
     if not problems:
         problems += _problems(source, _count_problems(file))
     if problems:
@@ -153,17 +161,6 @@ def load_modal_file(path: Path) -> tuple[ModalFile, text.Source]:
 def locate(source: text.Source, path: text.Path) -> text.Position:
     """Find a value in the file; what the station table holds is found where it is named."""
     return source.locate(path if source.at(path[:1]) is not None else ("table",))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(text.MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"{path}: the file cannot be read: {reason}") from None
 
 
 def _problems(
@@ -230,8 +227,8 @@ def _count_problems(file: ModalFile) -> Iterator[tuple[text.Path, str]]:
     """Say where a list has not one item per station, or per mode."""
     assert file.stations is not None
     n, m = len(file.stations), len(file.modes)
-    if not 2 <= n <= 5000:
-        yield ("stations",), f"must be 2 to 5000 stations, got {n}"
+    if not 2 <= n <= MAX_STATIONS:
+        yield ("stations",), f"must be 2 to {MAX_STATIONS} stations, got {n}"
     for key in ("station_mass", "mass_per_length", "inertia"):
         given = getattr(file, key)
         one_for_all = key == "inertia" and given and isinstance(given[0], float)

@@ -1,19 +1,20 @@
 """Station tables of modal data: a CSV file with one row per station."""
 
 import difflib
-import math
 from collections.abc import Sequence
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
+from flexarm.io.csv_table import read_number, read_rows
 from flexarm.io.source import Problem, report, shorten
 
 Array = npt.NDArray[np.float64]
 
-MAX_BYTES = 20_000_000
+MAX_STATIONS = 5000
 LARGEST = 1e15
 COORDINATES = ("x", "y", "z")
 INERTIA = ("Jx", "Jy", "Jz")
@@ -21,14 +22,13 @@ DISPLACEMENT = ("x", "y", "z")
 ROTATION = ("rx", "ry", "rz")
 
 
-def read_table(path: Path, modes: Sequence[str]) -> dict[str, Array]:
+def read_table(file: SideFile, modes: Sequence[str]) -> dict[str, Array]:
     """Read a station table.
 
     Parameters
     ----------
-    path
-        A text file with comma-separated columns and a header line; empty lines and lines that start
-        with ``#`` are left out.
+    file
+        CSV text with a header line, as `read_rows` reads it.
     modes
         Names of the modes: mode ``y1`` has the columns ``y1.x, y1.y, y1.z, y1.rx, y1.ry, y1.rz``.
 
@@ -42,12 +42,15 @@ def read_table(path: Path, modes: Sequence[str]) -> dict[str, Array]:
     ModelError
         With one line ``file:line:column: what: why`` per mistake.
     """
-    rows = _rows(path)
-    if len(rows) < 3:
-        raise ModelError(f"{path}: a station table needs a header and at least two stations")
+    path = file.path
+    rows = list(islice(read_rows(file), MAX_STATIONS + 2))
+    if not 3 <= len(rows) <= MAX_STATIONS + 1:
+        raise ModelError(f"{path}: a station table needs a header and 2 to {MAX_STATIONS} stations")
     (header_line, header), *body = rows
     names = [name for _, name in header]
     problems = _header_problems(header_line, header, modes)
+    if problems:  # perhaps another's file: no cell of it is told
+        raise ModelError(report(str(path), problems))
     values = np.zeros((len(body), len(names)))
     for k, (line, cells) in enumerate(body):
         if len(cells) != len(names):
@@ -55,7 +58,7 @@ def read_table(path: Path, modes: Sequence[str]) -> dict[str, Array]:
             problems.append(Problem((line, 1), (), message))
             continue
         for j, (column, text) in enumerate(cells):
-            values[k, j] = _number(text)
+            values[k, j] = read_number(text)
             wrong = _wrong(names[j], values[k, j])
             if wrong:
                 message = f"{wrong}, got {shorten(repr(text))}"
@@ -63,37 +66,6 @@ def read_table(path: Path, modes: Sequence[str]) -> dict[str, Array]:
     if problems:
         raise ModelError(report(str(path), problems))
     return {name: values[:, j] for j, name in enumerate(names)}
-
-
-def _rows(path: Path) -> list[tuple[int, list[tuple[int, str]]]]:
-    """Split a file into lines of cells, each with where it stands (from 1)."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ModelError(f"{path}: the file is larger than {MAX_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ModelError(f"{path}: the file cannot be read: {reason}") from None
-    rows = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        cells, column = [], 1
-        for cell in line.split(","):
-            cells.append((column + len(cell) - len(cell.lstrip()), cell.strip().strip('"')))
-            column += len(cell) + 1
-        rows.append((number, cells))
-    return rows
-
-
-def _number(text: str) -> float:
-    """Read a number; NaN if it is none."""
-    try:
-        return float(text) if "_" not in text else math.nan
-    except ValueError:
-        return math.nan
 
 
 def _wrong(column: str, value: float) -> str:
@@ -113,12 +85,12 @@ def _header_problems(
     known += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
     seen: set[str] = set()
     problems = []
-    for column, name in header:
+    for k, (column, name) in enumerate(header, 1):
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+            close = difflib.get_close_matches(name, known, n=1) if len(problems) < 9 else ()
             columns = shorten(", ".join(known), 120)
             hint = f"did you mean '{close[0]}'?" if close else f"the columns are {columns}"
-            problems.append(Problem((line, column), (name,), f"unknown column; {hint}"))
+            problems.append(Problem((line, column), (f"column {k}",), f"unknown name; {hint}"))
         elif name in seen:
             problems.append(Problem((line, column), (name,), "is given twice; keep one"))
         seen.add(name)

@@ -1,5 +1,6 @@
 """Model files: load an arm with all its mistakes at once, save it so that it loads again."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -8,6 +9,7 @@ from pydantic.fields import FieldInfo
 
 from flexarm.arguments import require_flag, require_path
 from flexarm.arm import Arm
+from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.emit import emit
 from flexarm.io.explain import explain, explain_data
@@ -17,13 +19,15 @@ from flexarm.io.whole_file import replace_file
 M = TypeVar("M", bound=BaseModel)
 
 
-def load(path: str | Path) -> Arm:
+def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
     """Load an arm from a model file.
 
     Parameters
     ----------
     path
-        A YAML or JSON file; files that it names are looked for beside it.
+        A YAML or JSON file; files that it names lie in its folder or below.
+    files
+        Further folders whose files, and those below, it may name.
 
     Returns
     -------
@@ -36,18 +40,33 @@ def load(path: str | Path) -> Arm:
         With one line ``file:line:column: what: why`` per mistake in the file.
     """
     path = require_path("path", path, ModelError)
+    return parse(Arm, read_content(path), name=str(path), files=files_beside(path, files))
+
+
+def read_content(path: Path) -> bytes:
+    """Read a model file, no more of it than is refused for its size."""
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise ModelError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: the file cannot be read: {reason}") from None
-    return parse(Arm, content, name=str(path), folder=path.parent)
 
 
-def loads(text: str | bytes, source: str = "<text>", *, folder: str | Path = ".") -> Arm:
+def files_beside(path: Path, further: Sequence[str | Path] = ()) -> SideFiles:
+    """Give the files that a model file may name: beside it or below, and of further folders."""
+    return SideFiles.beside(path.parent, tuple(map(Path, further)))
+
+
+def loads(
+    text: str | bytes,
+    source: str = "<text>",
+    *,
+    folder: str | Path = ".",
+    files: Sequence[str | Path] = (),
+) -> Arm:
     """Load an arm from the text of a model file.
 
     Parameters
@@ -57,7 +76,9 @@ def loads(text: str | bytes, source: str = "<text>", *, folder: str | Path = "."
     source
         What to call the text in messages.
     folder
-        Where to look for files that the text names.
+        Where files that the text names lie, or below.
+    files
+        Further folders whose files, and those below, it may name.
 
     Returns
     -------
@@ -69,10 +90,11 @@ def loads(text: str | bytes, source: str = "<text>", *, folder: str | Path = "."
     ModelError
         With one line ``source:line:column: what: why`` per mistake in the text.
     """
-    return parse(Arm, text, name=source, folder=Path(folder))
+    further = tuple(map(Path, files))
+    return parse(Arm, text, name=source, files=SideFiles.beside(Path(folder), further))
 
 
-def parse(model: type[M], content: str | bytes, *, name: str, folder: Path) -> M:
+def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) -> M:
     """Read YAML text as an instance of any pydantic model, with `load`'s messages.
 
     Parameters
@@ -83,13 +105,13 @@ def parse(model: type[M], content: str | bytes, *, name: str, folder: Path) -> M
         YAML or JSON.
     name
         What to call the text in messages.
-    folder
-        Given to the model's validators as ``info.context["folder"]``.
+    files
+        Those that the text may name.
     """
     source = read(content, name)
     problems = list(source.problems)
     try:
-        result = model.model_validate(source.data, context={"folder": folder})
+        result = model.model_validate(source.data, context={"files": files})
     except ValidationError as error:
         problems += explain(error, model, source)
     if problems:

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from flexarm.arguments import require_mapping
 from flexarm.arm import Arm
-from flexarm.arm.profile import folder_of
+from flexarm.arm.side_files import files_of
 from flexarm.errors import ModelError
 from flexarm.io.explain import explain, explain_data
-from flexarm.io.model_file import load, validated
+from flexarm.io.model_file import files_beside, parse, read_content, validated
 from flexarm.io.source import read, shorten, show_path
 
 
@@ -62,7 +62,7 @@ def read_change(text: str) -> Change:
     return Change(text, steps, source.data["value"])
 
 
-def load_changed(path: Path, changes: Sequence[Change]) -> Arm:
+def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str | Path] = ()) -> Arm:
     """Load an arm from a model file with some of its values changed.
 
     Parameters
@@ -71,23 +71,26 @@ def load_changed(path: Path, changes: Sequence[Change]) -> Arm:
         The model file, valid by itself.
     changes
         Made one after the other.
+    files
+        Further folders whose files the arm may name, as for `load`.
 
     Raises
     ------
     ModelError
         If the file is not valid, or not with the changes; then the message names the change.
     """
-    arm = load(path)
+    content, beside = read_content(path), files_beside(path, files)
+    arm = parse(Arm, content, name=str(path), files=beside)
     if not changes:
         return arm
-    source = read(path.read_bytes(), str(path))
+    source = read(content, str(path))
     source = replace(source, data=copy.deepcopy(source.data))
     try:
         places = [_apply(source.data, change) for change in changes]
     except ModelError as error:
         raise ModelError(f"--set {error}") from None
     try:
-        return Arm.model_validate(source.data, context={"folder": path.parent})
+        return Arm.model_validate(source.data, context={"files": beside})
     except ValidationError as error:
         problems = explain(error, Arm, source)
     lines = []
@@ -159,7 +162,7 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     for key, value in values.items():
         _apply(data, Change(f"{key}={value}", _steps(key), value))
     try:
-        return Arm.model_validate(data, context={"folder": folder_of(arm)})
+        return Arm.model_validate(data, context={"files": files_of(arm)})
     except ValidationError as error:
         problems = explain_data(error, Arm, data)
     lines = [f"{show_path(problem.path)}: {problem.message}" for problem in problems]

@@ -1,6 +1,7 @@
 """Sample arms by name, and arms by whatever a user calls them."""
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 
 from flexarm.arm import Arm
@@ -25,20 +26,22 @@ def sample(name: str) -> Arm:
     return load(sample_path(name))
 
 
-def open_arm(name: str) -> Arm:
+def open_arm(name: str, *, files: Sequence[Path] = ()) -> Arm:
     """Load the arm that a command is given: a model file, or a sample by its name.
 
     Parameters
     ----------
     name
         Path of a model file, which wins, or one of `flexarm.sample_names()`.
+    files
+        Further folders whose files it may name, as for `load`.
 
     Raises
     ------
     ModelError
         If there is neither, with the nearest name; or with all mistakes in the file.
     """
-    return load(arm_path(name))
+    return load(arm_path(name), files=files)
 
 
 def arm_path(name: str) -> Path:

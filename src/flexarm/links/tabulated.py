@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.arm.shapes import Tabulated as TableChoice
+from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError, ShapeError
 from flexarm.io.modal_data import inspect_modal_data, read_modal_data
 from flexarm.io.modal_file import ModalFile, Mode, Units
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 POINTS = 8  # per panel: exact for two cubics and a property that is linear along the panel
 
 
-def modal_data_report(file: str | Path, span: Span) -> Report:
+def modal_data_report(file: str | Path | SideFile, span: Span) -> Report:
     """Report on a file of modal data for a span, its faults included.
 
     Parameters
     ----------
     file
-        The file.
+        The file, or where it is.
     span
         The flexible span that it is for.
 
@@ -186,7 +187,7 @@ class Tabulated(Discretisation):
 
         if not isinstance(choice, TableChoice):
             raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
-        data = read_modal_data(choice.path, reference=_reference(span))
+        data = read_modal_data(choice.side_file, reference=_reference(span))
         table = data.shapes
         shapes = []
         for j, name in enumerate(data.names):

@@ -21,6 +21,7 @@ from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.loads import input_matrix
 from flexarm.integrate.run import Run
+from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.links.classical import BeamEnds, beam_roots
 from flexarm.links.tabulated import write_modal_data
@@ -97,8 +98,8 @@ def cantilever() -> Found:
 
 
 def _boom(shapes: dict[str, Any]) -> Arm:
-    return changed(
-        "chen-rotating-link",
+    return change_arm(
+        changed("chen-rotating-link"),
         {"links.1.joint": {"kind": "revolute"}, "links.1.shapes": shapes},
     )
 
@@ -132,7 +133,7 @@ def _shuttle(spring: str, kind: str = "articulated", *, from_file: bool = True) 
             assert elastic is not None  # the boom is flexible
             write_modal_data(file, elastic.shapes, elastic.span, stations=41)
             values["links.2.shapes"] = {"kind": "table", "file": str(file)}
-        arm = changed("graves-rms", values)
+        arm = change_arm(changed("graves-rms"), values)
         return run_by(arm, kind, t_end=T_END, dt=0.01, method="dop853", rtol=1e-8)
 
 
@@ -145,7 +146,6 @@ def shuttle() -> Found:
         "its own modes, articulated": _shuttle("hardening", from_file=False),
         "a spring that stays soft, articulated": _shuttle("soft"),
     }
-    # the same coordinates, and a model whose file is still there
     off = _momentum_off(whole, runs["its own modes, articulated"].model)
     way = float(np.abs(whole.tip - whole.tip[0]).max())
     apart_by = {name: float(np.abs(run.tip - whole.tip).max()) / way for name, run in runs.items()}

@@ -11,7 +11,7 @@ from flexarm.integrate.internal import along, deformed, fibre_strain, flexible_l
 from flexarm.integrate.run import Run
 from flexarm.links.base import Array
 from flexarm.model import Model
-from flexarm.viewer.pack import Arrays
+from flexarm.viewer.pack import LARGEST, Arrays
 from flexarm.viewer.scene import STATIONS, shows_strain, states
 
 FRAMES = 4000  # of a longer run every second, third, ... sample is shown
@@ -88,10 +88,11 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
             "curvature": np.hypot(*bent),
         }
         for name, values in largest.items():
-            found[name] = max(found[name] or 0.0, float(values.max()))
+            found[name] = min(max(found[name] or 0.0, float(np.nan_to_num(values).max())), LARGEST)
         if shows_strain(part):
             stretch = link.values("x", places, 1)
-            strains.append(float(fibre_strain(part.link.section, *bent, stretch).max()))
+            strain = np.nan_to_num(fibre_strain(part.link.section, *bent, stretch))
+            strains.append(min(float(strain.max()), LARGEST))
     reach = sum(part.length for part in model.links)
     if (found["deflection"] or 0.0) <= NOTHING * reach:
         return dict.fromkeys([*found, "strain"], 0.0)

@@ -10,6 +10,7 @@ from flexarm.links.base import Array
 
 # Nothing in a page's data may end its element, whatever a model file says.
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&"}
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class Arrays:
@@ -20,8 +21,9 @@ class Arrays:
         self.size = 0
 
     def add(self, values: Array) -> dict[str, Any]:
-        """Add an array in single precision and say where it is."""
-        part = np.ascontiguousarray(values, dtype="<f4")
+        """Add an array in single precision and say where it is; what is beyond it is its last."""
+        bounded = np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
+        part = np.ascontiguousarray(bounded, dtype="<f4")
         place = {"at": self.size, "shape": list(part.shape)}
         self.parts.append(part.tobytes())
         self.size += part.size

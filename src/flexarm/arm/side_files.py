@@ -1,0 +1,197 @@
+"""Files that a model file names: regular ones of bounded size, from folders that it may read."""
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
+
+from flexarm.arm.part import Part, fault
+from flexarm.errors import ModelError
+
+MAX_BYTES = 20_000_000
+MAX_TOTAL = 100_000_000  # of all files of a model
+
+
+@dataclass(frozen=True)
+class SideFiles:
+    """What the names of files in a model file stand for.
+
+    Attributes
+    ----------
+    folder
+        Where names start from.
+    allowed
+        Folders in which (or below which) a file must lie; any will do if None.
+    kept
+        Contents by name, if they are kept with the model: then no file is opened.
+    """
+
+    folder: Path = Path()
+    allowed: tuple[Path, ...] | None = None
+    kept: Mapping[str, bytes] | None = None
+    _read: dict[Path, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def beside(cls, folder: Path, further: tuple[Path, ...] = ()) -> Self:
+        """Make those of a model file in `folder`: of that folder and of further ones."""
+        return cls(folder, (folder, *further))
+
+    def read(self, name: str) -> "SideFile":
+        """Read a file.
+
+        Raises
+        ------
+        ModelError
+            If there is none, or it may not be read; nothing of its contents is told.
+        """
+        if self.kept is not None:
+            return SideFile(name, self._kept(self.kept, name), self)
+        place = Path(os.path.realpath(self.folder / name))
+        if self.allowed is not None and not any(_is_below(place, each) for each in self.allowed):
+            raise ModelError(
+                f"{name} is not in the folder of this file ({self.folder}) or below it: move it "
+                "there, or allow its folder by --allow-files DIR, load(..., files=[DIR])"
+            )
+        try:
+            return SideFile(name, self._once(place), self)
+        except FileNotFoundError:
+            raise ModelError(f"no such file: {name} (looked in {self.folder})") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ModelError(f"{name} cannot be read: {reason}") from None
+
+    def _once(self, place: Path) -> bytes:
+        if place not in self._read:
+            content = read_regular(place)
+            if len(content) + sum(map(len, self._read.values())) > MAX_TOTAL:
+                raise ValueError(f"the files of a model are more than {MAX_TOTAL:,} bytes together")
+            self._read[place] = content
+        return self._read[place]
+
+    def _kept(self, kept: Mapping[str, bytes], name: str) -> bytes:
+        if name not in kept:
+            raise ModelError(f"no such file: {name} (looked among those kept in {self.folder})")
+        return kept[name]
+
+
+@dataclass(frozen=True)
+class SideFile:
+    """A file as it was when it was read.
+
+    Attributes
+    ----------
+    name
+        As the model file has it.
+    content
+        Its bytes.
+    files
+        Where it is from.
+    """
+
+    name: str
+    content: bytes
+    files: SideFiles = field(compare=False)
+
+    @property
+    def path(self) -> Path:
+        """Where it was found."""
+        return self.files.folder / self.name
+
+    def read_beside(self, name: str) -> "SideFile":
+        """Read a file that this one names: of its own folder or below, or of those allowed."""
+        joined = posixpath.join(posixpath.dirname(self.name), name)
+        if self.files.kept is not None:
+            return self.files.read(joined)
+        folder = Path(os.path.realpath(self.path)).parent
+        allowed = (folder, *(self.files.allowed or ()))
+        beside = SideFiles(folder, allowed, _read=self.files._read)
+        return SideFile(joined, beside.read(name).content, self.files)
+
+
+def read_regular(path: Path) -> bytes:
+    """Read a regular file of at most `MAX_BYTES`, without waiting for what is none.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is a device, a pipe or a folder, or too large.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags)
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is no regular file but a folder, pipe or device")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            content = file.read(MAX_BYTES + 1) if found.st_size <= MAX_BYTES else None
+    finally:
+        os.close(handle)
+    if content is None or len(content) > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+    return content
+
+
+class BesideModel(Part):
+    """Something in a file of its own, named relative to the folder of the model file."""
+
+    file: Annotated[str, Field(min_length=1, max_length=1000)]
+    _side_file: SideFile = PrivateAttr()
+
+    @property
+    def side_file(self) -> SideFile:
+        """The file, as it was when the arm was made."""
+        return self._side_file
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read(
+        cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        made = handler(value)
+        context = info.context if isinstance(info.context, dict) else {}
+        known = value.side_file if isinstance(value, BesideModel) else None
+        if known is not None and known.name == made.file and "files" not in context:
+            made._side_file = known  # checked again: its file is not read anew
+            return made
+        files = context.get("files", SideFiles() if known is None else known.files)
+        try:
+            made._side_file = files.read(made.file)
+        except ModelError as error:
+            raise fault("{reason}", "file", reason=str(error)) from None
+        return made
+
+
+def parts_beside(part: Any) -> Iterator[BesideModel]:
+    """List the parts of an arm that are in files of their own."""
+    if isinstance(part, BesideModel):
+        yield part
+    if isinstance(part, BaseModel):
+        part = [getattr(part, name) for name in type(part).model_fields]
+    if isinstance(part, list | tuple):
+        for each in part:
+            yield from parts_beside(each)
+
+
+def files_of(part: Any) -> SideFiles:
+    """Give the files of a piece of an arm; what a program names further may lie anywhere."""
+    for each in parts_beside(part):
+        return replace(each.side_file.files, allowed=None)
+    return SideFiles()
+
+
+def _is_below(place: Path, folder: Path) -> bool:
+    return place.is_relative_to(os.path.realpath(folder))

@@ -1,0 +1,182 @@
+"""Read NetCDF files that anybody may have written: nothing is taken before its size is known.
+
+They are HDF5 files.  Only what is asked for by name is looked at, and only if it lies in the file
+itself: no link is followed, and no other file opened.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import h5py  # type: ignore[import-untyped]
+import numpy as np
+
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+
+MAX_TEXT = 1_000_000  # characters of an attribute
+MAX_UNPACKED = 64_000_000  # bytes that compressed data may take, whatever the size of the file
+MAX_RATIO = 50  # of compressed data to the file: more is no motion of an arm
+REMEDY = "the file is damaged, or was not written by flexarm: simulate the arm again"
+KINDS = "it is cut off, damaged or of another kind; runs are kept by 'flexarm simulate --out'"
+_FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
+_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
+
+
+@contextmanager
+def open_stored(path: Path) -> Iterator["Stored"]:
+    """Open a NetCDF file; what is read from it is read within `explained`.
+
+    Raises
+    ------
+    FlexarmError
+        If it is none, or cannot be read.
+    """
+    with explained(path):
+        if not path.is_file():
+            raise FlexarmError(f"{path}: no such file")
+        file = h5py.File(path, "r")
+    with file:
+        yield Stored(path, file, path.stat().st_size)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what HDF5 says of a file that it cannot read into one line."""
+    try:
+        yield
+    except PermissionError:
+        raise FlexarmError(f"{path}: the file cannot be read: permission denied") from None
+    except _ERRORS:
+        raise FlexarmError(f"{path}: is no NetCDF file that can be read: {KINDS}") from None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An open NetCDF file: its path, the file itself and its size [bytes]."""
+
+    path: Path
+    file: Any
+    size: int
+
+    def has(self, name: str) -> bool:
+        """Say whether there is a variable of that name."""
+        return name in self.file
+
+    def is_run(self, version: int) -> bool:
+        """Say whether this is a run in a version of the format."""
+        try:
+            return self.number("flexarm_run", whole=True) == version
+        except FlexarmError:
+            return False
+
+    def numbers(self, name: str, shape: Sequence[int]) -> Array:
+        """Read numbers of a known shape; all are finite."""
+        found = self._variable(name)
+        if found.shape != tuple(shape):
+            raise self.wrong(name, f"must be numbers of shape {tuple(shape)}, got {found.shape}")
+        if found.dtype.kind != "f" or found.dtype.itemsize not in (4, 8):
+            raise self.wrong(name, f"must be floating-point numbers, got {found.dtype}")
+        self._check_storage(name, found)
+        values = np.array(found[...], dtype=float)
+        if not np.isfinite(values).all():
+            raise self.wrong(name, "must be finite numbers, got some that are not")
+        return values
+
+    def count(self, name: str) -> int:
+        """Give the length of a list, which is not empty."""
+        shape = self._variable(name).shape
+        if shape is None or len(shape) != 1 or shape[0] < 1:
+            raise self.wrong(name, f"must be a list of at least one number, got {shape}")
+        return int(shape[0])
+
+    def bytes_of(self, name: str, most: int) -> bytes:
+        """Read the bytes of a file that is kept as a variable."""
+        found = self._variable(name)
+        if found.dtype != np.uint8 or found.shape is None or len(found.shape) != 1:
+            raise self.wrong(name, f"must be a list of bytes, got {found.dtype} {found.shape}")
+        if found.shape[0] > most:
+            raise self.wrong(name, f"must be at most {most:,} bytes, got {found.shape[0]:,}")
+        self._check_storage(name, found)
+        return bytes(np.asarray(found[...]).tobytes())
+
+    def require_words(self, name: str, words: Sequence[str]) -> None:
+        """Refuse a list of words other than the given one; it is read a word at a time."""
+        found = self._variable(name)
+        if found.shape != (len(words),) or h5py.check_string_dtype(found.dtype) is None:
+            raise self.wrong(name, f"must be {len(words)} words, got {found.dtype} {found.shape}")
+        self._check_storage(name, found, of_words=True)
+        for k, word in enumerate(words):
+            if found[k] != word.encode():
+                raise self.wrong(name, f"must be those of the model file: number {k + 1} is not")
+
+    def text(self, name: str, owner: str = "") -> str:
+        """Read an attribute that is text, of a variable or of the file."""
+        found = self._attribute(name, owner)
+        if found.shape != () or h5py.check_string_dtype(found.dtype) is None:
+            raise self.wrong(name, f"must be one text, got {found.dtype} {found.shape}")
+        if found.get_storage_size() > MAX_TEXT:
+            raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters")
+        value = self._holder(owner).attrs[name]
+        text = value.decode() if isinstance(value, bytes) else str(value)
+        if len(text) > MAX_TEXT:
+            raise self.wrong(name, f"must be at most {MAX_TEXT:,} characters, got {len(text):,}")
+        return text
+
+    def number(self, name: str, *, whole: bool = False) -> float:
+        """Read an attribute of the file that is a number >= 0."""
+        found = self._attribute(name, "")
+        kinds = "iu" if whole else "f"
+        if found.shape not in ((), (1,)) or found.dtype.kind not in kinds:
+            kind = "a whole number" if whole else "a number"
+            raise self.wrong(name, f"must be {kind}, got {found.dtype} {found.shape}")
+        value = float(np.ravel(self.file.attrs[name])[0])
+        if not 0 <= value < np.inf:
+            raise self.wrong(name, f"must be >= 0 and finite, got {value}")
+        return value
+
+    def wrong(self, name: str, why: str) -> FlexarmError:
+        """Make the error that something in the file is not as it must be."""
+        return FlexarmError(f"{self.path}: {name}: {why}: {REMEDY}")
+
+    def _variable(self, name: str) -> Any:
+        link = self.file.get(name, getlink=True)
+        if link is None:
+            raise self.wrong(name, "is missing")
+        if not isinstance(link, h5py.HardLink):
+            raise self.wrong(name, "must lie in this file, not behind a link")
+        found = self.file[name]
+        if not isinstance(found, h5py.Dataset):
+            raise self.wrong(name, "must be a variable")
+        return found
+
+    def _holder(self, owner: str) -> Any:
+        return self._variable(owner) if owner else self.file
+
+    def _attribute(self, name: str, owner: str) -> Any:
+        holder = self._holder(owner)
+        if name not in holder.attrs:
+            raise self.wrong(name, "is missing")
+        return h5py.h5a.open(holder.id, name.encode())
+
+    def _check_storage(self, name: str, found: Any, *, of_words: bool = False) -> None:
+        """Refuse data that are not in this file, or more than it can hold."""
+        plan = found.id.get_create_plist()
+        if plan.get_layout() == h5py.h5d.VIRTUAL or plan.get_external_count():
+            raise self.wrong(name, "must lie in this file, not in another")
+        filters = {plan.get_filter(k)[0] for k in range(plan.get_nfilters())}
+        if not filters <= _FILTERS:
+            raise self.wrong(name, f"must be plain or compressed by deflate, got filters {filters}")
+        width = found.id.get_type().get_size()
+        taken, stored = width * prod(found.shape), found.id.get_storage_size()
+        if not filters and not of_words and found.chunks is None:
+            fits = taken == stored <= self.size
+        else:
+            chunk = width * prod(found.chunks or (0,))
+            most = max(MAX_UNPACKED, MAX_RATIO * self.size)
+            fits = max(taken, chunk) <= most and (stored > 0 or not taken)
+        if not fits:
+            raise self.wrong(name, f"says {taken:,} bytes, for which {stored:,} are in the file")

@@ -1,0 +1,65 @@
+"""Rows of cells in CSV text, each with where it stands; no message quotes the text."""
+
+import io
+import math
+import re
+from collections.abc import Iterator
+
+from flexarm.arm.side_files import SideFile
+from flexarm.errors import ModelError
+
+Cell = tuple[int, str]  # column from 1, text
+Row = tuple[int, list[Cell]]  # line from 1, cells
+
+MAX_CELLS = 10_000  # in a line
+_QUOTED = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*')
+
+
+def read_rows(file: SideFile) -> Iterator[Row]:
+    """Split a CSV file into rows of cells.
+
+    Parameters
+    ----------
+    file
+        UTF-8 text.  Cells are separated by commas, or by semicolons if the first line has some and
+        no comma; empty lines and lines that start with ``#`` are left out.
+
+    Raises
+    ------
+    ModelError
+        If it is not UTF-8 text, or a line has too many cells.
+    """
+    try:
+        text = file.content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ModelError(f"{file.path}: is not UTF-8 text: save it as CSV in UTF-8") from None
+    separator = ""
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        separator = separator or (";" if ";" in line and "," not in line else ",")
+        if line.count(separator) >= MAX_CELLS:
+            raise ModelError(f"{file.path}:{number}: has more than {MAX_CELLS:,} cells")
+        yield number, _cells(line.rstrip("\n"), separator)
+
+
+def read_number(text: str) -> float:
+    """Read a finite number as programs write it; NaN if it is none, as ``1_0`` and ``inf``."""
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _cells(line: str, separator: str) -> list[Cell]:
+    cells, start = [], 0
+    while start <= len(line):
+        quoted = _QUOTED.match(line, start) if '"' in line else None
+        end = line.find(separator, quoted.end() if quoted else start)
+        end = len(line) if end < 0 else end
+        cell = line[start:end]
+        inner = quoted[1].replace('""', '"') if quoted and quoted.end() == end else cell
+        cells.append((start + 1 + len(cell) - len(cell.lstrip()), inner.strip()))
+        start = end + 1
+    return cells
