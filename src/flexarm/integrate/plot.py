@@ -1,6 +1,7 @@
 """Figures of a run."""
 
 from dataclasses import replace
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from flexarm.integrate.internal import along, flexible_links
 from flexarm.integrate.run import Run
+from flexarm.integrate.sampling import fill_in
 from flexarm.kinematics import end_frame, frames, span_section
 from flexarm.links.base import Array
 from flexarm.model import LinkModel
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+NOTE = 120  # characters of a line under all panels
 ROW = 56  # characters that a line of a legend has room for
 BELOW = 0.45  # [in] from a panel to its legend: the room of the numbers and the label of the axis
 INSTANTS = 9  # at which the arm is drawn
@@ -34,9 +37,13 @@ def plot_run(run: Run) -> "Figure":
     axes = figure.subplots(2, 2)
     ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
     figure.suptitle(drawable(run.model.arm.name) + ended, parse_math=False)
-    _joints(run, axes[0, 0])
-    _deflections(run, axes[1, 0])
-    _snapshots(run, axes[0, 1])
+    if run.missed:
+        figure.supxlabel(fill(drawable(run.missed), NOTE), fontsize="small", color=COLOURS[1],
+                         parse_math=False)  # fmt: skip
+    smooth = fill_in(run)
+    _joints(smooth, axes[0, 0])
+    _deflections(smooth, axes[1, 0])
+    _snapshots(smooth, axes[0, 1])
     _energy(run, axes[1, 1])
     for panel in axes.ravel():
         panel.spines[["top", "right"]].set_visible(False)
