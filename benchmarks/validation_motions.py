@@ -16,7 +16,8 @@ from flexarm import build, formulation, modes, sample, simulate
 from flexarm.arm import Arm
 from flexarm.integrate.choose import METHODS
 from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import prepare, sample_times
+from flexarm.integrate.sampling import sample_times
+from flexarm.integrate.simulate import prepare
 from flexarm.integrate.solve import solve
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm

@@ -1,9 +1,16 @@
 """What all tests share."""
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+REQUIRED = "FLEXARM_TEST_BROWSER"  # set to "required" where a missing browser is an error
+
+Starter = Callable[[list[str]], Browser]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,3 +22,33 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLEXARM_CACHE", str(folder / "compiled"))
         yield
+
+
+def launch_options(flags: list[str]) -> dict[str, object]:
+    """Find a browser, or skip, or fail where one is required."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        missing = "needs a browser: install chromium (Debian, Ubuntu: apt install chromium)"
+        if os.environ.get(REQUIRED) == "required":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return {"executable_path": found, "args": [*flags, *(["--no-sandbox"] if root else [])]}
+
+
+@pytest.fixture(scope="session")
+def browsers() -> Iterator[Starter]:
+    """Start browsers by their flags."""
+    launch_options([])
+    with sync_playwright() as playwright:
+        started: dict[str, Browser] = {}
+
+        def start(flags: list[str]) -> Browser:
+            key = " ".join(flags)
+            if key not in started:
+                started[key] = playwright.chromium.launch(**launch_options(flags))  # type: ignore[arg-type]
+            return started[key]
+
+        yield start
+        for browser in started.values():
+            browser.close()

@@ -58,12 +58,32 @@ def test_an_unknown_sample_is_an_invalid_model_and_the_message_names_the_near_on
     )
 
 
+def names_listed(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, str]:
+    assert main(["samples", "--json", *options]) == 0
+    return {entry["name"]: entry["notes"] for entry in json.loads(capsys.readouterr().out)}
+
+
 def test_every_sample_that_is_shipped_is_listed_with_notes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["samples", "--json"]) == 0
-    listed = {entry["name"]: entry["notes"] for entry in json.loads(capsys.readouterr().out)}
+    listed = names_listed(capsys, "--all")
     folder = Path(samples.__file__).parent
     assert listed
     assert set(listed) == {path.stem for path in folder.glob("*.yaml")}
     assert [name for name, notes in listed.items() if not notes] == []
+
+
+def test_the_plain_list_leaves_out_the_arms_to_count_on_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plain, everything = names_listed(capsys), names_listed(capsys, "--all")
+    left = set(everything) - set(plain)
+    assert {name.partition("-")[0] for name in left} == {"count", "tg"}
+    assert not any(name.startswith(("count-", "tg-")) for name in plain)
+    assert main(["samples"]) == 0
+    *lines, empty, more = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(plain)
+    assert (empty, more.split()[1]) == ("", str(len(left)))
+    assert main(["samples", "--all"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(everything)
+    assert main(["samples", sorted(left)[0]]) == 0

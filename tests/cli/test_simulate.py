@@ -62,7 +62,7 @@ def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixtu
     assert set(document) == {
         "arm", "status", "reason", "t_end", "samples", "method", "why", "rtol", "steps",
         "rejections", "evaluations", "cpu_seconds", "preparation_cpu_seconds", "energy_balance",
-        "q", "validity",
+        "missed", "q", "validity",
     }  # fmt: skip
     assert document["status"] == "finished"
     assert (document["t_end"], document["samples"]) == (0.1, 3)
@@ -274,3 +274,9 @@ def test_interrupted_run_is_kept_and_says_so(folder: Path) -> None:
     assert kept.status == "interrupted"
     assert 10 <= len(kept.t) < 200_000
     assert kept.energy_balance < 1e-3
+
+
+def test_what_the_samples_miss_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    text, _ = simulate(capsys, "korayem-two-link", "--t-end", "5", "--dt", "0.03")
+    assert re.search(r"warning: the deflection of link\d vibrates at about \d+ Hz", text)
+    assert "warning" not in simulate(capsys, "korayem-two-link", "--t-end", "1")[0]

@@ -66,8 +66,11 @@ def test_snapshots_are_the_beginning_of_the_run_and_do_not_change_it(
         assert "as far as t = " in each.reason
         # The instant at which a joint is locked is kept as it is after that.
         kept = slice(0, len(each.t) - ("locks" in options))
+        # The run itself may keep more samples in between.
+        assert np.diff(each.t, prepend=0.0).max() < 1.001 * options["t_end"] / 500
+        rows = np.searchsorted(plain.t, each.t[kept])
         for name in ARRAYS:
-            assert np.array_equal(getattr(each, name)[kept], getattr(plain, name)[kept]), name
+            assert np.array_equal(getattr(each, name)[kept], getattr(plain, name)[rows]), name
 
 
 def short_run() -> Run:

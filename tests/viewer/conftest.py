@@ -1,51 +1,18 @@
-"""A browser for the tests of the page."""
+"""Pages in a browser."""
 
-import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-REQUIRED = "FLEXARM_TEST_BROWSER"  # set to "required" where a missing browser is an error
+from tests.conftest import Starter
+
 SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 PATIENCE = 60_000  # [ms]: drawing in software on a busy machine takes its time
 
 Opener = Callable[..., Page]
-Starter = Callable[[list[str]], Browser]
-
-
-def launch_options(flags: list[str]) -> dict[str, object]:
-    """Find a browser, or skip, or fail where one is required."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        missing = "needs a browser: install chromium (Debian, Ubuntu: apt install chromium)"
-        if os.environ.get(REQUIRED) == "required":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return {"executable_path": found, "args": [*flags, *(["--no-sandbox"] if root else [])]}
-
-
-@pytest.fixture(scope="session")
-def browsers() -> Iterator[Starter]:
-    """Start browsers by their flags."""
-    launch_options([])
-    with sync_playwright() as playwright:
-        started: dict[str, Browser] = {}
-
-        def start(flags: list[str]) -> Browser:
-            key = " ".join(flags)
-            if key not in started:
-                started[key] = playwright.chromium.launch(**launch_options(flags))  # type: ignore[arg-type]
-            return started[key]
-
-        yield start
-        for browser in started.values():
-            browser.close()
 
 
 @pytest.fixture

@@ -4,7 +4,13 @@ import { digits } from "./colours.js";
 import { make, named } from "./dom.js";
 
 const HEIGHT = 170;
-const DASH = [6, 4];
+const COLOURS = 8;
+// Dashes of the curves beyond the colours, by run; the last are taken for all that follow.
+const DASHES = [
+  [undefined, [2, 3], [9, 3], [9, 3, 2, 3]],
+  [[6, 4], [6, 4, 2, 4], [3, 5], [6, 3, 2, 3, 2, 3]],
+];
+const cycle = (k) => Math.min(Math.floor(k / COLOURS), DASHES[0].length - 1);
 const NOTHING = 1e-9; // in any unit: rounding, which fills no panel
 
 /** Joins the panels of the motions: a curve of the second run has its name again, dashed. */
@@ -131,7 +137,7 @@ function makePlot(charts, panel) {
 
 function makeChip(plot, legend, name, k) {
   const value = make("output", {});
-  const swatch = make("i", { class: `swatch curve${k % 8}` });
+  const swatch = make("i", { class: `swatch curve${k % COLOURS} dash${cycle(k)}` });
   const chip = make("button", { type: "button" }, swatch, named(name), value);
   chip.addEventListener("click", () => {
     const hidden = plot.charts.hidden[plot.panel.key];
@@ -185,9 +191,9 @@ function options(plot) {
     },
     series: [{}, ...panel.series.map((each) => ({
       label: each.name,
-      stroke: () => charts.theme.curves[each.colour % 8],
+      stroke: () => charts.theme.curves[each.colour % COLOURS],
       width: 1.6,
-      dash: each.run ? DASH : undefined,
+      dash: DASHES[each.run][cycle(each.colour)],
       spanGaps: true,
       points: { show: false },
     }))],

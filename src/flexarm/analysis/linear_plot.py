@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.analysis.modes import Modes
 from flexarm.analysis.sweep import Sweep, Track
-from flexarm.integrate.plot import COLOURS, drawable
+from flexarm.integrate.plot import COLOURS, curve_look, drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,10 +78,10 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
 
     x, label = _axis(sweep, 0)
     for k, track in enumerate(tracks):
-        style = ("-", "--", ":", "-.")[k // len(COLOURS) % 4]
         oscillates = np.abs(track.eigenvalue.imag) > 1e-9 * np.abs(track.eigenvalue)
         values = np.where(oscillates, track.frequency_hz, np.nan)
-        panel.plot(x, values, style, color=COLOURS[k % len(COLOURS)], label=_label(sweep, track))
+        if np.any(oscillates):
+            panel.plot(x, values, label=_label(sweep, track), **curve_look(k))
     panel.set_xlabel(label, parse_math=False)
     panel.set(ylabel="natural frequency [Hz]", ylim=(0, None))
     found = np.concatenate([track.frequency_hz for track in tracks]) if tracks else np.zeros(0)
@@ -102,7 +102,7 @@ def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
         panel.set_ylim(low, top)
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(color="0.92")
-    if not tracks:
+    if not panel.get_legend_handles_labels()[0]:
         return
     shown = panel.legend(
         frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1),

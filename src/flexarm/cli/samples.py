@@ -9,24 +9,31 @@ SUMMARY = "list the arms that come with flexarm, or print one as a model file"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm samples`."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="print this sample's model file")
+    parser.add_argument(
+        "--all", action="store_true",
+        help="list also the arms on which operations are counted and formulations compared",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the list of samples, or the model file of one."""
-    from flexarm.samples import sample_names, sample_text
+    from flexarm.samples import sample_names, sample_text, shown_names
 
     if args.name is not None:
         text = sample_text(args.name)
         print(json.dumps({"name": args.name, "text": text}) if args.json else text.rstrip("\n"))
         return 0
-    first_lines = {name: _first_line_of_notes(sample_text(name)) for name in sample_names()}
+    listed = sample_names() if args.all else shown_names()
+    first_lines = {name: _first_line_of_notes(sample_text(name)) for name in listed}
     if args.json:
         print(json.dumps([{"name": name, "notes": line} for name, line in first_lines.items()]))
         return 0
     width = max(map(len, first_lines), default=0)
     for name, line in first_lines.items():
         print(f"{name:<{width}}  {line}".rstrip())
+    if left := len(sample_names()) - len(listed):
+        print(f"\nand {left} to count operations on: 'flexarm samples --all' lists them")
     return 0
 
 

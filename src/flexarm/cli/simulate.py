@@ -183,6 +183,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "preparation_cpu_seconds": prepared,
         "energy_balance": _finite(result.energy_balance),
         "q": dict(zip(result.model.names, map(_finite, result.q[-1].tolist()), strict=True)),
+        "missed": result.missed,
         "validity": _finite(dataclasses.asdict(result.validity)),
     }
 
@@ -204,6 +205,8 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     console.print(f"{result.model.arm.name}: {result.status} at t = {reached:g} s", style="bold")
     if result.reason:
         print_line(console, result.reason, style="yellow")
+    if result.missed:
+        print_line(console, f"warning: {result.missed}", style="yellow")
     lines = {
         "method": f"{result.method}: {result.why}",
         "steps": f"{statistics.steps}, {statistics.rejections} more rejected; "

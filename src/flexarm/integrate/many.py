@@ -24,7 +24,8 @@ from flexarm.integrate.halving import solve_by_rk4
 from flexarm.integrate.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import Task, prepare, refuse, refuse_outside, sample_times
+from flexarm.integrate.sampling import sample_times
+from flexarm.integrate.simulate import Task, prepare, refuse, refuse_outside
 from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array

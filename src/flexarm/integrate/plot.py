@@ -1,7 +1,8 @@
 """Figures of a run."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, TypedDict
 
 import casadi as ca
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from flexarm.integrate.internal import along, flexible_links
 from flexarm.integrate.run import Run
+from flexarm.integrate.sampling import fill_in
 from flexarm.kinematics import end_frame, frames, span_section
 from flexarm.links.base import Array
 from flexarm.model import LinkModel
@@ -20,10 +22,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+NOTE = 120  # characters of a line under all panels
 ROW = 56  # characters that a line of a legend has room for
 BELOW = 0.45  # [in] from a panel to its legend: the room of the numbers and the label of the axis
+FLAT = 1e-3  # of the largest deflection: curves below that cannot be seen, and are left out
 INSTANTS = 9  # at which the arm is drawn
-COLOURS = ("#0b6e99", "#d1495b", "#66a182", "#edae49", "#5f4b8b", "#8d99ae")
+# Those of Okabe and Ito, which the colour-blind tell apart too, with two for yellow and black.
+COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#22262b",
+)  # fmt: skip
+# Of curves beyond the colours: dashes are for another kind of curve in the same panel.
+STYLES = ("-", ":", "-.", (0, (6, 2)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
+DASHED = ("--", (0, (4, 2, 1, 2)), (0, (2, 2)), (0, (6, 4)), (0, (4, 2, 1, 2, 1, 2)), (0, (2, 5)))
+
+
+class Look(TypedDict):
+    """How a curve is drawn."""
+
+    color: str
+    linestyle: str | tuple[int, tuple[int, ...]]
 
 
 def plot_run(run: Run) -> "Figure":
@@ -34,15 +51,28 @@ def plot_run(run: Run) -> "Figure":
     axes = figure.subplots(2, 2)
     ended = "" if run.status == "finished" else f" ({run.status} at t = {run.t[-1]:.4g} s)"
     figure.suptitle(drawable(run.model.arm.name) + ended, parse_math=False)
-    _joints(run, axes[0, 0])
-    _deflections(run, axes[1, 0])
-    _snapshots(run, axes[0, 1])
+    if run.missed:
+        figure.supxlabel(fill(drawable(run.missed), NOTE), fontsize="small", color=COLOURS[1],
+                         parse_math=False)  # fmt: skip
+    smooth = fill_in(run)
+    _joints(smooth, axes[0, 0])
+    _deflections(smooth, axes[1, 0])
+    _snapshots(smooth, axes[0, 1])
     _energy(run, axes[1, 1])
     for panel in axes.ravel():
         panel.spines[["top", "right"]].set_visible(False)
         panel.grid(color="0.92")
         panel.set_axisbelow(True)
     return figure
+
+
+def curve_look(k: int, *, dashed: bool = False) -> Look:
+    """Choose colour and line style of the k-th curve of a panel: no two are alike up to 48."""
+    styles = DASHED if dashed else STYLES
+    return {
+        "color": COLOURS[k % len(COLOURS)],
+        "linestyle": styles[k // len(COLOURS) % len(styles)],
+    }
 
 
 def drawable(text: str) -> str:
@@ -57,6 +87,7 @@ def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
     """List lines under a panel, where the list covers none of them."""
     from matplotlib.transforms import ScaledTranslation
 
+    lines = [line for line in lines if np.isfinite(np.asarray(line.get_ydata())).sum() > 1]
     if not lines:
         return
     labels = [drawable(str(line.get_label())) for line in lines]
@@ -107,17 +138,16 @@ def _joints(run: Run, panel: "Axes") -> None:
     lines = []
     for k, part in enumerate(moving):
         values = run.q[:, part.joint]
+        look = curve_look(k, dashed=part.kind != "revolute" and other is not panel)
         if part.kind == "revolute":
-            lines += panel.plot(run.t, np.degrees(values), color=_colour(k), label=part.joint_name)
+            lines += panel.plot(run.t, np.degrees(values), label=part.joint_name, **look)
         else:
-            style = "-" if other is panel else "--"
-            lines += other.plot(run.t, values, style, color=_colour(k), label=part.joint_name)
+            lines += other.plot(run.t, values, label=part.joint_name, **look)
     legend_below(panel, lines)
 
 
 def _deflections(run: Run, panel: "Axes") -> None:
     """Draw where the tips of flexible links are from where they were if straight."""
-    styles = ((1, "y", "-"), (2, "z", "--"))
     moved = {part.name: tip_deflection(run, part) for part in flexible_links(run.model)}
     largest = max((float(np.abs(each).max()) for each in moved.values()), default=0.0)
     factor, unit = next(
@@ -125,11 +155,10 @@ def _deflections(run: Run, panel: "Axes") -> None:
         (1e6, "µm"),
     )
     for k, (name, each) in enumerate(moved.items()):
-        for axis, letter, style in styles:
-            if np.abs(each[:, axis]).max() > 1e-6 * largest:
-                panel.plot(
-                    run.t, factor * each[:, axis], style, color=_colour(k), label=f"{name} {letter}"
-                )
+        for axis, letter in ((1, "y"), (2, "z")):
+            if np.abs(each[:, axis]).max() > FLAT * largest:
+                look = curve_look(k, dashed=letter == "z")
+                panel.plot(run.t, factor * each[:, axis], label=f"{name} {letter}", **look)
     title = "tip deflection of each link" if moved else "no link is flexible"
     panel.set(title=title, xlabel="time [s]", ylabel=f"[{unit}]")
     legend_below(panel, panel.lines)
@@ -160,7 +189,8 @@ def _snapshots(run: Run, panel: "Axes") -> None:
 def _energy(run: Run, panel: "Axes") -> None:
     for k, name in enumerate(("kinetic", "elastic", "gravitational")):
         values = run.energy[:, k] - (run.energy[0, k] if k == 2 else 0.0)
-        panel.plot(run.t, values, color=COLOURS[k], label=name)
+        if np.any(values):
+            panel.plot(run.t, values, color=COLOURS[k], label=name)
     if np.any(run.work):
         panel.plot(run.t, run.work, "--", color=COLOURS[3], label="put in less lost")
     panel.plot(run.t, run.balance, color="0.2", lw=1, label="error of the balance")
@@ -170,7 +200,3 @@ def _energy(run: Run, panel: "Axes") -> None:
         ylabel="[J]",
     )
     legend_below(panel, panel.lines)
-
-
-def _colour(k: int) -> str:
-    return COLOURS[k % len(COLOURS)]

@@ -112,6 +112,13 @@ class Run:
         return validity(self.model, self.t, self.q, self.u)
 
     @cached_property
+    def missed(self) -> str:
+        """What moves faster than the samples show, and which ``dt`` would; empty if nothing."""
+        from flexarm.integrate.sampling import what_is_missed
+
+        return what_is_missed(self.model, self.t, self.q, self.v)
+
+    @cached_property
     def dataset(self) -> "xarray.Dataset":
         """The run as an xarray dataset, with units; the arm's model file is in its attributes."""
         from flexarm.integrate.contents import along_variables, attributes, main_variables

@@ -39,13 +39,13 @@ from flexarm.integrate.problem import (
 )
 from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run, Statistics
+from flexarm.integrate.sampling import curves_of, parts_for, sample_times, split, thin
 from flexarm.integrate.solve import Solution, solve
 from flexarm.integrate.vibration import Vibration, vibration
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 from flexarm.profiles import evaluate
 
-SAMPLES = 500
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 # Of the tolerance, for etd4: under a control law, and with friction that changes fast.
 LAW_SHARE, FRICTION_SHARE = 0.01, 0.1
@@ -76,8 +76,10 @@ def simulate(
     t_end
         Duration [s].
     dt
-        Interval of the samples that are kept [s]; a 500th of the duration if None.  Steps do not
-        depend on it, but for ``rk4``, whose steps end at samples.
+        Interval of the samples that are kept [s].  If None, a 500th of the duration, or a half, a
+        quarter or an eighth of that where lines through the samples would miss more than a
+        hundredth of what vibrates.  Steps do not depend on it, but for ``rk4``, whose steps end at
+        samples.
     method
         ``etd4``, ``dop853``, ``rodas4``, ``rk4``, or ``auto`` to have one chosen.
     rtol
@@ -132,10 +134,15 @@ def simulate(
     else:
         chosen, why = METHODS[method], "asked for"
     law = control if isinstance(control, Sampled) else None
+    finer = task.parts(chosen, wanted, step) if dt is None else 1
+    curves = curves_of(model, task.q)
 
     def go(task: Task, before: Run | None) -> Run:
+        task = replace(task, times=split(task.times, finer))
+
         def whole(solution: Solution) -> Run:
-            found = of_model(task.run(chosen, solution, rtol, why), model)
+            kept = thin(solution, finer, curves)
+            found = of_model(task.run(chosen, kept, rtol, why), model)
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
@@ -234,17 +241,6 @@ def joined(first: Run, second: Run) -> Run:
         statistics=Statistics(int(counts[0]), int(counts[1]), int(counts[2]), counts[3]),
         **changes,
     )
-
-
-def sample_times(t_end: float, dt: float | None) -> Array:
-    """List the times to keep: every dt from 0 on, and the end."""
-    if dt is None:
-        return np.linspace(0.0, t_end, SAMPLES + 1)
-    times = dt * np.arange(np.floor(t_end / dt * (1 + 1e-12)) + 1)
-    if t_end - times[-1] > 1e-9 * dt:
-        return np.append(times, t_end)
-    times[-1] = t_end
-    return times
 
 
 def prepare(
@@ -364,6 +360,14 @@ class Task:
             wanted *= FRICTION_SHARE  # its error estimate takes forces to be smooth
         per_step = method.per_step(wanted, self.damped) * min(1.0, CALIBRATED / max(periods, 1.0))
         return max(per_step, 1e-14)
+
+    def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
+        """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""
+        interval = float(np.median(np.diff(self.times)))
+        if method.adaptive:
+            return parts_for(self.vibration.fastest, interval)
+        least = rk4_step(self.vibration, float(self.times[-1]), wanted, step)
+        return parts_for(self.vibration.fastest, interval, least)
 
     def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
         """Begin the motion by a method."""

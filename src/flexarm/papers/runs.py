@@ -9,7 +9,8 @@ from flexarm.arm import Arm
 from flexarm.formulations import formulation
 from flexarm.integrate.choose import METHODS, choose
 from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import prepare, sample_times
+from flexarm.integrate.sampling import sample_times
+from flexarm.integrate.simulate import prepare
 from flexarm.integrate.solve import solve
 from flexarm.io.overrides import Change, load_changed
 from flexarm.links.base import Array

@@ -7,10 +7,17 @@ from pathlib import Path
 from flexarm.arguments import require_kind
 from flexarm.errors import ModelError
 
+COUNTED = ("count-", "tg-")  # how names of arms begin on which operations are counted and compared
+
 
 def sample_names() -> tuple[str, ...]:
     """List the names of the samples in alphabetical order."""
     return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+
+
+def shown_names() -> tuple[str, ...]:
+    """List the samples that are arms to look at, and not only to count on."""
+    return tuple(name for name in sample_names() if not name.startswith(COUNTED))
 
 
 def sample_path(name: str) -> Path:

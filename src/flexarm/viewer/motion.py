@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.integrate.contents import ENERGIES, input_units
 from flexarm.integrate.internal import along, deformed, fibre_strain, flexible_links
 from flexarm.integrate.run import Run
+from flexarm.integrate.sampling import fill_in, pick, what_is_missed
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.viewer.pack import LARGEST, Arrays
@@ -49,14 +50,23 @@ class Panel:
     curves: Sequence[Curve]
 
 
+def shown(run: Run) -> tuple[Run, str]:
+    """Take the samples of a run that a page shows, and say what they miss."""
+    every = 1 + (len(run.t) - 1) // FRAMES
+    if every == 1:
+        return fill_in(run), run.missed
+    few = pick(run, np.unique([*range(0, len(run.t), every), len(run.t) - 1]))
+    remedy = f"this page shows one of {every} samples: the file of the run has all"
+    missed = run.missed or what_is_missed(few.model, few.t, few.q, few.v, remedy)
+    return fill_in(few), missed
+
+
 def motion(run: Run, label: str, unit: tuple[float, str], arrays: Arrays) -> dict[str, Any]:
     """Describe a run's motion, with deflections in a unit; panels without curves are left out."""
-    every = 1 + (len(run.t) - 1) // FRAMES
-    kept = np.unique([*range(0, len(run.t), every), len(run.t) - 1])
     return {
         "label": label,
-        "t": arrays.add(run.t[kept]),
-        "state": arrays.add(states(run.model, run.q[kept], run.anchors[kept]).T),
+        "t": arrays.add(run.t),
+        "state": arrays.add(states(run.model, run.q, run.anchors).T),
         "panels": [
             {
                 "key": panel.key,
@@ -64,7 +74,7 @@ def motion(run: Run, label: str, unit: tuple[float, str], arrays: Arrays) -> dic
                 "unit": panel.unit,
                 "shown": panel.shown,
                 "names": [curve.name for curve in panel.curves],
-                "values": arrays.add(np.stack([curve.values[kept] for curve in panel.curves])),
+                "values": arrays.add(np.stack([curve.values for curve in panel.curves])),
             }
             for panel in panels(run, unit)
             if panel.curves

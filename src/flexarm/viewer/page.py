@@ -16,7 +16,7 @@ from flexarm.io.whole_file import write_whole
 from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.viewer.bundle import fill_page
-from flexarm.viewer.motion import deflection_unit, limits, motion
+from flexarm.viewer.motion import deflection_unit, limits, motion, shown
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.scene import scene, states
 
@@ -113,18 +113,20 @@ def run_data(runs: Sequence[Run], labels: Sequence[str] = (), *, live: str = "")
     arrays = Arrays()
     found = [limits(run.model, run.q) for run in runs]
     unit = deflection_unit(max(each["deflection"] or 0.0 for each in found))
+    frames = [shown(run) for run in runs]
+    said = [f"{run.status}: {run.reason}" for run in runs if run.reason]
     document = {
         "kind": "run",
         "title": _arms(runs),
         "facts": _facts(runs),
         "notes": runs[0].model.arm.notes,
-        "warning": " ".join(f"{run.status}: {run.reason}" for run in runs if run.reason),
+        "warning": " ".join([*said, *(missed for _, missed in frames if missed)]),
         "live": live,
         "running": any(run.status == "running" for run in runs),
         "scene": _fingerprint(runs),
         "arms": [scene(run.model, arrays) for run in runs],
         "motions": [
-            motion(run, label, unit, arrays) for run, label in zip(runs, labels, strict=True)
+            motion(run, label, unit, arrays) for (run, _), label in zip(frames, labels, strict=True)
         ],
         "limits": _largest(found),
     }
