@@ -199,7 +199,7 @@ def _random_states(model: Model, seed: int, count: int = 2) -> list[tuple[Array,
     for _ in range(count):
         q, v = start_state(model)
         for part in model.links:
-            turns = part.kind == "revolute"
+            turns = part.motion.turns
             for index in (part.joint, part.motor):
                 if index is not None and index not in model.prescribed:
                     q[index] += rng.uniform(-np.pi, np.pi) if turns else 0.0

@@ -284,7 +284,7 @@ def _poses(model: Model) -> dict[str, Array]:
     start, _ = start_state(model)
     bent = start.copy()
     for part in model.links[1:]:
-        if part.kind == "revolute" and part.joint is not None:
+        if part.motion.turns and part.joint is not None:
             bent[part.joint] = BEND
             if part.motor is not None:
                 bent[part.motor] = BEND

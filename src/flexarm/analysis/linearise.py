@@ -150,7 +150,7 @@ def _input_unit(part: LinkModel) -> str:
     joint = part.link.joint
     assert isinstance(joint, Moving)
     motor = joint.drive is not None and joint.drive.motor_torque
-    return "N m" if motor or part.kind == "revolute" else "N"
+    return "N m" if motor else part.motion.effort_unit
 
 
 def _default_outputs(model: Model) -> tuple[str, ...]:

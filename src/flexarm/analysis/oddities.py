@@ -98,7 +98,7 @@ def joint_notices(index: int, part: LinkModel, start: float, speed: float) -> It
     if joint.limits is not None:
         low, high, fastest = joint.limits.lower, joint.limits.upper, joint.limits.speed
         low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
-        unit = "rad" if part.kind == "revolute" else "m"
+        unit = part.motion.unit
         where = f"{place}.{'start' if joint.motion is None else 'motion'}"
         if not low <= start <= high:
             values = f"{start:.6g} {unit}, outside its limits {low:.6g} to {high:.6g} {unit}"

@@ -139,7 +139,7 @@ class _Link:
     def __init__(self, model: Model) -> None:
         driven = drives(model)
         joints = [part for part in model.links if part.joint is not None]
-        if len(joints) != 1 or joints[0].kind != "revolute" or joints[0].motor is not None:
+        if len(joints) != 1 or not joints[0].motion.hinge or joints[0].motor is not None:
             raise ModelError(
                 "stable inversion is for one flexible link on a driven revolute joint with a rigid "
                 f"transmission: this arm has the coordinates {', '.join(model.names)}"

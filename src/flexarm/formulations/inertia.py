@@ -118,7 +118,7 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
         carried = _shifted(carried + _moments(part.tip_body), part.length)
         carried = carried + _moments(own_inertia(part.link))
         carried = _shifted(carried, float(np.linalg.norm(part.pose_JL.position)))
-        if part.kind == "revolute":
+        if part.motion.turns:
             found[part.joint_name] = ROUNDING * float(carried[2])
         carried = _shifted(carried, float(np.linalg.norm(part.pose_FJ.position)))
     return np.array([found.get(name, 0.0) for name in names])

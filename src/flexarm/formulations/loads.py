@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,10 +22,9 @@ from flexarm.kinematics import (
 from flexarm.links.base import Array
 from flexarm.links.sliding_fields import chebyshev_series
 from flexarm.model import LinkModel, Model, prescribed_motion
+from flexarm.model.joints import JointMotion
 from flexarm.profiles import evaluate
 from flexarm.spatial import Expr, constant
-
-SMOOTHING = {"revolute": 1e-3, "prismatic": 1e-4, "sliding": 1e-4}  # [rad/s], [m/s]
 
 
 def input_names(model: Model) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class Coulomb:
     """Coulomb friction of a joint, ``force tanh(rate/smoothing)`` with ``rate = row @ v``."""
 
     joint: str
-    kind: str
+    motion: JointMotion
     row: Array
     force: float
     smoothing: float
@@ -119,9 +119,9 @@ def coulomb_frictions(model: Model) -> list[Coulomb]:
         friction = joint.friction if isinstance(joint, Moving) and part.joint is not None else None
         if isinstance(friction, Friction) and friction.coulomb:
             row = np.asarray(hub_row(model, part), dtype=float).ravel()
-            smoothing = float(friction.smoothing or SMOOTHING[part.kind])
+            smoothing = float(friction.smoothing or part.motion.smoothing)
             force = float(friction.coulomb)
-            found.append(Coulomb(part.joint_name, part.kind, row, force, smoothing))
+            found.append(Coulomb(part.joint_name, part.motion, row, force, smoothing))
     return found
 
 
@@ -142,7 +142,7 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
         row = hub_row(model, part)
         rate = ca.dot(constant(row), v)
         if isinstance(joint.friction, Friction):
-            result += constant(row) * _friction(joint.friction, part.kind, rate, coulomb)
+            result += constant(row) * _friction(joint.friction, part.motion, rate, coulomb)
         if isinstance(joint.spring, Spring) and joint.spring.damping:
             result += constant(row) * (float(joint.spring.damping) * rate)
         if part.motor is not None and joint.drive is not None and joint.drive.damping:
@@ -240,10 +240,12 @@ def _spring_energy(stiffness: object, wound: Expr) -> Expr:
     return stiffness * wound**2 / 2
 
 
-def _friction(friction: Friction, kind: str, rate: Expr, coulomb: bool) -> Expr:  # type: ignore[type-arg]
+def _friction(
+    friction: Friction[Any, Any, Any], motion: JointMotion, rate: Expr, coulomb: bool
+) -> Expr:
     force = float(friction.viscous or 0.0) * rate
     if coulomb and friction.coulomb:
-        smoothing = float(friction.smoothing or SMOOTHING[kind])
+        smoothing = float(friction.smoothing or motion.smoothing)
         force += float(friction.coulomb) * ca.tanh(rate / smoothing)
     return force
 

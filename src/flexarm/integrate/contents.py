@@ -202,7 +202,7 @@ def table_columns(run: "Run") -> Iterator[tuple[str, Array]]:
 def input_units(model: Model) -> dict[str, str]:
     """Give the driven joints in the order of u, with the unit of their input."""
     return {
-        part.joint_name: "N m" if part.kind == "revolute" else "N"
+        part.joint_name: part.motion.effort_unit
         for part in model.links
         if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
     }

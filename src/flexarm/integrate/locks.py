@@ -40,7 +40,7 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
         if name not in joints:
             raise SimulationError(f"locks: no joint '{name}': there are {', '.join(joints)}")
         part = joints[name]
-        if part.joint in model.prescribed or part.motor is not None or part.kind == "sliding":
+        if part.joint in model.prescribed or part.motor is not None or part.motion.grows:
             raise SimulationError(
                 f"locks: {name} cannot be locked: only revolute and prismatic joints without a "
                 "motor coordinate can that are not prescribed"

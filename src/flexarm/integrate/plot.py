@@ -129,7 +129,7 @@ def _joints(run: Run, panel: "Axes") -> None:
     """Draw joints over time: those that turn in degrees, those that slide in metres."""
     panel.set(title="joints", xlabel="time [s]")
     moving = [part for part in run.model.links if part.joint is not None]
-    turning = [part for part in moving if part.kind == "revolute"]
+    turning = [part for part in moving if part.motion.turns]
     panel.set_ylabel("[deg]" if turning else "[m]")
     other = panel.twinx() if 0 < len(turning) < len(moving) else panel
     if other is not panel:
@@ -138,8 +138,8 @@ def _joints(run: Run, panel: "Axes") -> None:
     lines = []
     for k, part in enumerate(moving):
         values = run.q[:, part.joint]
-        look = curve_look(k, dashed=part.kind != "revolute" and other is not panel)
-        if part.kind == "revolute":
+        look = curve_look(k, dashed=not part.motion.turns and other is not panel)
+        if part.motion.turns:
             lines += panel.plot(run.t, np.degrees(values), label=part.joint_name, **look)
         else:
             lines += other.plot(run.t, values, label=part.joint_name, **look)

@@ -200,7 +200,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         add([unit[i] for i in range(3)], reach, deflects=False)
         add([unit[i] for i in range(3, 6)], 1.0, deflects=False)
     for part in model.links:
-        turns = part.kind == "revolute"
+        turns = part.motion.turns
         if part.joint is not None:
             add([unit[part.joint]], 1.0 if turns else max(part.length, 0.1), deflects=False)
         if part.motor is not None and part.joint is not None:

@@ -127,7 +127,7 @@ def curves_of(model: Model, q: Array) -> Curves:
         found += [(0, "the base", unit[i]) for i in range(3)]
     for part in model.links:
         if part.joint is not None:
-            found.append((1 if part.kind == "revolute" else 2, part.joint_name, unit[part.joint]))
+            found.append((1 if part.motion.turns else 2, part.joint_name, unit[part.joint]))
         if part.motor is not None and part.joint is not None:
             wound = unit[part.motor] - unit[part.joint]
             found.append((3, f"the drive of {part.joint_name}", wound))

@@ -136,7 +136,7 @@ def _joints(run: Run) -> tuple[list[Curve], list[Curve]]:
     """List the joints that turn [deg] and those that slide [m]."""
     angles, slides = [], []
     for part in run.model.links:
-        if part.joint is not None and part.kind == "revolute":
+        if part.joint is not None and part.motion.turns:
             angles.append(Curve(part.joint_name, np.degrees(run.q[:, part.joint])))
         elif part.joint is not None:
             slides.append(Curve(part.joint_name, run.q[:, part.joint]))

@@ -24,6 +24,8 @@ class JointMotion(ABC):
     grows
         Whether the coordinate changes the link itself, as the length of a beam that slides out,
         and so belongs to the link's own.
+    smoothing
+        Rate over which dry friction changes its sign, unless the file says it [unit/s].
     hinge
         Whether it is one turn about z through J's origin, as in the papers.
     """
@@ -32,6 +34,7 @@ class JointMotion(ABC):
     units: ClassVar[tuple[str, ...]]
     grows: ClassVar[bool] = False
     hinge: ClassVar[bool] = False
+    smoothing: ClassVar[float] = 0.0
 
     @abstractmethod
     def place(self, q: Expr) -> tuple[Expr, Expr]:
@@ -40,6 +43,21 @@ class JointMotion(ABC):
     @abstractmethod
     def columns(self, q: Expr) -> Expr:
         """Give the motion of K in J per rate, angular over linear, in axes of K, (6, k)."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of the coordinate of a joint that has one."""
+        return self.units[0]
+
+    @property
+    def turns(self) -> bool:
+        """Whether its coordinates are angles."""
+        return "rad" in self.units
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of what drives it."""
+        return "N m" if self.turns else "N"
 
     def bias(self, q: Expr, v: Expr) -> Expr:
         """Give the acceleration of K as seen from J from rates alone, in axes of K, (6,).

@@ -12,6 +12,7 @@ class Revolute(JointMotion):
     name: ClassVar[str] = "revolute"
     units: ClassVar[tuple[str, ...]] = ("rad",)
     hinge: ClassVar[bool] = True
+    smoothing: ClassVar[float] = 1e-3
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Turn about z."""

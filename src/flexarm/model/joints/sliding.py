@@ -14,6 +14,7 @@ class Sliding(JointMotion):
     name: ClassVar[str] = "sliding"
     units: ClassVar[tuple[str, ...]] = ("m",)
     grows: ClassVar[bool] = True
+    smoothing: ClassVar[float] = 1e-4
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Stay."""
