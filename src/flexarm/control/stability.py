@@ -18,15 +18,17 @@ import scipy.linalg
 import scipy.optimize
 
 from flexarm.analysis.tangent import Tangent
+from flexarm.arguments import require_count, require_kind
 from flexarm.control.drives import Gain, drives
 from flexarm.control.linear import decoupled
 from flexarm.control.statics import Statics
-from flexarm.control.trajectory import Trajectory
+from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.body import elastic_effort
 from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import wrench_list
+from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.method import Motion
 from flexarm.integrate.run import Run
 from flexarm.kinematics import own_columns
@@ -79,9 +81,8 @@ class FrozenLoop:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        self.model, self._drives = model, drives(model)
         self._tangent = Tangent(model, wrenches=False)
-        self._drives = drives(model)
         self._statics = Statics(model)
         self._equation = formulation("articulated", model)
 
@@ -191,6 +192,8 @@ def stiffness_error_along(
     allowed
         Growth rate [1/s] that counts as none in ``largest``.
     """
+    require_trajectory(trajectory)
+    require_count("points", points, 1)
     loop = FrozenLoop(trajectory.model)
     progress = np.linspace(0.0, 1.0, points)
     postures = [trajectory.path.at(float(s)) for s in progress]
@@ -231,6 +234,9 @@ def closed_loop_eigenvalues(law: ca.Function, run: Run, *, every: int = 1) -> Co
     every
         Take every so many samples.
     """
+    require_kind("run", run, Run, "a Run")
+    refuse_misfit(law, run.model)
+    require_count("every", every, 1)
     n = run.model.size
     motion = Motion(formulation("articulated", run.model), law)
     tangent = motion.tangent()
