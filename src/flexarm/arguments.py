@@ -66,7 +66,7 @@ def require_positive(name: str, value: object, error: Kind = FlexarmError) -> fl
 
 def require_count(name: str, value: object, least: int, error: Kind = FlexarmError) -> None:
     """Refuse what is no whole number from a least one on."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:  # type: ignore[call-overload]
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
         raise refused(name, value, f"a whole number, {least} or more", error)
 
 
@@ -106,10 +106,15 @@ def require_numbers(
 
 def require_names(name: str, value: object, what: str, error: Kind = FlexarmError) -> list[str]:
     """Refuse what is no list of texts."""
-    listed = isinstance(value, Sequence) and not isinstance(value, str)
-    if not listed or not all(isinstance(each, str) for each in value):  # type: ignore[attr-defined]
+    found = listed(value)
+    if found is None or not all(isinstance(each, str) for each in found):
         raise refused(name, value, f"a list of {what}", error)
-    return list(value)  # type: ignore[call-overload]
+    return found
+
+
+def listed(value: object) -> list[Any] | None:
+    """Give the items of a sequence that is no text, or None."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
 
 
 def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Array":

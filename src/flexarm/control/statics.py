@@ -101,9 +101,6 @@ class Statics:
 
     def _solve(self, constraint: ca.Function, target: Array, q: Array) -> Array:
         """Find q and inputs u with ``force(q) = B u`` and the constraint at its target."""
-        if not np.all(np.isfinite(target)):
-            name = constraint.name().replace("_", " ")
-            raise FlexarmError(f"{name}: must be given as numbers, got {target.tolist()}")
         q = q.copy()
         if not self.loaded:
             for part in self.model.links:
