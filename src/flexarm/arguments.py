@@ -8,9 +8,15 @@ import os
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexarm.errors import FlexarmError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.float64]
 
 Kind = type[FlexarmError]
 LONGEST = 80  # characters of a value that a message shows
@@ -60,7 +66,7 @@ def require_positive(name: str, value: object, error: Kind = FlexarmError) -> fl
 
 def require_count(name: str, value: object, least: int, error: Kind = FlexarmError) -> None:
     """Refuse what is no whole number from a least one on."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:  # type: ignore[call-overload]
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
         raise refused(name, value, f"a whole number, {least} or more", error)
 
 
@@ -77,10 +83,10 @@ def require_function(name: str, value: object, what: str, error: Kind = FlexarmE
 
 
 def require_mapping(
-    name: str, value: object, what: str, error: Kind = FlexarmError
+    name: str, value: object, what: str, error: Kind = FlexarmError, *, optional: bool = True
 ) -> Mapping[str, Any]:
-    """Refuse what is no mapping by names, and is not None, which gives an empty one."""
-    if value is None:
+    """Refuse what is no mapping by names; None, where it may be that, gives an empty one."""
+    if value is None and optional:
         return {}
     if not isinstance(value, Mapping):
         raise refused(name, value, f"a mapping: {what}", error)
@@ -100,10 +106,29 @@ def require_numbers(
 
 def require_names(name: str, value: object, what: str, error: Kind = FlexarmError) -> list[str]:
     """Refuse what is no list of texts."""
-    listed = isinstance(value, Sequence) and not isinstance(value, str)
-    if not listed or not all(isinstance(each, str) for each in value):  # type: ignore[attr-defined]
+    found = listed(value)
+    if found is None or not all(isinstance(each, str) for each in found):
         raise refused(name, value, f"a list of {what}", error)
-    return list(value)  # type: ignore[call-overload]
+    return found
+
+
+def listed(value: object) -> list[Any] | None:
+    """Give the items of a sequence that is no text, or None."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
+
+
+def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Array":
+    """Refuse what is no array of finite numbers, and give it as one."""
+    import numpy as np
+
+    try:
+        found = np.asarray(value)
+        numbers = found.dtype.kind in "iuf" and bool(np.all(np.isfinite(found)))
+    except (TypeError, ValueError):  # rows of different length
+        numbers = False
+    if not numbers:
+        raise refused(name, value, "finite numbers", error)
+    return found.astype(float)
 
 
 def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:

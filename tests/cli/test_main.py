@@ -3,9 +3,11 @@
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +107,68 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(unbuffered: str) -> No
     )
     os.close(writer)
     assert (result.returncode, result.stderr) == (141, "")
+
+
+COMMAND = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
+SMALL = {
+    "samples": [], "check": ["puma-560"], "modes": ["driven-link"], "count": ["driven-link"],
+    "simulate": ["driven-link", "--t-end", "0.01"], "cache": [], "--help": [], "--version": [],
+    "simulate --json": ["driven-link", "--t-end", "0.01"],
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+@pytest.mark.parametrize("command", SMALL)
+def test_an_output_that_is_full_is_one_line_and_a_status(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", COMMAND, *command.split(), *SMALL[command]],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    said = "flexarm: error: standard output: No space left on device\n"
+    assert (result.returncode, result.stderr) == (1, said)
+
+
+def test_an_output_that_is_full_does_not_hide_what_was_wrong() -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", COMMAND, "check", "no-such-arm"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert result.returncode == 3
+    assert result.stderr.startswith("flexarm: error: no file and no sample is named 'no-such-arm'")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("closed", "said"), [(1, "standard output is closed"), (2, "")])
+def test_an_output_that_is_closed_leaves_no_traceback(closed: int, said: str) -> None:
+    shell = f'exec "$0" "$@" {closed}>&-'
+    result = subprocess.run(
+        ["sh", "-c", shell, sys.executable, "-c", COMMAND, "samples"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == (1 if said else 0)
+    assert said in result.stderr
+    assert result.stderr.count("\n") == (1 if said else 0)
+
+
+def test_a_reader_of_one_line_ends_every_command_quietly() -> None:
+    script = f'"{sys.executable}" -c "{COMMAND}" check canadarm-free-base | head -1'
+    result = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert result.stderr == ""
+    assert result.stdout.count("\n") == 1
+
+
+def test_a_request_to_terminate_exits_143(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Terminated(Raising):
+        def run(self, args: argparse.Namespace) -> int:
+            signal.raise_signal(signal.SIGTERM)
+            return 0
+
+    monkeypatch.setitem(cli.COMMANDS, "fail", Terminated(KeyboardInterrupt()))
+    before = signal.getsignal(signal.SIGTERM)
+    assert cli.main(["fail"]) == 143
+    assert capsys.readouterr() == ("", "")
+    assert signal.getsignal(signal.SIGTERM) is before

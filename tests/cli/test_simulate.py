@@ -244,7 +244,12 @@ def test_live_needs_a_file_and_overwrites_none_unasked(
     assert load_run(folder / "run.nc").status == "finished"
 
 
-def test_interrupted_run_is_kept_and_says_so(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "status", "name"), [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")]
+)
+def test_interrupted_run_is_kept_and_says_so(
+    folder: Path, number: signal.Signals, status: int, name: str
+) -> None:
     code = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
     argv = ["simulate", "korayem-two-link", "--t-end", "2e4", "--dt", "0.1", "--rtol", "1e-6"]
     inside, outside = pty.openpty()
@@ -263,13 +268,13 @@ def test_interrupted_run_is_kept_and_says_so(folder: Path) -> None:
         shown += os.read(inside, 10_000).decode()
         found = re.findall(r"t = (\S+) of 20000 s", shown)
         reached = float(found[-1]) if found else 0.0
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     assert process.stdout is not None
     document = json.loads(process.stdout.read())
-    assert process.wait() == 130
+    assert process.wait() == status
     os.close(inside)
     assert document["status"] == "interrupted"
-    assert document["reason"].startswith("by Ctrl-C at t = ")
+    assert document["reason"].startswith(f"by {name} at t = ")
     kept = load_run(folder / "run.nc")
     assert kept.status == "interrupted"
     assert 10 <= len(kept.t) < 200_000

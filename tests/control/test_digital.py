@@ -147,10 +147,10 @@ def test_pd_on_differences_of_readings_is_nearly_the_continuous_one() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"period": 0.0}, "period: must be > 0, got 0"),
+        ({"period": 0.0}, "period: must be > 0 and a finite number, got 0"),
         ({"delay": 0.0015}, "delay: must be a multiple of the period 0.001 s, got 0.0015"),
-        ({"delay": float("nan")}, "delay: must be a multiple of the period 0.001 s, got nan"),
-        ({"delay": float("inf")}, "delay: must be a multiple of the period 0.001 s, got inf"),
+        ({"delay": float("nan")}, "delay: must be a finite number, got nan"),
+        ({"delay": float("inf")}, "delay: must be a finite number, got inf"),
         ({"delay": -1e-3}, "delay: must be a multiple of the period 0.001 s, got -0.001"),
         ({"noise": [1.0, 1.0, 1.0]}, "noise: must be one number or 2"),
         ({"quantum": -1.0}, "quantum: must be one number or 2, all >= 0"),

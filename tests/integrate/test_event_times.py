@@ -62,7 +62,9 @@ def impulse(given: dict[str, Any], t_end: float) -> float:
     if given["kind"] == "step":
         return float(given["value"]) * max(t_end - float(given["time"]), 0.0)
     edges = np.minimum(given["times"], t_end)
-    return float(given["amplitude"]) * sum((-1) ** k * d for k, d in enumerate(np.diff(edges)))
+    return float(given["amplitude"]) * float(
+        sum((-1) ** k * d for k, d in enumerate(np.diff(edges)))
+    )
 
 
 def require_whole(run: Run, t_end: float) -> None:

@@ -45,6 +45,7 @@ from flexarm.analysis.report import (
 from flexarm.arm import Arm, FreeBase, Moving, Sliding
 from flexarm.errors import ModelError
 from flexarm.formulations.inertia import weightless
+from flexarm.io.model_file import validated
 from flexarm.kinematics import base_frame, frames
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
@@ -74,6 +75,7 @@ def check(arm: Arm) -> Report:
     ModelError
         If the arm cannot be built: one line per link that cannot.
     """
+    arm = validated(arm)
     model = _build(arm)
     start, speeds = start_state(model)
     pose = _within_shapes(model, start)

@@ -11,7 +11,7 @@ from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.equilibrium import settle_down
 from flexarm.analysis.modes import Mode, Modes, State, joint_states, modes_about
 from flexarm.analysis.tangent import Tangent
-from flexarm.arguments import is_number, refused, require_flag, require_mapping
+from flexarm.arguments import is_number, listed, refused, require_flag, require_mapping
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
@@ -191,10 +191,10 @@ def sweep(
 
 def _range(name: str, values: object) -> Array:
     """Read the values of a joint, (P,)."""
-    listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str)
-    if not listed or np.ndim(values) != 1 or not all(is_number(each) for each in values):  # type: ignore[arg-type, union-attr]
+    found = list(values) if isinstance(values, np.ndarray) else listed(values)
+    if found is None or not all(is_number(each) for each in found):
         raise refused(name, values, "a number, or a list of finite numbers")
-    return np.asarray(values, dtype=float)
+    return np.array(found, dtype=float)
 
 
 class _Follower:

@@ -2,9 +2,13 @@
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Protocol
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from flexarm.cli import (
     cache,
@@ -21,11 +25,15 @@ from flexarm.cli import (
 )
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
 EXIT_OTHER = 1
 EXIT_INVALID_MODEL = 3
 EXIT_SIMULATION = 4
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+EXIT_TERMINATED = 143
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,21 +48,58 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 when all went well, 2 on wrong usage, 3 on an invalid model, 4 when a simulation failed,
-        130 when interrupted, 141 when the reader of the output went away, 1 on any other error.
+        130 when interrupted, 143 when terminated, 141 when the reader of the output went away,
+        1 on any other error.
     """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        print("flexarm: error: standard output is closed: open it, or send it to a file",
+              file=sys.stderr)  # fmt: skip
+        return EXIT_OTHER
     try:
-        status = _run(argv)
-        sys.stdout.flush()
+        with _terminable() as terminated:
+            status = _attempt(argv)
+            sys.stdout.flush()
+    except OSError as error:
+        # The interpreter flushes once more as it ends: give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return EXIT_BROKEN_PIPE
+        where = "standard output" if error.filename is None else error.filename
+        print(f"flexarm: error: {where}: {error.strerror or error}", file=sys.stderr)
+        return EXIT_OTHER
+    return EXIT_TERMINATED if terminated and status == EXIT_INTERRUPTED else status
+
+
+def _attempt(argv: Sequence[str] | None) -> int:
+    """Run a command; what stops it is a line and a status."""
+    try:
+        return _run(argv)
     except FlexarmError as error:
         print(f"flexarm: error: {error}", file=sys.stderr)
         return _status(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The interpreter flushes once more as it ends: give it somewhere to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
-    return status
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """Let a request to terminate do what Ctrl-C does: a run is kept; it is noted in the list."""
+    noted: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+
+    def stop(number: int, _: object) -> None:
+        noted.append(number)
+        raise KeyboardInterrupt("SIGTERM")
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _status(error: FlexarmError) -> int:
@@ -72,7 +117,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="flexarm",
         description="Dynamics of serial robot arms whose links bend, twist and stretch.",
     )
@@ -83,6 +128,14 @@ def _parser() -> argparse.ArgumentParser:
             subparsers.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
         )
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help fails where it cannot be written, instead of being silent."""
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        if message:
+            (file or sys.stderr).write(message)
 
 
 class _Version(argparse.Action):

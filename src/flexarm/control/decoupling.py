@@ -15,11 +15,11 @@ in it: damping, friction, and for a sliding link the change of K with the length
 """
 
 import casadi as ca
-import numpy as np
 
+from flexarm.arguments import require_number
 from flexarm.control.drives import Drives, Gain, drives
 from flexarm.control.lqr import Regulator
-from flexarm.control.trajectory import Trajectory
+from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.body import elastic_effort
@@ -60,10 +60,12 @@ def decoupling_law(
     casadi.Function
         (t, q, v) to u, for ``flexarm.simulate(control=...)``.
     """
+    require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
     kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
-    if not (np.isfinite(stiffness_error) and stiffness_error > -1):
+    stiffness_error = require_number("stiffness_error", stiffness_error)
+    if stiffness_error <= -1:
         raise FlexarmError(f"stiffness_error: must be above -1, got {stiffness_error:g}")
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     q_d, v_d, a_d = trajectory.motion(t)

@@ -8,6 +8,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import require_array, require_count, require_number, require_positive
 from flexarm.control.sensors import Sensors, effort_limits
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled, refuse_misfit
@@ -62,14 +63,9 @@ def sampled(
     Sampled
         For ``flexarm.simulate(control=...)``; every run starts it afresh.
     """
-    if not isinstance(law, ca.Function):
-        raise FlexarmError(
-            f"law: must be a CasADi function (t, q, v) to u, got {law!r}: "
-            "a Python function goes into flexarm.Sampled(law, period)"
-        )
     refuse_misfit(law, model)
-    if not (np.isfinite(period) and period > 0):
-        raise FlexarmError(f"period: must be > 0, got {period:g}")
+    period, delay = require_positive("period", period), require_number("delay", delay)
+    require_count("seed", seed, 0)
     behind = round(delay / period) if np.isfinite(delay) else -1
     if behind < 0 or abs(behind * period - delay) > 1e-9 * period:
         raise FlexarmError(f"delay: must be a multiple of the period {period:g} s, got {delay:g}")
@@ -91,7 +87,7 @@ def sampled(
 
 
 def _spread(name: str, value: float | Sequence[float], count: int) -> Array:
-    given = np.asarray(value, dtype=float)
+    given = require_array(name, value)
     if given.shape not in ((), (count,)) or not np.all(given >= 0):
         raise FlexarmError(f"{name}: must be one number or {count}, all >= 0, got {given.tolist()}")
     return np.broadcast_to(given, (count,)).copy()

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from flexarm.arguments import require_array, require_kind
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.loads import hub_row, input_matrix, input_names
 from flexarm.links.base import Array
@@ -46,7 +47,7 @@ class Drives:
 
     def gains(self, name: str, value: Gain) -> Array:
         """Read a gain that is one number, or one per driven joint; none may be negative, (k,)."""
-        given = np.asarray(value, dtype=float)
+        given = require_array(name, value)
         if given.shape not in ((), (len(self.names),)):
             raise FlexarmError(
                 f"{name}: must be one number or {len(self.names)} ({', '.join(self.names)}), "
@@ -65,6 +66,7 @@ def drives(model: Model) -> Drives:
     ModelError
         If the arm has none, or something moves it that a law of (t, q, v) does not know.
     """
+    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)", ModelError)
     if model.base_moves or model.prescribed:
         raise ModelError(
             "control laws are for an arm on a fixed base whose joints are driven or free: this one "

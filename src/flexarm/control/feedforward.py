@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.control.drives import drives
-from flexarm.control.trajectory import Trajectory
+from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.formulations import formulation
 from flexarm.formulations.loads import wrench_list
 from flexarm.model import Model
@@ -27,6 +27,7 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
     -----
     Amplitudes stay where the posture has them and do not move; a motor moves with its joint.
     """
+    require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
     t = ca.SX.sym("t")

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from flexarm.arguments import require_count, require_kind, require_number
 from flexarm.arm import Arm
 from flexarm.control.drives import drives
 from flexarm.control.statics import Statics, start_at
@@ -109,6 +110,10 @@ def stable_inversion(
     FlexarmError
         If the iteration does not converge: the motion is too fast for this arm.
     """
+    to = require_number("to", to)
+    require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
+    require_count("points", points, 2)
+    tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
     if timing.kind == "trapezoid":
         raise FlexarmError("timing: a trapezoid's acceleration jumps: use cycloid or quintic")
     link = _Link(model)

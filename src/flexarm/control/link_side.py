@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.control.drives import drives
-from flexarm.control.trajectory import Trajectory
+from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
 from flexarm.formulations.loads import wrench_list
@@ -41,6 +41,7 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     polynomial = np.poly(wanted_roots)
     if np.abs(polynomial.imag).max() > 1e-9 * np.abs(polynomial).max():
         raise FlexarmError(f"poles: complex ones must come in pairs, got {list(poles)}")
+    require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
     equation = formulation("articulated", model).function("forward_dynamics")

@@ -9,11 +9,12 @@ from numpy.polynomial import chebyshev
 
 from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.tangent import Point, Tangent
+from flexarm.arguments import require_count, require_kind, require_positive
 from flexarm.control.drives import Drives, drives
 from flexarm.control.linear import Linear, decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.timing import Timing
-from flexarm.control.trajectory import Trajectory
+from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.links.sliding_fields import chebyshev_series
@@ -141,10 +142,11 @@ def lqr(
     FlexarmError
         If some vibration cannot be reached from the joints.
     """
-    if not bandwidth > 0:
-        raise FlexarmError(f"bandwidth: must be > 0, got {bandwidth:g}")
-    if points < 1:
-        raise FlexarmError(f"points: must be at least 1, got {points}")
+    require_trajectory(trajectory)
+    bandwidth = require_positive("bandwidth", bandwidth)
+    require_count("points", points, 1)
+    if weights is not None:
+        require_kind("weights", weights, Weights, "Weights, or None")
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
     dry = DryFriction(friction, friction_speed)
     tangent = Tangent(trajectory.model, wrenches=False, friction=dry)

@@ -5,7 +5,7 @@ from typing import Literal
 import casadi as ca
 
 from flexarm.control.drives import Drives, Gain, Side, drives
-from flexarm.control.trajectory import Trajectory
+from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.loads import elastic_force
@@ -48,6 +48,7 @@ def pd_law(
     casadi.Function
         (t, q, v) to u, for ``flexarm.simulate(control=...)``.
     """
+    require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
     kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)

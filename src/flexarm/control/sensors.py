@@ -7,8 +7,10 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import refused, require_kind
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
+from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.validity import input_limits
 from flexarm.links.base import Array
 from flexarm.links.sliding_fields import length_factor
@@ -88,6 +90,10 @@ def sensors(
     `flexarm.control.digital.sampled` can take differences of readings instead.
     """
     mine = model if known is None else known
+    for name, each in (("model", model), ("known", mine)):
+        require_kind(name, each, Model, "a Model: make one with flexarm.build(arm)")
+    if not isinstance(gauges, Sequence) or not all(isinstance(each, Gauge) for each in gauges):
+        raise refused("gauges", gauges, "a list of Gauge")
     moving = _encoders(model)
     if moving != _encoders(mine):
         raise FlexarmError(
@@ -129,6 +135,8 @@ def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
     casadi.Function
         (t, q, v) to u, in the coordinates of the arm.
     """
+    require_kind("sensed", sensed, Sensors, "Sensors")
+    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
     n = sensed.measure.size1_in(0)
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
     u = law(t, *sensed.estimate(*sensed.measure(q, v)))
@@ -149,6 +157,7 @@ def limited_law(
     limits
         Largest input [N m, N], one or one per driven joint; those of the model file if None.
     """
+    refuse_misfit(law, model)
     top = effort_limits(model, limits)
     t, q, v = law.sx_in()
     u = ca.fmax(ca.fmin(law(t, q, v), ca.DM(top)), ca.DM(-top))

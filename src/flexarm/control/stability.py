@@ -19,15 +19,17 @@ import scipy.optimize
 
 from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.tangent import LEFT_OUT, Tangent
+from flexarm.arguments import require_count, require_kind
 from flexarm.control.drives import Gain, drives
 from flexarm.control.linear import decoupled
 from flexarm.control.statics import Statics
-from flexarm.control.trajectory import Trajectory
+from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.body import elastic_effort
 from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import wrench_list
+from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.method import Motion
 from flexarm.integrate.run import Run
 from flexarm.kinematics import own_columns
@@ -85,9 +87,8 @@ class FrozenLoop:
     """
 
     def __init__(self, model: Model, *, friction: DryFriction = LEFT_OUT) -> None:
-        self.model = model
+        self.model, self._drives = model, drives(model)
         self._tangent = Tangent(model, wrenches=False, friction=friction)
-        self._drives = drives(model)
         self._statics = Statics(model)
         self._equation = formulation("articulated", model)
 
@@ -203,6 +204,8 @@ def stiffness_error_along(
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
         of its smoothing at the state).  See `DryFriction`.
     """
+    require_trajectory(trajectory)
+    require_count("points", points, 1)
     dry = DryFriction(friction, friction_speed)
     loop = FrozenLoop(trajectory.model, friction=dry)
     progress = np.linspace(0.0, 1.0, points)
@@ -255,6 +258,9 @@ def closed_loop_eigenvalues(
     friction, friction_speed
         As for `stiffness_error_along`.
     """
+    require_kind("run", run, Run, "a Run")
+    refuse_misfit(law, run.model)
+    require_count("every", every, 1)
     n = run.model.size
     dry, slope_of_run = DryFriction(friction, friction_speed), DryFriction("tangent")
     equation = formulation("articulated", run.model)

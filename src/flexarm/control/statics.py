@@ -6,12 +6,14 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import require_array, require_kind, require_numbers
 from flexarm.arm import Arm, Moving
 from flexarm.arm.side_files import files_of
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.loads import elastic_force
+from flexarm.io.model_file import validated
 from flexarm.kinematics import end_frame
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
@@ -56,6 +58,7 @@ class Statics:
         guess
             Coordinates to start from; the arm's start if None.
         """
+        joints = require_numbers("joints", joints, "positions of driven joints by name")
         unknown = set(joints) - set(self.drives.names)
         if unknown:
             raise FlexarmError(
@@ -80,7 +83,7 @@ class Statics:
         guess
             Coordinates to start from; the arm's start if None.
         """
-        target = np.asarray(point, dtype=float)
+        target = require_array("point", point)
         if not axes or any(a not in "xyz" for a in axes) or target.shape != (len(axes),):
             raise FlexarmError(
                 f"point: must have one number for each of the axes '{axes}', some of x, y, z, "
@@ -98,9 +101,6 @@ class Statics:
 
     def _solve(self, constraint: ca.Function, target: Array, q: Array) -> Array:
         """Find q and inputs u with ``force(q) = B u`` and the constraint at its target."""
-        if not np.all(np.isfinite(target)):
-            name = constraint.name().replace("_", " ")
-            raise FlexarmError(f"{name}: must be given as numbers, got {target.tolist()}")
         q = q.copy()
         if not self.loaded:
             for part in self.model.links:
@@ -185,6 +185,13 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     q
         Coordinates in the order of ``model.names``, (n,).
     """
+    arm = validated(arm)
+    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
+    q = require_array("q", q)
+    if q.shape != (model.size,) or len(arm.links) != len(model.links):
+        raise FlexarmError(
+            f"q: must be {model.size} numbers, one per coordinate of the arm, got shape {q.shape}"
+        )
     links = []
     for part, link in zip(model.links, arm.links, strict=True):
         data = link.model_dump(exclude_unset=True)

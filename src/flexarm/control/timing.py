@@ -6,6 +6,7 @@ from typing import Literal
 
 import casadi as ca
 
+from flexarm.arguments import require_number, require_positive
 from flexarm.errors import FlexarmError
 from flexarm.spatial import Expr
 
@@ -38,11 +39,10 @@ class Timing:
         """Refuse a timing that is none."""
         if self.kind not in KINDS:
             raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got '{self.kind}'")
-        if not (math.isfinite(self.duration) and self.duration > 0):
-            raise FlexarmError(f"timing: duration must be > 0, got {self.duration:g}")
-        if not (math.isfinite(self.begin) and self.begin >= 0):
+        require_positive("timing: duration", self.duration)
+        if require_number("timing: begin", self.begin) < 0:
             raise FlexarmError(f"timing: begin must be >= 0, got {self.begin:g}")
-        if not 0 < self.ramp <= 0.5:
+        if not 0 < require_number("timing: ramp", self.ramp) <= 0.5:
             raise FlexarmError(f"timing: ramp must be above 0 and at most 0.5, got {self.ramp:g}")
 
     @property

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from flexarm.arguments import require_array, require_kind, require_mapping
 from flexarm.control.statics import Statics
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError
@@ -106,6 +107,7 @@ def joint_move(
     sag
         Whether the postures are those of the bent arm in equilibrium; else of the straight one.
     """
+    require_mapping("to", to, "positions by joint", optional=False)
     statics = Statics(model, sag=sag)
     first = statics.at_joints(start or {})
     names = statics.drives.names
@@ -120,6 +122,11 @@ def joint_move(
         return statics.at_joints(joints, guess)
 
     return follow(model, fit_path(posture, first), timing)
+
+
+def require_trajectory(value: object) -> None:
+    """Refuse what is no motion to follow."""
+    require_kind("trajectory", value, Trajectory, "a Trajectory: make one with joint_move")
 
 
 def tip_move(
@@ -156,7 +163,7 @@ def tip_move(
     begin = formulation("articulated", model).tip_pose(first)[1][chosen]
 
     def posture(s: float, guess: Array) -> Array:
-        point = to(s) if callable(to) else (1 - s) * begin + s * np.asarray(to, dtype=float)
+        point = to(s) if callable(to) else (1 - s) * begin + s * require_array("to", to)
         return statics.at_tip(point, axes, guess)
 
     return follow(model, fit_path(posture, posture(0.0, first)), timing)
@@ -164,6 +171,7 @@ def tip_move(
 
 def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
     """Pass along a path in a given timing."""
+    require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
     t, s = ca.SX.sym("t"), ca.SX.sym("s")
     q = path.trace(s)
     slope = ca.jacobian(q, s)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
+from flexarm.arguments import require_array
 from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
@@ -136,7 +137,7 @@ def read_stations(stations: ArrayLike | None) -> Array:
         if stations < 2:
             raise FlexarmError(f"stations: must be at least 2, root and tip, got {stations}")
         return np.linspace(0.0, 1.0, stations)
-    places = np.asarray(stations, dtype=float)
+    places = require_array("stations", stations)
     if places.ndim != 1 or not len(places) or not np.all((places >= 0) & (places <= 1)):
         raise FlexarmError("stations: must be a number, or fractions of the span from 0 to 1")
     return places

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import require_kind
 from flexarm.errors import SimulationError
 from flexarm.formulations.loads import input_names
 from flexarm.integrate.march import PIECE, March, rates, rounding
@@ -33,7 +34,10 @@ def refuse_control(control: object, inputs: Mapping[str, Any] | None) -> None:
 
 
 def refuse_misfit(law: ca.Function, model: Model) -> None:
-    """Refuse a control law whose arguments or result do not fit the arm."""
+    """Refuse what is no control law in CasADi, or one whose arguments or result do not fit."""
+    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u; a Python function "
+                 "goes into flexarm.Sampled(law, period)", SimulationError)  # fmt: skip
+    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
     n, inputs = model.size, input_names(model)
     sizes = [law.numel_in(k) for k in range(law.n_in())]
     if sizes != [1, n, n]:

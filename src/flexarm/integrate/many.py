@@ -80,7 +80,7 @@ def simulate_many(
         require_count("workers", workers, 1, SimulationError)
     require_function("progress", progress, "of the number of runs done", SimulationError)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
-    t_end, rtol = float(t_end), float(rtol)
+    t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
     family = Family()
     tasks = _tasks(arm, sample_times(t_end, dt), family, count, parameters, starts, inputs)
     if not tasks:

@@ -5,6 +5,7 @@ from typing import Any
 
 from flexarm.arguments import (
     is_number,
+    listed,
     refused,
     require_flag,
     require_function,
@@ -73,8 +74,8 @@ def refuse_kinds(
     require_mapping("inputs", inputs, "numbers or profiles by joint", SimulationError)
     require_mapping("locks", locks, "lists of intervals by joint", SimulationError)
     for name, intervals in (locks or {}).items():
-        listed = isinstance(intervals, Sequence) and not isinstance(intervals, str)
-        if not listed or not all(_is_pair(each) for each in intervals):
+        found = listed(intervals)
+        if found is None or not all(_is_pair(each) for each in found):
             what = "a list of pairs (begin, end) of numbers [s]"
             raise refused(f"locks: {name}", intervals, what, SimulationError)
     require_flag("energy_audit", energy_audit, SimulationError)
@@ -83,8 +84,5 @@ def refuse_kinds(
 
 
 def _is_pair(interval: object) -> bool:
-    listed = isinstance(interval, Sequence) and not isinstance(interval, str)
-    if not listed or len(interval) != 2:  # type: ignore[arg-type]
-        return False
-    begin, end = interval  # type: ignore[misc]
-    return is_number(begin) and is_number(end, finite=False)
+    pair = listed(interval)
+    return bool(pair and len(pair) == 2 and is_number(pair[0]) and is_number(pair[1], finite=False))

@@ -304,7 +304,7 @@ def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile
             raise SimulationError(
                 f"inputs: no driven joint '{name}': there are {', '.join(joints) or 'none'}"
             )
-        if callable(value) or isinstance(value, ca.SX | ca.MX):
+        if value is None or callable(value) or isinstance(value, ca.SX | ca.MX):
             raise SimulationError(
                 f"inputs: {name}: must be a number or a profile, got {value!r}: give functions as "
                 "control=, a CasADi function (t, q, v) to the inputs of all driven joints, or as "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flexarm.arguments import refused, require_path
 from flexarm.links.base import Array
 from flexarm.model import Model
 
@@ -219,7 +220,10 @@ class Run:
 
         figure = plot_run(self)
         if path is not None:
-            memory = io.BytesIO()
-            figure.savefig(memory, dpi=150, format=Path(path).suffix[1:].lower() or "png")
-            write_whole(Path(path), memory.getvalue(), force=force)
+            memory, kind = io.BytesIO(), require_path("path", path).suffix[1:].lower() or "png"
+            known = figure.canvas.get_supported_filetypes()
+            if kind not in known:
+                raise refused("path", path, f"a file that ends in one of {', '.join(known)}")
+            figure.savefig(memory, dpi=150, format=kind)
+            write_whole(path, memory.getvalue(), force=force)
         return figure

@@ -97,7 +97,7 @@ def save_run(run: Run, path: str | Path, *, force: bool = False) -> None:
         for key, value in attributes(run).items():
             file.attrs[key] = value
     _require_readable(memory, run, SideFiles(kept=kept_files))
-    write_whole(Path(path), memory.getvalue(), force=force)
+    write_whole(path, memory.getvalue(), force=force)
 
 
 def _require_readable(memory: io.BytesIO, run: Run, files: SideFiles) -> None:
@@ -150,7 +150,7 @@ def save_table(run: Run, path: str | Path, *, force: bool = False) -> None:
     rows = [",".join(columns)]
     for row in np.stack(list(columns.values()), axis=1).tolist():
         rows.append(",".join(map(repr, row)))
-    write_whole(Path(path), ("\n".join(rows) + "\n").encode(), force=force)
+    write_whole(path, ("\n".join(rows) + "\n").encode(), force=force)
 
 
 def _is_label(variable: Variable) -> bool:

@@ -118,7 +118,7 @@ def simulate(
         inputs=inputs, locks=locks, energy_audit=energy_audit, progress=progress, live=live
     )
     refuse_control(control, inputs)
-    t_end, rtol = float(t_end), float(rtol)
+    t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
     model = build(arm)
     times = sample_times(t_end, dt)
     if locks and control is not None:

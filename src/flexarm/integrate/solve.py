@@ -121,8 +121,9 @@ def solve(
 
     try:
         ending = _drive(m, beginning, anchors, progress or (lambda t: None), log, between)
-    except KeyboardInterrupt:
-        ending = Ending("interrupted", f"by Ctrl-C at t = {m.t:.6g} s")
+    except KeyboardInterrupt as stop:
+        what = stop.args[0] if stop.args else "Ctrl-C"
+        ending = Ending("interrupted", f"by {what} at t = {m.t:.6g} s")
     return collected(ending)
 
 

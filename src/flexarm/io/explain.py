@@ -280,7 +280,9 @@ class _Explainer:
         if fault.kind == "union_tag_invalid":
             message = _one_of(self.source.at(where), tags)
         else:
-            close = difflib.get_close_matches(key, value if isinstance(value, dict) else (), n=1)
+            close = difflib.get_close_matches(
+                key, map(str, value) if isinstance(value, dict) else (), n=1
+            )
             hint = f"; is '{close[0]}' meant to be '{key}'?" if close else ""
             message = f"is required: one of {', '.join(map(str, tags))}{hint}"
         return Problem(self.source.locate(where), where, message)

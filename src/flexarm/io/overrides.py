@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from flexarm.arguments import require_mapping
+from flexarm.arguments import refused, require_mapping
 from flexarm.arm import Arm
 from flexarm.arm.side_files import files_of
 from flexarm.errors import ModelError
@@ -157,9 +157,11 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
     ModelError
         If there is no such key, or the arm is not valid with its new value.
     """
-    require_mapping("values", values, "new values by their keys", ModelError)
+    require_mapping("values", values, "new values by their keys", ModelError, optional=False)
     data = validated(arm).model_dump(exclude_unset=True, mode="json")
     for key, value in values.items():
+        if not _steps(key):
+            raise refused("values", key, "a mapping by keys of a model file", ModelError)
         _apply(data, Change(f"{key}={value}", _steps(key), value))
     try:
         return Arm.model_validate(data, context={"files": files_of(arm)})

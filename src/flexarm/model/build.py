@@ -72,8 +72,8 @@ def build(
     Raises
     ------
     ModelError
-        If this is no valid arm, shapes cannot be built or are those of another arm, or a start value
-        names no coordinate.
+        If this is no valid arm, shapes cannot be built or are those of another arm, or a start
+        value names no coordinate.
     """
     arm = _checked(arm, stiffening, tip_rotation, shapes_of)
     stiff = arm.stiffening if stiffening is None else bool(stiffening)

@@ -191,7 +191,7 @@ def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
     force
         Whether to overwrite a file that is there.
     """
-    write_whole(Path(path), page.encode("utf-8", errors="replace"), force=force)
+    write_whole(path, page.encode("utf-8", errors="replace"), force=force)
 
 
 def _arms(runs: Sequence[Run]) -> str:

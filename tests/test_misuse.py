@@ -1,0 +1,458 @@
+"""Wrong arguments of public functions: one line that names the argument, no traceback."""
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm import control
+from flexarm.analysis.check import check
+from flexarm.analysis.compare import compare
+from flexarm.analysis.linearise import point_of_run, start_point
+from flexarm.io.model_file import loads
+
+LINK = "{joint: {kind: revolute}, length: 1, body: {mass: 1, com: [0.5, 0, 0]}}"
+
+# After what the message must begin with, uses that must be told so.
+MISUSES = """\
+# arm
+simulate(None, t_end=1)
+simulate("driven-link", t_end=1)
+simulate(model, t_end=1)
+# t_end
+simulate(arm, t_end="1")
+simulate(arm, t_end=None)
+simulate(arm, t_end=True)
+simulate(arm, t_end=1j)
+simulate(arm, t_end=[1.0])
+simulate(arm, t_end=np.array([1.0, 2.0]))
+simulate(arm, t_end=float("nan"))
+simulate(arm, t_end=-1)
+simulate(arm, t_end=1e300)
+simulate(arm, t_end=10**400)
+# dt
+simulate(arm, t_end=1, dt="0.1")
+simulate(arm, t_end=1, dt=0)
+simulate(arm, t_end=1, dt=True)
+# rtol
+simulate(arm, t_end=1, rtol="tight")
+simulate(arm, t_end=1, rtol=None)
+simulate(arm, t_end=1, rtol=True)
+# step
+simulate(arm, t_end=1, step="x", method="rk4")
+simulate(arm, t_end=1, step=[1], method="rk4")
+# no method
+simulate(arm, t_end=1, method=None)
+simulate(arm, t_end=1, method=["rk4"])
+simulate(arm, t_end=1, method=4)
+# inputs
+simulate(arm, t_end=1, inputs=[1.0])
+simulate(arm, t_end=1, inputs="joint1")
+simulate(arm, t_end=1, inputs=3.0)
+simulate(arm, t_end=1, inputs={1: 1.0})
+simulate(arm, t_end=1, inputs={"joint1": "one"})
+simulate(arm, t_end=1, inputs={"joint1": None})
+simulate(arm, t_end=1, inputs={"joint1": [1, 2]})
+simulate(arm, t_end=1, inputs={"joint1": np.nan})
+simulate(arm, t_end=1, inputs={"joint1": np.array(1.0)})
+simulate(arm, t_end=1, inputs={"joint1": np.array([1.0, 2.0])})
+simulate(arm, t_end=1, inputs={"joint1": True})
+simulate(arm, t_end=1, inputs={"joint1": {"kind": "sinus"}})
+simulate(arm, t_end=1, inputs={"joint1": {1: 2}})
+simulate(arm, t_end=1, inputs={"joint1": object()})
+simulate(arm, t_end=1, inputs=object())
+# control
+simulate(arm, t_end=1, control=lambda t, q, v: [0, 0])
+simulate(arm, t_end=1, control="law")
+# inputs
+simulate(arm, t_end=1, control=law, inputs=[1])
+# locks
+simulate(arm, t_end=1, locks=[("joint1", 0, 1)])
+simulate(arm, t_end=1, locks="joint1")
+simulate(arm, t_end=1, locks={"joint1": (0.1, 0.2)})
+simulate(arm, t_end=1, locks={"joint1": 0.5})
+simulate(arm, t_end=1, locks={"joint1": [(0.1, 0.2, 0.3)]})
+simulate(arm, t_end=1, locks={"joint1": [("a", "b")]})
+simulate(arm, t_end=1, locks={"joint1": [(0.1, None)]})
+simulate(arm, t_end=1, locks={"joint1": None})
+simulate(arm, t_end=1, locks={"joint1": [(float("nan"), 1)]})
+simulate(arm, t_end=1, locks={1: [(0, 1)]})
+# progress
+simulate(arm, t_end=1, progress=1)
+simulate(arm, t_end=1, progress="yes")
+# live
+simulate(arm, t_end=1, live=True)
+simulate(arm, t_end=1, live="run.nc")
+# energy_audit
+simulate(arm, t_end=1, energy_audit="no")
+simulate(arm, t_end=1, energy_audit=np.array([1,2]))
+# parameters, starts and inputs
+simulate_many(arm, t_end=1)
+# starts
+simulate_many(arm, t_end=1, starts={"joint1": 1})
+simulate_many(arm, t_end=1, starts=[1, 2])
+simulate_many(arm, t_end=1, starts="ab")
+simulate_many(arm, t_end=1, starts=[{1: 1.0}])
+simulate_many(arm, t_end=1, starts=[{"joint1": "x"}])
+simulate_many(arm, t_end=1, starts=[{"joint1": None}])
+simulate_many(arm, t_end=1, starts=[{"joint1": True}])
+# parameters
+simulate_many(arm, t_end=1, parameters=[{1: 1.0}])
+# payload.mass
+simulate_many(arm, t_end=1, parameters=[{"payload.mass": "heavy"}])
+# values
+simulate_many(arm, t_end=1, parameters=[{"": 1}])
+# payload
+simulate_many(arm, t_end=1, parameters=[{"payload": object()}])
+# inputs
+simulate_many(arm, t_end=1, inputs=[{"joint1": "x"}])
+simulate_many(arm, t_end=1, inputs=[None])
+# workers
+simulate_many(arm, t_end=1, inputs=[{}], workers=True)
+simulate_many(arm, t_end=1, inputs=[{}], workers=2.5)
+simulate_many(arm, t_end=1, inputs=[{}], workers="all")
+# progress
+simulate_many(arm, t_end=1, inputs=[{}], progress=3)
+# arm
+simulate_many("x", t_end=1, inputs=[{}])
+# t_end
+simulate_many(arm, t_end=None, inputs=[{}])
+# Sampled
+Sampled(None, 0.1)
+Sampled(lambda t, q, v: 0, "0.1")
+Sampled(lambda t, q, v: 0, None)
+Sampled(lambda t, q, v: 0, True)
+# the control law
+simulate(arm, t_end=1, control=Sampled(lambda t,q,v: "x", 0.1))
+# arm
+build(None)
+# stiffening
+build(arm, stiffening="no")
+# tip_rotation
+build(arm, tip_rotation=None)
+build(arm, tip_rotation=["cayley"])
+# shapes_of
+build(arm, shapes_of=arm)
+# arm
+change_arm(None, {})
+# values
+change_arm(arm, None)
+change_arm(arm, [("gravity", 1)])
+change_arm(arm, {1: 2})
+# gravity
+change_arm(arm, {"gravity": object()})
+# values
+change_arm(arm, {"": 1})
+change_arm(arm, "gravity=1")
+# arm
+converge(None)
+converge(model)
+# t_end
+converge(bend, t_end="1")
+converge(bend, t_end=None)
+# wish
+converge(bend, wish="small")
+converge(bend, wish=None)
+# progress
+converge(bend, progress=1)
+# arm
+equilibrium(None)
+equilibrium("x")
+# joints
+equilibrium(arm, joints=[1.0])
+equilibrium(arm, joints={"joint1": "up"})
+equilibrium(arm, joints={"joint1": None})
+equilibrium(arm, joints={"joint1": [1, 2]})
+equilibrium(arm, joints={1: 1})
+# speeds
+equilibrium(arm, speeds=3)
+equilibrium(arm, speeds={"joint1": "fast"})
+# settle
+equilibrium(arm, settle="joint1")
+equilibrium(arm, settle=3)
+equilibrium(arm, settle=[3])
+# straight
+equilibrium(arm, straight="no")
+# t
+equilibrium(arm, t="now")
+equilibrium(arm, t=None)
+equilibrium(arm, t=float("nan"))
+# no formulation
+formulation(None, model)
+# formulation
+formulation("articulated", arm)
+# parameters
+formulation("composite", model, parameters="payload.mass")
+formulation("composite", model, parameters=[1])
+# formulation
+formulation("composite", model, paper="yes")
+# no formulation
+formulation(["composite"], model)
+# arm
+linearise(None)
+# about
+linearise(arm, about="start")
+linearise(arm, about=0.0)
+# outputs
+linearise(arm, outputs="tip.x")
+linearise(arm, outputs=3)
+linearise(arm, outputs=[1])
+linearise(arm, outputs=["nose"])
+# path
+load(None)
+load(3)
+load(["a"])
+load("")
+# nofile.yaml
+load("nofile.yaml")
+# .
+load(".")
+# path
+load_run(None)
+load_run(3)
+# x.nc
+load_run("x.nc")
+# path
+load_run("")
+# arm
+modes(None)
+# joints
+modes(arm, joints="loose")
+modes(arm, joints=3)
+modes(arm, joints=["free"])
+# joint1
+modes(arm, joints={"joint1": 3})
+# no joint
+modes(arm, joints={3: "free"})
+# at
+modes(arm, at=3)
+modes(arm, at={"joint1": "x"})
+modes(arm, at={"joint1": None})
+# speeds
+modes(arm, speeds=[1])
+# straight
+modes(arm, straight=2)
+# name
+sample(None)
+sample(3)
+sample(["driven-link"])
+# no sample
+sample("nothing")
+# arm
+save(None, "x.yaml")
+save(model, "x.yaml")
+# path
+save(arm, None)
+save(arm, 3)
+save(arm, "")
+# no/folder/x.yaml
+save(arm, "no/folder/x.yaml")
+# force
+save(arm, "x.yaml", force="yes")
+# arm
+sweep(None, at={"joint1": [0, 1]})
+# sweep
+sweep(arm)
+# at
+sweep(arm, at=3)
+sweep(arm, at={"joint1": "ab"})
+sweep(arm, at={"joint1": ["a", "b"]})
+sweep(arm, at={"joint1": [[0, 1], [2, 3]]})
+sweep(arm, at={"joint1": [0.0, None]})
+sweep(arm, at={"joint1": [0.0, np.nan]})
+# sweep
+sweep(arm, at={"joint1": [0.0]})
+# no joint
+sweep(arm, at={"elbow": [0.0, 1.0]})
+# at
+sweep(arm, at={1: [0.0, 1.0]})
+# speeds
+sweep(arm, speeds=[0, 1])
+# joints
+sweep(arm, at={"joint1": [0, 1]}, joints=3)
+# path
+run.save(None)
+run.save(3)
+run.save("")
+# force
+run.save("x.nc", force="y")
+# path
+run.to_csv(None)
+run.to_html(None)
+run.plot(3)
+run.plot("x.xyz")
+# arm
+compare(None)
+# seed
+compare(arm, seed="x")
+compare(arm, seed=-1)
+# progress
+compare(arm, progress=1)
+# arm
+check(None)
+check("driven-link")
+start_point(None)
+# t
+point_of_run(run, "x")
+# run
+point_of_run(None, 0.0)
+# t
+point_of_run(run, 5.0)
+# model
+joint_move(arm, {"joint1": 0.5}, Timing("quintic", 1.0))
+# to
+joint_move(model, None, Timing("quintic", 1.0))
+# joints
+joint_move(model, {"joint1": "x"}, Timing("quintic", 1.0))
+# no driven
+joint_move(model, {"elbow": 1.0}, Timing("quintic", 1.0))
+# timing
+joint_move(model, {"joint1": 0.5}, 1.0)
+joint_move(model, {"joint1": 0.5}, None)
+# to
+tip_move(model, "x", Timing("quintic", 1.0))
+# timing
+Timing("fast", 1.0)
+Timing("quintic", "1")
+Timing("quintic", None)
+Timing(3, 1.0)
+# trajectory
+pd_law(None, stiffness=1, damping=1)
+# stiffness
+pd_law(traj, stiffness="x", damping=1)
+pd_law(traj, stiffness=None, damping=1)
+pd_law(traj, stiffness=[1, 2, 3], damping=1)
+# trajectory
+decoupling_law(None, stiffness=1, damping=1)
+# stiffness
+decoupling_law(traj, stiffness="stiff", damping=1)
+# stiffness_error
+decoupling_law(traj, stiffness=1, damping=1, stiffness_error="x")
+# trajectory
+lqr(None)
+# bandwidth
+lqr(traj, bandwidth="x")
+lqr(traj, bandwidth=None)
+# points
+lqr(traj, points="x")
+lqr(traj, points=1.5)
+# weights
+lqr(traj, weights=3)
+# law
+sampled(None, 0.1, model)
+# period
+sampled(law, "x", model)
+sampled(law, None, model)
+# model
+sampled(law, 0.1, arm)
+# delay
+sampled(law, 0.1, model, delay="x")
+# limits
+sampled(law, 0.1, model, limits="x")
+# noise
+sampled(law, 0.1, model, noise="x")
+# seed
+sampled(law, 0.1, model, seed="x")
+# model
+sensors(None)
+sensors(arm)
+# gauges
+sensors(model, gauges=3)
+# law
+limited_law(None, model)
+# model
+limited_law(law, None)
+# sensed
+measured_law(None, None)
+measured_law(law, 3)
+# trajectory
+rigid_feedforward(None)
+# model
+stable_inversion(None, 0.5, Timing("quintic", 1.0))
+# timing
+stable_inversion(model, 0.5, None)
+# model
+FrozenLoop(None)
+FrozenLoop(arm)
+Statics(None)
+Statics(arm)
+# joints
+Statics(model).at_joints({"joint1": "x"})
+# point
+Statics(model).at_tip("x")
+# arm
+start_at(None, model, [0, 0])
+# model
+start_at(arm, None, [0, 0])
+# q
+start_at(arm, model, [0.0])
+start_at(arm, model, "ab")
+# law
+closed_loop_eigenvalues(None, run)
+# run
+closed_loop_eigenvalues(law, None)
+# every
+closed_loop_eigenvalues(law, run, every=0)
+# trajectory
+stiffness_error_along(None, stiffness=1, damping=1)
+"""
+
+
+def misuses() -> Iterator[tuple[str, str]]:
+    """List what is named, and the use."""
+    name = ""
+    for line in MISUSES.splitlines():
+        if line.startswith("# "):
+            name = line[2:]
+        else:
+            yield name, line
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Give what the uses may use."""
+    arm = loads(f"flexarm: 1\nname: a\ngravity: [0, 0, 0]\nlinks:\n  - {LINK}\n  - {LINK}\n")
+    model = flexarm.build(arm)
+    traj = control.joint_move(model, {"joint1": 0.5}, control.Timing("quintic", 1.0))
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("misuse"))
+    yield {
+        **{name: getattr(flexarm, name) for name in flexarm.__all__},
+        **{name: getattr(control, name) for name in control.__all__},
+        "check": check, "compare": compare, "point_of_run": point_of_run,
+        "start_point": start_point, "np": np, "arm": arm, "model": model, "traj": traj,
+        "bend": flexarm.sample("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
+        "law": control.pd_law(traj, stiffness=1.0, damping=1.0),
+    }  # fmt: skip
+    os.chdir(before)
+
+
+@pytest.mark.parametrize(("name", "use"), misuses(), ids=lambda text: text)
+def test_misuse_is_told_in_a_line(name: str, use: str, names: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(flexarm.FlexarmError) as caught:
+            eval(use, names)
+    said = str(caught.value).removeprefix("run 1 of 1: ")
+    assert said.startswith(name)
+    assert "\n" not in said
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_every_public_function_is_misused() -> None:
+    used = " ".join(use for _, use in misuses())
+    functions = [name for name in flexarm.__all__ if name[0].islower() and name != "sample_names"]
+    assert [name for name in functions if f"{name}(" not in used] == []
+
+
+def test_numbers_of_numpy_and_fractions_are_numbers(names: dict[str, Any]) -> None:
+    from fractions import Fraction
+
+    for t_end in (np.float32(0.25), Fraction(1, 4), np.float64(0.25)):
+        run = flexarm.simulate(names["arm"], t_end=t_end, dt=Fraction(1, 8))  # type: ignore[arg-type]
+        assert run.t.tolist() == [0, 0.125, 0.25]
