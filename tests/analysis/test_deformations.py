@@ -1,13 +1,16 @@
 """Random deformations move a link's tip by the part of its length that they say, in any shapes."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from flexarm.analysis.deformations import random_deformation
-from flexarm.io.model_file import loads
+from flexarm.io.model_file import load, loads
 from flexarm.links.base import Array, Shapes
 from flexarm.model import build, start_state
 from flexarm.model.parts import LinkModel
+from tests.io.strips import strip, write
 
 SECTION = "{mass_per_length: 1, EIy: 900, EIz: 800, GJ: 300, EA: 1e6, Jx: 0.01}"
 COUNTS = "bending_y: 3, bending_z: 2, torsion: 2, stretch: 2"
@@ -58,6 +61,24 @@ def test_many_elements_bend_as_smoothly_as_few() -> None:
     assert abs(y[-1]) == pytest.approx(2.0, rel=1e-9)
     assert np.abs(np.sign(curvature).sum()) > 390  # bent one way, no zigzag of nodes
     assert np.abs(curvature).max() < 4 * 2.0 / 2.0**2
+
+
+def test_measured_shapes_bend_across_both_planes(tmp_path: Path) -> None:
+    write(tmp_path, strip())
+    path = tmp_path / "arm.yaml"
+    path.write_text(
+        "flexarm: 1\nname: measured\nlinks:\n  - joint: {kind: revolute}\n    length: 1.2\n"
+        "    section: {mass_per_length: 5, EIz: 1000, EIy: 1000}\n"
+        "    shapes: {kind: table, file: strip.yaml}\n",
+        encoding="utf-8",
+    )
+    model = build(load(path))
+    part = model.links[0]
+    amplitudes = random_deformation(part, np.zeros(model.size), np.random.default_rng(0))
+    assert part.elastic is not None
+    (tip,) = part.elastic.shapes.displacement(np.array([1.2])) @ amplitudes
+    assert np.hypot(*tip[1:]) == pytest.approx(1.2, rel=1e-9)
+    assert np.all(np.abs(tip[1:]) > 0.1)
 
 
 def test_exposed_part_of_a_sliding_link_is_bent() -> None:

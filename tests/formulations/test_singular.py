@@ -12,7 +12,10 @@ from flexarm.model import build
 from flexarm.papers.runs import changed, run_by
 from tests.formulations.equation_values import Array
 
-PRINTED: dict[str, Any] = {"links.1.joint.hub": {}, "links.2.joint.hub": {}}  # the paper has no motor inertia
+PRINTED: dict[str, Any] = {
+    "links.1.joint.hub": {},
+    "links.2.joint.hub": {},
+}  # the paper has no motor inertia
 
 
 def printed() -> Formulation:

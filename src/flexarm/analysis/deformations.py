@@ -31,7 +31,7 @@ def random_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> A
     large as the length each, to first order; where shapes mix them, or hold the tip on the x axis,
     the largest along the link is.
     """
-    shapes, length = _shapes(part, q)
+    shapes, length = shapes_at(part, q)
     if shapes is None:
         return np.zeros(0)
     x = np.linspace(0.0, length, STATIONS)
@@ -46,7 +46,7 @@ def random_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> A
     return np.asarray(total / (_size(moved, total, length) or 1.0))
 
 
-def _shapes(part: LinkModel, q: Array) -> tuple[Shapes | None, float]:
+def shapes_at(part: LinkModel, q: Array) -> tuple[Shapes | None, float]:
     """Give a link's shapes as they are now, and the length [m] that they have."""
     if part.sliding is not None and part.joint is not None:
         return part.sliding.at(float(q[part.joint])), float(q[part.joint])
