@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flexarm.analysis.compare import compare
     from flexarm.analysis.converge import converge
     from flexarm.analysis.equilibrium import equilibrium
     from flexarm.analysis.linearise import linearise
@@ -36,6 +37,7 @@ __all__ = [
     "SimulationError",
     "build",
     "change_arm",
+    "compare",
     "converge",
     "equilibrium",
     "formulation",
@@ -60,6 +62,7 @@ _HOMES = {
     "SimulationError": "flexarm.errors",
     "build": "flexarm.model",
     "change_arm": "flexarm.io.overrides",
+    "compare": "flexarm.analysis.compare",
     "converge": "flexarm.analysis.converge",
     "equilibrium": "flexarm.analysis.equilibrium",
     "formulation": "flexarm.formulations",

@@ -7,6 +7,8 @@ import pytest
 from flexarm.cli import main
 from flexarm.formulations import FORMULATIONS
 
+NO_MOTORS = ("--set", "links.1.joint.hub={}", "--set", "links.2.joint.hub={}")
+BENT = ("--deflection", "0.1")
 ERRORS = ("mass_matrix_error", "bias_error", "acceleration_error")
 
 
@@ -38,6 +40,75 @@ def test_papers_approximations_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no paper" in str(rows["articulated"]["refusal"])
     for name in ("gibbs-appell", "kinematic-influence", "lagrange", "recursive-lagrange"):
         assert 1e-6 < rows[name]["mass_matrix_error"] < 0.1  # type: ignore[operator]
+
+
+def test_elements_agree_by_default_and_differ_with_fewer_points(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = compared(capsys, "chu-example-2")
+    allowed = rows["about"]["allowed"]
+    assert all(0 <= rows["element-jacobian"][error] <= allowed for error in ERRORS)  # type: ignore[operator]
+    rows = compared(capsys, "chu-example-2", "--points", "3")
+    assert rows["element-jacobian"]["mass_matrix_error"] == pytest.approx(0.038, abs=5e-4)
+
+
+def test_nodes_bend_smoothly_and_errors_grow_with_the_power_of_the_deflection(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shares = ("0.005", "0.01", "0.02")
+    rows = compared(capsys, "chu-example-2", "--paper", "--deflection", *shares)
+    for name in ("kinematic-influence", "lagrange", "recursive-lagrange"):
+        curve = [row["mass_matrix_error"] for row in rows[name]["by_deflection"]]  # type: ignore[attr-defined]
+        assert len(curve) == 3
+        assert 1e-3 < curve[0] < curve[1] < curve[2] < 0.02
+        assert rows[name]["exponents"]["mass_matrix"] == pytest.approx(1.0, abs=0.02)  # type: ignore[index]
+    assert rows["composite"]["exponents"]["mass_matrix"] is None  # type: ignore[index]
+    # two elements of one point each: there without any deflection
+    one = rows["element-jacobian"]["exponents"]
+    assert one["mass_matrix"] == pytest.approx(0.0, abs=0.02)  # type: ignore[index]
+
+
+def test_the_curve_is_printed_for_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "korayem-two-link", "--paper", "--deflection", "0.01", "0.02"]) == 0
+    out = capsys.readouterr().out
+    assert "tips deflected by 0.01, 0.02 of each link's length" in out
+    table = out.partition("power that they grow with:")[2].splitlines()
+    powers = {line.split()[0]: float(line.split()[-1]) for line in table if " M " in line}
+    expected = {"gibbs-appell": 2, "kinematic-influence": 1, "lagrange": 1, "recursive-lagrange": 1}
+    assert powers == pytest.approx(expected, abs=0.06)
+
+
+def test_a_start_without_accelerations_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = compared(capsys, "chu-example-2", "--paper", *NO_MOTORS)
+    assert "start: element-jacobian" in str(rows["element-jacobian"]["singular"])
+    assert rows["lagrange"]["singular"] is None
+
+
+def test_states_without_accelerations_have_no_error_of_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = compared(capsys, "tg-rrr-2planes-elements", "--paper", "--seed", "3", *BENT)
+    assert rows["lagrange"]["acceleration_error"] is None
+    assert "a state: lagrange" in str(rows["lagrange"]["singular"])
+    assert "mass matrix indefinite" in str(rows["lagrange"]["singular"])
+    assert 0 < rows["lagrange"]["mass_matrix_error"] < 1  # type: ignore[operator]
+    assert rows["kinematic-influence"]["acceleration_error"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--deflection", "0.1", "0"), "--deflection: must be parts of a link's length, over 0"),
+        (("--deflection", "nan"), "got nan"),
+        (("--seed", "-1"), "--seed: must be 0 or more, got -1"),
+        (("--points", "0"), "--points: must be a number of points, 1 or more, got 0"),
+    ],
+)
+def test_misuse_is_told_in_a_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    assert main(["compare", "chu-example-2", *arguments]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_the_table_has_a_line_for_each_and_explains_its_columns(

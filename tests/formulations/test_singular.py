@@ -1,5 +1,7 @@
 """Where an approximation leaves M singular or indefinite, the equation says so at that posture."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,10 @@ from flexarm.model import build
 from flexarm.papers.runs import changed, run_by
 from tests.formulations.equation_values import Array
 
-PRINTED = {"links.1.joint.hub": {}, "links.2.joint.hub": {}}  # the paper has no motor inertia
+PRINTED: dict[str, Any] = {
+    "links.1.joint.hub": {},
+    "links.2.joint.hub": {},
+}  # the paper has no motor inertia
 
 
 def printed() -> Formulation:
@@ -82,7 +87,7 @@ def bent(equation: Formulation, amplitude: float) -> Array:
     ],
 )
 def test_paper_whose_mass_matrix_turns_indefinite_says_so(
-    name: str, kind: str, options: dict[str, bool], small: float, large: float
+    name: str, kind: str, options: dict[str, Any], small: float, large: float
 ) -> None:
     equation = flexarm.formulation(kind, build(flexarm.sample(name)), **options)
     v, u = np.zeros(equation.model.size), np.zeros(len(equation.input_names))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from flexarm.analysis.deformations import shapes_at
 from flexarm.analysis.linear import Linear
 from flexarm.arm import MovedBase, Moving
 from flexarm.arm.profile import Constant
@@ -16,7 +17,8 @@ from flexarm.model import BASE_COORDINATES, LinkModel, Model, start_state
 
 COUPLED = 1e-8  # of the force on all coordinates, each over the root of its inertia
 TRIALS = 3
-DEFLECTION = 0.02  # of the link's length
+SECTIONS = 41
+DEFLECTION = 0.02  # of the link's length, and turn of a section [rad], at most
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,24 @@ def _random_state(
             q[part.motor] = q[part.joint] + 0.01 * generator.standard_normal()
         for i in range(part.modes.start, part.modes.stop):
             scale[i] = reach * np.sqrt(own_inertia(part.link).mass) / size[i]
-            q[i] = DEFLECTION * scale[i] * generator.standard_normal()
+            q[i] = scale[i] * generator.standard_normal()
+        q[part.modes] *= DEFLECTION / _reached(part, q)
     if model.base_moves:
         q[:6] = pose[:6] + generator.standard_normal(6)
     v, a = (scale * generator.standard_normal(model.size) for _ in range(2))
     for i in fixed:
         q[i], v[i], a[i] = (0.0 if i in still else pose[i]), 0.0, 0.0
     return _State(q, v, a)
+
+
+def _reached(part: LinkModel, q: Array) -> float:
+    """Find how far sections of a link move, of its length, or turn [rad]: the largest of them."""
+    shapes, length = shapes_at(part, q)
+    if shapes is None:
+        return 1.0
+    x = np.union1d(np.linspace(0.0, length, SECTIONS), shapes.edges)
+    columns = (shapes.displacement(x) / length, shapes.rotation(x))
+    return max(float(np.abs(each @ q[part.modes]).max(initial=0.0)) for each in columns) or 1.0
 
 
 def _random_joint(part: LinkModel, start: float, generator: np.random.Generator) -> float:

@@ -8,47 +8,73 @@ from typing import TYPE_CHECKING, Any
 from flexarm.cli.arm_argument import add_arm, read_arm
 
 if TYPE_CHECKING:
-    from flexarm.analysis.compare import Compared, Comparison
+    from flexarm.analysis.compare import Compared, Comparison, Errors
 
 SUMMARY = "compare all formulations on an arm: differences, operations, time"
+EXIT_USAGE = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm compare`."""
     add_arm(parser)
-    parser.add_argument(
-        "--paper", action="store_true", help="keep the approximations of each formulation's paper"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the random states (default 0)")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add = parser.add_argument
+    add("--paper", action="store_true", help="keep the approximations of each formulation's paper")
+    add(
+        "--points", type=int, metavar="N",
+        help="Gauss points per element of element-jacobian (default: as many as are exact)",
+    )  # fmt: skip
+    add(
+        "--deflection", type=float, nargs="+", default=[0.02], metavar="X",
+        help="tip deflection of the random states, of each link's length (default 0.02); several "
+        "give the errors over deflection",
+    )  # fmt: skip
+    add("--seed", type=int, default=0, help="of the random states (default 0)")
+    add("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, and print one table."""
+    """Compare, and print one table, or two if there are several deflections."""
     from rich.console import Console
 
-    from flexarm.analysis.compare import compare
+    from flexarm.analysis.compare import compare, refuse_options
+    from flexarm.errors import FlexarmError
 
+    options: dict[str, Any] = {"seed": args.seed, "points": args.points}
+    try:
+        refuse_options(args.deflection, **options)
+    except FlexarmError as error:
+        print(f"flexarm compare: error: --{error}", file=sys.stderr)
+        return EXIT_USAGE
     arm = read_arm(args)
     with Console(stderr=True).status("") as status:
         tell = (lambda name: status.update(name)) if sys.stderr.isatty() else None
-        found = compare(arm, paper=args.paper, seed=args.seed, progress=tell)
+        found = compare(arm, paper=args.paper, deflection=args.deflection, progress=tell, **options)
     if args.json:
-        rows = {name: _row(each) for name, each in found.formulations.items()}
-        about = {"arm": found.arm, "coordinates": found.coordinates, "states": found.states}
-        print(json.dumps(about | {"allowed": found.allowed, "formulations": rows}))
+        print(json.dumps(_document(found), allow_nan=False))
     else:
         _print(found)
     return 0
 
 
+def _document(found: "Comparison") -> dict[str, Any]:
+    return {
+        "arm": found.arm,
+        "coordinates": found.coordinates,
+        "states": found.states,
+        "deflections": list(found.deflections),
+        "allowed": found.allowed,
+        "formulations": {name: _row(each) for name, each in found.formulations.items()},
+    }
+
+
 def _row(each: "Compared") -> dict[str, Any]:
-    if each.counts is None:
+    if each.errors is None or each.exponents is None or each.counts is None:
         return {"refusal": each.refusal}
     return {
-        "mass_matrix_error": each.mass_matrix_error,
-        "bias_error": each.bias_error,
-        "acceleration_error": each.acceleration_error,
+        **_named(each.errors),
+        "singular": each.singular,
+        "by_deflection": [_named(errors) for errors in each.curve],
+        "exponents": each.exponents._asdict(),
         "operations": {
             name: {
                 "multiplications": counts.multiplications,
@@ -62,25 +88,57 @@ def _row(each: "Compared") -> dict[str, Any]:
     }
 
 
+def _named(errors: "Errors") -> dict[str, float | None]:
+    return {f"{name}_error": value for name, value in errors._asdict().items()}
+
+
 def _print(found: "Comparison") -> None:
     print(f"{found.arm}: {found.coordinates} coordinates, {found.states} states, beside composite")
     heads = ("M", "bias", "acceleration", "operations", "us")
     print(f"{'':<20}" + "".join(f"{head:>13}" for head in heads))
     for name, each in found.formulations.items():
-        if each.counts is None:
+        if each.errors is None or each.counts is None:
             print(f"{name:<20}  {each.refusal}")
             continue
         counts = each.counts["forward_dynamics"]
         total = counts.multiplications + counts.additions + counts.divisions
-        errors = (each.mass_matrix_error, each.bias_error, each.acceleration_error)
-        cells = "".join(f"{error:>13.1e}" for error in errors)
+        cells = "".join(_cell(error, ".1e") for error in each.errors)
         print(f"{name:<20}{cells}{total:>13}{each.microseconds:>13.2f}")
-    for line in _footer(found.allowed):
+    for each in found.formulations.values():
+        if each.singular:
+            print(f"no accelerations at {each.singular}")
+    for line in _footer(found.allowed, found.deflections):
         print(line)
+    if len(found.deflections) > 1:
+        _print_curves(found)
 
 
-def _footer(allowed: float) -> tuple[str, ...]:
+def _cell(value: float | None, form: str) -> str:
+    return f"{'-' if value is None else format(value, form):>13}"
+
+
+def _print_curves(found: "Comparison") -> None:
+    """Print errors over deflection of the formulations that differ by more than rounding."""
+    print("\nErrors over tip deflection, of each link's length, and the power that they grow with:")
+    heads = (*(f"{share:g}" for share in found.deflections), "power")
+    print(f"{'':<33}" + "".join(f"{head:>13}" for head in heads))
+    for name, each in found.formulations.items():
+        if each.exponents is None:
+            continue
+        for k, what in enumerate(("M", "bias", "acceleration")):
+            errors = [row[k] for row in each.curve]
+            if all(error is not None and error <= found.allowed for error in errors):
+                continue
+            cells = "".join(_cell(error, ".1e") for error in errors)
+            print(f"{name:<20}{what:<13}{cells}{_cell(each.exponents[k], '.2f')}")
+    print("What is not listed agrees at every deflection.")
+
+
+def _footer(allowed: float, deflections: tuple[float, ...]) -> tuple[str, ...]:
+    bent = ", ".join(f"{share:g}" for share in deflections)
     return (
+        f"States: random ones with tips deflected by {bent} of each link's length, and those of a "
+        "short run.",
         "M: mass matrix; bias: Coriolis and gravity forces; acceleration: under them alone.",
         "Springs, damping and friction, which are one code for all and would hide the rest, are "
         "left out.",

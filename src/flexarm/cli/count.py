@@ -25,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how the equation is obtained (default articulated)",
     )
     parser.add_argument(
+        "--points", type=int, metavar="N",
+        help="Gauss points per element of element-jacobian (default: as many as are exact)",
+    )  # fmt: skip
+    parser.add_argument(
         "--stiffening",
         choices=STIFFENING,
         default="as-given",
@@ -41,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
     arm = read_arm(args)
     model = build(arm, stiffening=STIFFENING[args.stiffening])
-    eq = formulation(args.formulation, model)
+    eq = formulation(args.formulation, model, points=args.points)
     numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}
     if args.json:
         about = {

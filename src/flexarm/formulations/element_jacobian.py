@@ -117,6 +117,12 @@ def _singularity(equation: "ElementJacobian") -> str | None:
     )
 
 
+def refuse_points(points: int | None) -> None:
+    """Refuse what is no number of Gauss points."""
+    if points is not None and (type(points) is not int or points < 1):
+        raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
+
+
 class ElementJacobian(Formulation):
     """Mass matrix summed over points of beam elements, Coriolis forces by differentiating it.
 
@@ -148,8 +154,7 @@ class ElementJacobian(Formulation):
     )
 
     def __init__(self, model: Model, *, paper: bool = False, points: int | None = None) -> None:
-        if points is not None and (type(points) is not int or points < 1):
-            raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
+        refuse_points(points)
         if paper and points not in (None, 1):
             raise FlexarmError(
                 f"points: the paper has one per element, got {points}: leave points out, or say "

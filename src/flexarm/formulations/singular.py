@@ -47,9 +47,14 @@ def _remedy(equation: "Formulation") -> str:
 
 
 def least_inertia(mass: Array) -> tuple[float, Array]:
-    """Give the least eigenvalue of a mass matrix scaled to a unit diagonal, and its vector."""
-    if not len(mass) or not np.all(np.isfinite(mass)):
-        return np.inf, np.zeros(len(mass))
-    scale = np.sqrt(np.maximum(np.abs(np.diag(mass)), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(mass / np.outer(scale, scale))
+    """Find the least eigenvalue of M scaled to a unit diagonal, and its vector.
+
+    A coordinate that moves nothing has the eigenvalue 0; a matrix that is none has an infinite one.
+    """
+    size = np.sqrt(np.abs(np.diag(mass)))
+    if not len(size) or not np.all(np.isfinite(mass)):
+        return np.inf, size
+    if np.any(size == 0):
+        return 0.0, (size == 0).astype(float)
+    values, vectors = np.linalg.eigh(mass / np.outer(size, size))
     return float(values[0]), vectors[:, 0]

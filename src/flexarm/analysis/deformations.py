@@ -1,0 +1,74 @@
+"""Random smooth deformations of links, by how far they move the tip.
+
+Amplitudes of equal size mean different things: of a mode its tip, of a node in one of many elements
+a kink.  A link that static loads bend, twist and stretch is smooth in any shapes.
+"""
+
+import numpy as np
+
+from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
+from flexarm.model import LinkModel
+
+STATIONS = 41
+
+
+def random_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
+    """Draw the amplitudes of a link, (m,), at which its tip is deflected by its whole length.
+
+    Parameters
+    ----------
+    part
+        The link.
+    q
+        Coordinates of the arm, of which a sliding link's exposed length is taken.
+    rng
+        Where loads come from: one sign, at places along the link, in every direction that its
+        shapes have.
+
+    Notes
+    -----
+    To be scaled.  Tip deflection across the link, stretch, and twist [rad] times length are as
+    large as the length each, to first order; where shapes mix them, or hold the tip on the x axis,
+    the largest along the link is.
+    """
+    shapes, length = shapes_at(part, q)
+    if shapes is None:
+        return np.zeros(0)
+    x = np.linspace(0.0, length, STATIONS)
+    moved = {d: shapes.values(d, x) for d in DIRECTIONS}
+    across = rng.normal(size=2) * [bool(np.any(moved[d])) for d in ("y", "z")]
+    across /= np.linalg.norm(across) or 1.0
+    shares = (*across, *rng.choice((-1.0, 1.0), size=2))
+    total = np.zeros(len(shapes.names))
+    for share, values in zip(shares, moved.values(), strict=True):
+        bent = _static(shapes.stiffness, values.T @ rng.uniform(size=STATIONS))
+        total += share * bent / (_size(moved, bent, length) or 1.0)
+    return np.asarray(total / (_size(moved, total, length) or 1.0))
+
+
+def shapes_at(part: LinkModel, q: Array) -> tuple[Shapes | None, float]:
+    """Give a link's shapes as they are now, and the length [m] that they have."""
+    if part.sliding is not None and part.joint is not None:
+        return part.sliding.at(float(q[part.joint])), float(q[part.joint])
+    if part.elastic is not None:
+        return part.elastic.shapes, part.elastic.span.length
+    return None, part.length
+
+
+def _static(stiffness: Array, load: Array) -> Array:
+    """Deform by loads, as little as possible where a shape has no stiffness."""
+    root = np.sqrt(np.diag(stiffness))
+    scale = np.where(root > 0, root, 1.0)
+    solved = np.linalg.lstsq(stiffness / np.outer(scale, scale), load / scale, rcond=None)[0]
+    return np.asarray(solved / scale)
+
+
+def _size(moved: dict[Direction, Array], amplitudes: Array, length: float) -> float:
+    """Give the largest of deflection and stretch by length, and of twist [rad]."""
+    y, z, twist, x = (moved[d] @ amplitudes for d in DIRECTIONS)
+    return max(_tip(np.hypot(y, z)), _tip(np.abs(x)), length * _tip(np.abs(twist))) / length
+
+
+def _tip(along: Array) -> float:
+    """Take the value at the tip, or the largest along the link where the tip hardly moves."""
+    return float(along[-1] if 2 * along[-1] > along.max() else along.max())
