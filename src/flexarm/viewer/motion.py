@@ -90,8 +90,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
         for name, values in largest.items():
             found[name] = max(found[name] or 0.0, float(values.max()))
         if shows_strain(part):
-            stretch = link.values("x", places, 1)
-            strains.append(float(fibre_strain(part.link.section, *bent, stretch).max()))
+            strains.append(float(fibre_strain(part.link.section, link, places, bent).max()))
     reach = sum(part.length for part in model.links)
     if (found["deflection"] or 0.0) <= NOTHING * reach:
         return dict.fromkeys([*found, "strain"], 0.0)
