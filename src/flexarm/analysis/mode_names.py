@@ -17,6 +17,7 @@ WORDS: dict[Direction, str] = {
 }  # fmt: skip
 MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
 SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
+OSCILLATES = 1e-9  # imaginary part of an eigenvalue over its size, from which on it does
 TINY = 1e-300  # instead of a sum that is 0
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
@@ -94,19 +95,21 @@ def place_energies(
     A direction of a link has the kinetic energy of its amplitudes, ``|lambda|^2 q_i (M q)_i``.
     About rest without loads that is their strain energy, place by place.  About a stretched, loaded
     or turning state it counts what tension and rotation add to the stiffness, and does not count
-    the strain that Coriolis forces cause in a direction that hardly moves.
+    the strain that Coriolis forces cause in a direction that hardly moves.  Motions that do not
+    oscillate live on other forces than inertia: they have their strain energy.
     """
+    strain = np.zeros((len(groups), len(values)))
+    for k, group in enumerate(groups):
+        strain[k] = np.real(np.einsum("im,ij,jm->m", shapes.conj(), group.energy, shapes))
     moved = shapes[kept]
     kinetic = np.zeros(shapes.shape)
     kinetic[kept] = np.abs(values) ** 2 * np.real(moved.conj() * (mass @ moved))
-    return np.array(
-        [
-            kinetic[list(group.amplitudes)].sum(axis=0)
-            if group.amplitudes
-            else np.real(np.einsum("ik,ij,jk->k", shapes.conj(), group.energy, shapes))
-            for group in groups
-        ]
-    ).reshape(len(groups), shapes.shape[1])
+    energies = strain.copy()
+    for k, group in enumerate(groups):
+        if group.amplitudes:
+            energies[k] = kinetic[list(group.amplitudes)].sum(axis=0)
+    vibrates = (np.abs(values.imag) > OSCILLATES * np.abs(values)) & np.any(energies > 0, axis=0)
+    return np.where(vibrates, energies, strain)
 
 
 def mode_names(

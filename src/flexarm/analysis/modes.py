@@ -13,6 +13,7 @@ from flexarm.analysis.eigen import Complex, eigen
 from flexarm.analysis.equilibrium import Equilibrium, settle_down
 from flexarm.analysis.linear import moves
 from flexarm.analysis.mode_names import (
+    OSCILLATES,
     Group,
     energy_shares,
     is_strained,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
 SAME = 1e-7  # relative difference of frequencies whose modes are one plane of shapes
-OSCILLATES = 1e-9
 
 
 @dataclass(frozen=True)
