@@ -8,7 +8,7 @@ import pytest
 import flexarm
 from flexarm import build, converge, modes
 from flexarm.analysis.bases import enriched, families, next_member, reference
-from flexarm.analysis.converge import SAMPLES, TOLERANCE
+from flexarm.analysis.shape_search import SAMPLES, TOLERANCE
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.plot import tip_deflection
@@ -52,6 +52,19 @@ ARMS = {
 }  # fmt: skip
 
 
+def true_error(arm: Arm, t_end: float) -> float:
+    """Measure the error of the tip deflections over their range, worst link."""
+    settings = {"t_end": t_end, "dt": t_end / SAMPLES, "rtol": TOLERANCE}
+    runs = [flexarm.simulate(each, **settings) for each in (arm, truth(arm))]  # type: ignore[arg-type]
+    errors = []
+    for part, other in zip(runs[0].model.links, runs[1].model.links, strict=True):
+        exact = tip_deflection(runs[1], other)
+        errors.append(
+            np.abs(tip_deflection(runs[0], part) - exact).max() / np.ptp(exact, axis=0).max()
+        )
+    return float(max(errors))
+
+
 def truth(arm: Arm) -> Arm:
     """Put an arm on shapes of another kind, and many of them."""
     many = loads(
@@ -66,17 +79,41 @@ def truth(arm: Arm) -> Arm:
 def test_the_estimate_is_within_a_factor_of_two_of_the_true_error(name: str) -> None:
     arm, t_end = ARMS[name](), 0.5
     found = converge(arm, t_end=t_end, others=False)
-    settings = {"t_end": t_end, "dt": t_end / SAMPLES, "rtol": TOLERANCE}
-    runs = [flexarm.simulate(each, **settings) for each in (arm, truth(arm))]  # type: ignore[arg-type]
-    errors = []
-    for part, other in zip(runs[0].model.links, runs[1].model.links, strict=True):
-        exact = tip_deflection(runs[1], other)
-        errors.append(
-            np.abs(tip_deflection(runs[0], part) - exact).max() / np.ptp(exact, axis=0).max()
-        )
+    error = true_error(arm, t_end)
     assert found.estimate is not None
-    assert 0.5 < found.estimate / max(errors) < 2
-    assert max(errors) > 1e-3
+    assert found.answer is None
+    assert 0.5 < found.estimate / error < 2
+    assert error > 1e-3
+
+
+@pytest.mark.parametrize("shapes", ["clamped-free", "elements"])
+def test_shapes_within_the_wish_are_found_without_being_asked_again(shapes: str) -> None:
+    arm, wish = two_links(f"{{kind: {shapes}, bending_y: 1}}"), 0.003
+    found = converge(arm, t_end=0.5, wish=wish)
+    assert found.estimate is not None
+    assert found.estimate > wish
+    assert found.answer is not None
+    assert found.answer.within
+    assert found.answer.estimate is not None
+    assert found.answer.estimate <= wish
+    changes = {f"links.{name}.shapes": value for name, value in found.answer.shapes.items()}
+    better = flexarm.change_arm(arm, changes)
+    assert build(better).size == found.answer.coordinates
+    assert true_error(better, 0.5) < 2 * wish
+    assert any(f"Take '{found.answer.basis}'" in line for line in found.advice)
+
+
+def test_search_ends_at_its_bound_of_work_and_says_what_it_came_to() -> None:
+    said: list[str] = []
+    arm = two_links(clamped_free(1))
+    found = converge(arm, t_end=0.2, wish=1e-9, trials=2, progress=said.append)
+    assert sum(text.startswith("trial") for text in said) == 2
+    assert found.answer is not None
+    assert (found.answer.within, found.answer.trials) == (False, 2)
+    assert found.answer.estimate is not None
+    assert found.estimate is not None
+    assert found.answer.estimate < found.estimate
+    assert any("No shapes within 1e-07 % were found in 2 trials" in line for line in found.advice)
 
 
 def test_a_family_that_lacks_a_shape_is_found_out_and_another_is_advised() -> None:
@@ -204,7 +241,7 @@ def test_amplitudes_that_the_file_names_bind_an_arm_to_its_family() -> None:
 
 
 @pytest.mark.campaign
-def test_shapes_that_err_less_with_as_few_coordinates_are_advised_first() -> None:
+def test_search_goes_on_with_the_family_that_errs_least_with_as_few_coordinates() -> None:
     link = (
         "  - joint: {kind: revolute, actuation: free}\n    length: 1\n"
         "    section: {mass_per_length: 1, EIz: 60}\n    shapes: " + clamped_free(2) + "\n"
@@ -217,4 +254,6 @@ def test_shapes_that_err_less_with_as_few_coordinates_are_advised_first() -> Non
     assert free.run_error is not None
     assert found.estimate is not None
     assert free.run_error < 0.5 * found.estimate
-    assert any("With no more coordinates, 'loaded, root free'" in line for line in found.advice)
+    assert found.answer is not None
+    assert found.answer.within
+    assert found.answer.basis.startswith("loaded, root free")

@@ -315,3 +315,37 @@ def test_what_is_not_known_is_refused() -> None:
     with pytest.raises(FlexarmError, match="no mode 'link 9'"):
         modes(arm)["link 9"]
     assert modes(arm, joints={"joint1": "locked"}).states == {"joint1": "locked", "joint2": "free"}
+
+
+STRETCHY = "mass_per_length: 2, EIz: 50, EIy: 80, GJ: 30, Jx: 0.01, EA: {stiffness}"
+STATES: dict[str, tuple[float, str, dict[str, float]]] = {
+    "turning": (2e4, "[0, 0, 0]", {"joint1": 20.0}),
+    "turning slowly": (2e4, "[0, 0, 0]", {"joint1": 5.0}),
+    "hanging": (500.0, "[9.81, 0, 0]", {}),
+    "sagging": (500.0, "[0, -9.81, 0]", {}),
+    "straight": (2e4, "[0, 0, 0]", {}),
+}
+
+
+@pytest.mark.parametrize("kind", ["loaded", "polynomials", "clamped-free", "craig-bampton"])
+@pytest.mark.parametrize("state", STATES)
+def test_names_about_a_stretched_state_count_each_directions_shapes(kind: str, state: str) -> None:
+    stiffness, gravity, speeds = STATES[state]
+    arm = one_link(
+        section=STRETCHY.format(stiffness=stiffness),
+        shapes=f"{{kind: {kind}, bending_y: 3, bending_z: 2, torsion: 1, stretch: 3}}",
+        gravity=gravity,
+        rest="payload: {mass: 5, inertia: [0.01, 0.01, 0.01]}\n",
+    )
+    found = modes(arm, joints="locked", speeds=speeds)
+    words = {"y": "bending y", "z": "bending z", "twist": "torsion", "stretch": "stretch"}
+    expected = sorted(
+        f"link 1 {words[name.removeprefix('link1.').rstrip('0123456789')]} {name[-1]}"
+        for name in found.model.names[1:]
+    )
+    assert sorted(mode.name for mode in found.modes) == expected
+    assert found.modes[0].name == "link 1 bending y 1"
+    for mode in found.modes:
+        word = mode.name.removeprefix("link 1 ")[:-2]
+        own = [n for n in mode.participation if words[n[6:].rstrip("0123456789")] == word]
+        assert sum(mode.participation[n] for n in own) > 0.5

@@ -41,6 +41,9 @@ def test_the_document_has_the_estimate_a_row_per_basis_and_advice(
     assert {"enriched", "one more", "loaded, root held"} <= set(bases)
     assert found["rows"][bases.index("loaded, root held")]["run_error"] < 0.5 * found["estimate"]
     assert found["advice"]
+    assert found["answer"]["within"]
+    assert found["answer"]["estimate"] <= 0.001
+    assert found["answer"]["shapes"]["link1"]["kind"]
 
 
 def test_the_text_says_what_to_do(arm: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,3 +60,4 @@ def test_a_rigid_arm_and_a_wrong_wish_are_refused(
     assert main(["converge", "puma-560"]) == 1
     assert "no link has shapes that can be added to" in capsys.readouterr().err
     assert main(["converge", arm, "--wish", "0"]) == 2
+    assert main(["converge", arm, "--trials", "0"]) == 2

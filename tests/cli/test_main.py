@@ -1,6 +1,7 @@
 """The command line: exit statuses, and where messages go."""
 
 import argparse
+import json
 import os
 import re
 import signal
@@ -172,3 +173,35 @@ def test_a_request_to_terminate_exits_143(
     assert cli.main(["fail"]) == 143
     assert capsys.readouterr() == ("", "")
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+CHANGED = """\
+flexarm: 1
+name: arm
+links:
+  - joint: {kind: revolute}
+    length: 1
+    section: {mass_per_length: 2, EIz: 50}
+    shapes: {kind: clamped-free, bending_y: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["check"], ["modes"], ["count"], ["equations"], ["simulate", "--t-end", "0.01"],
+        ["converge", "--t-end", "0.01", "--given-only"],
+    ],
+)  # fmt: skip
+def test_every_command_on_an_arm_can_change_its_file(
+    argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "arm.yaml"
+    path.write_text(CHANGED, encoding="utf-8")
+    command = [argv[0], str(path), *argv[1:]]
+    assert cli.main([*command, "--set", "name=changed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "changed" in (found.get("arm"), found.get("name"))
+    assert cli.main([*command, "--set", "links.1.length=-1"]) == 3
+    assert "links[1].length" in capsys.readouterr().err
+    assert cli.main([*command, "--set", "length"]) == 2

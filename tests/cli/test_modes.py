@@ -124,3 +124,28 @@ def test_wrong_usage_exits_2_and_says_why(
 ) -> None:
     assert main(["modes", arm, *argv]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "damps", "says"),
+    [
+        ([], False, "left out"),
+        (["--friction", "secant", "--friction-speed", "2"], True, "counts as 0.1273 N m s/rad"),
+        (["--friction", "tangent"], True, "counts as 200 N m s/rad"),
+    ],
+)
+def test_coulomb_friction_is_as_asked_and_told(
+    options: list[str], damps: bool, says: str, arm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rubbing = (arm, "--set", "links.forearm.joint.friction={coulomb: 0.2}", *options)
+    found = document(capsys, *rubbing)
+    assert len(found["notices"]) == 1
+    assert found["notices"][0].startswith("elbow: Coulomb friction of 0.2 N m")
+    assert says in found["notices"][0]
+    smooth = document(capsys, arm)
+    assert smooth["notices"] == []
+    pairs = zip(found["modes"], smooth["modes"], strict=False)
+    changed = [a["eigenvalue"] != pytest.approx(b["eigenvalue"], rel=1e-9) for a, b in pairs]
+    assert any(changed) == damps
+    assert main(["modes", *rubbing]) == 0
+    assert says in capsys.readouterr().out

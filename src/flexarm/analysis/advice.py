@@ -2,14 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from flexarm.analysis.shape_search import MOST_COORDINATES, Answer
 from flexarm.arm import Arm, Moving
 from flexarm.integrate.validity import MODEL_ERROR
 
 if TYPE_CHECKING:
-    from flexarm.analysis.converge import Convergence, Row
-
-# Of the error of the shapes as given: others are advised if theirs is below.
-BETTER = 0.7
+    from flexarm.analysis.converge import Convergence
 
 
 def advice(found: "Convergence", arm: Arm) -> list[str]:
@@ -30,21 +28,26 @@ def advice(found: "Convergence", arm: Arm) -> list[str]:
             "The family lacks a shape that this motion needs: one more member of it changes only "
             f"{_percent(found.step_of_family or 0.0)}. {_other_family(arm)}"
         )
-    elif (better := _better(found)) is not None:
-        lines.append(
-            f"With no more coordinates, '{better.basis}' comes to "
-            f"{_percent(better.run_error or 0.0)}: take that first."
-        )
-    else:
-        lines.append("Take one more shape per direction, and ask again.")
-    best = _cheapest(found)
-    if best is not None:
-        lines.append(
-            f"Of the shapes tried, '{best.basis}' reaches {_percent(best.run_error or 0.0)} with "
-            f"{best.coordinates} coordinates and RK4 steps up to {best.step:.3g} s "
-            f"(as given: {found.rows[0].step:.3g} s)."
-        )
+    elif found.answer is None:
+        lines.append("More shapes are needed: they are looked for if others may be tried.")
+    if found.answer is not None:
+        lines.append(_answered(found.answer, found))
     return lines + _model_advice(found)
+
+
+def _answered(answer: Answer, found: "Convergence") -> str:
+    """Say what the search came to."""
+    size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
+    if answer.estimate is None:
+        return f"No other shapes could be judged in {answer.trials} trials: their runs ended early."
+    error = _percent(answer.estimate)
+    if answer.within:
+        return f"Take '{answer.basis}': off by about {error}, with {size}."
+    return (
+        f"No shapes within {_percent(found.wish)} were found in {answer.trials} trials, up to "
+        f"{MOST_COORDINATES} coordinates each: the best, '{answer.basis}', are off by about "
+        f"{error}, with {size}."
+    )
 
 
 def _other_family(arm: Arm) -> str:
@@ -86,28 +89,6 @@ def _model_advice(found: "Convergence") -> list[str]:
             "shapes one higher."
         )
     return lines
-
-
-def _cheapest(found: "Convergence") -> "Row | None":
-    """Find the fewest coordinates, then the largest step, that reach the wish."""
-    good = [row for row in found.rows if row.run_error is not None and row.run_error <= found.wish]
-    if not good or found.rows[0] in good:
-        return None
-    return min(good, key=lambda row: (row.coordinates, -row.step))
-
-
-def _better(found: "Convergence") -> "Row | None":
-    """Find shapes that err clearly less with no more coordinates than those given."""
-    given, others = found.rows[0], found.rows[1:]
-    bound = BETTER * (found.estimate or 0.0)
-    good = [
-        row
-        for row in others
-        if row.coordinates <= given.coordinates
-        and row.run_error is not None
-        and row.run_error < bound
-    ]
-    return min(good, key=lambda row: row.run_error or 0.0, default=None)
 
 
 def _percent(value: float) -> str:

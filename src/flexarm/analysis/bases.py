@@ -40,6 +40,11 @@ def next_member(arm: Arm) -> Arm:
     return _changed(arm, partial(_counted, more=1))
 
 
+def grown(arm: Arm) -> Arm:
+    """Give every direction that has shapes one more of its family, meshes twice the elements."""
+    return _changed(arm, _grown)
+
+
 def fewer(arm: Arm) -> Arm | None:
     """Take the last shape of every bending direction away; None if one has no other."""
     planes = [
@@ -148,6 +153,10 @@ def _counted(choice: Counted, number: Counts, more: int) -> ShapeChoice:
     values = _numbers(Counts(*(max(n + more, 1) if n else 0 for n in _tuple(number))))
     changed: ShapeChoice = choice.model_copy(update=values)  # type: ignore[assignment]
     return changed
+
+
+def _grown(choice: Counted, number: Counts) -> ShapeChoice:
+    return (_enriched if isinstance(choice, MESHES) else partial(_counted, more=1))(choice, number)
 
 
 def _lengthened(choice: Counted, number: Counts) -> ShapeChoice:

@@ -26,22 +26,19 @@ from flexarm.analysis.linear import (
     lock_drives,
     trace,
 )
-from flexarm.arguments import require_flag, require_function, require_positive
+from flexarm.analysis.shape_search import TRIALS, Answer, ShapeRuns, differences, search
+from flexarm.arguments import require_count, require_flag, require_function, require_positive
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.inertia import require_inertia
-from flexarm.integrate.plot import tip_deflection
 from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import simulate
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 
 PER_PLANE = 3  # elastic modes that are compared per plane of bending
 BEND = np.radians(45)
-TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
 MISMATCH = 2.0  # times the difference to the next member: more says that the family is wrong
-SAMPLES = 400
 SECOND_ORDER, UNDAMPED = 2.0, 5.0  # times slope^2; times that where errors of phase add up
 
 
@@ -109,6 +106,9 @@ class Convergence:
         more shape; None if none has, or that run ended early.
     rows
         The given shapes, fewer, more, enriched, and other families.
+    answer
+        Shapes within the wish, or the nearest to it that were found; None if those given are, if
+        nothing deflects, or if no others were to be tried.
     advice
         What to do, in words.
     """
@@ -124,6 +124,7 @@ class Convergence:
     model_error: float | None
     stretch: float | None
     rows: tuple[Row, ...]
+    answer: Answer | None
     advice: tuple[str, ...]
 
 
@@ -133,9 +134,10 @@ def converge(
     t_end: float = 1.0,
     wish: float = 0.01,
     others: bool = True,
+    trials: int = TRIALS,
     progress: Callable[[str], None] | None = None,
 ) -> Convergence:
-    """Estimate the error that an arm's shapes make, and say what would be better.
+    """Estimate the error that an arm's shapes make, and find shapes that are good enough.
 
     Parameters
     ----------
@@ -146,7 +148,10 @@ def converge(
     wish
         Error that would do, over the range of the deflections.
     others
-        Whether to try fewer and more shapes, and other families.
+        Whether to try fewer and more shapes, and other families, and to go on with the best of
+        them until they are within the wish.
+    trials
+        How many shapes are judged at most on the way there.
     progress
         Called with what is run next.
 
@@ -164,32 +169,40 @@ def converge(
     t_end, wish = require_positive("t_end", t_end), require_positive("wish", wish)
     require_flag("others", others)
     require_function("progress", progress, "of what is run next")
+    require_count("trials", trials, 1)
     say = progress or (lambda text: None)
     listed = _bases(arm, others=others)
     truth, _ = frequencies(reference(arm))
     say("enriched")
-    best = _simulated(listed[1].arm, t_end)
+    made = ShapeRuns(t_end, wish)
+    best = made.of(listed[1].arm)
     if best.status != "finished":
         raise FlexarmError(f"the run with enriched shapes {best.status}: {best.reason}")
     runs, rows = [best], []
     for basis in listed:
         say(basis.name)
-        run = best if basis is listed[1] else _simulated(basis.arm, t_end)
+        run = made.of(basis.arm)
         runs.append(run)
         rows.append(_row(basis, run, best, truth))
-    by_link = _differences(runs[1], best)
+    by_link = differences(runs[1], best)
     estimate = max(by_link.values(), default=None)
     steps = None
     if all(of_family(link) for link in arm.links if can_enrich(link)):
         grown = next((r for b, r in zip(listed, runs[1:], strict=True) if b is listed[2]), None)
         if grown is not None and grown.status == "finished":
-            steps = max(_differences(runs[1], grown).values(), default=None)
+            steps = max(differences(runs[1], grown).values(), default=None)
     mismatch = bool(estimate and steps is not None and estimate > MISMATCH * steps)
     validity = best.validity
+    answer = None
+    if others and estimate is not None and estimate > wish:
+        tried = [
+            (b, row.run_error) for b, row in zip(listed, rows, strict=True) if b is not listed[1]
+        ]
+        answer = search(made, tried, wish=wish, trials=trials, say=say)
     say("one more stretch shape")
     found = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
-        _model_error(arm, best), _stretch(arm, runs[1], t_end), tuple(rows), (),
+        _model_error(arm, best), _stretch(arm, runs[1], made), tuple(rows), answer, (),
     )  # fmt: skip
     return replace(found, advice=tuple(advice(found, arm)))
 
@@ -228,18 +241,18 @@ def _model_error(arm: Arm, run: Run) -> float | None:
     return SECOND_ORDER * validity.slope**2 * (1.0 if damped else UNDAMPED)
 
 
-def _stretch(arm: Arm, given: Run, t_end: float) -> float | None:
+def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
     """Find what one more shape of stretch changes in the tip deflections, over their range."""
     other = stretched(arm)
     if other is None:
         return None
     try:
-        run = _simulated(other, t_end)
+        run = made.of(other)
     except FlexarmError:  # a family that has no such shapes
         return None
     if {run.status, given.status} != {"finished"}:
         return None
-    return max(_differences(given, run).values(), default=None)
+    return max(differences(given, run).values(), default=None)
 
 
 def _bases(arm: Arm, *, others: bool) -> list[Basis]:
@@ -276,10 +289,6 @@ def _same(arm: Arm) -> bytes:
     )
 
 
-def _simulated(arm: Arm, t_end: float) -> Run:
-    return simulate(arm, t_end=t_end, dt=t_end / SAMPLES, rtol=TOLERANCE)
-
-
 def _poses(model: Model) -> dict[str, Array]:
     start, _ = start_state(model)
     bent = start.copy()
@@ -303,22 +312,8 @@ def _row(basis: Basis, run: Run, best: Run, truth: dict[tuple[str, str], Array])
     top = float(found["start", "free"].max(initial=0.0))
     error = None
     if run.status == "finished" and run is not best:
-        error = max(_differences(run, best).values(), default=None)
+        error = max(differences(run, best).values(), default=None)
     return Row(
         basis.name, model.size, errors["free"], errors["locked"], top,
         RK4_REACH / rate if rate else float("inf"), error, run.statistics.cpu_seconds,
     )  # fmt: skip
-
-
-def _differences(run: Run, best: Run) -> dict[str, float]:
-    """Compare the tip deflections of two runs, per link that deflects, over their range."""
-    found = {}
-    for part, other in zip(run.model.links, best.model.links, strict=True):
-        if part.elastic is None and part.sliding is None:
-            continue
-        true = tip_deflection(best, other)
-        spread = float(np.ptp(true, axis=0).max())
-        if spread > 1e-12 * max(part.length, 1e-3):
-            error = np.abs(tip_deflection(run, part) - true).max()
-            found[part.name] = float(error) / spread
-    return found

@@ -1,4 +1,4 @@
-"""Names of modes: which link or joint, or which two links, hold most of the strain energy."""
+"""Names of modes: which link or joint, or which two links, hold most of the energy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ WORDS: dict[Direction, str] = {
 }  # fmt: skip
 MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
 SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
+OSCILLATES = 1e-9  # imaginary part of an eigenvalue over its size, from which on it does
 TINY = 1e-300  # instead of a sum that is 0
 ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
@@ -31,11 +32,14 @@ class Group:
         ``link 2``, ``bending y``.
     energy
         Its part of the elastic stiffness, (n, n).
+    amplitudes
+        Indices of a link's coordinates in that direction; none of a joint.
     """
 
     owner: str
     what: str
     energy: Array
+    amplitudes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,22 +71,65 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
             energy = np.zeros_like(elastic)
             block = np.ix_(columns, columns)
             energy[block] = elastic[block]
-            groups.append(Group(link_title(model, index), WORDS[direction], energy))
+            owner = link_title(model, index)
+            groups.append(Group(owner, WORDS[direction], energy, tuple(columns)))
     return groups
 
 
+def place_energies(
+    groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array, kept: Sequence[int]
+) -> Array:
+    """Share out the energy of modes, one per column of shapes (n, k), among places, (groups, k).
+
+    Parameters
+    ----------
+    groups, values, shapes
+        The places, the modes' eigenvalues and how all coordinates move.
+    mass
+        Mass matrix of the coordinates that are free to move.
+    kept
+        Their indices.
+
+    Notes
+    -----
+    A direction of a link has the kinetic energy of its amplitudes, ``|lambda|^2 q_i (M q)_i``.
+    About rest without loads that is their strain energy, place by place.  About a stretched, loaded
+    or turning state it counts what tension and rotation add to the stiffness, and does not count
+    the strain that Coriolis forces cause in a direction that hardly moves.  Motions that do not
+    oscillate live on other forces than inertia: they have their strain energy.
+    """
+    strain = np.zeros((len(groups), len(values)))
+    for k, group in enumerate(groups):
+        strain[k] = np.real(np.einsum("im,ij,jm->m", shapes.conj(), group.energy, shapes))
+    moved = shapes[kept]
+    kinetic = np.zeros(shapes.shape)
+    kinetic[kept] = np.abs(values) ** 2 * np.real(moved.conj() * (mass @ moved))
+    energies = strain.copy()
+    for k, group in enumerate(groups):
+        if group.amplitudes:
+            energies[k] = kinetic[list(group.amplitudes)].sum(axis=0)
+    vibrates = (np.abs(values.imag) > OSCILLATES * np.abs(values)) & np.any(energies > 0, axis=0)
+    return np.where(vibrates, energies, strain)
+
+
 def mode_names(
-    model: Model, groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array
+    model: Model,
+    groups: Sequence[Group],
+    energies: Array,
+    values: Complex,
+    shapes: Complex,
+    mass: Array,
 ) -> list[str]:
     """Name modes, one per column of shapes (n, k), in the order of their frequencies.
 
-    A mode of links is counted among all modes in which any of its links has a part in the name.
+    ``energies`` (groups, k) are those of `place_energies`.  A mode of links is counted among all
+    modes in which any of its links has a part in the name.
     """
     titles = [
-        _title(groups, shape)
+        _title(groups, energy)
         if is_strained(model, groups, value, shape, mass)
         else _swing(model, value, shape, mass)
-        for value, shape in zip(values, shapes.T, strict=True)
+        for energy, value, shape in zip(energies.T, values, shapes.T, strict=True)
     ]
     names = []
     for k, title in enumerate(titles):
@@ -100,25 +147,31 @@ def is_strained(
     """Say whether a mode lives on strain, and not on the motion of joints alone."""
     kinetic = _kinetic(shape, mass)
     total = float(kinetic.sum())
-    strained = sum(_energies(groups, shape)) / (abs(value) ** 2 * total)
+    stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
+    strained = stored / (abs(value) ** 2 * total)
     joints = sum(float(kinetic[i]) for i in _movers(model)) / total
     return bool(groups) and (strained >= MOST or joints <= MOST)
 
 
-def energy_shares(matrices: Sequence[Array], shapes: Complex) -> Array:
-    """Share out energies q* A q among coordinates, none negative, together 1, (n, k).
+def energy_shares(matrices: Sequence[Array], energies: Array, shapes: Complex) -> Array:
+    """Share out energies (places, k) among coordinates, none negative, together 1, (n, k).
 
     Notes
     -----
-    The energy of each matrix goes to its coordinates in proportion to what each would have alone,
-    so that coupled ones, as the nodes of elements, take nothing from each other.
+    The energy of each place goes to its coordinates in proportion to what each would have alone
+    with its matrix, so that coupled ones, as the nodes of elements, take nothing from each other.
     """
     shares = np.zeros(shapes.shape)
-    for matrix in matrices:
+    for matrix, energy in zip(matrices, energies, strict=True):
         alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
-        energy = np.real(np.einsum("ik,ij,jk->k", shapes.conj(), matrix, shapes))
         shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
     return np.asarray(shares / shares.sum(axis=0))
+
+
+def kinetic_shares(mass: Array, shapes: Complex) -> Array:
+    """Share out the kinetic energy of motions among coordinates, as `energy_shares` does."""
+    kinetic = np.real(np.einsum("ik,ij,jk->k", shapes.conj(), mass, shapes))
+    return energy_shares([mass], kinetic[None, :], shapes)
 
 
 def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
@@ -140,9 +193,8 @@ def joint_title(model: Model, index: int) -> str:
     return f"joint {index + 1}" if name == f"joint{index + 1}" else name
 
 
-def _title(groups: Sequence[Group], shape: Complex) -> Title:
-    """Name the place with most strain energy, or the two links that share it."""
-    energies = np.array(_energies(groups, shape))
+def _title(groups: Sequence[Group], energies: Array) -> Title:
+    """Name the place with most energy, or the two links that share it."""
     first, *others = (int(k) for k in np.argsort(-energies))
     what, places = groups[first].what, [first]
     if others and what in WORDS.values() and groups[others[0]].what == what:
@@ -163,10 +215,6 @@ def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
     mover = max(_movers(model), key=lambda i: abs(kinetic[i]))
     what = ENDINGS[kind]
     return Title(frozenset(), what, f"{_coordinate_title(model, mover)} {what}")
-
-
-def _energies(groups: Sequence[Group], shape: Complex) -> list[float]:
-    return [float(np.real(shape.conj() @ group.energy @ shape)) for group in groups]
 
 
 def _kinetic(shape: Complex, mass: Array) -> Array:

@@ -13,10 +13,13 @@ from flexarm.analysis.eigen import Complex, eigen
 from flexarm.analysis.equilibrium import Equilibrium, settle_down
 from flexarm.analysis.linear import moves
 from flexarm.analysis.mode_names import (
+    OSCILLATES,
     Group,
     energy_shares,
     is_strained,
+    kinetic_shares,
     mode_names,
+    place_energies,
     rigid_names,
     strain_groups,
 )
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
 SAME = 1e-7  # relative difference of frequencies whose modes are one plane of shapes
-OSCILLATES = 1e-9
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ class Mode:
     eigenvalue
         [1/s]; of a pair the one with the positive imaginary part.
     participation
-        Each moving coordinate's share in the mode's strain energy, or of a motion that lives on no
-        strain (a swing, a rigid-body motion) in its kinetic energy; none is negative, and they add
-        up to 1.
+        Each moving coordinate's share in the mode's energy; none is negative, and they add up to 1.
+        Links and springs have that of `place_energies`; of a motion that lives on no strain (a
+        swing, a rigid-body motion) it is the kinetic energy.
     shape
         How all coordinates move, (n,), complex where phases differ.
     """
@@ -233,10 +235,11 @@ def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) 
         ],
         dtype=bool,
     )
+    energies = place_energies(groups, solved.values, shapes, linear.mass, kept)
     shares = np.zeros((len(kept), len(lives)))
-    shares[:, lives] = energy_shares(places, shapes[kept][:, lives])
-    shares[:, ~lives] = energy_shares([linear.mass], shapes[kept][:, ~lives])
-    labels = mode_names(model, groups, solved.values, shapes, full.mass)
+    shares[:, lives] = energy_shares(places, energies[:, lives], shapes[kept][:, lives])
+    shares[:, ~lives] = kinetic_shares(linear.mass, shapes[kept][:, ~lives])
+    labels = mode_names(model, groups, energies, solved.values, shapes, full.mass)
     listed = _rigid(model, kept, columns, solved.rigid, linear.mass)
     for label, value, shape, share in zip(labels, solved.values, shapes.T, shares.T, strict=True):
         participation = dict(zip(linear.names, share.tolist(), strict=True))
@@ -284,7 +287,7 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
             rigid = rigid @ np.linalg.inv(rigid[pivots])
     names = rigid_names(model, [kept[k] for k in pivots[: rigid.shape[1]]], rigid.shape[1])
     labels = [model.names[i] for i in kept]
-    shares = energy_shares([mass], rigid.astype(complex))
+    shares = kinetic_shares(mass, rigid.astype(complex))
     return [
         Mode(
             name, "rigid", 0j, dict(zip(labels, share.tolist(), strict=True)),

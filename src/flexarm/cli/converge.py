@@ -1,4 +1,4 @@
-"""`flexarm converge`: are the shapes of an arm enough, and which would be better."""
+"""`flexarm converge`: are the shapes of an arm enough, and if not, which are."""
 
 import argparse
 import dataclasses
@@ -13,7 +13,7 @@ from flexarm.cli.console import open_console, print_line, print_table
 if TYPE_CHECKING:
     from flexarm.analysis.converge import Convergence
 
-SUMMARY = "estimate the error that an arm's shapes make, and say what would be better"
+SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--wish", type=_positive, default=0.01, metavar="X",
         help="error of the tip deflections that would do, over their range (default 0.01)",
+    )  # fmt: skip
+    add(
+        "--trials", type=_count, default=8, metavar="N",
+        help="how many shapes are judged at most until some are within the wish (default 8)",
     )  # fmt: skip
     add(
         "--given-only", action="store_true",
@@ -43,7 +47,12 @@ def run(args: argparse.Namespace) -> int:
             print(f"\rrunning: {text[:70]:70s}", end="", file=sys.stderr, flush=True)
 
     found = converge(
-        arm, t_end=args.t_end, wish=args.wish, others=not args.given_only, progress=show
+        arm,
+        t_end=args.t_end,
+        wish=args.wish,
+        others=not args.given_only,
+        trials=args.trials,
+        progress=show,
     )
     if sys.stderr.isatty():
         print("\r" + " " * 80 + "\r", end="", file=sys.stderr, flush=True)
@@ -59,6 +68,12 @@ def _positive(text: str) -> float:
     if not (math.isfinite(value) and value > 0):
         raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
     return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number > 0, got {text}")
+    return int(text)
 
 
 def _finite(value: Any) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from flexarm.integrate.run import Run
     from flexarm.integrate.run_file import LiveFile
-    from flexarm.integrate.validity import Validity
+    from flexarm.integrate.validity import LinkValidity, Validity
 
 SUMMARY = "simulate an arm under the inputs of its model file"
 METHODS = ("auto", "etd4", "dop853", "rodas4", "rk4")
@@ -235,11 +235,17 @@ def _print_validity(console: "Console", found: "Validity") -> None:
         print_line(console, f"warning: {warning}", indent=0, style="yellow")
 
 
+def _strain(link: "LinkValidity") -> str:
+    if link.strain is None:
+        return "unknown"
+    return f"{link.strain:.3g}" + (" (axis)" if link.strain_of == "axis" else "")
+
+
 def _print_ranges(console: "Console", found: "Validity") -> None:
     rows = [
         [
-            link.link, f"{link.slope:.3g}", "unknown" if link.strain is None else
-            f"{link.strain:.3g}", f"{link.shortening:.3g}", f"{link.quartic_share:.3g}",
+            link.link, f"{link.slope:.3g}", _strain(link), f"{link.shortening:.3g}",
+            f"{link.quartic_share:.3g}",
         ]
         for link in found.links
     ]  # fmt: skip

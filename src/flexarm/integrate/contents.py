@@ -154,8 +154,8 @@ def force_variables(run: "Run", stations: ArrayLike | None) -> list[Variable]:
         ),
         Variable(
             "strain", axes, np.stack([row.strain for row in rows], axis=1), "1",
-            "largest strain along the fibres of the section; not a number unless the model file "
-            "gives the section by material and shape",
+            "largest strain along the fibres of the section; unless the model file gives the "
+            "section by material and shape, of its axis, or not a number without shapes of stretch",
         ),
     ]  # fmt: skip
 

@@ -58,8 +58,9 @@ class SectionForces:
     moment
         Torsion, and bending moments about y and z [N m], (T, S, 3).
     strain
-        Largest strain along the fibres of the section, (T, S); not a number unless the model file
-        gives the section's shape.
+        Largest strain along the fibres of the section, (T, S).  Unless the model file gives the
+        section's shape it is that of the axis, which is less where the link is bent, and not a
+        number without shapes of stretch.
     """
 
     force: Array
@@ -209,20 +210,25 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
         moment[:, :, 0] = link.span.at("GJ", x) * link.values("twist", places, 1)
     if link.has("x") and link.span.has("EA"):
         force[:, :, 0] = link.span.at("EA", x) * link.values("x", places, 1)
-    stretch = link.values("x", places, 1)
-    return SectionForces(force, moment, fibre_strain(part.link.section, *bends, stretch))
+    return SectionForces(force, moment, fibre_strain(part.link.section, link, places, bends))
 
 
-def fibre_strain(section: Section | None, bend_y: Array, bend_z: Array, stretch: Array) -> Array:
-    """Find the largest strain along the fibres of a section from its curvatures [1/m]."""
+def fibre_strain(
+    section: Section | None, link: Deformed, places: Array, bends: tuple[Array, Array]
+) -> Array:
+    """Find the largest strain along the fibres of a section, or the axis's, as `SectionForces` has.
+
+    ``bends`` are the curvatures along y and z at the places [1/m], (T, S) each.
+    """
+    bend_y, bend_z = bends
     shape = None if section is None else section.shape
     if isinstance(shape, Tube):
         bent = np.hypot(bend_y, bend_z) * shape.diameter / 2
     elif isinstance(shape, Rectangle | Box | IBeam):
         bent = (np.abs(bend_y) * shape.width + np.abs(bend_z) * shape.height) / 2
     else:
-        bent = np.full_like(bend_y, np.nan)
-    return np.asarray(bent + np.abs(stretch))
+        bent = np.full_like(bend_y, 0.0 if link.has("x") else np.nan)
+    return np.asarray(bent + np.abs(link.values("x", places, 1)))
 
 
 def accelerations(run: "Run") -> Array:

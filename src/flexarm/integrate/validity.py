@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -38,7 +39,10 @@ class LinkValidity:
     slope, time
         Largest slope of its axis against its root, and when [s].
     strain
-        Largest strain along a fibre; None unless the model file gives the section's shape.
+        Largest strain along a fibre; unless the model file gives the section's shape, along the
+        axis; None if the link does not stretch either.
+    strain_of
+        ``fibre``, or ``axis``, whose strain is less where the link is bent.
     shortening
         Largest amount by which bending drew the axis in, over its length.
     quartic_share
@@ -49,6 +53,7 @@ class LinkValidity:
     slope: float
     time: float
     strain: float | None
+    strain_of: Literal["fibre", "axis"]
     shortening: float
     quartic_share: float
 
@@ -127,16 +132,17 @@ def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
 
 def _warning(link: LinkValidity, *, stiffening: bool) -> str:
     """Say in words what a link went beyond, or nothing."""
+    strain = "strain" if link.strain_of == "fibre" else "strain of the axis"
     limits = (
         ("slope", link.slope, SLOPE if stiffening else SLOPE_LINEAR),
         ("shortening over length", link.shortening, SHORTENING),
         ("quartic share of the energy", link.quartic_share, QUARTIC_SHARE),
-        ("strain", link.strain or 0.0, STRAIN),
+        (strain, link.strain or 0.0, STRAIN),
     )
     beyond = {name: f"{name} {value:.2g} > {limit:.2g}" for name, value, limit in limits
               if value > limit}  # fmt: skip
-    remedies = ["few materials stay linear at such strain"] if "strain" in beyond else []
-    if beyond.keys() - {"strain"}:
+    remedies = ["few materials stay linear at such strain"] if strain in beyond else []
+    if beyond.keys() - {strain}:
         if not stiffening:
             remedy = "without stiffening errors exceed 0.1 %, 14 % at slopes of 0.01: switch it on"
         elif link.slope > MODEL_ERROR[-1][0]:
@@ -153,7 +159,7 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     """Find the largest values of a link."""
     places, weights = _points(part)
     strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
-    found = LinkValidity(part.name, 0.0, float(t[0]), strain, 0.0, 0.0)
+    found = LinkValidity(part.name, 0.0, float(t[0]), strain, _strain_of(part, q), 0.0, 0.0)
     for block in blocks(len(t), len(places)):
         slopes, strained, drawn, share = _block(model, part, q[block], places, weights)
         k = int(np.argmax(slopes))
@@ -166,6 +172,13 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
             quartic_share=max(found.quartic_share, share),
         )
     return found
+
+
+def _strain_of(part: LinkModel, q: Array) -> Literal["fibre", "axis"]:
+    """Say whose strain is known; of a link that does not bend all fibres have the axis's."""
+    link, section = deformed(part, q[:1]), part.link.section
+    known = section is not None and section.shape is not None
+    return "fibre" if known or not (link.has("y") or link.has("z")) else "axis"
 
 
 def _points(part: LinkModel) -> tuple[Array, Array]:
@@ -187,7 +200,7 @@ def _block(
     steep = link.values("y", places, 1), link.values("z", places, 1)
     slopes = np.hypot(*steep).max(axis=1)
     bends = link.curvatures(places, stiffening=model.stiffening)
-    strains = fibre_strain(part.link.section, *bends, link.values("x", places, 1))
+    strains = fibre_strain(part.link.section, link, places, bends)
     tip = shortening(link.shapes, np.array([link.end]), link.shapes.edges)[0]
     drawn = np.einsum("ij,ti,tj->t", tip, link.amplitudes, link.amplitudes, optimize=True)
     drawn = drawn / (2 * link.scale * link.length)

@@ -100,8 +100,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
         for name, values in largest.items():
             found[name] = min(max(found[name] or 0.0, float(np.nan_to_num(values).max())), LARGEST)
         if shows_strain(part):
-            stretch = link.values("x", places, 1)
-            strain = np.nan_to_num(fibre_strain(part.link.section, *bent, stretch))
+            strain = np.nan_to_num(fibre_strain(part.link.section, link, places, bent))
             strains.append(min(float(strain.max()), LARGEST))
     reach = sum(part.length for part in model.links)
     if (found["deflection"] or 0.0) <= NOTHING * reach:
