@@ -16,7 +16,8 @@ from playwright.sync_api import Page, expect
 
 from flexarm.integrate.run_file import load_run
 from flexarm.viewer.serve import serve
-from tests.viewer.conftest import PATIENCE, SOFTWARE, Starter, wait_until
+from tests.conftest import Starter
+from tests.viewer.conftest import PATIENCE, SOFTWARE, wait_until
 from tests.viewer.test_serve import ask
 
 ENTRY = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -12,7 +12,8 @@ from playwright.sync_api import expect
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from flexarm.viewer.serve import Server, serve
-from tests.viewer.conftest import PATIENCE, SOFTWARE, Starter, wait_until
+from tests.conftest import Starter
+from tests.viewer.conftest import PATIENCE, SOFTWARE, wait_until
 from tests.viewer.poses import random_run
 from tests.viewer.test_drawing import TUBE
 
