@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.errors import SimulationError
+from flexarm.formulations.singular import SINGULAR, least_inertia
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.model import Model
 from flexarm.spatial import Inertia
 
-SINGULAR = 1e-12  # least eigenvalue of a mass matrix of unit diagonal
 ROUNDING = 1e-14  # of the inertia about other axes
 NAMED = 0.3  # of the largest entry of a vector
 FEW = 6
@@ -46,6 +46,12 @@ def weightless(
     if names is None:
         kept = [i for i in range(model.size) if i not in model.prescribed]
         names, mass = [model.names[i] for i in kept], mass[np.ix_(kept, kept)]
+    if not np.all(np.isfinite(mass)):
+        return Weightless(
+            "links",
+            f"the mass matrix is beyond all numbers {when}",
+            "masses or lengths are too large: check their units",
+        )
     least, vector = least_inertia(mass, _rounding(model, names))
     if least > SINGULAR:
         return None
@@ -74,21 +80,6 @@ def require_inertia(
     found = weightless(model, mass, names, when=when)
     if found is not None:
         raise SimulationError(f"{found.place}: {found.message}: {found.remedy}")
-
-
-def least_inertia(mass: Array, rounding: Array) -> tuple[float, Array]:
-    """Find the least eigenvalue of M scaled to a unit diagonal, and its vector.
-
-    A coordinate that moves nothing, or no more than rounding errors (k,), has the eigenvalue 0.
-    """
-    inertia = np.diag(mass)
-    if not len(inertia):
-        return 1.0, inertia
-    if not np.all(inertia > rounding):
-        return 0.0, (~(inertia > rounding)).astype(float)
-    size = np.sqrt(inertia)
-    values, vectors = np.linalg.eigh(mass / np.outer(size, size))
-    return float(values[0]), vectors[:, 0]
 
 
 def place_of(model: Model, coordinate: str) -> str:

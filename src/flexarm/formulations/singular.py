@@ -46,15 +46,18 @@ def _remedy(equation: "Formulation") -> str:
     return "say points=4"
 
 
-def least_inertia(mass: Array) -> tuple[float, Array]:
+def least_inertia(mass: Array, rounding: Array | float = 0.0) -> tuple[float, Array]:
     """Find the least eigenvalue of M scaled to a unit diagonal, and its vector.
 
-    A coordinate that moves nothing has the eigenvalue 0; a matrix that is none has an infinite one.
+    A coordinate that moves nothing, or no more than rounding errors (k,), has the eigenvalue 0; a
+    matrix that is none has an infinite one.
     """
-    size = np.sqrt(np.abs(np.diag(mass)))
-    if not len(size) or not np.all(np.isfinite(mass)):
-        return np.inf, size
-    if np.any(size == 0):
-        return 0.0, (size == 0).astype(float)
+    inertia = np.abs(np.diag(mass))
+    if not len(inertia) or not np.all(np.isfinite(mass)):
+        return np.inf, inertia
+    none = inertia <= rounding
+    if np.any(none):
+        return 0.0, none.astype(float)
+    size = np.sqrt(inertia)
     values, vectors = np.linalg.eigh(mass / np.outer(size, size))
     return float(values[0]), vectors[:, 0]
