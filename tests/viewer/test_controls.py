@@ -212,6 +212,18 @@ def test_panels_and_curves_are_chosen(page: Page) -> None:
     assert chip.get_attribute("aria-pressed") == "false"
 
 
+@pytest.mark.parametrize("width", [390, 1200])
+def test_every_curve_has_a_swatch_of_its_own(open_page: Opener, width: int) -> None:
+    run = random_run(flexarm.sample("chain-30"), 3)
+    page = open_page(run_page([run]), width=width)
+    names = 'document.querySelectorAll(`[data-panel="angles"] .swatch`)'
+    look = "(s) => { const c = getComputedStyle(s); return c.color + c.backgroundImage; }"
+    looks = page.evaluate(f"Array.from({names}, {look})")
+    assert len(looks) == 30
+    assert len(set(looks)) == 30
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> None:
     html = run_page([smooth_run(5)])
     colour = "getComputedStyle(document.body).backgroundColor"
