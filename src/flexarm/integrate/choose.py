@@ -1,5 +1,6 @@
 """Choose an integrator for a motion, and say why."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,9 @@ EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 PERIODS = 2  # of the slowest mode in a pilot
+LONG = 2000  # steps of dop853 from which on a pilot pays
+# Parts of a pilot, and how many times the least work a method may take to go on after each.
+HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
 
 METHODS: dict[str, Method] = {each.name: each for each in (ETD4, DOP853, RODAS4, RK4)}
 
@@ -49,47 +53,69 @@ def rk4_step(vibration: Vibration, duration: float, wanted: float, step: float |
     return step
 
 
-def choose(task: "Task", wanted: float, *, audit: bool) -> tuple[Method, str]:
+def choose(
+    task: "Task", wanted: float, *, audit: bool, period: float | None = None
+) -> tuple[Method, str]:
     """Choose the method that takes least work to keep a tolerance.
 
+    Parameters
+    ----------
+    task
+        The motion.
+    wanted
+        Its tolerance.
+    audit
+        Whether its energy balance has to close.
+    period
+        Time for which a sampled law holds its inputs [s], if there is one.
+
+    Notes
+    -----
     An exponential method steps past modes that are much faster than the slowest, an explicit one of
     high order wins where they are close or the tolerance is tight, a linearly implicit one where
-    vibrations die away and nothing excites them again, unless its tangent is too large.  Where
-    stiffness may sit outside the links, in a control law, in a strong damper or in dry friction,
-    the exponential and the implicit one run over the same short pilot; their work is counted in
-    operations, not in seconds, so that the same motion gets the same method every time.
+    vibrations die away and nothing excites them again, unless its tangent is too large.  Where that
+    does not tell, because stiffness may sit outside the links (in a control law, in a strong damper
+    or in dry friction) or a law cuts the steps, and where the motion is long enough to pay for it,
+    they run a race over its first part.  Their work is counted in operations, not in seconds, so
+    that the same motion gets the same method every time.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
+    driven = task.motion.law is not None or period is not None
     if audit:
         return DOP853, "an energy audit wants the highest order"
-    if fastest == 0.0 and task.motion.law is None:
+    if fastest == 0.0 and not driven:
         return DOP853, "the arm is rigid"
-    spread = fastest / max(slowest, 1e-12)
     modes = f"elastic modes from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
+    likely, why = _by_spectrum(task, wanted)
     outside = _strong_dampers(task) or has_dry_friction(task.equation.model)
-    if task.motion.law is not None or outside:
-        return _by_pilot(task, wanted, modes)
+    duration = float(task.times[-1] - task.times[0])
+    long = duration * task.vibration.largest > LONG * DOP853.reach and not task.damped
+    if not (driven or outside or long):
+        return likely, f"{modes}{why}"
+    rivals = (ETD4, DOP853, RODAS4) if driven or outside else (ETD4, DOP853)
+    if _strong_dampers(task):
+        rivals = (RODAS4, ETD4, DOP853)  # the likeliest first: the others give up sooner
+    costs, span = race(task, rivals, wanted, period)
+    best = min(costs, key=lambda name: costs[name])
+    ratios = {name: costs[name] / costs[best] for name in costs if name != best}
+    story = " and ".join(
+        f"{name} took {ratio:.2g} times its work" if np.isfinite(ratio) else f"{name} failed"
+        for name, ratio in ratios.items()
+    )
+    return METHODS[best], f"{modes}; in a pilot of {span:.2g} s {story}"
+
+
+def _by_spectrum(task: "Task", wanted: float) -> tuple[Method, str]:
+    """Choose by frequencies, damping and tolerance."""
+    spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
     small = task.equation.model.size <= TANGENT_PAYS
     if task.damped and small and wanted < 5e-3 and not task.jumps_inside:
-        return RODAS4, f"{modes}, damped and smoothly driven: its steps are the longest"
+        return RODAS4, ", damped and smoothly driven: its steps are the longest"
     if task.damped:
-        return ETD4, f"{modes}, damped: it steps past their vibration"
-    if (EVEN / spread) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
-        return ETD4, f"{modes}: it steps past the fast ones"
-    return DOP853, f"{modes}: too close, or the tolerance too tight, to step past the fast ones"
-
-
-def _by_pilot(task: "Task", wanted: float, modes: str) -> tuple[Method, str]:
-    span = pilot_span(task)
-    # The likelier one first: the other need not go on when it has taken more.
-    likely, other = (RODAS4, ETD4) if _strong_dampers(task) else (ETD4, RODAS4)
-    costs = {likely.name: pilot(task, likely, wanted, span, np.inf)}
-    costs[other.name] = pilot(task, other, wanted, span, 1.2 * costs[likely.name])
-    best = min(costs, key=lambda name: costs[name])
-    worse = next(name for name in costs if name != best)
-    ratio = costs[worse] / costs[best]
-    story = f"took {ratio:.2g} times its work" if np.isfinite(ratio) else "took more work"
-    return METHODS[best], f"{modes}; in a pilot of {span:.2g} s {worse} {story}"
+        return ETD4, ", damped: it steps past their vibration"
+    if (EVEN / max(spread, 1e-12)) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
+        return ETD4, ": it steps past the fast ones"
+    return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
 
 
 def _strong_dampers(task: "Task") -> bool:
@@ -98,32 +124,87 @@ def _strong_dampers(task: "Task") -> bool:
     return small and task.vibration.largest > OUTSIDE * task.vibration.fastest
 
 
+def race(
+    task: "Task", methods: Sequence[Method], wanted: float, period: float | None
+) -> tuple[dict[str, float], float]:
+    """Run methods over ever longer first parts of a motion until one is ahead of all others.
+
+    Returns
+    -------
+    dict
+        Operations that each would take for the whole motion by the last part that it was in, or
+        more; infinite if it failed.
+    float
+        The time that the best one went [s].
+    """
+    whole = pilot_span(task)
+    running = [Pilot(task, method, wanted, period) for method in methods]
+    costs: dict[str, float] = {}
+    for part, margin in HEATS:
+        least = np.inf
+        for pilot in running:
+            costs[pilot.name] = pilot.go(part * whole, margin * least)
+            least = min(least, costs[pilot.name])
+        running = [pilot for pilot in running if costs[pilot.name] <= margin * least]
+        if len(running) <= 1:
+            break
+    return costs, part * whole
+
+
 def pilot_span(task: "Task") -> float:
     """Give the time that a pilot covers: some vibrations and a part of the run."""
-    duration = float(task.times[-1])
+    duration = float(task.times[-1] - task.times[0])
     vibrations = PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
     return float(min(duration, max(vibrations, duration / 50)))
 
 
-def pilot(task: "Task", method: Method, wanted: float, span: float, limit: float) -> float:
-    """Count the operations that a method takes for the first part of a motion.
+class Pilot:
+    """A method on the first part of a motion, and the operations that it takes."""
 
-    It gives up, with an infinite count, where it fails or takes more than a limit.
-    """
-    m = begin_march(task.beginning(method, wanted))
-    m.t_end, m.wanted = span, 0
-    per_step = work_per_step(task, method)
-    while True:
-        m.budget = 50
-        code = march(m)
-        total = (m.steps + m.rejections) * per_step
-        total += getattr(m, "renewals", 0) * work_per_renewal(task)
-        if code == FINISHED:
-            return total
-        if total > limit or code in (BROKEN, NO_STEP):
-            return np.inf
-        if code == WATCHED:
-            return total * span / max(m.t, 1e-12)
+    def __init__(self, task: "Task", method: Method, wanted: float, period: float | None) -> None:
+        self.name = method.name
+        self.march = begin_march(task.beginning(method, wanted))
+        self.march.wanted = 0
+        self.begin, self.end = float(task.times[0]), float(task.times[-1])
+        self.period, self.ticks = period or np.inf, 1
+        self.per_step = work_per_step(task, method)
+        self.per_renewal = work_per_renewal(task) if method is ETD4 else 0.0
+
+    @property
+    def work(self) -> float:
+        """Operations so far, about."""
+        m = self.march
+        return (m.steps + m.rejections) * self.per_step + (
+            getattr(m, "renewals", 0) * self.per_renewal
+        )
+
+    def go(self, span: float, limit: float) -> float:
+        """Go on to a time after the begin [s], and say what the whole motion would take.
+
+        What comes after is taken to be like what was gone through last: a start is dearer.  It
+        gives up where that is more than a limit.
+        """
+        m, target = self.march, self.begin + span
+        begun, half = m.t, 0.5 * (m.t + target)
+        since, before = m.t, self.work
+
+        def projected() -> float:
+            return self.work + (self.work - before) * (self.end - m.t) / max(m.t - since, 1e-300)
+
+        while m.t < target and (m.t == since or projected() <= limit):
+            if since == begun and m.t >= half:
+                since, before = m.t, self.work
+            m.t_end = min(target, self.begin + self.ticks * self.period)
+            m.budget = 50
+            code = march(m)
+            if code in (BROKEN, NO_STEP):
+                return np.inf
+            if code == WATCHED:
+                break
+            if code == FINISHED and m.t < target:  # a sampled law would change its inputs
+                self.ticks += 1
+                m.h_done = 0.0
+        return projected()
 
 
 def work_per_step(task: "Task", method: Method) -> float:
@@ -132,7 +213,11 @@ def work_per_step(task: "Task", method: Method) -> float:
     equations = task.motion.compiled().operations
     if method is ETD4:
         return 4 * equations + 24 * n * n + 150 * n
-    return 6 * equations + task.motion.tangent().operations + n**3 + 20 * n * n
+    if method is RODAS4:
+        return 6 * equations + task.motion.tangent().operations + n**3 + 20 * n * n
+    if method is DOP853:
+        return 12 * equations + 500 * n
+    return 4 * equations + 50 * n
 
 
 def work_per_renewal(task: "Task") -> float:

@@ -35,7 +35,7 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return 0.015 * wanted if damped else 2.5e-6 * (wanted / 1e-3) ** 1.2
+    return 0.04 * wanted if damped else 6e-6 * (wanted / 1e-3) ** 1.2
 
 
 ETD4 = Method(

@@ -5,6 +5,7 @@ and stiffness there, with a slowly changing g.  Each mode's oscillator is solved
 is interpolated, so that steps may be longer than the periods of fast modes.
 """
 
+import math
 from dataclasses import dataclass
 
 from flexarm.engine.kernels import Array, Ints, kernel, run_equations
@@ -21,6 +22,9 @@ from flexarm.integrate.oscillator import (
 from flexarm.integrate.sums import weigh
 
 SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
+# The same where a mode swings within a step: what drives it may swing with it, as it does where its
+# frequency is no longer that of the basis.
+UNRESOLVED = 1.0 / 16.0
 
 
 @dataclass
@@ -243,23 +247,29 @@ def exponential_step(m: ExponentialMarch) -> int:
 def interpolation_error(m: ExponentialMarch) -> float:
     """Measure what the parabola through g leaves out, by its third difference with the last step.
 
-    The stages' own estimate does not see how inputs change within a step.
+    The stages' own estimate does not see how inputs change within a step.  After a jump there is no
+    last step, and the second difference takes its place.
     """
     n = m.system.n
     h = m.h
     back = m.h_done
-    if back == 0.0 or back > 20.0 * h:
-        return 0.0
-    weigh(n, n, m.inverse, m.y_old, m.modal)
-    weigh(n, n, m.inverse, m.y_old[n:], m.modal[n:])
-    remainder(m, m.modal, m.f_old, m.k)
+    alone = back == 0.0 or back > 20.0 * h
+    if not alone:
+        weigh(n, n, m.inverse, m.y_old, m.modal)
+        weigh(n, n, m.inverse, m.y_old[n:], m.modal[n:])
+        remainder(m, m.modal, m.f_old, m.k)
     for r in range(n):
-        third = 2.0 * m.g[r] / (back * h * h) - m.k[r] / (back * (back + 0.5 * h) * (back + h))
-        third -= 2.0 * (m.g[n + r] + m.g[2 * n + r]) / ((back + 0.5 * h) * h * h)
-        third += 2.0 * m.g[3 * n + r] / ((back + h) * h * h)
-        size = SIMPSON * third * h * h * h
-        m.modal[r] = 2.0 * size * m.whole[r * RESPONSES + 2]
-        m.modal[n + r] = size * m.whole[r * RESPONSES]
+        middle = m.g[n + r] + m.g[2 * n + r]
+        left = 2.0 * (m.g[r] - middle + m.g[3 * n + r])
+        if not alone:
+            third = 2.0 * m.g[r] / (back * h * h) - m.k[r] / (back * (back + 0.5 * h) * (back + h))
+            third -= 2.0 * middle / ((back + 0.5 * h) * h * h)
+            third += 2.0 * m.g[3 * n + r] / ((back + h) * h * h)
+            left = third * h * h * h
+        turned = math.sqrt(max(m.squares[r], 0.0)) * h
+        size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
+        m.modal[r] = size * h * h / max(turned, 1.0)
+        m.modal[n + r] = size * h
     weigh(n, n, m.modes, m.modal, m.e)
     weigh(n, n, m.modes, m.modal[n:], m.e[n:])
     size_of: float = measure(m, m.e)

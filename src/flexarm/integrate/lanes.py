@@ -76,6 +76,7 @@ def _spread_measures(each: Sequence[Measures]) -> Measures:
     return Measures(
         np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(each)]),
         np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(each)]),
+        np.concatenate([m.filter for m in each]),
         np.concatenate([m.group + start for m, start in zip(each, first, strict=True)]),
         np.concatenate([m.floor for m in each]),
         np.concatenate([m.rate_floor for m in each]),

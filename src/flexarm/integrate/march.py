@@ -16,6 +16,7 @@ RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED = 0, 1, 2, 3, 4
 GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
 # Times this near are one instant: of the time itself, which is at least so many seconds.
 ROUNDING, SOON = 1e-12, 1e-9
+UNEVEN = 0.8  # of the largest step
 
 
 @dataclass
@@ -77,8 +78,9 @@ class March(Record):
         Time reached, next trial step, end [s].
     t_old, h_done
         Begin and size of the last accepted step; 0 if a jump has come after it.
-    largest, smallest
-        Bounds of the step [s].
+    largest, smallest, uneven
+        Bounds of the step [s]; whether every other step has a smaller one: steps of one length do
+        not see a vibration that is in the same phase after each.
     adaptive, order, fixed_steps
         Whether the error steers the step, and its order; else the steps left to the next sample.
     y, f, y_new, f_new, y_old
@@ -89,7 +91,9 @@ class March(Record):
         Per step, of the ranges below.
     functionals, rows, rate_rows, groups, group_of
         Number of quantities that errors are measured in, their matrices (functionals, n) by
-        coordinates and by rates, the groups that share a range, the group of each.
+        coordinates and by rates of modes, the groups that share a range, the group of each.
+    filter, lanes, modes_per_lane, modal_rates
+        What takes rates to those of modes, (lanes, modes_per_lane, modes_per_lane), and these.
     low, high, top, floor, top_floor, pace
         Least, greatest value and greatest rate of each functional so far; least scales by group;
         a group's range times its pace is a rate that matters no less.
@@ -118,6 +122,7 @@ class March(Record):
     h_done: float
     largest: float
     smallest: float
+    uneven: int
     adaptive: int
     order: int
     y: Array
@@ -132,6 +137,10 @@ class March(Record):
     functionals: int
     rows: Array
     rate_rows: Array
+    filter: Array
+    lanes: int
+    modes_per_lane: int
+    modal_rates: Array
     groups: int
     group_of: Ints
     low: Array
@@ -243,9 +252,22 @@ def rates(s: System, t: float, y: Array, f: Array) -> None:
 
 
 @kernel
+def find_modal_rates(m: March, v: Array) -> None:
+    """Take rates to those of modes, lane by lane."""
+    k = m.modes_per_lane
+    for lane in range(m.lanes):
+        for i in range(k):
+            total = 0.0
+            for j in range(k):
+                total += m.filter[(lane * k + i) * k + j] * v[j * m.lanes + lane]
+            m.modal_rates[i * m.lanes + lane] = total
+
+
+@kernel
 def widen(m: March) -> None:
     """Widen the ranges by the state at t."""
     n = m.system.n
+    find_modal_rates(m, m.y[n:])
     for g in range(m.groups):
         m.scale[g] = m.floor[g]
         m.top_scale[g] = m.top_floor[g]
@@ -254,7 +276,7 @@ def widen(m: March) -> None:
         rate = 0.0
         for i in range(n):
             value += m.rows[r * n + i] * m.y[i]
-            rate += m.rate_rows[r * n + i] * m.y[n + i]
+            rate += m.rate_rows[r * n + i] * m.modal_rates[i]
         m.low[r] = min(m.low[r], value)
         m.high[r] = max(m.high[r], value)
         m.top[r] = max(m.top[r], abs(rate))
@@ -265,16 +287,26 @@ def widen(m: March) -> None:
 
 @kernel
 def measure(m: March, e: Array) -> float:
-    """Measure an error of the state (q, v) in the ranges of the motion so far."""
+    """Measure an error of the state (q, v) in the ranges of the motion so far.
+
+    Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
+    vibrate apart: they are added up.
+    """
     n = m.system.n
     worst = 0.0
+    find_modal_rates(m, e[n:])
     for r in range(m.functionals):
         value = 0.0
         rate = 0.0
+        apart = 0.0
         for i in range(n):
             value += m.rows[r * n + i] * e[i]
-            rate += m.rate_rows[r * n + i] * e[n + i]
+            part = m.rate_rows[r * n + i] * m.modal_rates[i]
+            rate += part
+            apart += abs(part)
         g = m.group_of[r]
+        if m.pace[g] > 0.0:
+            rate = apart
         part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
         if not part <= worst:
             worst = part
@@ -394,7 +426,7 @@ def march(m: March) -> int:
         stop = next_stop(m)
         left = stop - m.t
         at_stop = 0
-        m.h = min(wish, m.largest)
+        m.h = min(wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
         if m.adaptive == 0:
             m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))
             at_stop = 1 if m.h > 0.75 * left else 0

@@ -48,8 +48,10 @@ class Measures:
     Attributes
     ----------
     rows, rate_rows
-        One per quantity, (R, n), for coordinates and for rates: of a joint's rate only the part
-        that is no vibration counts.
+        One per quantity, (R, n), for coordinates and for the rates of modes: of a joint's rate only
+        the part that is no vibration counts.
+    filter
+        What takes rates to those of modes, (lanes, n, n), one per arm if there are several.
     group
         Group of each.
     floor, rate_floor, pace
@@ -60,6 +62,7 @@ class Measures:
 
     rows: Array
     rate_rows: Array
+    filter: Array
     group: Ints
     floor: Array
     rate_floor: Array
@@ -214,7 +217,8 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
     stiff = np.array(kinds)[group] if group else np.zeros(0, dtype=bool)
     return Measures(
         matrix,
-        np.where(stiff[:, None], matrix @ vibration.slow, matrix @ vibration.rigid),
+        matrix @ vibration.basis * (stiff[:, None] | vibration.free),
+        vibration.filter[None],
         np.array(group, dtype=np.int64),
         np.array(floor),
         np.array(rates),

@@ -50,6 +50,7 @@ CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step th
 # Of the tolerance, for etd4: under a control law, and with friction that changes fast.
 LAW_SHARE, FRICTION_SHARE = 0.01, 0.1
 DAMPED = 0.005  # damping ratio from which on errors die away
+CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
 
 
 def simulate(
@@ -129,11 +130,12 @@ def simulate(
     if parts[0].locked:
         task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
     wanted = min(rtol, 1e-8) if energy_audit else rtol
+    law = control if isinstance(control, Sampled) else None
     if method == "auto":
-        chosen, why = choose(task, wanted, audit=energy_audit)
+        period = None if law is None else law.period
+        chosen, why = choose(task, wanted, audit=energy_audit, period=period)
     else:
         chosen, why = METHODS[method], "asked for"
-    law = control if isinstance(control, Sampled) else None
     finer = task.parts(chosen, wanted, step) if dt is None else 1
     curves = curves_of(model, task.q)
 
@@ -327,8 +329,30 @@ class Task:
 
     @property
     def damped(self) -> bool:
-        """Whether errors of vibrations die away."""
-        return self.vibration.damping >= DAMPED
+        """Whether errors of vibrations die away, in all that errors are measured in."""
+        return self.damping >= DAMPED
+
+    @cached_property
+    def damping(self) -> float:
+        """The least damping ratio of a mode that carries a deflection; 0 of a rigid arm."""
+        ratios = self.vibration.modes.ratios
+        carries = (self._carried > CARRIES).any(axis=0)
+        return float(ratios[carries].min(initial=1.0)) if carries.any() else 0.0
+
+    @cached_property
+    def _carried(self) -> Array:
+        """The shares of modes in each deflection, (groups, modes)."""
+        shares = self.vibration.modes.carried(self.measures.rows, self.measures.group)
+        return shares[np.array(self.measures.deflects, dtype=bool)]
+
+    @property
+    def vibrations(self) -> float:
+        """How many vibrations add up their errors in a deflection, before damping forgets them."""
+        modes = self.vibration.modes
+        memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
+        lasting = np.minimum(float(self.times[-1] - self.times[0]), memory)
+        counted = self._carried @ (lasting * modes.frequencies / (2 * np.pi))
+        return float(counted.max(initial=0.0))
 
     @cached_property
     def measures(self) -> Measures:
@@ -348,18 +372,14 @@ class Task:
 
     def tolerance(self, method: Method, wanted: float) -> float:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
-        lasting = float(self.times[-1] - self.times[0])
-        if self.vibration.damping > 0:
-            lasting = min(lasting, 1 / (self.vibration.damping * self.vibration.slowest))
-        periods = lasting * self.vibration.slowest / (2 * np.pi)
         if self.motion.law is not None and method is ETD4:
             # Its modes are those of the arm without the law: what it errs there, a law that holds
             # the joints to a motion sees in the joints.
             wanted *= LAW_SHARE
         elif method is ETD4 and has_dry_friction(self.equation.model):
             wanted *= FRICTION_SHARE  # its error estimate takes forces to be smooth
-        per_step = method.per_step(wanted, self.damped) * min(1.0, CALIBRATED / max(periods, 1.0))
-        return max(per_step, 1e-14)
+        share = min(1.0, CALIBRATED / max(self.vibrations, 1.0))
+        return max(method.per_step(wanted, self.damped) * share, 1e-14)
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
         """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""

@@ -1,16 +1,48 @@
 """How an arm vibrates and decays about its start: what tolerances and step bounds follow from."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
+from flexarm.engine.kernels import Ints
 from flexarm.formulations.loads import coulomb_frictions
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 
+Bools = npt.NDArray[np.bool_]
 MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found
 NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it had none
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The K damped modes of an arm.
+
+    Attributes
+    ----------
+    frequencies, ratios
+        Sizes of the eigenvalues [rad/s] and damping ratios, (K,); 1 for a decay.
+    shapes
+        Coordinates, (n, K), so scaled that the squared sizes of a quantity's entries add up to its
+        compliance, about: that of one mode is what the mode carries of it.
+    """
+
+    frequencies: Array
+    ratios: Array
+    shapes: Array
+
+    def carried(self, rows: Array, group: Ints) -> Array:
+        """Give the share that each mode has in each group of quantities, (groups, K).
+
+        It goes by the compliance that a mode carries times its period: what drives an arm is slow.
+        """
+        squares = np.abs(rows @ self.shapes) ** 2 / self.frequencies
+        count = int(group.max()) + 1 if len(group) else 0
+        sums = np.array([squares[group == g].sum(axis=0) for g in range(count)])
+        sums = sums.reshape(count, len(self.ratios))
+        return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300))
 
 
 @dataclass(frozen=True)
@@ -21,31 +53,35 @@ class Vibration:
     ----------
     slowest, fastest
         Least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
-    damping
-        Least damping ratio of the modes that vibrate, up to ten times the slowest frequency.  Dry
-        friction does not count: it damps nothing while it slips, and holds while it sticks.
     largest
         Greatest size of an eigenvalue, vibration or decay [rad/s]; all damping counts.
-    rigid, slow
-        Filters of rates, (n, n): the part without elastic energy; all modes, each times the
-        slowest elastic frequency over its own, so that rates count by the deflections they become.
+    basis, free
+        Undamped modes by columns, (n, n), and which of them have no elastic energy, (n,).
+    filter
+        What takes rates to the rates of those modes, (n, n), each times the slowest elastic
+        frequency over its own, so that they count by the deflections they become.
+    modes
+        Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
+        and holds while it sticks.
     """
 
     slowest: float
     fastest: float
-    damping: float
     largest: float
-    rigid: Array
-    slow: Array
+    basis: Array
+    free: Bools
+    filter: Array
+    modes: Modes
 
 
 def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vibration:
     """Find the elastic modes of given matrices at the start; prescribed coordinates do not move."""
     n = model.size
     open_ = [i for i in range(n) if i not in model.prescribed]
-    rigid, slow = np.eye(n), np.eye(n)
+    basis, free, filter_ = np.eye(n), np.ones(n, dtype=bool), np.eye(n)
+    none = Modes(np.zeros(0), np.zeros(0), np.zeros((n, 0)))
     if not open_:
-        return Vibration(0.0, 0.0, 0.0, 0.0, rigid, slow)
+        return Vibration(0.0, 0.0, 0.0, basis, free, filter_, none)
     block = np.ix_(open_, open_)
     lower = np.linalg.cholesky(mass[block])
     inverse = np.linalg.inv(lower)
@@ -57,27 +93,30 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
     losses = modes.T @ damping[block] @ modes
     largest = largest_rate(squares, losses)
     if not np.any(elastic):
-        return Vibration(0.0, 0.0, 0.0, largest, rigid, slow)
+        return Vibration(0.0, 0.0, largest, basis, free, filter_, none)
     frequencies = np.sqrt(squares[elastic])
-    free = modes[:, ~elastic]
-    rigid[block] = free @ free.T @ mass[block]
     weights = np.where(
         elastic, frequencies[0] / np.sqrt(np.maximum(squares, squares[elastic][0])), 1
     )
-    slow[block] = modes * weights @ modes.T @ mass[block]
+    basis[block], free[open_] = modes, ~elastic
+    filter_[block] = weights[:, None] * (modes.T @ mass[block])
     viscous = modes.T @ (damping - dry_damping(model))[block] @ modes
+    found = damped_modes(squares, viscous)
+    shapes = np.zeros((n, len(found.ratios)), dtype=found.shapes.dtype)
+    shapes[open_] = modes @ found.shapes
     return Vibration(
         float(frequencies[0]),
         float(frequencies[-1]),
-        least_ratio(squares, viscous),
         largest,
-        rigid,
-        slow,
+        basis,
+        free,
+        filter_,
+        replace(found, shapes=shapes),
     )
 
 
-def least_ratio(squares: Array, losses: Array) -> float:
-    """Find the least damping ratio of the modes that vibrate.
+def damped_modes(squares: Array, losses: Array) -> Modes:
+    """Find the damped modes in terms of the undamped ones.
 
     Parameters
     ----------
@@ -93,17 +132,20 @@ def least_ratio(squares: Array, losses: Array) -> float:
     """
     elastic = squares > 0
     frequencies = np.sqrt(squares[elastic])
-    ratios = np.diag(losses)[elastic] / (2 * frequencies)
-    least = float(ratios[frequencies < 10 * frequencies[0]].min())
-    if least < NOTABLE or len(squares) > MODERATE:
-        return least
-    found = _eigenvalues(squares, losses)
+    weak = np.linalg.norm(losses) <= 2 * NOTABLE * frequencies[0]
+    if weak or len(squares) > MODERATE:
+        ratios = np.diag(losses)[elastic] / (2 * frequencies)
+        return Modes(frequencies, np.maximum(ratios, 0.0), np.eye(len(squares))[:, elastic]
+                     / frequencies)  # fmt: skip
+    found, vectors = np.linalg.eig(_system(squares, losses))
     sizes = np.abs(found)
-    vibrating = (np.abs(found.imag) > 1e-6 * sizes) & (sizes > 1e-9 * sizes.max())
-    if not np.any(vibrating):
-        return least
-    sizes, decays = sizes[vibrating], -found.real[vibrating]
-    return min(least, float((decays / sizes)[sizes < 10 * sizes.min()].min()))
+    kept = sizes > 1e-9 * sizes.max()
+    found, sizes = found[kept], sizes[kept]
+    shapes = vectors[-len(squares) :, kept] / found
+    # The receptance is a sum of x x^T / (a (s - eigenvalue)).
+    a = 2 * found * (shapes**2).sum(axis=0) + np.einsum("ik,ij,jk->k", shapes, losses, shapes)
+    scale = np.sqrt(np.maximum(np.abs(a * found), 1e-300))
+    return Modes(sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale)
 
 
 def largest_rate(squares: Array, losses: Array) -> float:
@@ -113,17 +155,16 @@ def largest_rate(squares: Array, losses: Array) -> float:
     bound = (loss + math.sqrt(loss**2 + 4 * fastest**2)) / 2
     if loss <= 2 * NOTABLE * fastest or len(squares) > MODERATE:
         return bound
-    return float(np.abs(_eigenvalues(squares, losses)).max())
+    return float(np.abs(np.linalg.eigvals(_system(squares, losses))).max())
 
 
-def _eigenvalues(squares: Array, losses: Array) -> Array:
-    """Find the eigenvalues of damped modes but for those at 0 of their free motion."""
+def _system(squares: Array, losses: Array) -> Array:
+    """Make the matrix whose eigenvalues are those of damped modes, but for free motion's at 0."""
     elastic = squares > 0
     pick = np.eye(len(squares))[elastic]
     # Coordinates times their frequency, so that all entries are rates.
     fast = np.sqrt(squares[elastic])[:, None] * pick
-    system = np.block([[np.zeros((len(pick), len(pick))), fast], [-fast.T, -losses]])
-    return np.asarray(np.linalg.eigvals(system))
+    return np.block([[np.zeros((len(pick), len(pick))), fast], [-fast.T, -losses]])
 
 
 def dry_damping(model: Model) -> Array:
