@@ -343,7 +343,7 @@ class Task:
     def _carried(self) -> Array:
         """The shares of modes in each deflection, (groups, modes)."""
         shares = self.vibration.modes.carried(self.measures.rows, self.measures.group)
-        return shares[np.array(self.measures.deflects, dtype=bool)]
+        return np.asarray(shares[np.array(self.measures.deflects, dtype=bool)])
 
     @property
     def vibrations(self) -> float:
