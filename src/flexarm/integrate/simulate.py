@@ -116,12 +116,12 @@ def simulate(
     times = sample_times(t_end, dt)
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
+    wanted = min(rtol, 1e-8) if energy_audit else rtol
     parts = legs(model, locks or {}, t_end)
     task = prepare(lock(model, parts[0].locked), times_of(times, parts[0]), inputs=inputs,
-                   control=control, locked=parts[0].locked)  # fmt: skip
+                   control=control, locked=parts[0].locked, wanted=wanted)  # fmt: skip
     if parts[0].locked:
         task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
-    wanted = min(rtol, 1e-8) if energy_audit else rtol
     law = control if isinstance(control, Sampled) else None
     if method == "auto":
         period = None if law is None else law.period
@@ -150,7 +150,7 @@ def simulate(
             break
         here = formulation("articulated", lock(model, leg.locked)).anchored(run.anchors[-1])
         task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
-                       locked=leg.locked)  # fmt: skip
+                       locked=leg.locked, wanted=wanted)  # fmt: skip
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
     return run
 
@@ -247,6 +247,7 @@ def prepare(
     control: ca.Function | Sampled | None = None,
     equation: Formulation | None = None,
     locked: Sequence[str] = (),
+    wanted: float = 1e-3,
 ) -> "Task":
     """Make ready what all methods need; inputs of locked joints are left out."""
     equation = equation or formulation("articulated", model)
@@ -261,7 +262,7 @@ def prepare(
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     q, v = start_state(model)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
-    task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
+    task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices), wanted)
     refuse_outside(task)
     return task
 
@@ -299,6 +300,8 @@ class Task:
         The initial state, and the work done before it.
     vibration
         How the arm vibrates about it.
+    wanted
+        The tolerance.
     """
 
     equation: Formulation
@@ -308,6 +311,7 @@ class Task:
     q: Array
     v: Array
     vibration: Vibration
+    wanted: float = 1e-3
     works: Array = field(default_factory=lambda: np.zeros(WORKS))
 
     @property
@@ -345,7 +349,7 @@ class Task:
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
         """What ends the run."""
-        return tuple(watches(self.equation.model, self.q))
+        return tuple(watches(self.equation.model, self.q, self.wanted))
 
     @property
     def jumps_inside(self) -> bool:
