@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> None:
     for part in run.model.links:
         largest = 1e3 * np.abs(tip_deflection(run, part)).max()
         print(f"  {part.name}: tip deflects by up to {largest:.1f} mm")
-    print(f"  energy balance closed to {run.energy_balance:.0e} of the largest kinetic energy")
+    print(f"  energy balance closed to {run.energy_balance:.0e} of the energy exchanged")
     run.plot(args.out)
     print(f"  figure: {args.out}")
     page = args.out.with_suffix(".html")

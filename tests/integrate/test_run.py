@@ -359,7 +359,22 @@ def test_energy_balance_of_an_arm_at_rest_is_closed(cantilever: Run) -> None:
         energy=np.array([[0.0, 2.0, 0.0], [0.0, 2.5, 0.0]]),
         works=np.zeros((2, 4)),
     )
-    assert (one.energy_balance, two.energy_balance) == (0.0, 0.2)
+    assert (one.energy_balance, two.energy_balance) == (0.0, 1.0)
+    rounding = replace(two, energy=np.array([[0.0, 2.0, 0.0], [0.0, 2.0 + 4e-16, 0.0]]))
+    assert 0 < rounding.energy_balance < 1e-15
+
+
+def test_the_energy_balance_is_over_what_was_exchanged_though_no_sample_moves(
+    cantilever: Run,
+) -> None:
+    """Dropped and brought to rest between two samples: 5 J dissipated, 1 mJ of it lost."""
+    run = replace(
+        cantilever,
+        t=np.array([0.0, 1e6]),
+        energy=np.array([[0.0, 0.0, 5.0], [1e-9, 0.0, 0.001]]),
+        works=np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 5.0]]),
+    )
+    assert run.energy_balance == pytest.approx(2e-4, rel=1e-3)
 
 
 @pytest.mark.parametrize("stations", [1, np.array([0.5, 1.5]), np.array([]), np.zeros((2, 2))])

@@ -212,7 +212,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
         "steps": f"{statistics.steps}, {statistics.rejections} more rejected; "
         f"{statistics.evaluations} evaluations",
         "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",
-        "energy": f"balance closed to {result.energy_balance:.1e} of the largest kinetic energy",
+        "energy": f"balance closed to {result.energy_balance:.1e} of the energy exchanged",
         **{name: str(path) for name, path in outputs.items()},
     }
     for name, text in lines.items():

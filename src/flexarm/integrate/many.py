@@ -82,7 +82,8 @@ def simulate_many(
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
     t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
     family = Family()
-    tasks = _tasks(arm, sample_times(t_end, dt), family, count, parameters, starts, inputs)
+    times = sample_times(t_end, dt)
+    tasks = _tasks(arm, times, rtol, family, count, parameters, starts, inputs)
     if not tasks:
         return []
     first = tasks[0]
@@ -116,6 +117,7 @@ def simulate_many(
 def _tasks(
     arm: Arm,
     times: Array,
+    wanted: float,
     family: Family,
     count: int,
     parameters: Sequence[Mapping[str, Any]] | None,
@@ -132,9 +134,10 @@ def _tasks(
                 varied = arm if parameters is None else change_arm(arm, parameters[k])
                 model = build(varied)
                 equation = formulation("articulated", model).among(family)
-                base = prepare(model, times, inputs=given, equation=equation)
+                base = prepare(model, times, inputs=given, equation=equation, wanted=wanted)
             elif inputs is not None:
-                base = prepare(base.equation.model, times, inputs=given, equation=base.equation)
+                same = base.equation
+                base = prepare(same.model, times, inputs=given, equation=same, wanted=wanted)
             tasks.append(base if starts is None else _started(base, starts[k]))
         except FlexarmError as error:
             raise type(error)(f"run {k + 1} of {count}: {error}") from error

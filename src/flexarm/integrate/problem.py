@@ -30,6 +30,8 @@ from flexarm.profiles import AnyProfile, breakpoints, last_time, pieces
 
 SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 STEEPEST = 1.0  # [rad] slope of a link's tip beyond which a run stops
+ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
+TIGHT = 1e-7  # a tolerance below is not asked of places far away
 TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
 
@@ -244,9 +246,32 @@ def tip_rows(model: Model, name: str, q: Array) -> Array:
     return np.asarray(rows[np.abs(rows).max(axis=1) > 0])
 
 
-def watches(model: Model, q: Array) -> list[Watch]:
-    """List what ends a run: limits of joints, the ends of sliding links, slopes too steep."""
-    n, found = model.size, []
+def digit_watches(model: Model, wanted: float) -> list[Watch]:
+    """List the places so far away that what is left of 16 digits does not keep a tolerance."""
+    unit = np.eye(2 * model.size)
+    farthest = ROUNDED * max(wanted, TIGHT) / float(np.finfo(float).eps)
+    reach = max(sum(part.length for part in model.links), 1e-3)
+    far = [(k, reach if k < 3 else 1.0) for k in range(6 if model.base_moves else 0)]
+    for part in model.links:
+        scale = 1.0 if part.kind == "revolute" else max(part.length, 0.1)
+        far += [(k, scale) for k in (part.motor, part.joint) if k is not None]
+    remedy = (
+        "numbers have 16 digits, and what is left of them for its motion does not keep the "
+        "tolerance: count from a nearer place (angles: leave whole turns out), shorten the run, or "
+        "allow a larger rtol"
+    )
+    return [
+        Watch(unit[k], -farthest * scale, farthest * scale, f"{model.names[k]}: its place", remedy)
+        for k, scale in far
+    ]
+
+
+def watches(model: Model, q: Array, wanted: float) -> list[Watch]:
+    """List what ends a run: limits of joints, the ends of sliding links, slopes too steep.
+
+    Also places that are too far away for a tolerance.
+    """
+    n, found = model.size, digit_watches(model, wanted)
     unit = np.eye(2 * n)
     if model.floats:
         found.append(Watch(unit[4], -TURN, TURN, "", ""))

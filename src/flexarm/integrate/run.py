@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from flexarm.integrate.validity import Validity
 
-STILL = 1e-20  # [J] of kinetic energy: what rounding does to an arm at rest
+STILL = 1e-12  # of the largest energy: what is exchanged below is rounding
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,24 @@ class Run:
 
     @property
     def energy_balance(self) -> float:
-        """Largest error of the energy balance over the largest kinetic energy.
+        """Largest error of the energy balance over the energy exchanged.
 
-        Of an arm that does not move: over the largest energy or work.
+        Of an arm that exchanges none: over its largest energy.
         """
-        size = float(self.energy[:, 0].max())
-        if size < STILL:
-            size = max(float(np.abs(self.energy).max()), float(np.abs(self.works).max()), STILL)
-        return float(np.abs(self.balance).max()) / size
+        error = float(np.abs(self.balance).max())
+        size, largest = self.exchanged, float(np.abs(self.energy).max())
+        if size <= STILL * largest:
+            size = largest
+        return error / size if error else 0.0
+
+    @property
+    def exchanged(self) -> float:
+        """Energy that moved or changed its form [J], at the samples.
+
+        The largest kinetic energy, range of the elastic or gravitational one, or change of a work.
+        """
+        forms = np.hstack([self.energy[:, 1:], self.works])
+        return max(float(self.energy[:, 0].max()), float(np.ptp(forms, axis=0).max()))
 
     @cached_property
     def validity(self) -> "Validity":

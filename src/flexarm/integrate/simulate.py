@@ -124,12 +124,12 @@ def simulate(
     times = sample_times(t_end, dt)
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
+    wanted = min(rtol, 1e-8) if energy_audit else rtol
     parts = legs(model, locks or {}, t_end)
     task = prepare(lock(model, parts[0].locked), times_of(times, parts[0]), inputs=inputs,
-                   control=control, locked=parts[0].locked)  # fmt: skip
+                   control=control, locked=parts[0].locked, wanted=wanted)  # fmt: skip
     if parts[0].locked:
         task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
-    wanted = min(rtol, 1e-8) if energy_audit else rtol
     law = control if isinstance(control, Sampled) else None
     if method == "auto":
         period = None if law is None else law.period
@@ -164,7 +164,7 @@ def simulate(
         here = formulation("articulated", lock(model, leg.locked)).anchored(run.anchors[-1])
         try:
             task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
-                           locked=leg.locked, state=(run.q[-1], run.v[-1]))  # fmt: skip
+                           locked=leg.locked, state=(run.q[-1], run.v[-1]), wanted=wanted)  # fmt: skip
         except SimulationError as error:
             return replace(run, status="stopped", reason=f"at t = {leg.begin:.6g} s: {error}")
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
@@ -254,6 +254,7 @@ def prepare(
     equation: Formulation | None = None,
     locked: Sequence[str] = (),
     state: tuple[Array, Array] | None = None,
+    wanted: float = 1e-3,
 ) -> "Task":
     """Make ready what all methods need; inputs of locked joints are left out.
 
@@ -278,7 +279,7 @@ def prepare(
     equation.refuse_singular(q)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
     require_inertia(model, matrices[0], when="at the start" if state is None else "here")
-    task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices))
+    task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices), wanted)
     refuse_outside(task)
     return task
 
@@ -316,6 +317,8 @@ class Task:
         The initial state, and the work done before it.
     vibration
         How the arm vibrates about it.
+    wanted
+        The tolerance.
     """
 
     equation: Formulation
@@ -325,6 +328,7 @@ class Task:
     q: Array
     v: Array
     vibration: Vibration
+    wanted: float = 1e-3
     works: Array = field(default_factory=lambda: np.zeros(WORKS))
 
     @property
@@ -362,7 +366,7 @@ class Task:
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
         """What ends the run."""
-        return tuple(watches(self.equation.model, self.q))
+        return tuple(watches(self.equation.model, self.q, self.wanted))
 
     @property
     def jumps_inside(self) -> bool:
