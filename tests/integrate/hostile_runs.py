@@ -346,7 +346,9 @@ def _of_attributes() -> Iterator[Kind]:
             yield Kind(f"{name}: {what}", _inside(change, name), True)
     for name in FIGURES:
         for what, change in figure.items():
-            sound = {"enumeration"} | ({"other version"} if name in ("rtol", "cpu_seconds") else set())
+            sound = {"enumeration"} | (
+                {"other version"} if name in ("rtol", "cpu_seconds") else set()
+            )
             yield Kind(f"{name}: {what}", _inside(change, name), what not in sound)
     yield Kind("status: unknown", _inside(_attribute("lost"), "status"), True)
     for what, model_text in MODEL_FILES.items():

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
+from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
+from flexarm.arm.section import Section
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
