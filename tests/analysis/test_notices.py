@@ -8,7 +8,8 @@ import pytest
 from flexarm.analysis.check import check
 from flexarm.analysis.report import Notice
 from flexarm.analysis.slender import shear_error, shear_ratio
-from flexarm.arm.section import Material, Section, Tube
+from flexarm.arm.outline import Tube
+from flexarm.arm.section import Material, Section
 from flexarm.errors import ModelError
 from flexarm.io.model_file import loads
 from flexarm.links.basis import MOTIONS

@@ -82,7 +82,9 @@ def test_text_says_how_it_went_in_plain_words(capsys: pytest.CaptureFixture[str]
     assert text.startswith("[red]two links[/red]: finished at t = 0.1 s\n")
     assert re.search(r"^  method: +dop853: asked for$", text, re.MULTILINE)
     assert re.search(r"^  steps: +\d+, \d+ more rejected; \d+ evaluations$", text, re.MULTILINE)
-    assert re.search(r"^  energy: +balance closed to \S+ of the energy exchanged", text, re.MULTILINE)
+    assert re.search(
+        r"^  energy: +balance closed to \S+ of the energy exchanged", text, re.MULTILINE
+    )
     assert re.search(r"^upper +\S+ +unknown +\S+ +\S+ *$", text, re.MULTILINE)
     assert re.search(r"^shoulder +-\S+ +rad *$", text, re.MULTILINE)
 

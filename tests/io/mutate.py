@@ -85,6 +85,34 @@ def _replace_number(text: str, rng: random.Random) -> str:
     return text[: match.start()] + rng.choice(NASTY) + text[match.end() :]
 
 
+def _scale_number(text: str, rng: random.Random) -> str:
+    """Make a number larger or smaller, by any power of ten: most of what comes out is accepted."""
+    numbers = list(re.finditer(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.])", text))
+    if not numbers:
+        return text
+    match = rng.choice(numbers)
+    sizes = (rng.uniform(-3, 3), rng.uniform(-15, 15), rng.uniform(-39, 39))
+    scaled = float(match.group()) * 10 ** rng.choice(sizes)
+    return f"{text[: match.start()]}{scaled!r}{text[match.end() :]}"
+
+
+def _replace_count(text: str, rng: random.Random) -> str:
+    """Change a whole number for another."""
+    numbers = list(re.finditer(r"(?<![\w.])\d+(?![\w.])", text))
+    if not numbers:
+        return text
+    match = rng.choice(numbers)
+    count = rng.choice([0, 1, 2, 3, 5, 8, 13, 30, 31, 60, 99, 100, 101, 200, 1000])
+    return f"{text[: match.start()]}{count}{text[match.end() :]}"
+
+
+def change_numbers(text: str, rng: random.Random) -> str:
+    """Change a few numbers of a text and nothing else."""
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        text = rng.choice([_scale_number, _scale_number, _replace_count])(text, rng)
+    return text
+
+
 def _rename_key(text: str, rng: random.Random) -> str:
     keys = list(re.finditer(r"[A-Za-z_]+(?=:)", text))
     if not keys:
@@ -127,5 +155,5 @@ def _break_bytes(text: str, rng: random.Random) -> bytes:
 Damage = Callable[[str, random.Random], str]
 DAMAGES: list[Damage] = [
     *map(_lines, (_delete, _repeat, _swap, _indent, _replace_value, _insert_key)),
-    _replace_number, _rename_key, _truncate, _insert_sign, _delete_sign,
+    _replace_number, _scale_number, _replace_count, _rename_key, _truncate, _insert_sign, _delete_sign,
 ]  # fmt: skip

@@ -8,8 +8,16 @@ import numpy.typing as npt
 import pytest
 from scipy.integrate import quad
 
-from flexarm.arm.section import Box, IBeam, Material, Rectangle, Section, Tube
-from flexarm.links.span import Span, rectangle_torsion, section_numbers, shape_properties
+from flexarm.arm.outline import (
+    Box,
+    IBeam,
+    Rectangle,
+    Tube,
+    rectangle_torsion,
+    section_numbers,
+)
+from flexarm.arm.section import Material, Section, shape_properties
+from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]
 RECTANGLE = Rectangle(kind="rectangle", width=0.05, height=0.02)

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
+from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
+from flexarm.arm.section import Section
 from flexarm.links.basis import Motion
 from flexarm.links.span import Span
 

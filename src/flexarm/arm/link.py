@@ -10,6 +10,7 @@ from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import (
     ClampedMass,
+    Elements,
     Loaded,
     Lumped,
     PinnedFree,
@@ -26,6 +27,8 @@ from flexarm.units import (
     Speed,
     Torque,
 )
+
+MOST_SLIDING = 30  # elements in a direction
 
 
 class Wrench(Part):
@@ -208,6 +211,17 @@ class Link(Part):
                 "shapes",
                 kind=self.shapes.kind,
             )
+        if isinstance(self.shapes, Elements):
+            for name in ("bending_y", "bending_z", "torsion", "stretch"):
+                count = getattr(self.shapes, name)
+                if count != "auto" and count > MOST_SLIDING:
+                    raise fault(
+                        "must be at most {most} elements of a sliding link: they are reduced anew "
+                        "at many lengths",
+                        "shapes",
+                        name,
+                        most=MOST_SLIDING,
+                    )
         if self.quadratic_shapes:
             raise fault("quadratic_shapes are for links of constant length", "quadratic_shapes")
         for i, wrench in enumerate(self.wrenches):

@@ -32,7 +32,7 @@ def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
 Name = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_plain_name)]
 Number = Annotated[float, Field(strict=True)]
 Flag = StrictBool
-Count = Annotated[StrictInt, Field(ge=0, le=200)]
+Count = Annotated[StrictInt, Field(ge=0, le=100)]
 Vector = tuple[Length, Length, Length]
 Angles = tuple[Angle, Angle, Angle]
 

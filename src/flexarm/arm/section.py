@@ -1,9 +1,10 @@
 """What a link is made of: stiffness, mass and rotary inertia along its length."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from flexarm.arm.outline import Outline, section_numbers
 from flexarm.arm.part import Flag, Part, fault
 from flexarm.units import (
     AxialStiffness,
@@ -16,7 +17,7 @@ from flexarm.units import (
     Stress,
 )
 
-PositiveLength = Annotated[Length, Field(gt=0)]
+MOST_CHANGE = 1e8  # of a property along a link: beyond it numbers of 16 digits are too few
 
 
 class Properties(Part):
@@ -51,62 +52,28 @@ class Material(Part):
         return self
 
 
-class Rectangle(Part):
-    """Solid rectangle, ``width`` along y, ``height`` along z."""
+def shape_properties(material: Material, shape: Outline, *, rotary: bool) -> Properties:
+    """Section properties of a material and a shape.
 
-    kind: Literal["rectangle"]
-    width: PositiveLength
-    height: PositiveLength
-
-
-class Tube(Part):
-    """Round tube; without ``thickness`` a solid rod."""
-
-    kind: Literal["tube"]
-    diameter: PositiveLength
-    thickness: PositiveLength | None = None
-
-    @model_validator(mode="after")
-    def _wall_fits(self) -> Self:
-        if self.thickness is not None and 2 * self.thickness > self.diameter:
-            raise fault("is more than half the diameter", "thickness")
-        return self
-
-
-class Box(Part):
-    """Rectangular tube, ``width`` along y, ``height`` along z, one wall thickness."""
-
-    kind: Literal["box"]
-    width: PositiveLength
-    height: PositiveLength
-    thickness: PositiveLength
-
-    @model_validator(mode="after")
-    def _wall_fits(self) -> Self:
-        if 2 * self.thickness >= min(self.width, self.height):
-            raise fault("leaves no hollow: use a rectangle", "thickness")
-        return self
-
-
-class IBeam(Part):
-    """I-section: flanges of ``width`` along y, ``height`` along z overall."""
-
-    kind: Literal["I"]
-    width: PositiveLength
-    height: PositiveLength
-    flange: PositiveLength
-    web: PositiveLength
-
-    @model_validator(mode="after")
-    def _parts_fit(self) -> Self:
-        if 2 * self.flange >= self.height:
-            raise fault("is half the height or more: no web is left", "flange")
-        if self.web > self.width:
-            raise fault("is wider than the flange", "web")
-        return self
-
-
-Outline = Annotated[Rectangle | Tube | Box | IBeam, Field(discriminator="kind")]
+    Raises
+    ------
+    ValidationError
+        If one of them is beyond any arm's size, or lost to rounding.
+    """
+    area, about_y, about_z, torsion = section_numbers(shape)
+    shear = material.G
+    if shear is None:
+        shear = material.E / (2 * (1 + (0.3 if material.nu is None else material.nu)))
+    return Properties(
+        mass_per_length=material.density * area,
+        EIy=material.E * about_y,
+        EIz=material.E * about_z,
+        GJ=shear * torsion,
+        EA=material.E * area,
+        Jx=material.density * (about_y + about_z),
+        Jy=material.density * about_y if rotary else 0.0,
+        Jz=material.density * about_z if rotary else 0.0,
+    )
 
 
 class Station(Properties):
@@ -141,13 +108,33 @@ class Section(Properties):
             )
         if numbers and self.mass_per_length is None:
             raise fault("mass_per_length is required")
+        self._check_shape()
         self._check_stations()
         return self
+
+    def _check_shape(self) -> None:
+        """Refuse material and shape that give no properties an arm can have."""
+        if self.material is None or self.shape is None:
+            return
+        try:
+            shape_properties(self.material, self.shape, rotary=self.rotary_inertia)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise fault(
+                "with this material it gives {name} = {value}, beyond any arm's size: check the "
+                "dimensions and their units",
+                "shape",
+                name=first["loc"][0],
+                value=f"{first['input']:g}",
+            ) from None
 
     def _check_stations(self) -> None:
         if self.stations is None:
             return
-        given = [s.model_fields_set for s in self.stations]
+        given = [
+            {name for name in Station.model_fields if getattr(s, name) is not None}
+            for s in self.stations
+        ]
         for i, station in enumerate(self.stations):
             if station.mass_per_length is None:
                 raise fault("mass_per_length is required at every station", "stations", i)
@@ -160,3 +147,15 @@ class Section(Properties):
                 raise fault("at most two stations (a jump) at one place", "stations", i, "at")
         if self.stations[0].at != 0.0:
             raise fault("the first station must be at 0, the root", "stations", 0, "at")
+        for name in sorted(given[0] - {"at"}):
+            values = [getattr(station, name) for station in self.stations]
+            least = min((value for value in values if value), default=0.0)
+            if max(values) > MOST_CHANGE * least:
+                raise fault(
+                    "is more than {most} times that of another station: make several links of it, "
+                    "or a part rigid",
+                    "stations",
+                    values.index(max(values)),
+                    name,
+                    most=f"{MOST_CHANGE:g}",
+                )

@@ -8,6 +8,7 @@ from flexarm.arm.part import Count, Flag, Part, fault
 from flexarm.arm.side_files import BesideModel
 from flexarm.units import Angle, Inertia, Length, Mass
 
+MOST_AMPLITUDES = 100  # of a link: their second-order terms grow with the square
 Automatic = Literal["auto"]
 Normalise = Literal["tip", "mass", "none"]
 
@@ -24,6 +25,24 @@ class Counted(Part):
     stretch: Count | Automatic = "auto"
     normalise: Normalise = "tip"
     static: Flag = False
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        amplitudes = self._amplitudes()
+        if sum(amplitudes.values()) > MOST_AMPLITUDES:
+            raise fault(
+                "makes {total} amplitudes of the link with the other counts: at most {most}",
+                max(amplitudes, key=lambda name: amplitudes[name]),
+                total=sum(amplitudes.values()),
+                most=MOST_AMPLITUDES,
+            )
+        return self
+
+    def _amplitudes(self) -> dict[str, int]:
+        """Say how many amplitudes each count makes, as far as it is known."""
+        names = ("bending_y", "bending_z", "torsion", "stretch")
+        counts = {name: getattr(self, name) for name in names}
+        return {name: 0 if count == "auto" else count for name, count in counts.items()}
 
 
 class Loaded(Counted):
@@ -96,6 +115,13 @@ class Elements(Counted):
 
     kind: Literal["elements"]
     reduce: Annotated[Count, Field(ge=1)] | None = None
+
+    def _amplitudes(self) -> dict[str, int]:
+        """Say how many amplitudes each count makes: two per node where it bends."""
+        counts = super()._amplitudes()
+        if self.reduce is not None:
+            return {name: min(count, self.reduce) for name, count in counts.items()}
+        return {name: count * (1 + name.startswith("bending")) for name, count in counts.items()}
 
 
 class CraigBampton(Counted):

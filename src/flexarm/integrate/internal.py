@@ -9,7 +9,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from flexarm.arguments import require_array
-from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
+from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
+from flexarm.arm.section import Section
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation

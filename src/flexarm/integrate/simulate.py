@@ -163,8 +163,10 @@ def simulate(
             break
         here = formulation("articulated", lock(model, leg.locked)).anchored(run.anchors[-1])
         try:
-            task = prepare(here.model, times_of(times, leg), inputs=inputs, equation=here,
-                           locked=leg.locked, state=(run.q[-1], run.v[-1]), wanted=wanted)  # fmt: skip
+            task = prepare(
+                here.model, times_of(times, leg), inputs=inputs, equation=here, locked=leg.locked,
+                state=(run.q[-1], run.v[-1]), wanted=wanted,
+            )  # fmt: skip
         except SimulationError as error:
             return replace(run, status="stopped", reason=f"at t = {leg.begin:.6g} s: {error}")
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)

@@ -1,78 +1,15 @@
 """The flexible span of a link: its section properties along its length."""
 
-import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.arm.section import Box, IBeam, Material, Properties, Rectangle, Section, Tube
+from flexarm.arm.section import Properties, Section, shape_properties
 
 Array = npt.NDArray[np.float64]
 PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "Jx", "Jy", "Jz")
-
-
-def rectangle_torsion(width: float, height: float) -> float:
-    """Saint-Venant torsion constant [m^4] of a solid rectangle.
-
-    Notes
-    -----
-    Timoshenko & Goodier, Theory of Elasticity: the series in odd n of tanh(n pi a/2b)/n^5, summed
-    as its limit 31 zeta(5)/32 and what tanh falls short of 1.
-    """
-    a, b = max(width, height), min(width, height)
-    odd = np.arange(1, 41, 2)
-    short = np.sum((np.tanh(odd * math.pi * a / (2 * b)) - 1) / odd**5)
-    series = 31 / 32 * 1.0369277551433699 + float(short)
-    return a * b**3 / 3 * (1 - 192 / math.pi**5 * b / a * series)
-
-
-def section_numbers(
-    shape: Rectangle | Tube | Box | IBeam,
-) -> tuple[float, float, float, float]:
-    """Area [m^2], second moments about y and z and torsion constant [m^4] of a shape."""
-    if isinstance(shape, Rectangle):
-        b, h = shape.width, shape.height
-        return b * h, b * h**3 / 12, h * b**3 / 12, rectangle_torsion(b, h)
-    if isinstance(shape, Tube):
-        outer = shape.diameter
-        inner = 0.0 if shape.thickness is None else outer - 2 * shape.thickness
-        second = math.pi / 64 * (outer**4 - inner**4)
-        return math.pi / 4 * (outer**2 - inner**2), second, second, 2 * second
-    if isinstance(shape, Box):
-        b, h, t = shape.width, shape.height, shape.thickness
-        bi, hi = b - 2 * t, h - 2 * t
-        bm, hm = b - t, h - t
-        torsion = 2 * t * (bm * hm) ** 2 / (bm + hm)  # Bredt, thin closed wall
-        return b * h - bi * hi, (b * h**3 - bi * hi**3) / 12, (h * b**3 - hi * bi**3) / 12, torsion
-    b, h, f, w = shape.width, shape.height, shape.flange, shape.web
-    web_height = h - 2 * f
-    area = 2 * b * f + web_height * w
-    about_y = (b * h**3 - (b - w) * web_height**3) / 12
-    about_z = (2 * f * b**3 + web_height * w**3) / 12
-    torsion = (2 * b * f**3 + web_height * w**3) / 3  # thin open wall
-    return area, about_y, about_z, torsion
-
-
-def shape_properties(
-    material: Material, shape: Rectangle | Tube | Box | IBeam, *, rotary: bool
-) -> Properties:
-    """Section properties of a material and a shape."""
-    area, about_y, about_z, torsion = section_numbers(shape)
-    shear = material.G
-    if shear is None:
-        shear = material.E / (2 * (1 + (0.3 if material.nu is None else material.nu)))
-    return Properties(
-        mass_per_length=material.density * area,
-        EIy=material.E * about_y,
-        EIz=material.E * about_z,
-        GJ=shear * torsion,
-        EA=material.E * area,
-        Jx=material.density * (about_y + about_z),
-        Jy=material.density * about_y if rotary else 0.0,
-        Jz=material.density * about_z if rotary else 0.0,
-    )
 
 
 @dataclass(frozen=True)

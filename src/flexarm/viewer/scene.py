@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
-from flexarm.arm.section import IBeam, Tube
+from flexarm.arm.outline import IBeam, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.integrate.internal import deformed
 from flexarm.links.base import Array
