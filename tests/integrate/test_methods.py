@@ -1,5 +1,7 @@
 """Integrators: their order, their tolerance, their dense output, what auto takes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,19 @@ def test_the_same_run_twice_gives_identical_bits(name: str) -> None:
     assert one.q.tobytes() == other.q.tobytes()
     assert one.works.tobytes() == other.works.tobytes()
     assert one.method == other.method
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("arm", [fall_with_stretch(3, 0.01), rubbed()], ids=["fall", "rubbed"])
+def test_a_method_is_what_its_facts_say_whatever_its_name(
+    arm: Arm, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, "twin", replace(METHODS[name], name="twin"))
+    one, other = (flexarm.simulate(arm, t_end=0.2, method=m) for m in (name, "twin"))
+    assert one.q.tobytes() == other.q.tobytes()
+    several = [flexarm.simulate_many(arm, t_end=0.2, method=m, starts=[{}] * 4)[0]
+               for m in (name, "twin")]  # fmt: skip
+    assert several[0].q.tobytes() == several[1].q.tobytes()
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -11,8 +11,8 @@ from flexarm.errors import SimulationError
 from flexarm.integrate.dop853 import DOP853
 from flexarm.integrate.etd4 import ETD4
 from flexarm.integrate.march import BROKEN, FINISHED, NO_STEP, WATCHED, march
-from flexarm.integrate.method import Method
-from flexarm.integrate.rk4 import RK4, STABLE
+from flexarm.integrate.method import Method, Operations
+from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.rodas4 import RODAS4
 from flexarm.integrate.solve import begin_march
 from flexarm.integrate.vibration import Vibration
@@ -32,22 +32,24 @@ HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
 METHODS: dict[str, Method] = {each.name: each for each in (ETD4, DOP853, RODAS4, RK4)}
 
 
-def rk4_step(vibration: Vibration, duration: float, wanted: float, step: float | None) -> float:
-    """Choose the step of rk4 by the fastest mode and decay, or check the one that a user gives.
+def equal_step(
+    method: Method, vibration: Vibration, duration: float, wanted: float, step: float | None
+) -> float:
+    """Choose an equal step by the fastest mode and decay, or check the one that a user gives.
 
     An error of a thousandth of the deflections takes about 0.4 over the fastest frequency.
     """
     fastest, largest = max(vibration.fastest, 1e-12), max(vibration.largest, 1e-12)
     if step is None:
         share = 0.4 * (wanted / 1e-3) ** 0.3
-        return float(min(duration / 200, share / fastest, 0.9 * STABLE / largest))
-    limit = STABLE / largest
+        return float(min(duration / 200, share / fastest, 0.9 * method.stable / largest))
+    limit = method.stable / largest
     if step > limit:
         what = f"the fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
         if largest > 1.05 * fastest:
             what = f"the fastest decay, by damping ({largest:.4g} 1/s),"
         raise SimulationError(
-            f"step: {step:g} s is too large for rk4: {what} needs at most {limit:.3g} s; "
+            f"step: {step:g} s is too large for {method.name}: {what} needs at most {limit:.3g} s; "
             "take fewer modes, less damping, a smaller step, or method 'auto'"
         )
     return step
@@ -167,8 +169,9 @@ class Pilot:
         self.march.wanted = 0
         self.begin, self.end = float(task.times[0]), float(task.times[-1])
         self.period, self.ticks = period or np.inf, 1
-        self.per_step = work_per_step(task, method)
-        self.per_renewal = work_per_renewal(task) if method is ETD4 else 0.0
+        pieces = Operations(task.equation.model.size, task.motion)
+        self.per_step = method.work(pieces)
+        self.per_renewal = 0.0 if method.renewal is None else method.renewal(pieces)
 
     @property
     def work(self) -> float:
@@ -205,25 +208,6 @@ class Pilot:
                 self.ticks += 1
                 m.h_done = 0.0
         return projected()
-
-
-def work_per_step(task: "Task", method: Method) -> float:
-    """Count the operations of a trial step, about."""
-    n = task.equation.model.size
-    equations = task.motion.compiled().operations
-    if method is ETD4:
-        return 4 * equations + 24 * n * n + 150 * n
-    if method is RODAS4:
-        return 6 * equations + task.motion.tangent().operations + n**3 + 20 * n * n
-    if method is DOP853:
-        return 12 * equations + 500 * n
-    return 4 * equations + 50 * n
-
-
-def work_per_renewal(task: "Task") -> float:
-    """Count the operations of a new modal basis, about."""
-    n = task.equation.model.size
-    return task.motion.matrices().operations + 12.0 * n**3
 
 
 def has_dry_friction(model: Model) -> bool:

@@ -249,5 +249,7 @@ DOP853 = Method(
     step=explicit_step,
     sample=explicit_sample,
     begin=_begin,
+    work=lambda of: 12 * of.equations + 500 * of.n,
+    abreast=True,
     reach=6.0,  # where it is stable at any damping
 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexarm.integrate.choose import has_dry_friction
+from flexarm.integrate.method import Method
 from flexarm.integrate.problem import Measures
-from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.solve import Solution, solve
 from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix
@@ -19,21 +19,22 @@ if TYPE_CHECKING:
 TRIES = 8
 
 
-def solve_by_rk4(
+def solve_in_equal_steps(
     task: "Task",
+    method: Method,
     wanted: float,
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Solution]], None] | None = None,
 ) -> Solution:
-    """Solve a motion by rk4, in steps small enough for a tolerance."""
+    """Solve a motion in equal steps that are small enough for a tolerance."""
 
     def run(step: float) -> Solution:
-        return solve(task.beginning(RK4, wanted, step), progress, None, live)
+        return solve(task.beginning(method, wanted, step), progress, None, live)
 
     # Forces that change too fast for its order leave it the first.
-    order = 1 if has_dry_friction(task.equation.model) else RK4.order
+    order = 1 if has_dry_friction(task.equation.model) else method.order
     longest = float(np.median(np.diff(task.times)))  # steps end at samples
-    step = min(task.beginning(RK4, wanted).h, longest)
+    step = min(task.beginning(method, wanted).h, longest)
     return solve_refined(run, step, wanted, task.measures, order)
 
 

@@ -19,10 +19,8 @@ from flexarm.engine.family import Family, Member
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import formulation
 from flexarm.integrate.choose import METHODS, choose
-from flexarm.integrate.dop853 import DOP853
-from flexarm.integrate.halving import solve_by_rk4
+from flexarm.integrate.halving import solve_in_equal_steps
 from flexarm.integrate.lanes import compile_abreast, solve_abreast
-from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import Task, prepare, refuse, refuse_outside
@@ -89,7 +87,7 @@ def simulate_many(
     first = tasks[0]
     chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
     why = why or "asked for"
-    width = native_width() if chosen is DOP853 else 1
+    width = native_width() if chosen.abreast else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
     for task in tasks:
         begin_march(task.beginning(chosen, rtol))
@@ -99,8 +97,8 @@ def simulate_many(
     ]
 
     def some(batch: list[Task], lanes: Member | None) -> list[Solution]:
-        if chosen is RK4:
-            return [solve_by_rk4(task, rtol) for task in batch]
+        if not chosen.adaptive:
+            return [solve_in_equal_steps(task, chosen, rtol) for task in batch]
         found = None if lanes is None else solve_abreast(batch, lanes, chosen, rtol)
         return found or [solve(task.beginning(chosen, rtol)) for task in batch]
 

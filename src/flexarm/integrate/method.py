@@ -44,6 +44,21 @@ class Method:
         Kernels: one trial step; the state within the last step (None: steps end at samples).
     begin
         Makes the record of a run from the common fields.
+    work
+        Operations of a trial step, about.
+    renewal
+        Operations of a renewal of what it keeps for many steps, if it does (``renewals`` counts
+        them).
+    under_law, under_friction
+        What it takes of the tolerance where a control law is part of the equations, and with dry
+        friction.
+    abreast
+        Whether several motions can go in common steps, each in its lane of a vector register.
+    restart
+        Forgets what it keeps of the equations, which have changed (None: nothing).
+    stable
+        Largest product of a step and an eigenvalue's size, whatever its damping, of a method in
+        equal steps.
     reach
         Largest product of a step and an eigenvalue's size.  Beyond its stability an explicit method
         goes on as long as its error estimate lets it, which does not see the states within a step.
@@ -58,7 +73,45 @@ class Method:
     step: Kernel
     sample: Kernel | None
     begin: Callable[["Beginning"], Any]
+    work: Callable[["Operations"], float]
+    renewal: Callable[["Operations"], float] | None = None
+    under_law: float = 1.0
+    under_friction: float = 1.0
+    abreast: bool = False
+    restart: Callable[[Any], None] | None = None
+    stable: float = math.inf
     reach: float = math.inf
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What the pieces of a step cost.
+
+    Attributes
+    ----------
+    n
+        Number of coordinates.
+    motion
+        The equations and their derivatives.
+    """
+
+    n: int
+    motion: "Motion"
+
+    @property
+    def equations(self) -> int:
+        """Operations of one evaluation."""
+        return self.motion.compiled().operations
+
+    @property
+    def tangent(self) -> int:
+        """Operations of the derivatives."""
+        return self.motion.tangent().operations
+
+    @property
+    def matrices(self) -> int:
+        """Operations of mass, elastic and damping matrices."""
+        return self.motion.matrices().operations
 
 
 @dataclass(frozen=True)

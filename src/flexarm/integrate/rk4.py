@@ -41,4 +41,6 @@ RK4 = Method(
     step=explicit_step,
     sample=None,
     begin=_begin,
+    work=lambda of: 4 * of.equations + 50 * of.n,
+    stable=STABLE,
 )

@@ -82,4 +82,5 @@ RODAS4 = Method(
     step=rosenbrock_step,
     sample=rosenbrock_sample,
     begin=_begin,
+    work=lambda of: 6 * of.equations + of.tangent + of.n**3 + 20 * of.n**2,
 )

@@ -16,9 +16,8 @@ from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import input_names
-from flexarm.integrate.choose import METHODS, choose, has_dry_friction, rk4_step
-from flexarm.integrate.etd4 import ETD4
-from flexarm.integrate.halving import solve_by_rk4
+from flexarm.integrate.choose import METHODS, choose, equal_step, has_dry_friction
+from flexarm.integrate.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
 from flexarm.integrate.march import WORKS
@@ -37,7 +36,6 @@ from flexarm.integrate.problem import (
     system_of,
     watches,
 )
-from flexarm.integrate.rk4 import RK4
 from flexarm.integrate.run import Run, Statistics
 from flexarm.integrate.sampling import curves_of, parts_for, sample_times, split, thin
 from flexarm.integrate.solve import Solution, solve
@@ -47,8 +45,6 @@ from flexarm.model import Model, build, start_state
 from flexarm.profiles import evaluate
 
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
-# Of the tolerance, for etd4: under a control law, and with friction that changes fast.
-LAW_SHARE, FRICTION_SHARE = 0.01, 0.1
 DAMPED = 0.005  # damping ratio from which on errors die away
 CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
 
@@ -148,14 +144,14 @@ def simulate(
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
-        if chosen is not RK4 or step is not None:
+        if chosen.adaptive or step is not None:
             return whole(solve(task.beginning(chosen, wanted, step), progress, law, seen))
         if law is not None:
             raise SimulationError(
-                "step: rk4 needs one under a sampled law, which cannot be asked twice and so not "
-                "be run again in smaller steps: give a step, or take another method"
+                f"step: {chosen.name} needs one under a sampled law, which cannot be asked twice "
+                "and so not be run again in smaller steps: give a step, or take another method"
             )
-        return whole(solve_by_rk4(task, wanted, progress, seen))
+        return whole(solve_in_equal_steps(task, chosen, wanted, progress, seen))
 
     run = go(task, None)
     for leg in parts[1:]:
@@ -378,12 +374,10 @@ class Task:
 
     def tolerance(self, method: Method, wanted: float) -> float:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
-        if self.motion.law is not None and method is ETD4:
-            # Its modes are those of the arm without the law: what it errs there, a law that holds
-            # the joints to a motion sees in the joints.
-            wanted *= LAW_SHARE
-        elif method is ETD4 and has_dry_friction(self.equation.model):
-            wanted *= FRICTION_SHARE  # its error estimate takes forces to be smooth
+        if self.motion.law is not None:
+            wanted *= method.under_law
+        elif has_dry_friction(self.equation.model):
+            wanted *= method.under_friction
         share = min(1.0, CALIBRATED / max(self.vibrations, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
 
@@ -392,7 +386,7 @@ class Task:
         interval = float(np.median(np.diff(self.times)))
         if method.adaptive:
             return parts_for(self.vibration.fastest, interval)
-        least = rk4_step(self.vibration, float(self.times[-1]), wanted, step)
+        least = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
         return parts_for(self.vibration.fastest, interval, least)
 
     def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
@@ -402,7 +396,7 @@ class Task:
         if method.adaptive:
             h = 0.01 / max(self.vibration.fastest, 10.0 / float(self.times[-1]))
         else:
-            h = rk4_step(self.vibration, float(self.times[-1]), wanted, step)
+            h = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
         # The slope of dry friction is that of standstill, and no bound while it slips.
         dry = has_dry_friction(self.equation.model)
         rate = self.vibration.fastest if dry else self.vibration.largest

@@ -8,7 +8,6 @@ import numpy as np
 
 from flexarm.engine.kernels import run_kernel
 from flexarm.formulations.singular import singularity
-from flexarm.integrate.exponential import ExponentialMarch
 from flexarm.integrate.laws import Log, Sampled, no_number_near
 from flexarm.integrate.march import (
     BROKEN,
@@ -176,8 +175,8 @@ def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) ->
     beginning.buffers["anchor"][:] = turned.ravel()
     rates(m.system, m.t, m.y, m.f)
     m.h_done = 0.0
-    if isinstance(m, ExponentialMarch):
-        m.age = m.renewal
+    if beginning.method.restart is not None:
+        beginning.method.restart(m)
 
 
 def _at_bound(m: March, beginning: Beginning) -> Ending:
