@@ -14,6 +14,8 @@ from flexarm.links import DISCRETISATIONS
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.polynomials import Polynomials
 from flexarm.links.span import Span
+from flexarm.model.joints import JOINTS
+from flexarm.model.joints.prismatic import Prismatic
 from flexarm.spatial import Expr
 
 
@@ -56,7 +58,15 @@ class Stiff(Polynomials):
         return replace(right, stiffness=1.05 * right.stiffness)
 
 
+class Hasty(Prismatic):
+    """A joint whose column is 1 % longer than the way that it makes, in place of the sound one."""
+
+    def columns(self, q: Expr) -> Expr:
+        return 1.01 * super().columns(q)
+
+
 for wrong in (Heavy, Swirling, Weighty):
     FORMULATIONS[wrong.name] = wrong
+JOINTS[Hasty.name] = Hasty()
 cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
 METHODS["planted-order"] = replace(METHODS["rk4"], name="planted-order", order=5)
