@@ -15,7 +15,7 @@ import pytest
 
 from flexarm.cli import main
 from flexarm.cli.simulate import METHODS
-from flexarm.integrate import choose
+from flexarm.integrate import choose, effort
 from flexarm.integrate.run_file import load_run
 from flexarm.io.model_file import loads
 
@@ -274,3 +274,16 @@ def test_interrupted_run_is_kept_and_says_so(folder: Path) -> None:
     assert kept.status == "interrupted"
     assert 10 <= len(kept.t) < 200_000
     assert kept.energy_balance < 1e-3
+
+
+def test_what_would_take_hours_needs_a_yes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effort, "LONG", 0.0)
+    monkeypatch.setattr(effort, "TOO_LONG", 1e-9)
+    assert main(["simulate", "driven-link", "--t-end", "0.1"]) == 4
+    assert "it would take about" in capsys.readouterr().err
+    assert main(["simulate", "driven-link", "--t-end", "0.1", "--yes", "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("warning: it would take about")
+    assert json.loads(said.out)["status"] == "finished"

@@ -15,6 +15,7 @@ from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.loads import input_names
 from flexarm.integrate.choose import METHODS, choose, has_dry_friction, rk4_step
+from flexarm.integrate.effort import consider, preparation, solution
 from flexarm.integrate.etd4 import ETD4
 from flexarm.integrate.halving import solve_by_rk4
 from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
@@ -63,6 +64,7 @@ def simulate(
     control: ca.Function | Sampled | None = None,
     locks: Locks | None = None,
     energy_audit: bool = False,
+    allow_long: bool = False,
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Run]], None] | None = None,
 ) -> Run:
@@ -94,6 +96,8 @@ def simulate(
         dissipated.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
+    allow_long
+        Whether to run what is estimated to take more than an hour of CPU or 4 GB.
     progress
         Called with the time reached [s].
     live
@@ -108,12 +112,18 @@ def simulate(
     Raises
     ------
     SimulationError
-        If it cannot begin.
+        If it cannot begin, or would take too long.
+
+    Warns
+    -----
+    LongRun
+        If it will take more than a minute of CPU, with what to change.
     """
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step)
     refuse_control(control, inputs)
-    model = build(arm)
     times = sample_times(t_end, dt)
+    consider([preparation(arm, len(times))], allow_long=allow_long)
+    model = build(arm)
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
     wanted = min(rtol, 1e-8) if energy_audit else rtol
@@ -123,11 +133,15 @@ def simulate(
     if parts[0].locked:
         task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
     law = control if isinstance(control, Sampled) else None
+    period = None if law is None else law.period
     if method == "auto":
-        period = None if law is None else law.period
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
     else:
         chosen, why = METHODS[method], "asked for"
+    consider(
+        [solution(task, chosen, wanted, duration=t_end, step=step, period=period)],
+        allow_long=allow_long,
+    )
 
     def go(task: Task, before: Run | None) -> Run:
         def whole(solution: Solution) -> Run:
