@@ -15,3 +15,7 @@ class ShapeError(FlexarmError):
 
 class SimulationError(FlexarmError):
     """A motion that cannot be continued: when, why and what to try."""
+
+
+class LongRun(UserWarning):
+    """A simulation that will take more than a minute of CPU: why, and what to change."""

@@ -15,7 +15,7 @@ import pytest
 
 from flexarm.cli import main
 from flexarm.cli.simulate import METHODS
-from flexarm.integrate import choose
+from flexarm.integrate import choose, effort
 from flexarm.integrate.run_file import load_run
 from flexarm.io.model_file import loads
 
@@ -287,3 +287,16 @@ def test_what_the_samples_miss_is_said(capsys: pytest.CaptureFixture[str]) -> No
     text, _ = simulate(capsys, "korayem-two-link", "--t-end", "5", "--dt", "0.03")
     assert re.search(r"warning: the deflection of link\d vibrates at about \d+ Hz", text)
     assert "warning" not in simulate(capsys, "korayem-two-link", "--t-end", "1")[0]
+
+
+def test_what_would_take_hours_needs_a_yes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effort, "LONG", 0.0)
+    monkeypatch.setattr(effort, "TOO_LONG", 1e-9)
+    assert main(["simulate", "driven-link", "--t-end", "0.1"]) == 4
+    assert "it would take about" in capsys.readouterr().err
+    assert main(["simulate", "driven-link", "--t-end", "0.1", "--yes", "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("warning: it would take about")
+    assert json.loads(said.out)["status"] == "finished"

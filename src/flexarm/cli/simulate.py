@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arm_argument import add_arm, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
-from flexarm.errors import FlexarmError, SimulationError
+from flexarm.errors import FlexarmError, LongRun, SimulationError
 from flexarm.integrate.options import refuse_options
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--csv", type=Path, metavar="FILE", help="write the run as a CSV table")
     add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
     add("--html", type=Path, metavar="FILE", help="write a page that shows the run in motion")
+    add(
+        "--yes", action="store_true",
+        help="run what is estimated to take more than an hour of CPU or 4 GB",
+    )  # fmt: skip
     add("--force", action="store_true", help="overwrite files that are there")
     add("--json", action="store_true", help="print one JSON document")
 
@@ -76,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
     live = LiveFile(args.out, force=args.force) if args.live else None
     begun = time.process_time()
-    with _progress(args.t_end) as progress:
+    with _progress(args.t_end) as progress, _warnings():
         result = simulate(
             arm,
             t_end=args.t_end,
@@ -85,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
             rtol=args.rtol,
             step=args.step,
             energy_audit=args.energy_audit,
+            allow_long=args.yes,
             progress=progress,
             live=live,
         )
@@ -138,6 +144,15 @@ def _misuse(args: argparse.Namespace) -> str:
     if len(set(paths)) < len(paths):
         return "--out, --csv, --plot and --html: must be different files"
     return ""
+
+
+@contextmanager
+def _warnings() -> Iterator[None]:
+    """Say on stderr in a line what takes long."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LongRun)
+        warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
+        yield
 
 
 @contextmanager

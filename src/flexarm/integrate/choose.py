@@ -26,6 +26,7 @@ TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is c
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 PERIODS = 2  # of the slowest mode in a pilot
 LONG = 2000  # steps of dop853 from which on a pilot pays
+MOST = 5000  # steps of a heat
 # Parts of a pilot, and how many times the least work a method may take to go on after each.
 HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
 
@@ -168,7 +169,7 @@ class Pilot:
         self.march = begin_march(task.beginning(method, wanted))
         self.march.wanted = 0
         self.begin, self.end = float(task.times[0]), float(task.times[-1])
-        self.period, self.ticks = period or np.inf, 1
+        self.period, self.ticks, self.failed = period or np.inf, 1, False
         pieces = Operations(task.equation.model.size, task.motion)
         self.per_step = method.work(pieces)
         self.per_renewal = 0.0 if method.renewal is None else method.renewal(pieces)
@@ -194,20 +195,28 @@ class Pilot:
         def projected() -> float:
             return self.work + (self.work - before) * (self.end - m.t) / max(m.t - since, 1e-300)
 
-        while m.t < target and (m.t == since or projected() <= limit):
+        most = m.steps + m.rejections + MOST
+        while m.steps + m.rejections < most and (m.t == since or projected() <= limit):
             if since == begun and m.t >= half:
                 since, before = m.t, self.work
+            if not self.advance(target):
+                break
+        return np.inf if self.failed else projected()
+
+    def advance(self, target: float) -> bool:
+        """Go some steps on towards a time [s]; tell whether there is more to go."""
+        m = self.march
+        if m.t < target:
             m.t_end = min(target, self.begin + self.ticks * self.period)
             m.budget = 50
             code = march(m)
-            if code in (BROKEN, NO_STEP):
-                return np.inf
-            if code == WATCHED:
-                break
+            self.failed = code in (BROKEN, NO_STEP)
             if code == FINISHED and m.t < target:  # a sampled law would change its inputs
                 self.ticks += 1
                 m.h_done = 0.0
-        return projected()
+            if self.failed or code == WATCHED:
+                return False
+        return bool(m.t < target)
 
 
 def has_dry_friction(model: Model) -> bool:

@@ -250,6 +250,8 @@ DOP853 = Method(
     sample=explicit_sample,
     begin=_begin,
     work=lambda of: 12 * of.equations + 500 * of.n,
+    vibration_steps=lambda of, damped: 0.5 * of.slowest,
+    input_steps=0.5,
     abreast=True,
     reach=6.0,  # where it is stable at any damping
 )

@@ -1,5 +1,7 @@
 """Krogstad's exponential Runge-Kutta method of order 4 in renewed elastic modes."""
 
+import math
+
 from flexarm.integrate.exponential import ExponentialMarch, exponential_sample, exponential_step
 from flexarm.integrate.method import Beginning, Method, zeros
 from flexarm.integrate.oscillator import RESPONSES
@@ -53,6 +55,10 @@ ETD4 = Method(
     sample=exponential_sample,
     begin=_begin,
     work=lambda of: 4 * of.equations + 24 * of.n**2 + 150 * of.n,
+    vibration_steps=lambda of, damped: (
+        (0.4 if damped else 2.0) * math.sqrt(of.slowest * of.fastest)
+    ),
+    renewed_after=RENEWAL,
     renewal=lambda of: of.matrices + 12.0 * of.n**3,
     # Its modes are those of the arm without the law: what it errs there, a law that holds the
     # joints to a motion sees in the joints.

@@ -19,6 +19,7 @@ from flexarm.engine.family import Family, Member
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import formulation
 from flexarm.integrate.choose import METHODS, choose
+from flexarm.integrate.effort import consider, preparation, solution
 from flexarm.integrate.halving import solve_in_equal_steps
 from flexarm.integrate.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.run import Run
@@ -41,6 +42,7 @@ def simulate_many(
     starts: Sequence[Mapping[str, float]] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
     workers: int | None = None,
+    allow_long: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
     """Simulate variations of an arm side by side.
@@ -59,6 +61,8 @@ def simulate_many(
         By run: inputs by joint, as for `flexarm.simulate`.
     workers
         Threads; one per core if None.
+    allow_long
+        Whether to run what is estimated to take more than an hour of CPU or 4 GB, all together.
     progress
         Called with the number of runs that are done.
 
@@ -81,12 +85,18 @@ def simulate_many(
     t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
     family = Family()
     times = sample_times(t_end, dt)
+    once = preparation(arm, len(times))
+    consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
     tasks = _tasks(arm, times, rtol, family, count, parameters, starts, inputs)
     if not tasks:
         return []
     first = tasks[0]
     chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
     why = why or "asked for"
+    efforts = [
+        solution(task, chosen, rtol, duration=t_end, step=None, period=None) for task in tasks
+    ]
+    consider(efforts, allow_long=allow_long)
     width = native_width() if chosen.abreast else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
     for task in tasks:
@@ -105,8 +115,8 @@ def simulate_many(
     runs: list[Run] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         for solutions in pool.map(some, batches, abreast):
-            for solution in solutions:
-                runs.append(tasks[len(runs)].run(chosen, solution, rtol, why))
+            for found in solutions:
+                runs.append(tasks[len(runs)].run(chosen, found, rtol, why))
             if progress is not None:
                 progress(len(runs))
     return runs

@@ -14,6 +14,7 @@ from flexarm.engine.kernels import Kernel
 from flexarm.formulations.base import Formulation
 from flexarm.integrate.march import System
 from flexarm.integrate.problem import Measures, Watch
+from flexarm.integrate.vibration import Vibration
 from flexarm.links.base import Array
 from flexarm.model import fingerprint
 
@@ -49,6 +50,13 @@ class Method:
     renewal
         Operations of a renewal of what it keeps for many steps, if it does (``renewals`` counts
         them).
+    renewed_after
+        Steps for which that is kept.
+    vibration_steps
+        Steps per second that it takes to follow vibrations at a tolerance of 1e-3; whether they
+        die away is the second argument.
+    input_steps
+        Steps that it takes per radian of an input or of a turn, likewise.
     under_law, under_friction
         What it takes of the tolerance where a control law is part of the equations, and with dry
         friction.
@@ -74,7 +82,10 @@ class Method:
     sample: Kernel | None
     begin: Callable[["Beginning"], Any]
     work: Callable[["Operations"], float]
+    vibration_steps: Callable[[Vibration, bool], float]
+    input_steps: float = 1.5
     renewal: Callable[["Operations"], float] | None = None
+    renewed_after: int = 1
     under_law: float = 1.0
     under_friction: float = 1.0
     abreast: bool = False

@@ -42,5 +42,6 @@ RK4 = Method(
     sample=None,
     begin=_begin,
     work=lambda of: 4 * of.equations + 50 * of.n,
+    vibration_steps=lambda of, damped: of.fastest,
     stable=STABLE,
 )

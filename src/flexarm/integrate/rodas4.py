@@ -82,5 +82,6 @@ RODAS4 = Method(
     step=rosenbrock_step,
     sample=rosenbrock_sample,
     begin=_begin,
+    vibration_steps=lambda of, damped: (0.2 if damped else 2.0) * of.slowest,
     work=lambda of: 6 * of.equations + of.tangent + of.n**3 + 20 * of.n**2,
 )

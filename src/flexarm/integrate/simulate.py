@@ -17,6 +17,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import input_names
 from flexarm.integrate.choose import METHODS, choose, equal_step, has_dry_friction
+from flexarm.integrate.effort import consider, preparation, solution
 from flexarm.integrate.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
@@ -40,6 +41,7 @@ from flexarm.integrate.run import Run, Statistics
 from flexarm.integrate.sampling import curves_of, parts_for, sample_times, split, thin
 from flexarm.integrate.solve import Solution, solve
 from flexarm.integrate.vibration import Vibration, vibration
+from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 from flexarm.profiles import evaluate
@@ -61,6 +63,7 @@ def simulate(
     control: ca.Function | Sampled | None = None,
     locks: Locks | None = None,
     energy_audit: bool = False,
+    allow_long: bool = False,
     progress: Callable[[float], None] | None = None,
     live: Callable[[Callable[[], Run]], None] | None = None,
 ) -> Run:
@@ -94,6 +97,8 @@ def simulate(
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
+    allow_long
+        Whether to run what is estimated to take more than an hour of CPU or 4 GB.
     progress
         Called with the time reached [s].
     live
@@ -108,7 +113,12 @@ def simulate(
     Raises
     ------
     SimulationError
-        If it cannot begin.
+        If it cannot begin, or would take too long.
+
+    Warns
+    -----
+    LongRun
+        If it will take more than a minute of CPU, with what to change.
     """
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step)
     refuse_kinds(
@@ -116,8 +126,10 @@ def simulate(
     )
     refuse_control(control, inputs)
     t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
-    model = build(arm)
+    arm = validated(arm)
     times = sample_times(t_end, dt)
+    consider([preparation(arm, len(times))], allow_long=allow_long)
+    model = build(arm)
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
     wanted = min(rtol, 1e-8) if energy_audit else rtol
@@ -127,13 +139,17 @@ def simulate(
     if parts[0].locked:
         task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
     law = control if isinstance(control, Sampled) else None
+    period = None if law is None else law.period
     if method == "auto":
-        period = None if law is None else law.period
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
     else:
         chosen, why = METHODS[method], "asked for"
     finer = task.parts(chosen, wanted, step) if dt is None else 1
     curves = curves_of(model, task.q)
+    consider(
+        [solution(task, chosen, wanted, duration=t_end, step=step, period=period)],
+        allow_long=allow_long,
+    )
 
     def go(task: Task, before: Run | None) -> Run:
         task = replace(task, times=split(task.times, finer))

@@ -1,0 +1,108 @@
+"""A run says beforehand that it will take long, and why; what takes hours does not begin."""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.errors import LongRun
+from flexarm.integrate import effort
+from flexarm.integrate.choose import METHODS
+from flexarm.integrate.effort import preparation, shape_numbers, solution
+from flexarm.integrate.simulate import prepare
+from flexarm.model import build
+
+HARD_SPRINGS = {f"links.{k}.joint.spring": {"stiffness": 1e12} for k in (1, 2)}
+STIFF = {f"links.{k}.section.EIz": 1e14 for k in (1, 2)}
+FAST = {"links.1.joint.input": {"kind": "sine", "amplitude": 1, "frequency": 1e9}}
+SPINNING = {"links.1.joint.start": {"speed": 1e6}}
+MANY = {"links.1.shapes": {"kind": "elements", "bending_y": 200}}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "t_end", "cause"),
+    [
+        ("korayem-two-link", STIFF, 100.0, r"elastic modes of .* make it rigid"),
+        ("korayem-two-link", HARD_SPRINGS, 200.0, r"elastic modes of .* make it rigid"),
+        ("driven-link", FAST, 1.0, r"inputs of 6\.28e\+09 rad/s: .* leave them out"),
+        ("driven-link", SPINNING, 1e3, r"a turning joint of 1e\+06 rad/s: shorten the run"),
+        ("driven-link", MANY, 0.1, r"link 1 has 400 elastic coordinates, .* take fewer elements"),
+    ],
+    ids=["EI 1e14", "springs 1e12", "1e9 Hz", "spinning", "200 elements"],
+)
+def test_what_would_take_hours_is_refused_in_seconds(
+    name: str, values: dict[str, Any], t_end: float, cause: str
+) -> None:
+    arm = flexarm.change_arm(flexarm.sample(name), values)
+    begun = time.process_time()
+    with pytest.raises(flexarm.SimulationError, match=rf"^it would take about .*{cause}.* --yes"):
+        flexarm.simulate(arm, t_end=t_end)
+    assert time.process_time() - begun < 10
+
+
+def test_samples_that_do_not_fit_into_memory_are_refused() -> None:
+    arm = flexarm.sample("chain-30")
+    with pytest.raises(
+        flexarm.SimulationError, match=r"and \d+ GB: 10000001 samples: take a larger dt"
+    ):
+        flexarm.simulate(arm, t_end=10.0, dt=1e-6)
+
+
+def test_a_long_run_says_so_and_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = flexarm.sample("driven-link")
+    monkeypatch.setattr(effort, "LONG", 0.0)
+    with pytest.warns(
+        LongRun, match=r"it would take about .* s of CPU: .* elastic modes .* shorten the run"
+    ):
+        run = flexarm.simulate(arm, t_end=0.1)
+    assert run.status == "finished"
+    monkeypatch.setattr(effort, "TOO_LONG", 1e-9)
+    with pytest.raises(flexarm.SimulationError, match="allow_long=True"):
+        flexarm.simulate(arm, t_end=0.1)
+    with pytest.warns(LongRun):
+        assert flexarm.simulate(arm, t_end=0.1, allow_long=True).status == "finished"
+
+
+def test_many_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm, starts = flexarm.sample("driven-link"), [{"joint1": 0.1 * k} for k in range(20)]
+    with pytest.raises(flexarm.SimulationError, match=r"and 11\.\d GB for 20 runs: 300001 samples"):
+        flexarm.simulate_many(arm, t_end=3.0, dt=1e-5, starts=starts)
+    task = prepare(build(arm), np.linspace(0.0, 1.0, 101))
+    one = solution(task, METHODS["dop853"], 1e-3, duration=1.0, step=None, period=None).seconds
+    monkeypatch.setattr(effort, "TRACED", 0.0)
+    monkeypatch.setattr(effort, "BUILT", 0.0)
+    monkeypatch.setattr(effort, "TOO_LONG", 10 * one)
+    monkeypatch.setattr(effort, "LONG", 10 * one)
+    with pytest.raises(flexarm.SimulationError, match="of CPU for 20 runs"):
+        flexarm.simulate_many(arm, t_end=1.0, starts=starts, method="dop853")
+    assert len(flexarm.simulate_many(arm, t_end=1.0, starts=starts[:2], method="dop853")) == 2
+
+
+@pytest.mark.parametrize("name", ["driven-link", "count-6-6-3", "tg-rr", "chen-two-link"])
+def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
+    arm = flexarm.sample(name)
+    for t_end in (0.5, 5.0):
+        run = flexarm.simulate(arm, t_end=t_end)
+        task = prepare(run.model, run.t)
+        method = METHODS[run.method]
+        found = solution(task, method, 1e-3, duration=t_end, step=None, period=None).seconds
+        taken = run.statistics.cpu_seconds * t_end / run.t[-1]
+        assert 0.1 < (found + 1e-4) / (taken + 1e-4) < 10
+
+
+@pytest.mark.parametrize("name", flexarm.sample_names())
+def test_no_sample_is_called_long(name: str) -> None:
+    arm = flexarm.sample(name)
+    model = build(arm)
+    numbers = [len(range(*part.modes.indices(model.size))) for part in model.links]
+    assert shape_numbers(arm) == numbers
+    assert preparation(arm, 501).seconds < 20
+
+
+def test_an_ordinary_run_says_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flexarm.simulate(flexarm.sample("driven-link"), t_end=2.0)
