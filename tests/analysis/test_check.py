@@ -421,6 +421,21 @@ def test_tabulated_shapes_come_with_the_report_on_their_file(tmp_path: Path) -> 
     assert flexible.modes[0].frequency.hz == pytest.approx(7.913815, rel=1e-3)
 
 
+def test_many_amplitudes_have_the_matrices_of_few_without_stiffening(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rest = f"{BEAM}\n    shapes: {{kind: clamped-free, bending_y: 6}}"
+    arm = loads(f"flexarm: 1\nname: arm\nlinks:\n{one_link(rest)}{one_link(rest)}")
+    assert arm.stiffening
+    whole = check(arm)
+    monkeypatch.setattr("flexarm.analysis.check.MANY", 5)
+    quick = check(arm)
+    assert whole.modes_free is not None
+    assert quick.modes_free is not None
+    found = [mode.frequency.hz for mode in quick.modes_free]
+    assert found == pytest.approx([mode.frequency.hz for mode in whole.modes_free], rel=1e-9)
+
+
 def test_every_link_that_cannot_be_built_has_its_line() -> None:
     rest = f"{BEAM}\n    shapes: {{kind: loaded, torsion: 2}}"
     with pytest.raises(ModelError) as error:

@@ -14,7 +14,7 @@ from tests.integrate.hostile_runs import kinds, write_hostile
 
 MEMORY = 4_000_000_000  # [bytes] of address space, most of which libraries take
 SECONDS = 10  # of CPU and of waiting, for one file
-CAMPAIGN = 1
+CAMPAIGN = 10
 ARM = """
 flexarm: 1
 name: a floating arm
@@ -71,7 +71,7 @@ def outcomes(good: Path, pipe: Path, seeds: range) -> list[str]:
     folder = pipe.parent
     page = ["--out", str(folder / "page.html")]
     command = [sys.executable, "-c", READER, str(MEMORY), str(SECONDS), str(good), *page]
-    wrong = []
+    wrong: list[str] = []
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as reader:

@@ -155,5 +155,6 @@ def _break_bytes(text: str, rng: random.Random) -> bytes:
 Damage = Callable[[str, random.Random], str]
 DAMAGES: list[Damage] = [
     *map(_lines, (_delete, _repeat, _swap, _indent, _replace_value, _insert_key)),
-    _replace_number, _scale_number, _replace_count, _rename_key, _truncate, _insert_sign, _delete_sign,
+    _replace_number, _scale_number, _replace_count, _rename_key, _truncate, _insert_sign,
+    _delete_sign,
 ]  # fmt: skip

@@ -269,3 +269,80 @@ def test_files_are_looked_for_beside_the_model_file(tmp_path: Path) -> None:
     (tmp_path / "push.csv").write_text("time,value\n0,1\n", encoding="utf-8")
     arm = load(tmp_path / "arm.yaml")
     assert loads(dumps(arm), folder=tmp_path) == arm
+
+
+BOX = """
+flexarm: 1
+name: d
+links:
+- joint: {kind: revolute}
+  length: 1
+  section:
+    material: {E: 206 GPa, density: 7850, nu: 0.29}
+    shape: {kind: box, width: 40 mm, height: 60 mm, thickness: 3 mm}
+    rotary_inertia: false
+"""
+STATIONS = """
+flexarm: 1
+name: d
+links:
+- joint: {kind: revolute}
+  length: 2
+  section:
+    stations:
+    - {at: 0, mass_per_length: 2, EIz: 4000}
+    - {at: 2, mass_per_length: 1, EIz: 2000}
+"""
+COUNTED = """
+flexarm: 1
+name: d
+links:
+- joint: JOINT
+  length: 1
+  section: {mass_per_length: 1, EIz: 9, EIy: 9}
+  shapes: SHAPES
+"""
+
+
+def counted(shapes: str, joint: str = "{kind: revolute}") -> str:
+    """Write an arm whose link has shapes by number."""
+    return COUNTED.replace("JOINT", joint).replace("SHAPES", shapes)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (BOX.replace("60 mm", "28645912082366.613"), "9:5: links[1].section.shape: with this mat"),
+        (BOX.replace("60 mm", "5.9e33"), "gives EIy = 2.1154e+109, beyond any arm's size"),
+        (
+            BOX.replace("box", "tube").replace("width: 40 mm, height: 60 mm", "diameter: 1")
+            .replace("3 mm", "1e-18"), "with this material it gives mass_per_length = 0, beyond"
+        ),
+        (STATIONS.replace("EIz: 2000", "EIz: ~"), "10:7: links[1].section.stations[2]: every"),
+        (STATIONS.replace("2000", "9.9e39"), "stations[2].EIz: is more than 1e+08 times that of"),
+        (STATIONS.replace("EIz: 4000", "EIz: 1e-9"), "stations[2].EIz: is more than 1e+08 times"),
+        (counted("{kind: clamped-free, bending_y: 200}"), "8:43: links[1].shapes.bending_y: must"),
+        (
+            counted("{kind: clamped-free, bending_y: 60, bending_z: 41}"),
+            "bending_y: makes 101 amplitudes of the link with the other counts: at most 100",
+        ),
+        (counted("{kind: elements, bending_y: 51}"), "bending_y: makes 102 amplitudes"),
+        (
+            counted("{kind: elements, bending_y: 31, reduce: 2}", "{kind: sliding, start: "
+            "{position: 0.5}}"), "bending_y: must be at most 30 elements of a sliding link"
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_that_no_computation_survives_are_refused_with_their_place(
+    text: str, why: str
+) -> None:
+    with pytest.raises(ModelError) as caught:
+        loads(text)
+    assert why in str(caught.value)
+    assert str(caught.value).count("\n") == 0
+
+
+def test_large_counts_that_can_be_computed_are_accepted() -> None:
+    for text in (BOX, STATIONS, counted("{kind: elements, bending_y: 90, reduce: 9}")):
+        assert loads(text).links[0].length > 0
+    assert loads(counted("{kind: elements, bending_y: 50, bending_z: 0}"))

@@ -1,32 +1,41 @@
 """Damaged model files: an arm or a readable refusal, never anything else."""
 
+import json
 import multiprocessing
 import os
 import random
 import re
+import resource
 import time
 import traceback
 from collections import Counter
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from flexarm.errors import ModelError
+from flexarm.analysis.check import check
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations import formulation
 from flexarm.io.model_file import dumps, loads
+from flexarm.model import build, start_state
 from flexarm.samples import sample_names, sample_path
 from tests.io.arms import RICH, SMALL
-from tests.io.mutate import UNKNOWN, damage, insert_unknown_key
+from tests.io.mutate import UNKNOWN, change_numbers, damage, insert_unknown_key
 
 LINE = re.compile(r"arm\.yaml:\d+:\d+: .+")
 REST = re.compile(r"arm\.yaml: and \d+ more")
 FREE_KEYS = {"configuration", "powers", "start", "start_speed"}  # mappings by name of the user's
 SLOWEST = 2.0  # [s] of CPU
 CAMPAIGN = 100_000
+USED = 5_000  # files that are also used
+MOST_CPU, MOST_MEMORY = 20, 3_000_000_000  # [s], [bytes] of address space that a used file may take
 
 
 @cache
@@ -108,6 +117,46 @@ def check_seed(seed: int) -> str:
     return "refused" if why else "accepted"
 
 
+def use_seed(seed: int) -> str:
+    """Change numbers of one file, check what is accepted, and say what came of it.
+
+    Every tenth is built for a formulation too, and evaluated.
+    """
+    rng = random.Random(seed)
+    _, text, folder = rng.choice(originals())
+    content = change_numbers(text, rng) if rng.random() < 0.9 else damage(text, rng)
+    try:
+        arm = loads(content, "arm.yaml", folder=folder)
+        with np.errstate(all="ignore"):
+            json.dumps(asdict(check(arm)), allow_nan=False)
+            if seed % 10 == 0:
+                model = build(arm)
+                formulation("composite", model).bias(*start_state(model))
+    except FlexarmError as error:
+        return "refused" if str(error).strip() else "refused without a word"
+    return "used"
+
+
+def used_apart(seed: int) -> str:
+    """Use a changed file in a process of its own, its time and memory limited."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        try:
+            said = use_seed(seed)
+        except BaseException:
+            said = traceback.format_exc()
+        os.write(writer, said.encode()[-2000:])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    return said or f"ended by signal {status}"
+
+
 def check_chunk(seeds: range) -> tuple[Counter[str], list[str]]:
     """Count the outcomes of some seeds, and list the seeds that went wrong."""
     outcomes: Counter[str] = Counter()
@@ -128,6 +177,20 @@ def test_damaged_files_are_loaded_or_refused_with_a_place_for_each_mistake() -> 
     assert outcomes["refused"] > 150
     assert outcomes["accepted"] > 10
     assert outcomes["unknown key refused"] > 10
+
+
+def test_files_with_other_numbers_are_used_or_refused() -> None:
+    check(loads(SMALL))  # what is imported here is not imported by every child
+    outcomes = {seed: used_apart(seed) for seed in range(2_000_000, 2_000_024)}
+    assert {seed: said for seed, said in outcomes.items() if said not in ("used", "refused")} == {}
+    assert list(outcomes.values()).count("used") > 10
+
+
+@pytest.mark.campaign
+def test_thousands_of_files_with_other_numbers_are_used_or_refused() -> None:
+    outcomes = {seed: used_apart(seed) for seed in range(3_000_000, 3_000_000 + USED)}
+    print(Counter(outcomes.values()).most_common(2))
+    assert {seed: said for seed, said in outcomes.items() if said not in ("used", "refused")} == {}
 
 
 @pytest.mark.campaign

@@ -70,8 +70,8 @@ def refusal(path: Path) -> str:
 
 def torques(arm: Arm) -> list[list[float]]:
     """Give times and torques of the table that drives an arm."""
-    found = pieces(arm.links[0].joint.input)  # type: ignore[union-attr, arg-type]
-    return found[1:, [0, 2]].tolist()
+    found = pieces(arm.links[0].joint.input)  # type: ignore[union-attr]
+    return [[float(t), float(value)] for t, value in found[1:, [0, 2]]]
 
 
 def columns(folder: Path, content: str | bytes) -> list[list[float]]:

@@ -84,7 +84,7 @@ def _header_problems(
     known = [*COORDINATES, "station_mass", "mass_per_length", *INERTIA]
     known += [f"{mode}.{part}" for mode in modes for part in (*DISPLACEMENT, *ROTATION)]
     seen: set[str] = set()
-    problems = []
+    problems: list[Problem] = []
     for k, (column, name) in enumerate(header, 1):
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1) if len(problems) < 9 else ()
