@@ -14,7 +14,7 @@ from flexarm.integrate.choose import Pilot, equal_step, has_dry_friction
 from flexarm.integrate.method import FEWEST_STEPS, Method, Operations
 from flexarm.integrate.problem import jumps
 from flexarm.links.base import Array
-from flexarm.links.ends import counts
+from flexarm.links.shape_counts import counts
 from flexarm.model.joints import JOINTS
 from flexarm.profiles import pieces as profile_pieces
 
@@ -176,8 +176,9 @@ def _steps_per_second(task: "Task", method: Method, wanted: float, what: str, ra
         1 / method.order
     )
     if what == "elastic modes":
-        return max(rate / method.reach, finer * method.vibration_steps(task.vibration, task.damped))
-    return rate * finer * method.input_steps
+        slow = finer * method.vibration_steps(task.vibration, task.damped)
+        return float(max(rate / method.reach, slow))
+    return float(rate * finer * method.input_steps)
 
 
 def _jumps(task: "Task") -> int:
