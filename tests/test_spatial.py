@@ -107,6 +107,12 @@ def test_joint_along_z_leaves_the_frame_alone() -> None:
     assert np.array_equal(rotation_z_to((0.0, 0.0, 2.0)), np.eye(3))
 
 
+@pytest.mark.parametrize("size", [1e-320, 1e-160, 1.0, 1e160, 1e307])
+def test_an_axis_may_have_any_length(size: float) -> None:
+    found = rotation_z_to((size, -size, 0.0))[:, 2]
+    assert found == pytest.approx([0.5**0.5, -(0.5**0.5), 0.0], abs=1e-15)
+
+
 def test_skew_matrix_is_the_cross_product() -> None:
     a, b = VECTORS[2], VECTORS[3]
     assert skew_matrix(a) @ b == pytest.approx(np.cross(a, b), abs=1e-15)

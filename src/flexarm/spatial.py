@@ -36,13 +36,20 @@ def rotation_from_angles(angles: tuple[float, float, float]) -> Array:
 
 def rotation_z_to(axis: tuple[float, float, float]) -> Array:
     """Rotation whose third column is the given axis (any length), a permutation if it can be."""
-    z = np.array(axis) / np.linalg.norm(axis)
+    z = unit_vector(axis)
     helper = np.eye(3)[(int(np.argmax(np.abs(z))) + 1) % 3]
     x = helper - z * (z @ helper)
     x /= np.linalg.norm(x)
     matrix = np.array([x, skew_matrix(z) @ x, z]).T
     matrix[np.abs(matrix) < 1e-15] = 0.0
     return matrix
+
+
+def unit_vector(vector: tuple[float, float, float]) -> Array:
+    """Give the direction of a vector that is not 0, of whatever length, (3,)."""
+    # Squares of its numbers could over- or underflow.
+    scaled = np.array(vector) / max(abs(each) for each in vector)
+    return np.asarray(scaled / np.linalg.norm(scaled))
 
 
 def skew_matrix(a: Array) -> Array:

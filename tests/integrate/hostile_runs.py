@@ -73,8 +73,9 @@ def _of_variables() -> Iterator[Kind]:
             yield Kind(f"{name}: {what}", _inside(change, name), refused)
     for what, change in TIME_DAMAGES.items():
         yield Kind(f"time: {what}", _inside(change, "time"), True)
-    for what in ("not square", "reflected", "of tiny rows", "of huge rows"):
-        yield Kind(f"anchor: {what}", _inside(_anchor(what), "anchor"), True)
+    for name in ("anchor", "tip_rotation"):
+        for what in ("not square", "reflected", "of tiny rows", "of huge rows"):
+            yield Kind(f"{name}: {what}", _inside(_anchor(what), name), True)
 
 
 def _shape(change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Damage:
@@ -204,6 +205,7 @@ NUMBER_DAMAGES: dict[str, tuple[Damage, bool]] = {
     "scalar": (_shape(lambda s: ()), True),
     "thirty axes": (_shape(lambda s: (1,) * 30), True),
     "not a number": (_value(np.nan), True),
+    "beyond any motion": (_value(1e160), True),
     "infinite": (_value(np.inf, -np.inf), True),
     "enormous": (_value(1.7e308, -1e308, 1e200), False),
     "subnormal": (_value(5e-324, -0.0), False),
@@ -290,6 +292,7 @@ def _of_words() -> Iterator[Kind]:
         "one more": _words(lambda words: [*words, "x"]),
         "none": _words(lambda words: []),
         "long": _words(lambda words: ["x" * 10_000_000, *words[1:]]),
+        "longer than all else": _words(lambda words: ["x" * 100_000_000, *words[1:]]),
         "numbers": _kind("f8"),
         "missing": _missing,
         "link to another file": _linked(lambda pipe: h5py.ExternalLink(str(pipe), "/x")),

@@ -2,7 +2,10 @@
 
 import http.client
 import os
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,3 +102,16 @@ def test_the_page_waits_for_a_run_and_follows_it(
     assert page.evaluate("flexarm.time()") == pytest.approx(0.5)
     context.close()
     assert errors == []
+
+
+def test_a_browser_that_goes_away_leaves_no_traceback(
+    server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(3):
+        with socket.create_connection(server.server_address[:2]) as client:
+            # Closed with a reset, before anything is read.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(f"GET /data HTTP/1.1\r\nHost: {server.url[7:-1]}\r\n\r\n".encode())
+    time.sleep(0.3)
+    assert ask(server)[0] == 200  # it goes on
+    assert capfd.readouterr().err == ""

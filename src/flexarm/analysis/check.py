@@ -52,7 +52,7 @@ from flexarm.links.ends import own_inertia
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
 from flexarm.model import Model, build, link_shapes, start_state
-from flexarm.spatial import Pose
+from flexarm.spatial import Pose, unit_vector
 
 SEVERITIES = ("warning", "note")
 MANY = 16  # amplitudes of a stiffened link: for more, amplitudes at rest are not looked for
@@ -174,7 +174,7 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
     axis: Vector | None = None
     if isinstance(joint, Moving):
         given = (1.0, 0.0, 0.0) if isinstance(joint, Sliding) else joint.axis
-        x, y, z = (float(value) for value in np.array(given) / np.linalg.norm(given))
+        x, y, z = unit_vector(given).tolist()
         axis = (x, y, z)
     return LinkReport(
         name=part.name,

@@ -10,6 +10,7 @@ from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import (
     ClampedMass,
+    Counted,
     Elements,
     Loaded,
     Lumped,
@@ -28,6 +29,7 @@ from flexarm.units import (
     Torque,
 )
 
+MOST_WORK = 4000  # stations times shapes in a direction
 MOST_SLIDING = 30  # elements in a direction
 
 
@@ -153,6 +155,7 @@ class Link(Part):
             raise fault("a rigid link has no shapes: leave one of the two out", "shapes")
         self._check_stiffness()
         self._check_stations()
+        self._check_work()
         self._check_sliding()
         for i, shape in enumerate(self.quadratic_shapes):
             ends = shape.stations[0], shape.stations[-1]
@@ -190,6 +193,24 @@ class Link(Part):
                 len(stations) - 1,
                 "at",
                 span=self.span,
+            )
+
+    def _check_work(self) -> None:
+        """Refuse stations and shapes whose integrals would take minutes."""
+        stations = self.section.stations if self.section is not None else None
+        if stations is None or not isinstance(self.shapes, Counted):
+            return
+        names = ("bending_y", "bending_z", "torsion", "stretch")
+        asked = [getattr(self.shapes, name) for name in names]
+        most = max([2, *(count for count in asked if isinstance(count, int))])
+        if len(stations) * most > MOST_WORK:
+            raise fault(
+                "{count} stations with {most} shapes in a direction are too many together: take "
+                "fewer of either",
+                "section",
+                "stations",
+                count=len(stations),
+                most=most,
             )
 
     def _check_sliding(self) -> None:

@@ -17,6 +17,7 @@ from flexarm.units import (
     Stress,
 )
 
+MAX_STATIONS = 1000
 MOST_CHANGE = 1e8  # of a property along a link: beyond it numbers of 16 digits are too few
 
 
@@ -92,7 +93,9 @@ class Section(Properties):
     material: Material | None = None
     shape: Outline | None = None
     rotary_inertia: Flag = True
-    stations: Annotated[tuple[Station, ...], Field(min_length=2, max_length=2000)] | None = None
+    stations: (
+        Annotated[tuple[Station, ...], Field(min_length=2, max_length=MAX_STATIONS)] | None
+    ) = None
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import math
+import os
 import sys
 import time
 import warnings
@@ -130,7 +131,7 @@ def _write(
 
 def _misuse(args: argparse.Namespace) -> str:
     """Say what is wrong with the arguments together, or nothing."""
-    paths = [path.resolve() for path in (args.out, args.csv, args.plot, args.html) if path]
+    paths = [os.path.realpath(path) for path in (args.out, args.csv, args.plot, args.html) if path]
     try:
         refuse_options(t_end=args.t_end, dt=args.dt, rtol=args.rtol, step=args.step)
     except SimulationError as error:

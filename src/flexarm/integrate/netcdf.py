@@ -17,8 +17,11 @@ import numpy as np
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 
+LARGEST = 1e100  # of any number in a run: its square is one, too
 MAX_TEXT = 1_000_000  # characters of an attribute
 MAX_UNPACKED = 64_000_000  # bytes that compressed data may take, whatever the size of the file
+ROTATION = 1e-6  # how far off the identity a rotation times its transpose may be
+MAX_SAMPLES = 20_000_000
 MAX_RATIO = 50  # of compressed data to the file: more is no motion of an arm
 REMEDY = "the file is damaged, or was not written by flexarm: simulate the arm again"
 KINDS = "it is cut off, damaged or of another kind; runs are kept by 'flexarm simulate --out'"
@@ -40,7 +43,10 @@ def open_stored(path: Path) -> Iterator["Stored"]:
             raise FlexarmError(f"{path}: no such file")
         file = h5py.File(path, "r")
     with file:
-        yield Stored(path, file, path.stat().st_size)
+        stored = Stored(path, file, path.stat().st_size)
+        with explained(path):
+            stored.refuse_ballast()
+        yield stored
 
 
 @contextmanager
@@ -62,6 +68,20 @@ class Stored:
     file: Any
     size: int
 
+    def refuse_ballast(self) -> None:
+        """Refuse a file with much in it that is in no variable: texts are read before their size.
+
+        Texts lie outside the variables, and so does what a file was lengthened by.
+        """
+        names = [name for name in self.file
+                 if isinstance(self.file.get(name, getlink=True), h5py.HardLink)]  # fmt: skip
+        found = [self.file[name] for name in names]
+        held = sum(each.id.get_storage_size() for each in found if isinstance(each, h5py.Dataset))
+        if self.size - held > MAX_UNPACKED:
+            raise FlexarmError(
+                f"{self.path}: holds {self.size - held:,} bytes besides its variables: {REMEDY}"
+            )
+
     def has(self, name: str) -> bool:
         """Say whether there is a variable of that name."""
         return name in self.file
@@ -82,15 +102,26 @@ class Stored:
             raise self.wrong(name, f"must be floating-point numbers, got {found.dtype}")
         self._check_storage(name, found)
         values = np.array(found[...], dtype=float)
-        if not np.isfinite(values).all():
-            raise self.wrong(name, "must be finite numbers, got some that are not")
+        if not (np.abs(values) <= LARGEST).all():
+            raise self.wrong(name, f"must be finite numbers, not beyond {LARGEST:g}")
         return values
+
+    def rotations(self, name: str, count: int) -> Array:
+        """Read rotations, (count, 3, 3)."""
+        turned = self.numbers(name, (count, 3, 3))
+        small = np.abs(turned).max() <= 2  # so that nothing overflows
+        off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
+        if np.abs(off).max() > ROTATION or np.linalg.det(turned).min() < 0:
+            raise self.wrong(name, "must be rotations")
+        return turned
 
     def count(self, name: str) -> int:
         """Give the length of a list, which is not empty."""
         shape = self._variable(name).shape
         if shape is None or len(shape) != 1 or shape[0] < 1:
             raise self.wrong(name, f"must be a list of at least one number, got {shape}")
+        if shape[0] > MAX_SAMPLES:
+            raise self.wrong(name, f"must be at most {MAX_SAMPLES:,} numbers, got {shape[0]:,}")
         return int(shape[0])
 
     def bytes_of(self, name: str, most: int) -> bytes:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FILE = "model_file_"  # variables with the bytes of files that the model file names
 SHARE = 0.05  # of the time, that a run's snapshots may take
 PAUSE = 0.5  # [s] between two of them, at least
-ROTATION = 1e-6  # how far off the identity a rotation times its transpose may be
+SOONEST = 1e-14  # of the last time: samples nearer than that are at the same one
 STATUSES = ("finished", "stopped", "interrupted", "running")
 
 
@@ -185,10 +185,10 @@ def _assemble(model: Model, stored: "Stored") -> Run:
         v=stored.numbers("v", (samples, model.size)),
         u=stored.numbers("u", (samples, inputs)) if inputs else np.zeros((samples, 0)),
         tip=stored.numbers("tip_position", (samples, 3)),
-        tip_rotation=stored.numbers("tip_rotation", (samples, 3, 3)),
+        tip_rotation=stored.rotations("tip_rotation", samples),
         energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
         works=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
-        anchors=_anchors(stored, samples) if model.floats else anchors,
+        anchors=stored.rotations("anchor", samples) if model.floats else anchors,
         status=_status(stored),
         reason=stored.text("reason"),
         method=stored.text("method"),
@@ -205,18 +205,9 @@ def _assemble(model: Model, stored: "Stored") -> Run:
 
 def _times(stored: "Stored", samples: int) -> Array:
     t = stored.numbers("time", (samples,))
-    if not np.all(np.diff(t) > 0):
+    if not np.all(np.diff(t) > SOONEST * np.abs(t).max()):
         raise stored.wrong("time", "must increase")
     return t
-
-
-def _anchors(stored: "Stored", samples: int) -> Array:
-    turned = stored.numbers("anchor", (samples, 3, 3))
-    small = np.abs(turned).max() <= 2  # so that nothing overflows
-    off = turned @ turned.transpose(0, 2, 1) - np.eye(3) if small else np.ones(1)
-    if np.abs(off).max() > ROTATION or np.linalg.det(turned).min() < 0:
-        raise stored.wrong("anchor", "must be rotations")
-    return turned
 
 
 def _status(stored: "Stored") -> str:

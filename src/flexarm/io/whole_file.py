@@ -1,5 +1,6 @@
 """Write files whole or not at all, and overwrite none unasked."""
 
+import errno
 import os
 import secrets
 import shutil
@@ -27,15 +28,27 @@ def require_writable(path: str | Path, *, force: bool) -> None:
     """
     path = require_path("path", path)
     require_flag("force", force)
-    folder = path.resolve().parent
+    folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
         raise FlexarmError(f"{path}: is a folder: name a file")
+    if path.exists() and not path.is_file():
+        raise FlexarmError(f"{path}: is no regular file but a device or pipe: name a file")
+    if _leads_in_a_circle(path):
+        raise FlexarmError(f"{path}: is a link that leads to itself: name a file")
     if path.exists() and not force:
         raise FlexarmError(f"{path}: the file is there already: use force (--force) to overwrite")
     if not folder.is_dir():
         raise FlexarmError(f"{path}: there is no folder {folder}: make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise FlexarmError(f"{path}: the folder {folder} is not writable: choose another")
+
+
+def _leads_in_a_circle(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
@@ -69,7 +82,7 @@ def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Put data under a name, whole or, with the system's error, not at all."""
-    final = path.resolve()  # a link stays a link
+    final = Path(os.path.realpath(path))  # a link stays a link
     unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
         with unfinished.open("xb") as file:

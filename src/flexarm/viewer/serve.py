@@ -1,5 +1,6 @@
 """Show a run in a browser on this machine, and again whenever its file changes."""
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -101,6 +102,11 @@ class Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], source: Source) -> None:
         self.source = source
         super().__init__(address, partial(Handler, source))
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a browser that goes away before its answer is whole."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     @property
     def url(self) -> str:

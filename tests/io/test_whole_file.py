@@ -1,0 +1,37 @@
+"""Files are written under names that can hold one, and nothing else is replaced."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from flexarm.errors import FlexarmError
+from flexarm.io.whole_file import write_whole
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(FlexarmError, match=r"is no regular file but a device or pipe"):
+            write_whole(path, b"data", force=True)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_link_to_itself_is_told(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for force in (False, True):
+        with pytest.raises(FlexarmError, match=r"loop: is a link that leads to itself"):
+            write_whole(loop, b"data", force=force)
+    assert loop.is_symlink()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("file")
+    write_whole(tmp_path / "link", b"new", force=True)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"
