@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections import UserList
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from flexarm import control
 from flexarm.analysis.check import check
 from flexarm.analysis.compare import compare
 from flexarm.analysis.linearise import point_of_run, start_point
+from flexarm.integrate.run_file import LiveFile
 from flexarm.io.model_file import loads
 
 LINK = "{joint: {kind: revolute}, length: 1, body: {mass: 1, com: [0.5, 0, 0]}}"
@@ -400,7 +402,74 @@ closed_loop_eigenvalues(law, None)
 closed_loop_eigenvalues(law, run, every=0)
 # trajectory
 stiffness_error_along(None, stiffness=1, damping=1)
+# path
+load(BytesPath())
+load("a\\0b")
+run.save("a\\0b")
+linearise(arm).to_mat(None)
+LiveFile(None)
+# files
+load("x.yaml", files=5)
+loads("", files=[5])
+loads("", files=["nope"])
+# text
+loads(5)
+# arm
+simulate(Hostile(), t_end=1)
+# t_end
+simulate(arm, t_end=Hostile())
+# inputs
+simulate(arm, t_end=1, inputs=HostileMapping())
+# settle
+equilibrium(arm, settle=HostileSequence())
+# t
+formulation("composite", model).forward_dynamics([0, 0], [0, 0], [0, 0], Hostile())
+# input 'q'
+formulation("composite", model).forward_dynamics(Hostile(), [0, 0], [0, 0], 0.0)
+# q
+start_at(arm, model, Hostile())
+# stations
+run.along(10**8)
+run.section_forces(10**8)
+run.along(np.zeros(20_000))
+# no equilibrium was found
+equilibrium(bend, speeds={"joint1": 1e200})
+# delay
+sampled(law, 1e-3, model, delay=1e6)
+# Sampled
+simulate(arm, t_end=1, control=Sampled(lambda t, q, v: [0, 0], 1e-300))
 """
+
+
+class Hostile:
+    """What raises whatever it is asked."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+    def __array__(self, *_: object, **__: object) -> None:
+        raise RuntimeError
+
+
+class HostileMapping(dict[str, float]):
+    """A mapping whose names cannot be listed."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError
+
+
+class HostileSequence(UserList[str]):
+    """A list whose items cannot be had."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError
+
+
+class BytesPath:
+    """A path in bytes."""
+
+    def __fspath__(self) -> bytes:
+        return b"arm.yaml"
 
 
 def misuses() -> Iterator[tuple[str, str]]:
@@ -427,6 +496,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "check": check, "compare": compare, "point_of_run": point_of_run,
         "start_point": start_point, "np": np, "arm": arm, "model": model, "traj": traj,
         "bend": flexarm.sample("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
+        "loads": loads, "LiveFile": LiveFile, "Hostile": Hostile, "BytesPath": BytesPath,
+        "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,
         "law": control.pd_law(traj, stiffness=1.0, damping=1.0),
     }  # fmt: skip
     os.chdir(before)

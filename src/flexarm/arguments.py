@@ -24,10 +24,16 @@ LONGEST = 80  # characters of a value that a message shows
 
 def refused(name: str, value: object, expected: str, error: Kind = FlexarmError) -> FlexarmError:
     """Make the error that refuses an argument."""
-    text = " ".join(repr(value).split())
-    if len(text) > LONGEST:
-        text = f"a value of type {type(value).__name__}"
-    return error(f"{name}: must be {expected}, got {text}")
+    return error(f"{name}: must be {expected}, got {shown(value)}")
+
+
+def shown(value: object) -> str:
+    """Show a value in a message; by its type if that is long, or cannot be done."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = ""
+    return text if 0 < len(text) <= LONGEST else f"a value of type {type(value).__name__}"
 
 
 def is_number(value: object, *, finite: bool = True) -> bool:
@@ -36,7 +42,7 @@ def is_number(value: object, *, finite: bool = True) -> bool:
         return False
     try:
         number = float(value)
-    except OverflowError:
+    except Exception:  # beyond all floats, and what a foreign object raises
         return False
     return math.isfinite(number) if finite else not math.isnan(number)
 
@@ -90,7 +96,11 @@ def require_mapping(
         return {}
     if not isinstance(value, Mapping):
         raise refused(name, value, f"a mapping: {what}", error)
-    for key in value:
+    try:
+        keys = list(value)
+    except Exception:
+        raise refused(name, value, f"a mapping: {what}, whose names can be listed", error) from None
+    for key in keys:
         if not isinstance(key, str):
             raise refused(name, key, f"a mapping: {what}, whose names are text", error)
     return value
@@ -114,7 +124,10 @@ def require_names(name: str, value: object, what: str, error: Kind = FlexarmErro
 
 def listed(value: object) -> list[Any] | None:
     """Give the items of a sequence that is no text, or None."""
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
+    try:
+        return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
+    except Exception:
+        return None
 
 
 def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Array":
@@ -124,7 +137,7 @@ def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Arra
     try:
         found = np.asarray(value)
         numbers = found.dtype.kind in "iuf" and bool(np.all(np.isfinite(found)))
-    except (TypeError, ValueError):  # rows of different length
+    except Exception:  # rows of different length, and what a foreign object raises
         numbers = False
     if not numbers:
         raise refused(name, value, "finite numbers", error)
@@ -133,9 +146,14 @@ def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Arra
 
 def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
     """Refuse what names no file, and give it as a path."""
-    if not isinstance(value, str | os.PathLike) or not str(value):
+    try:
+        text = os.fspath(value)  # type: ignore[call-overload]
+        possible = isinstance(text, str) and bool(text) and b"\0" not in os.fsencode(text)
+    except Exception:
+        possible = False
+    if not possible:
         raise refused(name, value, "the path of a file", error)
-    return Path(value)
+    return Path(text)
 
 
 def require_kind(

@@ -232,3 +232,8 @@ def test_checking_a_small_arm_takes_little_once_everything_is_imported(
     begin = time.process_time()
     out(capsys, "korayem-two-link")
     assert time.process_time() - begin < 1.0
+
+
+def test_a_folder_to_allow_files_of_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "driven-link", "--allow-files", "nope"]) == 3
+    assert "there is no folder nope" in capsys.readouterr().err

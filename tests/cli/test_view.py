@@ -85,3 +85,14 @@ def test_view_refuses_options_that_it_would_not_heed(
     assert code == 2
     assert message in capsys.readouterr().err
     assert not run.with_suffix(".html").exists()
+
+
+def test_view_does_not_write_over_a_run_that_it_shows(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, link = run.read_bytes(), run.with_name("link.html")
+    link.symlink_to(run)
+    for out in (run, link):
+        assert main(["view", str(run), "--out", str(out), "--force"]) == 1
+        assert "is what is read" in capsys.readouterr().err
+    assert run.read_bytes() == before

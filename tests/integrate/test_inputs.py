@@ -170,6 +170,35 @@ def test_a_later_answer_that_is_no_real_number_stops_the_run() -> None:
     assert run.q[-1, 0] == pytest.approx(0.3 * 0.5**2 / INERTIA)
 
 
+class Foreign:
+    """What can be neither converted nor shown."""
+
+    def __array__(self, *_: object, **__: object) -> None:
+        raise KeyError
+
+    def __repr__(self) -> str:
+        raise KeyError
+
+
+class Untold(Exception):
+    """An error without words."""
+
+    def __str__(self) -> str:
+        raise KeyError
+
+
+@pytest.mark.parametrize("answer", [[10**400], [10**5000], Foreign(), Untold()])
+def test_answers_and_errors_that_cannot_be_told_stop_the_run(answer: object) -> None:
+    def law(t: float, q: Array, v: Array) -> object:
+        if t > 0.45 and isinstance(answer, Exception):
+            raise answer
+        return [0.6] if t < 0.45 else answer
+
+    run = flexarm.simulate(wheel(), t_end=1.0, dt=0.1, control=flexarm.Sampled(law, 0.1))
+    assert (run.status, len(run.t)) == ("stopped", 6)
+    assert type(answer).__name__ in run.reason
+
+
 def test_a_law_that_raises_stops_the_run_and_is_named() -> None:
     def law(t: float, q: Array, v: Array) -> list[float]:
         if t > 0.45:

@@ -1,5 +1,7 @@
 """Joints that are locked and released."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,31 @@ def test_what_is_prescribed_to_move_goes_on_when_a_joint_is_locked() -> None:
     assert run.v[run.t >= 0.5, 1] == pytest.approx(0.0, abs=1e-12)
     assert run.works[-1, 3] == pytest.approx(2.0**2 / 2)  # it had gone 3 - 1 faster
     assert run.energy_balance < 1e-9
+
+
+@pytest.mark.parametrize("end", [0.11666666666666665, 0.11666666666666668])
+def test_a_lock_that_ends_beside_a_sample_doubles_no_time(end: float) -> None:
+    run = flexarm.simulate(fall(), t_end=1 / 3, dt=1 / 1500, locks={"joint1": [(0, end)]})
+    assert np.diff(run.t).min() > 1e-6
+    assert len(run.t) == 501
+
+
+def test_inputs_of_a_joint_that_is_locked_at_first_are_read_before_the_run() -> None:
+    def refusal(given: Any) -> str:
+        with pytest.raises(flexarm.SimulationError) as caught:
+            flexarm.simulate(
+                carousel(), t_end=1.0, inputs={"joint1": given}, locks={"joint1": [(0, 0.5)]}
+            )
+        return str(caught.value)
+
+    table = {"kind": "table", "times": [0, 0.7], "values": [0, 1], "interpolation": "linear"}
+    assert refusal("nonsense").startswith("inputs: joint1: ")
+    assert "its table ends at t = 0.7 s" in refusal(table)
+
+
+def test_a_table_may_end_when_its_joint_is_locked_for_good() -> None:
+    table = {"kind": "table", "times": [0, 0.5], "values": [0, 1], "interpolation": "linear"}
+    run = flexarm.simulate(
+        carousel(), t_end=1.0, inputs={"joint1": table}, locks={"joint1": [(0.5, 1.0)]}
+    )
+    assert run.status == "finished"

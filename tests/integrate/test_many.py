@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,9 +14,11 @@ from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
+from flexarm.integrate import many
 from flexarm.integrate.lanes import solve_abreast
 from flexarm.integrate.many import simulate_many
 from flexarm.integrate.method import Motion
+from flexarm.integrate.solve import Solution, solve
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
 from tests.integrate.arms import hub
@@ -172,3 +175,32 @@ def test_any_values_of_a_parameter_compile_once_and_go_abreast(
     simulate_many(arm, t_end=0.02, method="dop853", parameters=masses, workers=1)
     assert families[0].compiles == 3  # motion, matrices, observation
     assert lanes == ([True, True] if native_width() > 1 else [])
+
+
+def test_an_interrupt_ends_the_runs_that_are_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    endings: list[str] = []
+    stopping = threading.Event()
+
+    def watched(*given: Any) -> Solution:
+        if endings:  # the second run is under way when the first is told
+            stopping.wait()
+            time.sleep(0.2)
+        found = solve(*given)
+        endings.append(found.ending.status)
+        return found
+
+    def stop(done: int) -> None:
+        stopping.set()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(many, "solve", watched)
+    starts: list[dict[str, float]] = [{}] * 6
+    with pytest.raises(KeyboardInterrupt):
+        simulate_many(hub(), t_end=0.5, method="etd4", starts=starts, workers=1, progress=stop)
+    assert endings == ["finished", "interrupted"]
+
+
+def test_a_copy_with_wrong_links_is_refused() -> None:
+    wrong = hub().model_copy(update={"links": "none"})
+    with pytest.raises(flexarm.ModelError, match="links"):
+        simulate_many(wrong, t_end=0.1, starts=[{}])

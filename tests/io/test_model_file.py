@@ -244,7 +244,7 @@ def test_overwriting_keeps_permissions_and_links(tmp_path: Path) -> None:
     ("make", "message"),
     [
         (lambda path: None, "no such file"),
-        (lambda path: path.mkdir(), "cannot be read: Is a directory"),
+        (lambda path: path.mkdir(), "cannot be read: it is no regular file"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "byte 0xff is not UTF-8"),
         (lambda path: path.write_bytes(b"#" * (MAX_BYTES + 1)), "put long tables into CSV files"),
     ],
@@ -257,7 +257,7 @@ def test_what_is_no_readable_file_is_refused(tmp_path: Path, make: object, messa
 
 
 def test_a_path_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(ModelError, match="path: must be the path of a file"):
         load("a\x00b")
     with pytest.raises(ModelError, match="cannot be written"):
         save(loads(SMALL), tmp_path / "missing" / "arm.yaml")
@@ -346,3 +346,10 @@ def test_large_counts_that_can_be_computed_are_accepted() -> None:
     for text in (BOX, STATIONS, counted("{kind: elements, bending_y: 90, reduce: 9}")):
         assert loads(text).links[0].length > 0
     assert loads(counted("{kind: elements, bending_y: 50, bending_z: 0}"))
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "arm.yaml"
+    os.mkfifo(pipe)
+    with pytest.raises(ModelError, match=r"cannot be read: it is no regular file"):
+        load(pipe)

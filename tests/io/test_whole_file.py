@@ -35,3 +35,11 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write_whole(tmp_path / "link", b"new", force=True)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_names_that_the_system_cannot_take_are_told(tmp_path: Path) -> None:
+    with pytest.raises(FlexarmError, match=r"cannot be written: File name too long"):
+        write_whole(tmp_path / ("a" * 5000), b"data", force=False)
+    for path in ("a\0b", "\ud800", b"bytes", None):
+        with pytest.raises(FlexarmError, match=r"^path: must be the path of a file"):
+            write_whole(path, b"data", force=False)  # type: ignore[arg-type]

@@ -215,7 +215,10 @@ def _converge(
     for count in range(ITERATIONS):
         if not np.any(residual):
             return point, count
-        tangents = columns.T @ tangent.matrices(point, still).stiffness @ columns
+        stiffness = tangent.matrices(point, still).stiffness
+        if not (np.all(np.isfinite(stiffness)) and np.all(np.isfinite(residual))):
+            return None, count
+        tangents = columns.T @ stiffness @ columns
         size = np.sqrt(np.maximum(np.abs(np.diag(tangents)), 1e-300))
         scaled = tangents / np.outer(size, size)
         step = -np.linalg.lstsq(scaled, residual / size, rcond=1e-14)[0] / size

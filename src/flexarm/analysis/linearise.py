@@ -304,4 +304,4 @@ class StateSpace:
         memory = io.BytesIO()
         matrices = {"A": self.A, "B": self.B, "C": self.C, "D": self.D, "rate0": self.rate}
         savemat(memory, {**matrices, **texts, **state}, oned_as="column")  # type: ignore[arg-type]
-        write_whole(Path(path), memory.getvalue(), force=force)
+        write_whole(path, memory.getvalue(), force=force)

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, BinaryIO, Self
 
 from pydantic import (
     BaseModel,
@@ -121,28 +121,31 @@ class SideFile:
 
 
 def read_regular(path: Path) -> bytes:
-    """Read a regular file of at most `MAX_BYTES`, without waiting for what is none.
+    """Read a regular file of at most `MAX_BYTES`; raises what `open_regular` does."""
+    with open_regular(path) as file:
+        large = os.fstat(file.fileno()).st_size > MAX_BYTES
+        content = b"" if large else file.read(MAX_BYTES + 1)
+    if large or len(content) > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+    return content
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file to read, without waiting for what is none.
 
     Raises
     ------
     OSError
         If it cannot be read.
     ValueError
-        If it is a device, a pipe or a folder, or too large.
+        If it is a device, a pipe or a folder.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError("it is no regular file but a folder, pipe or device")
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            content = file.read(MAX_BYTES + 1) if found.st_size <= MAX_BYTES else None
-    finally:
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-    if content is None or len(content) > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
-    return content
+        raise ValueError("it is no regular file but a folder, pipe or device")
+    return os.fdopen(handle, "rb")
 
 
 class BesideModel(Part):

@@ -68,12 +68,13 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.analysis.modes import modes
     from flexarm.analysis.sweep import sweep
     from flexarm.errors import FlexarmError
-    from flexarm.io.whole_file import require_writable
+    from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.model import build
 
     for path in (args.plot, args.html):
         if path is not None:
             require_writable(path, force=args.force)
+            require_apart(path, [Path(args.arm)])
     model = build(read_arm(args))
     try:
         settings = _settings(model, args.joints, args.speed, straight=args.straight)

@@ -70,12 +70,13 @@ def run(args: argparse.Namespace) -> int:
     if misuse:
         print(f"flexarm simulate: error: {misuse}", file=sys.stderr)
         return EXIT_USAGE
-    from flexarm.io.whole_file import require_writable
+    from flexarm.io.whole_file import require_apart, require_writable
 
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs = {name: path for name, path in outputs.items() if path is not None}
     for path in outputs.values():
         require_writable(path, force=args.force)
+        require_apart(path, [Path(args.arm)])
     arm = read_arm(args)
     from flexarm.integrate.run_file import LiveFile
     from flexarm.integrate.simulate import simulate

@@ -36,12 +36,13 @@ def run(args: argparse.Namespace) -> int:
     if args.serve:
         return _serve(paths, args)
     from flexarm.integrate.run_file import load_run
-    from flexarm.io.whole_file import require_writable
+    from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.viewer.page import run_page, save_page
 
     runs = [load_run(path) for path in paths]  # first: what is no run needs no page
     out = args.out or args.run.with_suffix(".html")
     require_writable(out, force=args.force)
+    require_apart(out, paths)
     labels = [path.stem for path in paths] if len(paths) > 1 else ()
     save_page(run_page(runs, labels), out, force=args.force)
     print(f"page: {out}")

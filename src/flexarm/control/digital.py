@@ -16,6 +16,8 @@ from flexarm.integrate.validity import input_limits
 from flexarm.links.base import Array
 from flexarm.model import Model
 
+LONGEST_DELAY = 100_000  # periods
+
 
 def sampled(
     law: ca.Function,
@@ -69,6 +71,11 @@ def sampled(
     behind = round(delay / period) if np.isfinite(delay) else -1
     if behind < 0 or abs(behind * period - delay) > 1e-9 * period:
         raise FlexarmError(f"delay: must be a multiple of the period {period:g} s, got {delay:g}")
+    if behind > LONGEST_DELAY:
+        raise FlexarmError(
+            f"delay: must be at most {LONGEST_DELAY:,} periods of {period:g} s, got {delay:g}: "
+            "take a longer period, or a shorter delay"
+        )
     if rates not in ("measured", "difference"):
         raise FlexarmError(f"rates: must be 'measured' or 'difference', got '{rates}'")
     count = model.size if sensed is None else len(sensed.names)

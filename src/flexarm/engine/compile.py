@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flexarm.arguments import shown
 from flexarm.engine.emit_llvm import Code
 from flexarm.engine.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
@@ -201,7 +202,7 @@ def real_numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray
         return given
     try:
         numbers = np.asarray(given)
-    except (TypeError, ValueError):  # rows of unequal length, symbols
+    except Exception:  # rows of unequal length, symbols, and what a foreign object raises
         numbers = np.asarray(None)
     masked = isinstance(given, np.ma.MaskedArray) and np.any(given.mask)
     if numbers.dtype.kind not in "fiub" or masked:
@@ -219,7 +220,7 @@ def _described(given: object, numbers: NDArray[Any]) -> str:
         return "text: convert it with astype(float)"
     if isinstance(given, np.ndarray):
         return "Python objects: convert them with astype(float)"
-    return f"{given!r}"[:40]
+    return shown(given)
 
 
 class _Desk:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import refused
 from flexarm.engine.compile import Compiled, Level, real_numbers
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
@@ -418,9 +419,13 @@ class Energy(NamedTuple):
 def checked_time(t: float) -> float:
     """Return a time [s] as a float, or refuse what is none."""
     if type(t) is not float and not isinstance(t, float | int):
-        if np.ndim(t) or not isinstance(np.asarray(t).item(), float | int):
-            raise FlexarmError(f"t: must be a time in seconds, one number, got {t!r}")
-        t = float(t)
+        try:
+            given = np.asarray(t)
+        except Exception:  # what a foreign object raises
+            given = np.asarray(None)
+        if given.ndim or not isinstance(given.item(), float | int):
+            raise refused("t", t, "a time in seconds, one number")
+        t = float(given)
     if not math.isfinite(t):
         raise FlexarmError(f"t: must be a time in seconds, finite, got {t!r}")
     return t

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import require_array
+from flexarm.arguments import refused, require_array
 from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import Lumped
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flexarm.integrate.run import Run
 
 STATIONS = 11  # along a link, both ends included, if nobody asks for others
+MOST_STATIONS = 10_000
 AT_ONCE = 1_000_000  # values per field: long runs are gone through in blocks of samples
 
 
@@ -138,11 +139,18 @@ def read_stations(stations: ArrayLike | None) -> Array:
     if isinstance(stations, int):
         if stations < 2:
             raise FlexarmError(f"stations: must be at least 2, root and tip, got {stations}")
+        _refuse_many(stations)
         return np.linspace(0.0, 1.0, stations)
     places = require_array("stations", stations)
     if places.ndim != 1 or not len(places) or not np.all((places >= 0) & (places <= 1)):
         raise FlexarmError("stations: must be a number, or fractions of the span from 0 to 1")
+    _refuse_many(len(places))
     return places
+
+
+def _refuse_many(stations: int) -> None:
+    if stations > MOST_STATIONS:
+        raise refused("stations", stations, f"at most {MOST_STATIONS:,} along a link")
 
 
 def deformed(part: LinkModel, q: Array) -> Deformed:

@@ -1,6 +1,6 @@
 """Several arms abreast, each in its lane of the machine's vector registers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +25,11 @@ def compile_abreast(tasks: Sequence[Task], family: Family) -> Member | None:
 
 
 def solve_abreast(
-    tasks: Sequence[Task], compiled: Member, method: Method, wanted: float
+    tasks: Sequence[Task],
+    compiled: Member,
+    method: Method,
+    wanted: float,
+    progress: Callable[[float], None] | None = None,
 ) -> list[Solution] | None:
     """Solve motions in common steps, as small as the hardest needs.
 
@@ -52,7 +56,7 @@ def solve_abreast(
         h=min(each.h for each in singles),
         largest=min(each.largest for each in singles),
     )
-    found = solve(beginning)
+    found = solve(beginning, progress)
     if found.ending.status != "finished":
         return None
     return [_lane(found, lane, width) for lane in range(width)]

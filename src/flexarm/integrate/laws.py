@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import require_kind
+from flexarm.arguments import require_kind, shown
 from flexarm.errors import SimulationError
 from flexarm.formulations.loads import input_names
 from flexarm.integrate.march import PIECE, March, rates, rounding
@@ -19,17 +19,22 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 
 
-def refuse_control(control: object, inputs: Mapping[str, Any] | None) -> None:
-    """Refuse what is no control law, and inputs beside one."""
+def refuse_control(control: object, inputs: Mapping[str, Any] | None, t_end: float) -> None:
+    """Refuse what is no control law, inputs beside one, and calls without end."""
     if not (control is None or isinstance(control, ca.Function | Sampled)):
         raise SimulationError(
-            f"control: must be a CasADi function (t, q, v) to u, or Sampled, got {control!r}; "
+            f"control: must be a CasADi function (t, q, v) to u, or Sampled, got {shown(control)}; "
             "a Python function needs a rate: Sampled(law, period)"
         )
     if control is not None and inputs:
         raise SimulationError(
             f"inputs: cannot be had together with control, got {', '.join(inputs)}: "
             "a control law gives the inputs of all driven joints; put them into the law"
+        )
+    if isinstance(control, Sampled) and t_end / control.period > MOST_SAMPLES:
+        raise SimulationError(
+            f"Sampled: a period of {control.period:g} s makes {t_end / control.period:.3g} "
+            f"calls, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
         )
 
 
@@ -95,10 +100,10 @@ class Sampled:
         """Refuse what cannot be asked."""
         if not callable(self.law):
             raise SimulationError(
-                f"Sampled: law must be a function (t, q, v) to u, got {self.law!r}"
+                f"Sampled: law must be a function (t, q, v) to u, got {shown(self.law)}"
             )
         if not is_positive(self.period):
-            raise SimulationError(f"Sampled: period must be > 0 [s], got {self.period!r}")
+            raise SimulationError(f"Sampled: period must be > 0 [s], got {shown(self.period)}")
 
 
 class Log:
@@ -109,11 +114,6 @@ class Log:
         self.names = beginning.equation.input_names
         self.times: list[float] = []
         self.values: list[Array] = []
-        if control is not None and self.end / control.period > MOST_SAMPLES:
-            raise SimulationError(
-                f"Sampled: a period of {control.period:g} s makes {self.end / control.period:.3g} "
-                f"calls, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
-            )
 
     def ask(self, m: March) -> str:
         """Ask the law at the present state and hold its answer; say why if it is no answer.
@@ -132,9 +132,9 @@ class Log:
             return f"{_raised(error)} at t = {m.t:.6g} s: look at the law there"
         answer = _real(given)
         if answer is None or answer.shape != (m.system.inputs,):
-            got = repr(given) if answer is None else f"an array of shape {answer.shape}"
+            got = shown(given) if answer is None else f"an array of shape {answer.shape}"
             what = f"must give {m.system.inputs} inputs ({', '.join(self.names)}) as real numbers"
-            said = f"the control law {what}, got {got[:80]}"
+            said = f"the control law {what}, got {got}"
             if not self.times:
                 raise SimulationError(said)
             return f"{said} at t = {m.t:.6g} s"
@@ -169,13 +169,16 @@ def _real(given: object) -> Array | None:
         found = np.asarray(given)
         real = given is not None and found.dtype.kind in "biufO"
         return found.astype(float) if real else None
-    except (TypeError, ValueError):
+    except Exception:  # what a foreign object raises when it is converted
         return None
 
 
 def _raised(error: Exception) -> str:
     """Say in a line what a law raised, and where."""
     place = traceback.extract_tb(error.__traceback__)[-1]
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return f"the control law raised {what} ({Path(place.filename).name}, line {place.lineno})"

@@ -1,6 +1,7 @@
 """Many runs of one arm: parameters, initial states and inputs vary; one compile, all cores."""
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,6 +27,7 @@ from flexarm.integrate.run import Run
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import Task, prepare, refuse, refuse_outside
 from flexarm.integrate.solve import Solution, begin_march, solve
+from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import build
@@ -82,6 +84,7 @@ def simulate_many(
         require_count("workers", workers, 1, SimulationError)
     require_function("progress", progress, "of the number of runs done", SimulationError)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
+    arm = validated(arm)
     t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
     family = Family()
     times = sample_times(t_end, dt)
@@ -106,19 +109,30 @@ def simulate_many(
         compile_abreast(batch, family) if len(batch) == width > 1 else None for batch in batches
     ]
 
+    given_up = threading.Event()
+
+    def go_on(t: float) -> None:
+        if given_up.is_set():
+            raise KeyboardInterrupt  # ends the run that is at work
+
     def some(batch: list[Task], lanes: Member | None) -> list[Solution]:
         if not chosen.adaptive:
-            return [solve_in_equal_steps(task, chosen, rtol) for task in batch]
-        found = None if lanes is None else solve_abreast(batch, lanes, chosen, rtol)
-        return found or [solve(task.beginning(chosen, rtol)) for task in batch]
+            return [solve_in_equal_steps(task, chosen, rtol, go_on) for task in batch]
+        found = None if lanes is None else solve_abreast(batch, lanes, chosen, rtol, go_on)
+        return found or [solve(task.beginning(chosen, rtol), go_on) for task in batch]
 
     runs: list[Run] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        for solutions in pool.map(some, batches, abreast):
-            for found in solutions:
-                runs.append(tasks[len(runs)].run(chosen, found, rtol, why))
-            if progress is not None:
-                progress(len(runs))
+        try:
+            for solutions in pool.map(some, batches, abreast):
+                for found in solutions:
+                    runs.append(tasks[len(runs)].run(chosen, found, rtol, why))
+                if progress is not None:
+                    progress(len(runs))
+        except BaseException:  # Ctrl-C: do not wait for the others
+            given_up.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return runs
 
 

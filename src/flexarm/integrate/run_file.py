@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.arguments import require_path
+from flexarm.arguments import require_flag, require_path
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Tabulated
 from flexarm.arm.side_files import MAX_BYTES, MAX_TOTAL, SideFile, SideFiles, parts_beside
@@ -269,7 +269,8 @@ class LiveFile:
     """
 
     def __init__(self, path: str | Path, *, force: bool = False) -> None:
-        self.path, self.force = Path(path), force
+        require_flag("force", force)
+        self.path, self.force = require_path("path", path), force
         self.failure = ""
         self._written: tuple[int, int] | None = None  # what tells our file from another's
         self._begun = self._last = self._cost = self._spent = 0.0

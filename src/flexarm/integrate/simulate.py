@@ -21,7 +21,7 @@ from flexarm.integrate.effort import consider, preparation, solution
 from flexarm.integrate.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
-from flexarm.integrate.march import WORKS
+from flexarm.integrate.march import WORKS, rounding
 from flexarm.integrate.method import Beginning, Method, Motion
 from flexarm.integrate.observe import observe
 from flexarm.integrate.options import refuse_kinds, refuse_options
@@ -124,7 +124,7 @@ def simulate(
     refuse_kinds(
         inputs=inputs, locks=locks, energy_audit=energy_audit, progress=progress, live=live
     )
-    refuse_control(control, inputs)
+    refuse_control(control, inputs, t_end)
     t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
     arm = validated(arm)
     times = sample_times(t_end, dt)
@@ -134,6 +134,8 @@ def simulate(
         raise SimulationError("locks: cannot be had together with a control law")
     wanted = min(rtol, 1e-8) if energy_audit else rtol
     parts = legs(model, locks or {}, t_end)
+    if locks:
+        refuse_inputs(model, inputs, parts)
     task = prepare(lock(model, parts[0].locked), times_of(times, parts[0]), inputs=inputs,
                    control=control, locked=parts[0].locked, wanted=wanted)  # fmt: skip
     if parts[0].locked:
@@ -209,8 +211,17 @@ def refuse(
 
 def times_of(times: Array, leg: Leg) -> Array:
     """Pick the times to keep in a leg, its begin and end included."""
-    inside = times[(times > leg.begin) & (times < leg.end)]
+    after, before = leg.begin + rounding(leg.begin), leg.end - rounding(leg.end)
+    inside = times[(times > after) & (times < before)]
     return np.concatenate([[leg.begin], inside, [leg.end]])
+
+
+def refuse_inputs(model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[Leg]) -> None:
+    """Refuse inputs that cannot be read or end too soon, those of all legs before the first."""
+    read = read_inputs(model, inputs or {})
+    for leg in parts:
+        groups = channels(lock(model, leg.locked), read)
+        refuse_short_tables([channel for group in groups for channel in group], leg.end)
 
 
 def held(task: "Task", q: Array, v: Array, works: Array, locked: Sequence[str]) -> "Task":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flexarm.arguments import require_path
 from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.modal_checks import (
@@ -79,7 +80,7 @@ def inspect_modal_data(
     ModelError
         If the file cannot be read, or its keys and counts do not fit.
     """
-    side = file if isinstance(file, SideFile) else _open(Path(file))
+    side = file if isinstance(file, SideFile) else _open(require_path("file", file, ModelError))
     path = side.path
     content, source = load_modal_file(side)
     findings = Findings()

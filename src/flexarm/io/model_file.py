@@ -1,5 +1,6 @@
 """Model files: load an arm with all its mistakes at once, save it so that it loads again."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -7,9 +8,9 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from flexarm.arguments import require_flag, require_path
+from flexarm.arguments import listed, refused, require_flag, require_kind, require_path
 from flexarm.arm import Arm
-from flexarm.arm.side_files import SideFiles
+from flexarm.arm.side_files import SideFiles, open_regular
 from flexarm.errors import ModelError
 from flexarm.io.emit import emit
 from flexarm.io.explain import explain, explain_data
@@ -40,13 +41,14 @@ def load(path: str | Path, *, files: Sequence[str | Path] = ()) -> Arm:
         With one line ``file:line:column: what: why`` per mistake in the file.
     """
     path = require_path("path", path, ModelError)
-    return parse(Arm, read_content(path), name=str(path), files=files_beside(path, files))
+    beside = files_beside(path, files)
+    return parse(Arm, read_content(path), name=str(path), files=beside)
 
 
 def read_content(path: Path) -> bytes:
     """Read a model file, no more of it than is refused for its size."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise ModelError(f"{path}: no such file") from None
@@ -57,7 +59,19 @@ def read_content(path: Path) -> bytes:
 
 def files_beside(path: Path, further: Sequence[str | Path] = ()) -> SideFiles:
     """Give the files that a model file may name: beside it or below, and of further folders."""
-    return SideFiles.beside(path.parent, tuple(map(Path, further)))
+    return SideFiles.beside(path.parent, _folders(further))
+
+
+def _folders(files: Sequence[str | Path]) -> tuple[Path, ...]:
+    """Take folders whose files a model file may name, or refuse what is none."""
+    given = listed(files)
+    if given is None:
+        raise refused("files", files, "a list of folders", ModelError)
+    found = tuple(require_path("files", each, ModelError) for each in given)
+    for folder in found:
+        if not os.path.isdir(folder):
+            raise ModelError(f"files (--allow-files): there is no folder {folder}")
+    return found
 
 
 def loads(
@@ -90,8 +104,10 @@ def loads(
     ModelError
         With one line ``source:line:column: what: why`` per mistake in the text.
     """
-    further = tuple(map(Path, files))
-    return parse(Arm, text, name=source, files=SideFiles.beside(Path(folder), further))
+    require_kind("text", text, (str, bytes), "the text of a model file", ModelError)
+    require_kind("source", source, str, "a name for the text", ModelError)
+    beside = SideFiles.beside(require_path("folder", folder, ModelError), _folders(files))
+    return parse(Arm, text, name=source, files=beside)
 
 
 def parse(model: type[M], content: str | bytes, *, name: str, files: SideFiles) -> M:

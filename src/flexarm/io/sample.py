@@ -1,9 +1,11 @@
 """Sample arms by name, and arms by whatever a user calls them."""
 
 import difflib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from flexarm.arguments import require_path
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
 from flexarm.io.model_file import load
@@ -46,8 +48,8 @@ def open_arm(name: str, *, files: Sequence[Path] = ()) -> Arm:
 
 def arm_path(name: str) -> Path:
     """Find the model file that a command is given, as for `open_arm`."""
-    path = Path(name)
-    if path.exists() and not path.is_dir():
+    path = require_path("name", name, ModelError)
+    if os.path.exists(path) and not os.path.isdir(path):
         return path
     names = sample_names()
     if name in names:

@@ -4,6 +4,7 @@ import errno
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,13 +29,12 @@ def require_writable(path: str | Path, *, force: bool) -> None:
     """
     path = require_path("path", path)
     require_flag("force", force)
+    _refuse_unreachable(path)
     folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
         raise FlexarmError(f"{path}: is a folder: name a file")
     if path.exists() and not path.is_file():
         raise FlexarmError(f"{path}: is no regular file but a device or pipe: name a file")
-    if _leads_in_a_circle(path):
-        raise FlexarmError(f"{path}: is a link that leads to itself: name a file")
     if path.exists() and not force:
         raise FlexarmError(f"{path}: the file is there already: use force (--force) to overwrite")
     if not folder.is_dir():
@@ -43,12 +43,23 @@ def require_writable(path: str | Path, *, force: bool) -> None:
         raise FlexarmError(f"{path}: the folder {folder} is not writable: choose another")
 
 
-def _leads_in_a_circle(path: Path) -> bool:
+def _refuse_unreachable(path: Path) -> None:
+    """Refuse a name that the system cannot look up, whether or not there is a file."""
     try:
         path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
     except OSError as error:
-        return error.errno == errno.ELOOP
-    return False
+        if error.errno == errno.ELOOP:
+            raise FlexarmError(f"{path}: is a link that leads to itself: name a file") from None
+        raise FlexarmError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def require_apart(path: Path, inputs: Sequence[Path]) -> None:
+    """Refuse to write over a file that is read."""
+    for each in inputs:
+        if os.path.exists(path) and os.path.exists(each) and path.samefile(each):
+            raise FlexarmError(f"{path}: is what is read: write to another file")
 
 
 def write_whole(path: str | Path, data: bytes, *, force: bool) -> None:
