@@ -15,6 +15,8 @@ from flexarm import control
 from flexarm.analysis.check import check
 from flexarm.analysis.compare import compare
 from flexarm.analysis.linearise import point_of_run, start_point
+from flexarm.analysis.sweep import Sweep
+from flexarm.analysis.tangent import Point
 from flexarm.integrate.run_file import LiveFile
 from flexarm.io.model_file import loads
 
@@ -191,7 +193,7 @@ formulation("articulated", arm)
 # parameters
 formulation("composite", model, parameters="payload.mass")
 formulation("composite", model, parameters=[1])
-# formulation
+# paper
 formulation("composite", model, paper="yes")
 # no formulation
 formulation(["composite"], model)
@@ -438,6 +440,116 @@ equilibrium(bend, speeds={"joint1": 1e200})
 sampled(law, 1e-3, model, delay=1e6)
 # Sampled
 simulate(arm, t_end=1, control=Sampled(lambda t, q, v: [0, 0], 1e-300))
+# to
+tip_move(model, (0.7, 0.6, 0.1), Timing("quintic", 1.0), axes="xy")
+# axes
+tip_move(model, (0.7, 0.6), Timing("quintic", 1.0), axes="")
+tip_move(model, (0.7, 0.6), Timing("quintic", 1.0), axes="q")
+tip_move(model, (0.7, 0.6), Timing("quintic", 1.0), axes="xyzz")
+tip_move(model, (0.7, 0.6), Timing("quintic", 1.0), axes=None)
+tip_move(model, (0.7, 0.6), Timing("quintic", 1.0), axes=5)
+Statics(model).at_tip((0.7, 0.6), axes=5)
+# times
+traj.at("x")
+traj.at(1j)
+traj.at(np.zeros((2, 2)))
+traj.at(np.nan)
+traj.tip("x")
+# s
+traj.path.at("x")
+traj.path.at(None)
+traj.path.at(np.nan)
+# feedforward
+pd_law(traj, stiffness=1, damping=1, feedforward=5)
+pd_law(traj, stiffness=1, damping=1, feedforward=law)
+pd_law(traj, stiffness=1, damping=1, feedforward=traj.motion)
+# regulator
+decoupling_law(traj, stiffness=1, damping=1, regulator=5)
+decoupling_law(single, stiffness=1, damping=1, regulator=lqr(traj))
+# switch
+decoupling_law(traj, stiffness=1, damping=1, switch="x")
+decoupling_law(traj, stiffness=1, damping=1, switch=np.nan)
+# weights
+lqr(traj, weights=Weights(None, None))
+lqr(traj, weights=Weights(np.eye(3), np.eye(2)))
+lqr(traj, weights=Weights(np.eye(4), np.eye(1)))
+lqr(traj, weights=Weights(np.eye(4) * np.nan, np.eye(2)))
+lqr(traj, weights=Weights(np.eye(4), np.zeros((2, 2))))
+lqr(traj, weights=Weights(np.eye(4), -np.eye(2)))
+lqr(traj, weights=Weights(-np.eye(4), np.eye(2)))
+lqr(traj, weights=Weights(np.eye(4), np.array([[1.0, 1.0], [0.0, 1.0]])))
+# bandwidth
+lqr(traj, bandwidth=1e300)
+lqr(traj, bandwidth=1e-300)
+# s
+lqr(traj).at("x")
+lqr(traj).at(np.nan)
+# sensed
+sampled(law, 0.1, model, sensed=5)
+sampled(law, 0.1, model, sensed=partly)
+# law
+measured_law(pd_law(single, stiffness=1, damping=1), sensors(model))
+# gauge: at
+Gauge("link1", "x")
+Gauge("link1", np.nan)
+Gauge("link1", 1.5)
+# gauge: distance
+Gauge("link1", 0.5, distance=np.nan)
+Gauge("link1", 0.5, distance="x")
+Gauge("link1", 0.5, distance=0)
+# gauge: axis
+Gauge("link1", 0.5, axis=1)
+# gauge: link
+Gauge(1, 0.5)
+# poles
+link_decoupling_law(traj, poles="x")
+link_decoupling_law(traj, poles=None)
+link_decoupling_law(traj, poles=5)
+link_decoupling_law(traj, poles=["-1", "-2", "-3", "-4"])
+link_decoupling_law(traj, poles=[-1e300] * 4)
+link_decoupling_law(traj, poles=[[-1], [-2, -3]])
+# to
+stable_inversion(model, 1e300, Timing("quintic", 1.0))
+# points
+stable_inversion(model, 1.0, Timing("quintic", 1.0), points=3)
+# q: link1: joint.start.position
+start_at(arm, model, [1e300, 0.0])
+# stiffness_error
+FrozenLoop(model).eigenvalues([0, 0], stiffness=1, damping=1, stiffness_error="x")
+stiffness_error_along(traj, stiffness=1, damping=1, stiffness_error=np.nan)
+# allowed
+stiffness_error_along(traj, stiffness=1, damping=1, allowed="x")
+stiffness_error_along(traj, stiffness=1, damping=1, allowed=np.nan)
+FrozenLoop(model).largest_error([0, 0], stiffness=1, damping=1, allowed=np.nan)
+# q
+FrozenLoop(model).coupling("x")
+FrozenLoop(model).eigenvalues([0], stiffness=1, damping=1)
+Statics(model).effort("x")
+Statics(model).effort(np.nan)
+# friction
+FrozenLoop(model, friction="x")
+# friction_speed
+lqr(traj, friction="secant", friction_speed="x")
+# guess
+Statics(model).at_joints({}, guess="x")
+Statics(model).at_tip((0.7, 0.6), "xy", guess=[0.0])
+# joints
+Statics(model).at_joints(None)
+# count
+swept.plot(count="x")
+swept.plot(count=-1)
+# track
+swept.named_at(5)
+# about.u
+linearise(arm, about=Point([0, 0], [0, 0], [1j, 0]))
+# about.t
+linearise(arm, about=Point([0, 0], [0, 0], [0, 0], t=np.nan))
+# outputs
+linearise(arm, outputs=["joint1", "joint1"])
+# paper
+formulation("lagrange", model, paper="x")
+# delta_squared
+formulation("lagrange", model, delta_squared=5)
 """
 
 
@@ -488,6 +600,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     arm = loads(f"flexarm: 1\nname: a\ngravity: [0, 0, 0]\nlinks:\n  - {LINK}\n  - {LINK}\n")
     model = flexarm.build(arm)
     traj = control.joint_move(model, {"joint1": 0.5}, control.Timing("quintic", 1.0))
+    one = flexarm.build(loads(f"flexarm: 1\nname: b\nlinks:\n  - {LINK}\n"))
+    swept = Sweep(model, ("joint1",), ("rad",), "at", (np.arange(2.0),), (), (), ())
     before = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("misuse"))
     yield {
@@ -498,6 +612,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "bend": flexarm.sample("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
         "loads": loads, "LiveFile": LiveFile, "Hostile": Hostile, "BytesPath": BytesPath,
         "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,
+        "Point": Point, "swept": swept, "partly": control.sensors(one),
+        "single": control.joint_move(one, {"joint1": 0.5}, control.Timing("quintic", 1.0)),
         "law": control.pd_law(traj, stiffness=1.0, damping=1.0),
     }  # fmt: skip
     os.chdir(before)

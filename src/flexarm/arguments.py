@@ -162,3 +162,14 @@ def require_kind(
     """Refuse what is of none of some kinds."""
     if not isinstance(value, kinds):
         raise refused(name, value, what, error)
+
+
+def require_shaped(
+    name: str, value: object, shape: tuple[int, ...], error: Kind = FlexarmError
+) -> "Array":
+    """Refuse what is no array of finite numbers of a shape, and give it as one."""
+    found = require_array(name, value, error)
+    if found.shape != shape:
+        size = " x ".join(str(each) for each in shape)
+        raise error(f"{name}: must be {size} finite numbers, got shape {found.shape}")
+    return found

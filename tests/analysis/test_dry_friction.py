@@ -109,8 +109,8 @@ def test_prescribed_joint_is_not_spoken_of() -> None:
     [
         (lambda: DryFriction("on"), "off, secant or tangent"),  # type: ignore[arg-type]
         (lambda: DryFriction("tangent", 0.1), "only with friction 'secant'"),
-        (lambda: DryFriction("secant", 0.0), "must be a number > 0"),
-        (lambda: DryFriction("secant", math.nan), "must be a number > 0"),
+        (lambda: DryFriction("secant", 0.0), "must be > 0"),
+        (lambda: DryFriction("secant", math.nan), "must be > 0"),
     ],
 )
 def test_what_is_no_choice_is_refused(make: Callable[[], DryFriction], message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from flexarm.arguments import require_positive
 from flexarm.errors import FlexarmError
 from flexarm.formulations.loads import Coulomb, coulomb_frictions
 from flexarm.links.base import Array
@@ -48,8 +49,7 @@ class DryFriction:
             raise FlexarmError(
                 f"friction_speed: is used only with friction 'secant', got it with '{self.choice}'"
             )
-        if not (math.isfinite(self.speed) and self.speed > 0):
-            raise FlexarmError(f"friction_speed: must be a number > 0, got {self.speed:g}")
+        require_positive("friction_speed", self.speed)
 
     def damping(self, model: Model, v: Array) -> Array:
         """Give its part of the damping matrix at rates v, (n, n)."""

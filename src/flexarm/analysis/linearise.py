@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.equilibrium import Equilibrium, is_driven, settle_down
 from flexarm.analysis.tangent import Point, Tangent
-from flexarm.arguments import require_kind, require_names, require_number
+from flexarm.arguments import require_kind, require_names, require_number, require_shaped
 from flexarm.arm import Arm, Moving
 from flexarm.errors import FlexarmError
 from flexarm.formulations.loads import hub_row
@@ -78,10 +78,9 @@ def linearise(
         about = settle_down(tangent, {}, {})
     require_kind("about", about, (Point, Equilibrium), "a Point or an Equilibrium")
     if outputs is not None:
-        require_names("outputs", outputs, "names of outputs")
+        _require_outputs(outputs)
     point = about.point if isinstance(about, Equilibrium) else about
-    _require_shape(model, point, tangent.inputs.shape[1])
-    return state_space(tangent, point, outputs)
+    return state_space(tangent, _required(model, point, tangent.inputs.shape[1]), outputs)
 
 
 def start_point(arm: Arm | Model) -> Point:
@@ -136,14 +135,24 @@ def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -
     )
 
 
-def _require_shape(model: Model, point: Point, inputs: int) -> None:
-    for name, array, size in (
-        ("q", point.q, model.size), ("v", point.v, model.size), ("u", point.u, inputs),
-    ):  # fmt: skip
-        if np.shape(array) != (size,) or not np.all(np.isfinite(array)):
-            raise FlexarmError(
-                f"about.{name}: must be {size} finite numbers, got shape {np.shape(array)}"
-            )
+def _require_outputs(outputs: object) -> None:
+    names = require_names("outputs", outputs, "names of outputs")
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise FlexarmError(f"outputs: must be named once each, got '{twice[0]}' twice")
+
+
+def _required(model: Model, point: Point, inputs: int) -> Point:
+    """Refuse a point that is no state of an arm, and give it in arrays."""
+    n, given = model.size, point.anchor
+    return replace(
+        point,
+        q=require_shaped("about.q", point.q, (n,)),
+        v=require_shaped("about.v", point.v, (n,)),
+        u=require_shaped("about.u", point.u, (inputs,)),
+        t=require_number("about.t", point.t),
+        anchor=None if given is None else require_shaped("about.anchor", given, (3, 3)),
+    )
 
 
 def _input_unit(part: LinkModel) -> str:

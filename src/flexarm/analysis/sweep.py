@@ -11,7 +11,15 @@ from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.equilibrium import settle_down
 from flexarm.analysis.modes import Mode, Modes, State, joint_states, modes_about
 from flexarm.analysis.tangent import Tangent
-from flexarm.arguments import is_number, listed, refused, require_flag, require_mapping
+from flexarm.arguments import (
+    is_number,
+    listed,
+    refused,
+    require_count,
+    require_flag,
+    require_kind,
+    require_mapping,
+)
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
@@ -93,6 +101,7 @@ class Sweep:
 
     def named_at(self, track: Track) -> str:
         """Say where a track got its name: at the first point at which it is there."""
+        require_kind("track", track, Track, "a Track, one of the sweep's tracks")
         there = np.isfinite(track.eigenvalue)
         point = np.unravel_index(int(np.argmax(there)), there.shape)
         word = "speed of " if self.kind == "speeds" else ""
@@ -113,6 +122,8 @@ class Sweep:
         """
         from flexarm.analysis.linear_plot import plot_sweep
 
+        if count is not None:
+            require_count("count", count, 1)
         return plot_sweep(self, count)
 
 

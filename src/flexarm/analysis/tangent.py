@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.analysis.dry_friction import DryFriction
 from flexarm.analysis.linear import Linear
+from flexarm.arguments import require_kind
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
 from flexarm.formulations.inertia import require_inertia
@@ -74,6 +75,7 @@ class Tangent:
     def __init__(
         self, model: Model, *, wrenches: bool = True, friction: DryFriction = LEFT_OUT
     ) -> None:
+        require_kind("friction", friction, DryFriction, "a DryFriction")
         self.model, self.wrenches, self.friction = model, wrenches, friction
         self.inputs = input_matrix(model)
         self._functions: dict[str, Callable[..., tuple[Array, ...]]] = {}

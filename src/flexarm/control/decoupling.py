@@ -16,8 +16,8 @@ in it: damping, friction, and for a sliding link the change of K with the length
 
 import casadi as ca
 
-from flexarm.arguments import require_number
-from flexarm.control.drives import Drives, Gain, drives
+from flexarm.arguments import require_kind, require_number
+from flexarm.control.drives import Drives, Gain, drives, require_stiffness_error
 from flexarm.control.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
@@ -64,20 +64,30 @@ def decoupling_law(
     model = trajectory.model
     driven = drives(model)
     kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
-    stiffness_error = require_number("stiffness_error", stiffness_error)
-    if stiffness_error <= -1:
-        raise FlexarmError(f"stiffness_error: must be above -1, got {stiffness_error:g}")
+    stiffness_error = require_stiffness_error(stiffness_error)
+    at = trajectory.end if switch is None else require_number("switch", switch)
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     q_d, v_d, a_d = trajectory.motion(t)
     rows = ca.DM(driven.motors)
     error, rate = rows @ (q - q_d), rows @ (v - v_d)
     wanted = rows @ a_d - kd * rate - kp * error  # (eqs 32, 33)
     if regulator is not None:
-        at = trajectory.end if switch is None else switch
+        _require_regulator(regulator, model, driven)
         second = rows @ a_d - regulator.trace(t) @ ca.vertcat(q - q_d, v - v_d)  # (eq. 37)
         wanted = ca.if_else(t < at, wanted, second)
     u = decoupled_input(model, driven, q, v, wanted, stiffness_error=stiffness_error)
     return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
+
+
+def _require_regulator(value: object, model: Model, driven: Drives) -> None:
+    """Refuse what is no regulator of an arm."""
+    require_kind("regulator", value, Regulator, "a Regulator: make one with lqr")
+    assert isinstance(value, Regulator)
+    fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
+    if has != fits:
+        raise FlexarmError(
+            f"regulator: must be of the trajectory's arm, with gains of shape {fits}, got {has}"
+        )
 
 
 def decoupled_input(

@@ -8,8 +8,13 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import require_array, require_count, require_number, require_positive
-from flexarm.control.sensors import Sensors, effort_limits
+from flexarm.arguments import (
+    require_array,
+    require_count,
+    require_number,
+    require_positive,
+)
+from flexarm.control.sensors import Sensors, effort_limits, require_sensors_fit
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.validity import input_limits
@@ -78,6 +83,8 @@ def sampled(
         )
     if rates not in ("measured", "difference"):
         raise FlexarmError(f"rates: must be 'measured' or 'difference', got '{rates}'")
+    if sensed is not None:
+        require_sensors_fit(sensed, law, model)
     count = model.size if sensed is None else len(sensed.names)
     computer = _Computer(
         law=law,

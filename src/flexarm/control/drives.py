@@ -6,13 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from flexarm.arguments import require_array, require_kind
+from flexarm.arguments import require_array, require_kind, require_number
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.loads import hub_row, input_matrix, input_names
 from flexarm.links.base import Array
 from flexarm.model import Model
 
 Side = Literal["motor", "link"]
+MOST_ERROR = 1e9  # stiffness overestimated by that much is no stiffness
 Gain = float | Sequence[float] | Array
 
 
@@ -56,6 +57,14 @@ class Drives:
         if not np.all(np.isfinite(given) & (given >= 0)):
             raise FlexarmError(f"{name}: must be >= 0, got {given.tolist()}")
         return np.broadcast_to(given, (len(self.names),)).copy()
+
+
+def require_stiffness_error(value: object) -> float:
+    """Refuse what is no fraction by which a stiffness can be overestimated."""
+    found = require_number("stiffness_error", value, least=-1.0, largest=MOST_ERROR)
+    if found <= -1:
+        raise FlexarmError(f"stiffness_error: must be above -1, got {found:g}")
+    return found
 
 
 def drives(model: Model) -> Drives:

@@ -28,6 +28,8 @@ from flexarm.spatial import Expr
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ITERATIONS = 60
+FEWEST = 101  # instants: with fewer a spline through them is no motion
+FURTHEST = 1e3  # [rad], of the tip
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ def stable_inversion(
     FlexarmError
         If the iteration does not converge: the motion is too fast for this arm.
     """
-    to = require_number("to", to)
+    to = require_number("to", to, least=-FURTHEST, largest=FURTHEST)
     require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
-    require_count("points", points, 2)
+    require_count("points", points, FEWEST)
     tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
     if timing.kind == "trapezoid":
         raise FlexarmError("timing: a trapezoid's acceleration jumps: use cycloid or quintic")
@@ -236,6 +238,8 @@ def _bounded(
     change = np.inf
     for count in range(1, ITERATIONS + 1):
         remainder = np.array(link.rates(x, *rows)) - A @ x
+        if not np.all(np.isfinite(remainder)):
+            break
         forcing = inverse @ remainder
         z = np.array([_mode(rate, t, row) for rate, row in zip(zeros, forcing, strict=True)])
         new = (vectors @ z).real

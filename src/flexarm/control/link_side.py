@@ -5,12 +5,16 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
+from flexarm.arguments import refused
 from flexarm.control.drives import drives
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
 from flexarm.formulations.loads import wrench_list
+from flexarm.links.base import Array
 from flexarm.spatial import Expr
+
+FASTEST = 1e12  # [1/s], of poles
 
 
 def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> ca.Function:
@@ -35,12 +39,7 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     driven joints must be elastic, and their rotors' momentum must act on their own spin only
     (``rotor: simple``).
     """
-    wanted_roots = np.asarray(poles, dtype=complex)
-    if wanted_roots.shape != (4,) or not np.all(wanted_roots.real < 0):
-        raise FlexarmError(f"poles: must be four with negative real parts, got {list(poles)}")
-    polynomial = np.poly(wanted_roots)
-    if np.abs(polynomial.imag).max() > 1e-9 * np.abs(polynomial).max():
-        raise FlexarmError(f"poles: complex ones must come in pairs, got {list(poles)}")
+    polynomial = _polynomial(poles)
     require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
@@ -65,12 +64,29 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     derivatives = [rows @ q, rows @ v, second, third]
     reference = _derivatives(trajectory, t, rows)
     wanted = reference[4]
-    for k, gain in enumerate(polynomial.real[:0:-1]):
+    for k, gain in enumerate(polynomial[:0:-1]):
         wanted = wanted - float(gain) * (derivatives[k] - reference[k])
     slope = ca.jacobian(fourth, u)
     rest = ca.substitute(fourth, u, ca.SX.zeros(u.shape[0]))
     result = ca.solve(slope, wanted - rest)
     return ca.Function("law", [t, q, v], [result], ["t", "q", "v"], ["u"])
+
+
+def _polynomial(poles: object) -> Array:
+    """Multiply poles out, falling powers, (5,)."""
+    expected = "four with negative real parts, none faster than 1e+12 1/s"
+    try:
+        roots = np.asarray(poles)
+    except ValueError:  # rows of different length
+        raise refused("poles", poles, expected) from None
+    if roots.shape != (4,) or roots.dtype.kind not in "iufc":
+        raise refused("poles", poles, expected)
+    if not np.all((roots.real < 0) & (np.abs(roots) <= FASTEST)):
+        raise refused("poles", poles, expected)
+    found = np.poly(roots)
+    if np.abs(found.imag).max() > 1e-9 * np.abs(found).max():
+        raise FlexarmError(f"poles: complex ones must come in pairs, got {roots.tolist()}")
+    return np.asarray(found.real)
 
 
 def _derivatives(trajectory: Trajectory, t: Expr, rows: ca.DM) -> list[Expr]:

@@ -9,7 +9,13 @@ from numpy.polynomial import chebyshev
 
 from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.tangent import Point, Tangent
-from flexarm.arguments import require_count, require_kind, require_positive
+from flexarm.arguments import (
+    refused,
+    require_count,
+    require_kind,
+    require_number,
+    require_shaped,
+)
 from flexarm.control.drives import Drives, drives
 from flexarm.control.linear import Linear, decoupled
 from flexarm.control.statics import Statics
@@ -20,6 +26,8 @@ from flexarm.links.base import Array
 from flexarm.links.sliding_fields import chebyshev_series
 from flexarm.spatial import Expr
 
+SLOWEST, FASTEST = 1e-3, 1e6  # [rad/s], bandwidths
+ROUNDING = 1e-9  # of the largest weight
 UNDAMPED = 1e-9  # of the largest eigenvalue: real parts below are none
 
 
@@ -73,6 +81,7 @@ class Regulator:
 
     def at(self, s: float) -> Array:
         """Give the gain at a progress, by the polynomial through all gains, (k, 2n)."""
+        s = require_number("s", s)
         return np.asarray(chebyshev.chebval(2 * s - 1, self._series()))
 
     def trace(self, t: Expr) -> Expr:
@@ -143,14 +152,14 @@ def lqr(
         If some vibration cannot be reached from the joints.
     """
     require_trajectory(trajectory)
-    bandwidth = require_positive("bandwidth", bandwidth)
+    bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST)
     require_count("points", points, 1)
-    if weights is not None:
-        require_kind("weights", weights, Weights, "Weights, or None")
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
     dry = DryFriction(friction, friction_speed)
     tangent = Tangent(trajectory.model, wrenches=False, friction=dry)
     driven = drives(trajectory.model)
+    if weights is not None:
+        weights = _required(weights, 2 * trajectory.model.size, len(driven.names))
     statics = Statics(trajectory.model)
     models, used, costs, gains = [], [], [], []
     for s in places:
@@ -165,6 +174,24 @@ def lqr(
     return Regulator(
         places, np.array(gains), np.array(costs), tuple(models), tuple(used), trajectory.timing
     )
+
+
+def _required(weights: object, states: int, inputs: int) -> Weights:
+    """Refuse weights that have no minimum, and give them as arrays."""
+    require_kind("weights", weights, Weights, "Weights, or None")
+    assert isinstance(weights, Weights)
+    state = require_shaped("weights.state", weights.state, (states, states))
+    effort = require_shaped("weights.input", weights.input, (inputs, inputs))
+    for name, each in (("weights.state", state), ("weights.input", effort)):
+        size = float(np.abs(each).max())
+        if np.abs(each - each.T).max() > ROUNDING * size:
+            raise refused(name, each, "symmetric")
+        least = float(np.linalg.eigvalsh(each).min())
+        if least < -ROUNDING * size:
+            raise refused(name, each, "without negative eigenvalues")
+        if each is effort and least <= 0:
+            raise refused(name, each, "positive definite")
+    return Weights(state, effort)
 
 
 def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float) -> Weights:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import casadi as ca
 
+from flexarm.arguments import require_kind
 from flexarm.control.drives import Drives, Gain, Side, drives
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
@@ -63,8 +64,23 @@ def pd_law(
     elif gravity != "none":
         raise FlexarmError(f"gravity: must be 'posture', 'state' or 'none', got '{gravity}'")
     if feedforward is not None:
+        _require_feedforward(feedforward, driven)
         u = u + feedforward(t)
     return ca.Function("law", [t, q, v], [ca.densify(u)], ["t", "q", "v"], ["u"])
+
+
+def _require_feedforward(value: object, driven: Drives) -> None:
+    """Refuse what is no function of time alone that gives an input per driven joint."""
+    count = len(driven.names)
+    what = f"a CasADi function of t that gives {count} inputs ({', '.join(driven.names)})"
+    require_kind("feedforward", value, ca.Function, what)
+    assert isinstance(value, ca.Function)
+    takes = [value.numel_in(k) for k in range(value.n_in())]
+    gives = [value.numel_out(k) for k in range(value.n_out())]
+    if takes != [1] or gives != [count]:
+        raise FlexarmError(
+            f"feedforward: must be {what}, got one that takes {takes} and gives {gives} numbers"
+        )
 
 
 def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Expr:

@@ -7,7 +7,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused, require_kind
+from flexarm.arguments import refused, require_kind, require_number
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import refuse_misfit
@@ -40,6 +40,15 @@ class Gauge:
     at: float
     axis: Literal["y", "z"] = "y"
     distance: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no place for a gauge."""
+        require_kind("gauge: link", self.link, str, "the name of a link")
+        if self.axis not in ("y", "z"):
+            raise refused("gauge: axis", self.axis, "'y' or 'z'")
+        require_number("gauge: at", self.at, least=0.0, largest=1.0)
+        if not require_number("gauge: distance", self.distance):
+            raise refused("gauge: distance", self.distance, "a number other than 0")
 
 
 @dataclass(frozen=True)
@@ -135,12 +144,30 @@ def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
     casadi.Function
         (t, q, v) to u, in the coordinates of the arm.
     """
-    require_kind("sensed", sensed, Sensors, "Sensors")
-    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
+    require_sensors_fit(sensed, law)
     n = sensed.measure.size1_in(0)
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
     u = law(t, *sensed.estimate(*sensed.measure(q, v)))
     return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
+
+
+def require_sensors_fit(sensed: object, law: object, model: Model | None = None) -> None:
+    """Refuse sensors of another arm, and a law of another state than they give."""
+    require_kind("sensed", sensed, Sensors, "Sensors: make them with sensors")
+    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
+    assert isinstance(sensed, Sensors)
+    assert isinstance(law, ca.Function)
+    n, seen = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
+    if model is not None and seen != model.size:
+        raise FlexarmError(
+            f"sensed: must measure the arm, of {model.size} coordinates, got sensors of {seen}"
+        )
+    takes = [law.numel_in(k) for k in range(law.n_in())]
+    if takes != [1, n, n] or law.n_out() != 1:
+        raise FlexarmError(
+            f"law: must take t, q and v as sensors give them, of 1, {n} and {n} numbers, and give "
+            f"u alone, got one that takes {takes} and gives {law.n_out()}"
+        )
 
 
 def limited_law(
@@ -187,11 +214,6 @@ def _part(model: Model, gauge: Gauge) -> LinkModel:
     if part is None:
         listed = ", ".join(p.name for p in flexible) or "none"
         raise FlexarmError(f"gauge: no flexible link '{gauge.link}': there are {listed}")
-    if gauge.axis not in ("y", "z") or not 0 <= gauge.at <= 1:
-        raise FlexarmError(
-            f"gauge on {gauge.link}: must measure y or z at 0 to 1 of the span, got "
-            f"'{gauge.axis}' at {gauge.at:g}"
-        )
     return part
 
 

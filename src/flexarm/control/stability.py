@@ -19,8 +19,8 @@ import scipy.optimize
 
 from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
 from flexarm.analysis.tangent import LEFT_OUT, Tangent
-from flexarm.arguments import require_count, require_kind
-from flexarm.control.drives import Gain, drives
+from flexarm.arguments import require_count, require_kind, require_number, require_shaped
+from flexarm.control.drives import Gain, drives, require_stiffness_error
 from flexarm.control.linear import decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.trajectory import Trajectory, require_trajectory
@@ -95,6 +95,7 @@ class FrozenLoop:
     def coupling(self, q: Array) -> float:
         """Find the largest eigenvalue of H (eq. 50) at coordinates q."""
         n, rows = self.model.size, self._drives.motors
+        q = require_shaped("q", q, (n,))
         mass = self._equation.mass_matrix(q)
         require_inertia(self.model, mass, when="in this posture")
         driven = np.argmax(np.abs(rows), axis=1)
@@ -118,7 +119,8 @@ class FrozenLoop:
 
         Where gravity bends the links, a law with a stiffness error settles beside it.
         """
-        return _eigenvalues(self._pieces(q, stiffness, damping)(stiffness_error))
+        error = require_stiffness_error(stiffness_error)
+        return _eigenvalues(self._pieces(q, stiffness, damping)(error))
 
     def largest_error(
         self, q: Array, *, stiffness: Gain, damping: Gain, allowed: float = 0.0
@@ -128,6 +130,7 @@ class FrozenLoop:
         ``allowed`` is a growth rate [1/s] that counts as none: without damping in the links every
         overestimate makes them grow a little.
         """
+        allowed = require_number("allowed", allowed)
         system = self._pieces(q, stiffness, damping)
 
         def growth(error: float) -> float:
@@ -144,6 +147,7 @@ class FrozenLoop:
 
     def _pieces(self, q: Array, stiffness: Gain, damping: Gain) -> "_Loop":
         n, driven = self.model.size, self._drives
+        q = require_shaped("q", q, (n,))
         loop = decoupled(self._tangent, driven, q, self._statics.effort(q))
         kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
         A = loop.A - loop.B @ np.hstack([kp[:, None] * driven.motors, kd[:, None] * driven.motors])

@@ -5,15 +5,25 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from pydantic import ValidationError
 
-from flexarm.arguments import require_array, require_kind, require_numbers
+from flexarm.arguments import (
+    refused,
+    require_array,
+    require_kind,
+    require_mapping,
+    require_numbers,
+    require_shaped,
+)
 from flexarm.arm import Arm, Moving
 from flexarm.arm.side_files import files_of
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.loads import elastic_force
+from flexarm.io.explain import explain_data
 from flexarm.io.model_file import validated
+from flexarm.io.source import show_path
 from flexarm.kinematics import end_frame
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
@@ -58,13 +68,15 @@ class Statics:
         guess
             Coordinates to start from; the arm's start if None.
         """
-        joints = require_numbers("joints", joints, "positions of driven joints by name")
+        what = "positions of driven joints by name"
+        require_mapping("joints", joints, what, optional=False)
+        joints = require_numbers("joints", joints, what)
         unknown = set(joints) - set(self.drives.names)
         if unknown:
             raise FlexarmError(
                 f"no driven joint '{min(unknown)}': there are {', '.join(self.drives.names)}"
             )
-        q = start_state(self.model)[0] if guess is None else guess
+        q = self._begin(guess)
         held = self.drives.hubs @ q
         for k, name in enumerate(self.drives.names):
             held[k] = joints.get(name, held[k])
@@ -83,21 +95,23 @@ class Statics:
         guess
             Coordinates to start from; the arm's start if None.
         """
-        target = require_array("point", point)
-        if not axes or any(a not in "xyz" for a in axes) or target.shape != (len(axes),):
-            raise FlexarmError(
-                f"point: must have one number for each of the axes '{axes}', some of x, y, z, "
-                f"got shape {target.shape}"
-            )
-        q = start_state(self.model)[0] if guess is None else guess
-        return self._solve(self._tip(axes), target, q)
+        require_axes(axes)
+        target = require_point("point", point, axes)
+        return self._solve(self._tip(axes), target, self._begin(guess))
 
     def effort(self, q: Array) -> Array:
         """Find the inputs that hold the arm at rest at coordinates q, (k,)."""
+        q = require_shaped("q", q, (self.model.size,))
         if not self.loaded:
             return np.zeros(len(self.drives.names))
         found = np.linalg.lstsq(self.drives.inputs, np.array(self._force(q)[0]).ravel())[0]
         return np.asarray(found)
+
+    def _begin(self, guess: Array | None) -> Array:
+        """Read the coordinates to start from, (n,)."""
+        if guess is None:
+            return start_state(self.model)[0]
+        return require_shaped("guess", guess, (self.model.size,))
 
     def _solve(self, constraint: ca.Function, target: Array, q: Array) -> Array:
         """Find q and inputs u with ``force(q) = B u`` and the constraint at its target."""
@@ -175,6 +189,24 @@ class Statics:
         return ca.Function("the_tip", [q], [where, ca.jacobian(where, q)])
 
 
+def require_axes(axes: object) -> None:
+    """Refuse what are not some of x, y, z, each once."""
+    if not (isinstance(axes, str) and axes and set(axes) <= set("xyz")) or (
+        len(set(axes)) < len(axes)
+    ):
+        raise refused("axes", axes, "some of x, y, z, each once, such as 'xy'")
+
+
+def require_point(name: str, value: object, axes: str) -> Array:
+    """Refuse what is no point in some axes, and give it as an array."""
+    found = require_array(name, value)
+    if found.shape != (len(axes),):
+        raise FlexarmError(
+            f"{name}: must have one number for each of the axes '{axes}', got shape {found.shape}"
+        )
+    return found
+
+
 def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     """Let an arm start at rest at given coordinates.
 
@@ -206,5 +238,11 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
                 for name, value in zip(names, q[part.modes], strict=True)
             }
             data["start_speed"] = {}
-        links.append(type(link).model_validate(data, context={"files": files_of(link)}))
+        try:
+            links.append(type(link).model_validate(data, context={"files": files_of(link)}))
+        except ValidationError as error:
+            first = explain_data(error, type(link), data)[0]
+            raise FlexarmError(
+                f"q: {part.name}: {show_path(first.path)}: {first.message}"
+            ) from None
     return arm.model_copy(update={"links": tuple(links)})

@@ -7,8 +7,13 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arguments import require_array, require_kind, require_mapping
-from flexarm.control.statics import Statics
+from flexarm.arguments import (
+    refused,
+    require_array,
+    require_kind,
+    require_mapping,
+)
+from flexarm.control.statics import Statics, require_axes, require_point
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
@@ -39,7 +44,7 @@ class Path:
 
     def at(self, s: float | Array) -> Array:
         """Evaluate the coordinates at a progress, (n,) or (T, n)."""
-        values = chebyshev.chebval(2 * np.asarray(s, dtype=float) - 1, self.series)
+        values = chebyshev.chebval(2 * _line("s", s) - 1, self.series)
         return np.asarray(values.T)
 
 
@@ -74,7 +79,7 @@ class Trajectory:
 
     def at(self, times: Array | float) -> tuple[Array, Array, Array]:
         """Evaluate coordinates, rates and accelerations at times [s], (T, n) each."""
-        row = np.atleast_1d(np.asarray(times, dtype=float))[None, :]
+        row = np.atleast_1d(_line("times", times))[None, :]
         q, v, a = (np.array(each).T for each in self.motion(row))
         return q, v, a
 
@@ -82,6 +87,14 @@ class Trajectory:
         """Evaluate where the tip would be if the arm were at rest there [m], (T, 3)."""
         equation = formulation("articulated", self.model)
         return np.array([equation.tip_pose(row)[1] for row in self.at(times)[0]])
+
+
+def _line(name: str, value: object) -> Array:
+    """Read one number, or a row of them."""
+    found = require_array(name, value)
+    if found.ndim > 1:
+        raise refused(name, value, "one number, or a row of them")
+    return found
 
 
 def joint_move(
@@ -158,12 +171,14 @@ def tip_move(
         is corrected; else the rigid arm's.
     """
     statics = Statics(model, sag=sag)
+    require_axes(axes)
+    goal = None if callable(to) else require_point("to", to, axes)
     first = statics.at_joints(start or {})
-    chosen = ["xyz".index(axis) for axis in axes if axis in "xyz"]
+    chosen = ["xyz".index(axis) for axis in axes]
     begin = formulation("articulated", model).tip_pose(first)[1][chosen]
 
     def posture(s: float, guess: Array) -> Array:
-        point = to(s) if callable(to) else (1 - s) * begin + s * require_array("to", to)
+        point = to(s) if callable(to) else (1 - s) * begin + s * goal
         return statics.at_tip(point, axes, guess)
 
     return follow(model, fit_path(posture, posture(0.0, first)), timing)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from flexarm.arguments import require_flag
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
@@ -67,6 +68,8 @@ def formulation(
         raise FlexarmError(_no_model(name, model))
     if not isinstance(name, str) or name not in FORMULATIONS:
         raise FlexarmError(f"no formulation '{name}': there are {', '.join(FORMULATIONS)}")
+    require_flag("paper", paper)
+    require_flag("delta_squared", delta_squared)
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
