@@ -12,7 +12,6 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexarm.arguments import shown
 from flexarm.engine.emit_llvm import Code
 from flexarm.engine.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
@@ -220,7 +219,10 @@ def _described(given: object, numbers: NDArray[Any]) -> str:
         return "text: convert it with astype(float)"
     if isinstance(given, np.ndarray):
         return "Python objects: convert them with astype(float)"
-    return shown(given)
+    try:
+        return f"{given!r}"[:40]
+    except Exception:
+        return f"a value of type {type(given).__name__}"
 
 
 class _Desk:

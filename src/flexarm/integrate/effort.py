@@ -127,7 +127,7 @@ def solution(
     asked = 0.0 if period is None else duration / period
     steps += asked
     if not method.adaptive:
-        given = step or equal_step(method, task.vibration, float(task.times[-1]), wanted, None)
+        given = step or equal_step(method, task.vibration, duration, wanted, None)
         steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
     pieces = Operations(task.equation.model.size, task.motion)
     work = steps * method.work(pieces)
