@@ -324,6 +324,8 @@ tip_move(model, "x", Timing("quintic", 1.0))
 Timing("fast", 1.0)
 Timing("quintic", "1")
 Timing("quintic", None)
+Timing("quintic", 1e300)
+Timing("quintic", 1e-300)
 Timing(3, 1.0)
 # trajectory
 pd_law(None, stiffness=1, damping=1)
@@ -478,6 +480,8 @@ lqr(traj, weights=Weights(np.eye(4), np.zeros((2, 2))))
 lqr(traj, weights=Weights(np.eye(4), -np.eye(2)))
 lqr(traj, weights=Weights(-np.eye(4), np.eye(2)))
 lqr(traj, weights=Weights(np.eye(4), np.array([[1.0, 1.0], [0.0, 1.0]])))
+# no optimal gain
+lqr(traj, weights=Weights(1e300 * np.eye(4), 1e-300 * np.eye(2)))
 # bandwidth
 lqr(traj, bandwidth=1e300)
 lqr(traj, bandwidth=1e-300)
@@ -512,6 +516,7 @@ link_decoupling_law(traj, poles=[[-1], [-2, -3]])
 stable_inversion(model, 1e300, Timing("quintic", 1.0))
 # points
 stable_inversion(model, 1.0, Timing("quintic", 1.0), points=3)
+stable_inversion(build(bend), 1.0, Timing("quintic", 0.01), points=101)
 # q: link1: joint.start.position
 start_at(arm, model, [1e300, 0.0])
 # stiffness_error
@@ -535,6 +540,8 @@ Statics(model).at_joints({}, guess="x")
 Statics(model).at_tip((0.7, 0.6), "xy", guess=[0.0])
 # joints
 Statics(model).at_joints(None)
+# sag
+joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0), sag="x")
 # count
 swept.plot(count="x")
 swept.plot(count=-1)

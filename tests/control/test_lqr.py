@@ -103,7 +103,7 @@ def test_weights_of_ones_own_are_used() -> None:
     model = flexarm.build(one_link())
     weights = Weights(np.diag([100.0, 1.0, 1.0, 1.0]), np.eye(1))
     found = lqr(joint_move(model, {}, TIMING), weights=weights)
-    assert found.weights[0] is weights
+    assert np.array_equal(found.weights[0].state, weights.state)
     assert found.residuals()[0] < 1e-10
 
 

@@ -29,6 +29,7 @@ from flexarm.spatial import Expr
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ITERATIONS = 60
 FEWEST = 101  # instants: with fewer a spline through them is no motion
+WITHIN = 10  # instants of a motion, at least
 FURTHEST = 1e3  # [rad], of the tip
 
 
@@ -132,12 +133,22 @@ def stable_inversion(
         )
     lead = float(np.log(1 / tolerance) / np.abs(zeros.real).min()) + timing.begin
     t = np.linspace(0.0, 2 * lead - timing.begin + timing.duration, points)
+    _require_resolved(timing, float(t[1]))
     shifted = Timing(timing.kind, timing.duration, lead)
     s, rate, change = (np.array(each).ravel() for each in _course(shifted)(t[None, :]))
     course = np.array([first + (last - first) * s, (last - first) * rate, (last - first) * change])
     x, count = _bounded(link, A, t, course, rest, tolerance)
     q, v, u = (np.array(each) for each in link.whole(x, *(row[None, :] for row in course)))
     return Inversion(model, t, q.T, v.T, u.ravel(), course[0], lead, zeros, count)
+
+
+def _require_resolved(timing: Timing, apart: float) -> None:
+    """Refuse instants that are too far apart to see a motion."""
+    if timing.duration < WITHIN * apart:
+        raise FlexarmError(
+            f"points: must put {WITHIN} instants or more into a motion of {timing.duration:g} s, "
+            f"got one every {apart:.3g} s: give more points, or a longer timing"
+        )
 
 
 class _Link:

@@ -209,21 +209,22 @@ def _riccati(model: Linear, weights: Weights) -> tuple[Array, Array]:
     """Solve the Riccati equation, in states scaled to like weights: cost and gain."""
     size = 1 / np.sqrt(np.maximum(np.diag(weights.state), 1e-300))
     try:
-        scaled = scipy.linalg.solve_continuous_are(
-            model.A * size[None, :] / size[:, None],
-            model.B / size[:, None],
-            weights.state * size[None, :] * size[:, None],
-            weights.input,
-        )
+        with np.errstate(all="ignore"):  # SciPy's, of weights too far apart
+            scaled = scipy.linalg.solve_continuous_are(
+                model.A * size[None, :] / size[:, None],
+                model.B / size[:, None],
+                weights.state * size[None, :] * size[:, None],
+                weights.input,
+            )
         cost = scaled / size[None, :] / size[:, None]
         gain = np.asarray(np.linalg.solve(weights.input, model.B.T @ cost), dtype=float)
         values = np.linalg.eigvals(model.A - model.B @ gain)
         solved = bool(values.real.max() < -UNDAMPED * np.abs(values).max())
-    except np.linalg.LinAlgError:
+    except (np.linalg.LinAlgError, ValueError):  # SciPy's, of a pencil that is ill-conditioned
         solved = False
     if not solved:
         raise FlexarmError(
             "no optimal gain: some vibration may not be reached from the joints: give it damping, "
-            "or leave its shapes out"
+            "or leave its shapes out; or weights are too far apart"
         )
     return cost, gain

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from flexarm.arguments import (
     refused,
     require_array,
+    require_flag,
     require_kind,
     require_mapping,
     require_numbers,
@@ -45,8 +46,9 @@ class Statics:
     """
 
     def __init__(self, model: Model, *, sag: bool = True) -> None:
-        self.model, self.sag = model, sag
         self.drives = drives(model)
+        require_flag("sag", sag)
+        self.model, self.sag = model, sag
         self.reach = max(sum(part.length for part in model.links), 1e-3)
 
     @cached_property

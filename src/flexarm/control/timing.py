@@ -12,6 +12,7 @@ from flexarm.spatial import Expr
 
 Kind = Literal["cycloid", "quintic", "septic", "trapezoid"]
 KINDS: tuple[Kind, ...] = ("cycloid", "quintic", "septic", "trapezoid")
+SHORTEST, LONGEST = 1e-9, 1e9  # durations [s]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Timing:
         if self.kind not in KINDS:
             raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got '{self.kind}'")
         require_positive("timing: duration", self.duration)
+        require_number("timing: duration", self.duration, least=SHORTEST, largest=LONGEST)
         if require_number("timing: begin", self.begin) < 0:
             raise FlexarmError(f"timing: begin must be >= 0, got {self.begin:g}")
         if not 0 < require_number("timing: ramp", self.ramp) <= 0.5:

@@ -172,13 +172,13 @@ def tip_move(
     """
     statics = Statics(model, sag=sag)
     require_axes(axes)
-    goal = None if callable(to) else require_point("to", to, axes)
+    goal = to if callable(to) else require_point("to", to, axes)
     first = statics.at_joints(start or {})
     chosen = ["xyz".index(axis) for axis in axes]
     begin = formulation("articulated", model).tip_pose(first)[1][chosen]
 
     def posture(s: float, guess: Array) -> Array:
-        point = to(s) if callable(to) else (1 - s) * begin + s * goal
+        point = goal(s) if callable(goal) else (1 - s) * begin + s * goal
         return statics.at_tip(point, axes, guess)
 
     return follow(model, fit_path(posture, posture(0.0, first)), timing)
