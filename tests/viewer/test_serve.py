@@ -108,7 +108,7 @@ def test_a_browser_that_goes_away_leaves_no_traceback(
     server: Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(3):
-        with socket.create_connection(server.server_address[:2]) as client:
+        with socket.create_connection(("127.0.0.1", server.server_port)) as client:
             # Closed with a reset, before anything is read.
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             client.sendall(f"GET /data HTTP/1.1\r\nHost: {server.url[7:-1]}\r\n\r\n".encode())
