@@ -21,7 +21,7 @@ from tests.viewer.conftest import PATIENCE, SOFTWARE, wait_until
 from tests.viewer.test_serve import ask
 
 ENTRY = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
-ENDLESS = ("--t-end", "1e6", "--dt", "50", "--rtol", "1e-6", "--method", "dop853")
+ENDLESS = ("--t-end", "1e6", "--dt", "50", "--rtol", "1e-6", "--method", "dop853", "--yes")
 
 
 def flexarm(*argv: str) -> "subprocess.Popen[str]":
