@@ -27,7 +27,7 @@ MANY = {"links.1.shapes": {"kind": "elements", "bending_y": 200}}
     [
         ("korayem-two-link", STIFF, 100.0, r"elastic modes of .* make it rigid"),
         ("korayem-two-link", HARD_SPRINGS, 200.0, r"elastic modes of .* make it rigid"),
-        ("driven-link", FAST, 1.0, r"inputs of 6\.28e\+09 rad/s: .* leave them out"),
+        ("driven-link", FAST, 10.0, r"inputs of 6\.28e\+09 rad/s: .* leave them out"),
         ("driven-link", SPINNING, 1e3, r"a turning joint of 1e\+06 rad/s: shorten the run"),
         ("driven-link", MANY, 0.1, r"link 1 has 400 elastic coordinates, .* take fewer elements"),
     ],
@@ -90,7 +90,8 @@ def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
         method = METHODS[run.method]
         found = solution(task, method, 1e-3, duration=t_end, step=None, period=None).seconds
         taken = run.statistics.cpu_seconds * t_end / run.t[-1]
-        assert 0.1 < (found + 1e-4) / (taken + 1e-4) < 10
+        # Below that nothing is tried: an arm at rest takes next to nothing.
+        assert 0.1 < (found + effort.PROBED) / (taken + effort.PROBED) < 10
 
 
 @pytest.mark.parametrize("name", flexarm.sample_names())

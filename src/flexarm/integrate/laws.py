@@ -18,8 +18,8 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 
 
-def refuse_control(control: object, inputs: Mapping[str, Any] | None) -> None:
-    """Refuse what is no control law, and inputs beside one."""
+def refuse_control(control: object, inputs: Mapping[str, Any] | None, t_end: float) -> None:
+    """Refuse what is no control law, inputs beside one, and one that is asked too often."""
     if not (control is None or isinstance(control, ca.Function | Sampled)):
         raise SimulationError(
             f"control: must be a CasADi function (t, q, v) to u, or Sampled, got {control!r}; "
@@ -29,6 +29,11 @@ def refuse_control(control: object, inputs: Mapping[str, Any] | None) -> None:
         raise SimulationError(
             f"inputs: cannot be had together with control, got {', '.join(inputs)}: "
             "a control law gives the inputs of all driven joints; put them into the law"
+        )
+    if isinstance(control, Sampled) and t_end / control.period > MOST_SAMPLES:
+        raise SimulationError(
+            f"Sampled: a period of {control.period:g} s makes {t_end / control.period:.3g} "
+            f"calls, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
         )
 
 
@@ -105,11 +110,6 @@ class Log:
         self.names = beginning.equation.input_names
         self.times: list[float] = []
         self.values: list[Array] = []
-        if control is not None and self.end / control.period > MOST_SAMPLES:
-            raise SimulationError(
-                f"Sampled: a period of {control.period:g} s makes {self.end / control.period:.3g} "
-                f"calls, more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
-            )
 
     def ask(self, m: March) -> str:
         """Ask the law at the present state and hold its answer; say why if it is no answer.

@@ -120,7 +120,7 @@ def simulate(
         If it will take more than a minute of CPU, with what to change.
     """
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step)
-    refuse_control(control, inputs)
+    refuse_control(control, inputs, t_end)
     times = sample_times(t_end, dt)
     consider([preparation(arm, len(times))], allow_long=allow_long)
     model = build(arm)
