@@ -88,13 +88,13 @@ def choose(
         return DOP853, "the arm is rigid"
     modes = f"elastic modes from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
     likely, why = _by_spectrum(task, wanted)
-    outside = _strong_dampers(task) or has_dry_friction(task.equation.model)
+    outside = has_strong_dampers(task) or has_dry_friction(task.equation.model)
     duration = float(task.times[-1] - task.times[0])
     long = duration * task.vibration.largest > LONG * DOP853.reach and not task.damped
     if not (driven or outside or long):
         return likely, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
-    heats = HEATS
+    heats: Sequence[tuple[float, float]] = HEATS
     if task.motion.law is not None or outside:
         # The implicit one is slow until vibrations have died away: it goes the whole way, and the
         # others as long as they are no slower.
@@ -123,7 +123,7 @@ def _by_spectrum(task: "Task", wanted: float) -> tuple[Method, str]:
     return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
 
 
-def _strong_dampers(task: "Task") -> bool:
+def has_strong_dampers(task: "Task") -> bool:
     """Tell whether dampers make decays much faster than the fastest mode."""
     small = task.equation.model.size <= TANGENT_PAYS
     return small and task.vibration.largest > OUTSIDE * task.vibration.fastest

@@ -183,9 +183,8 @@ def _rates(task: "Task") -> dict[str, float]:
 
 def _steps_per_second(task: "Task", method: Method, wanted: float, what: str, rate: float) -> float:
     """Say how many steps a method takes to follow a rate [rad/s]; measured on some twenty arms."""
-    finer = (method.per_step(1e-3, task.damped) / task.tolerance(method, wanted)) ** (
-        1 / method.order
-    )
+    looser = method.per_step(1e-3, task.damped) / task.tolerance(method, wanted)
+    finer = float(looser ** (1 / method.order))
     if what == "elastic modes" and method is ETD4:
         between = float(np.sqrt(task.vibration.slowest * task.vibration.fastest))
         return (0.4 if task.damped else 2.0) * finer * between

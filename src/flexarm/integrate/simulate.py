@@ -14,7 +14,13 @@ from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.loads import input_names
-from flexarm.integrate.choose import METHODS, choose, has_dry_friction, rk4_step
+from flexarm.integrate.choose import (
+    METHODS,
+    choose,
+    has_dry_friction,
+    has_strong_dampers,
+    rk4_step,
+)
 from flexarm.integrate.effort import consider, preparation, solution
 from flexarm.integrate.etd4 import ETD4
 from flexarm.integrate.halving import solve_by_rk4
@@ -46,7 +52,7 @@ from flexarm.profiles import evaluate
 
 SAMPLES = 500
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
-# Of the tolerance, for etd4: under a control law, and with friction that changes fast.
+# Of the tolerance, for etd4: under a control law, and with friction that changes fast or is strong.
 LAW_SHARE, FRICTION_SHARE = 0.01, 0.1
 DAMPED = 0.005  # damping ratio from which on errors die away
 CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
@@ -344,7 +350,7 @@ class Task:
     def _carried(self) -> Array:
         """The shares of modes in each deflection, (groups, modes)."""
         shares = self.vibration.modes.carried(self.measures.rows, self.measures.group)
-        return shares[np.array(self.measures.deflects, dtype=bool)]
+        return np.asarray(shares[np.array(self.measures.deflects, dtype=bool)])
 
     @property
     def vibrations(self) -> float:
@@ -377,8 +383,8 @@ class Task:
             # Its modes are those of the arm without the law: what it errs there, a law that holds
             # the joints to a motion sees in the joints.
             wanted *= LAW_SHARE
-        elif method is ETD4 and has_dry_friction(self.equation.model):
-            wanted *= FRICTION_SHARE  # its error estimate takes forces to be smooth
+        elif method is ETD4 and (has_dry_friction(self.equation.model) or has_strong_dampers(self)):
+            wanted *= FRICTION_SHARE  # its error estimate takes forces to be smooth and soft
         share = min(1.0, CALIBRATED / max(self.vibrations, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
 
