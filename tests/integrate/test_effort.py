@@ -27,7 +27,7 @@ MANY = {f"links.{k}.shapes": {"kind": "elements", "bending_y": 50} for k in (1, 
     [
         ("korayem-two-link", STIFF, 100.0, r"elastic modes of .* make it rigid"),
         ("korayem-two-link", HARD_SPRINGS, 200.0, r"elastic modes of .* make it rigid"),
-        ("driven-link", FAST, 1.0, r"inputs of 6\.28e\+09 rad/s: .* leave them out"),
+        ("driven-link", FAST, 10.0, r"inputs of 6\.28e\+09 rad/s: .* leave them out"),
         ("driven-link", SPINNING, 1e3, r"a turning joint of 1e\+06 rad/s: shorten the run"),
     ],
     ids=["EI 1e14", "springs 1e12", "1e9 Hz", "spinning"],
@@ -97,7 +97,8 @@ def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
             method = METHODS[run.method]
             found = solution(task, method, 1e-3, duration=t_end, step=None, period=None).seconds
             taken = run.statistics.cpu_seconds * t_end / run.t[-1]
-            ratios.append((found + 1e-4) / (taken + 1e-4))
+            # Below that nothing is tried: an arm at rest takes next to nothing.
+            ratios.append((found + effort.PROBED) / (taken + effort.PROBED))
         assert any(0.1 < ratio < 10 for ratio in ratios), ratios
 
 

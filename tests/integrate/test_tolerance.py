@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -179,6 +180,37 @@ def test_a_strong_damper_is_for_the_implicit_method() -> None:
     assert run.method == "rodas4"
     assert "etd4 took" in run.why
     assert "dop853 took" in run.why
+
+
+def held(stiffness: float, damping: float) -> tuple[Arm, ca.Function]:
+    """Hold the joints of two links that fall by a law that is part of the equations."""
+    arm = changed("tg-rr", {"gravity": [0, -9.81, 0]} | LINKS)
+    names = build(arm).names
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", len(names)), ca.SX.sym("v", len(names))
+    at = [names.index(name) for name in ("joint1", "joint2")]
+    u = [stiffness * (0.3 * ca.sin(2 * t) - q[k]) - damping * v[k] for k in at]
+    return arm, ca.Function("law", [t, q, v], [ca.vertcat(*u)])
+
+
+@pytest.mark.parametrize("kind", ["law", "sampled law", "dry friction", "strong damper"])
+def test_auto_takes_little_more_evaluations_than_the_best(kind: str) -> None:
+    """Where stiffness may sit outside the links; a step of rodas4 is dear: it takes a tangent."""
+    arm, law = held(200.0, 20.0)
+    options: dict[str, Any] = {"t_end": 1.0}
+    if kind == "law":
+        options["control"] = law
+    elif kind == "sampled law":
+        options["control"] = flexarm.Sampled(lambda t, q, v: [-5 * q[0] - v[0], 0.0], 2e-3)
+    else:
+        arm = changed(*(("tg-rr", FRICTION) if kind == "dry friction" else
+                        ("driven-link-payload", HOLDING)))  # fmt: skip
+    weights = {"etd4": 1.0, "dop853": 1.0, "rodas4": 3.0}
+    taken = {
+        name: weight * flexarm.simulate(arm, method=name, **options).statistics.evaluations
+        for name, weight in weights.items()
+    }
+    chosen = flexarm.simulate(arm, **options).method
+    assert taken[chosen] <= 3 * min(taken.values()), taken
 
 
 @pytest.mark.parametrize("rtol", [1e-2, 1e-3, 1e-5])

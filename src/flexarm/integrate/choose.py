@@ -25,7 +25,7 @@ EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 PERIODS = 2  # of the slowest mode in a pilot
-LONG = 2000  # steps of dop853 from which on a pilot pays
+LONG = 5000  # steps of dop853 from which on a pilot pays
 MOST = 5000  # steps of a heat
 # Parts of a pilot, and how many times the least work a method may take to go on after each.
 HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
@@ -90,15 +90,19 @@ def choose(
         return DOP853, "the arm is rigid"
     modes = f"elastic modes from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
     likely, why = _by_spectrum(task, wanted)
-    outside = _strong_dampers(task) or has_dry_friction(task.equation.model)
+    outside = has_strong_dampers(task) or has_dry_friction(task.equation.model)
     duration = float(task.times[-1] - task.times[0])
     long = duration * task.vibration.largest > LONG * DOP853.reach and not task.damped
     if not (driven or outside or long):
         return likely, f"{modes}{why}"
-    rivals = (ETD4, DOP853, RODAS4) if driven or outside else (ETD4, DOP853)
-    if _strong_dampers(task):
-        rivals = (RODAS4, ETD4, DOP853)  # the likeliest first: the others give up sooner
-    costs, span = race(task, rivals, wanted, period)
+    rivals: tuple[Method, ...] = (ETD4, DOP853)
+    heats: Sequence[tuple[float, float]] = HEATS
+    if task.motion.law is not None or outside:
+        # The implicit one is slow until vibrations have died away: it goes the whole way, and the
+        # others as long as they are no slower.
+        rivals, heats = (RODAS4, ETD4, DOP853), HEATS[-1:]
+    pilots = [Pilot(task, each, wanted, period) for each in rivals]
+    costs, span = race(pilots, pilot_span(task), heats)
     best = min(costs, key=lambda name: costs[name])
     ratios = {name: costs[name] / costs[best] for name in costs if name != best}
     story = " and ".join(
@@ -121,16 +125,25 @@ def _by_spectrum(task: "Task", wanted: float) -> tuple[Method, str]:
     return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
 
 
-def _strong_dampers(task: "Task") -> bool:
+def has_strong_dampers(task: "Task") -> bool:
     """Tell whether dampers make decays much faster than the fastest mode."""
     small = task.equation.model.size <= TANGENT_PAYS
     return small and task.vibration.largest > OUTSIDE * task.vibration.fastest
 
 
 def race(
-    task: "Task", methods: Sequence[Method], wanted: float, period: float | None
+    running: Sequence["Pilot"], whole: float, heats: Sequence[tuple[float, float]]
 ) -> tuple[dict[str, float], float]:
     """Run methods over ever longer first parts of a motion until one is ahead of all others.
+
+    Parameters
+    ----------
+    running
+        The methods on their way.
+    whole
+        The longest part [s].
+    heats
+        Parts of it, and how many times the least work a method may take to go on after each.
 
     Returns
     -------
@@ -140,14 +153,13 @@ def race(
     float
         The time that the best one went [s].
     """
-    whole = pilot_span(task)
-    running = [Pilot(task, method, wanted, period) for method in methods]
     costs: dict[str, float] = {}
-    for part, margin in HEATS:
-        least = np.inf
+    for part, margin in heats:
+        least, taken = np.inf, np.inf
         for pilot in running:
-            costs[pilot.name] = pilot.go(part * whole, margin * least)
+            costs[pilot.name] = pilot.go(part * whole, margin * taken)
             least = min(least, costs[pilot.name])
+            taken = min(taken, pilot.work) if pilot.march.t >= pilot.begin + part * whole else taken
         running = [pilot for pilot in running if costs[pilot.name] <= margin * least]
         if len(running) <= 1:
             break
@@ -186,21 +198,20 @@ class Pilot:
         """Go on to a time after the begin [s], and say what the whole motion would take.
 
         What comes after is taken to be like what was gone through last: a start is dearer.  It
-        gives up where that is more than a limit.
+        gives up where it has taken more than a limit.
         """
         m, target = self.march, self.begin + span
         begun, half = m.t, 0.5 * (m.t + target)
         since, before = m.t, self.work
 
         def projected() -> float:
-            return self.work + (self.work - before) * (self.end - m.t) / max(m.t - since, 1e-300)
+            gone = m.t - since
+            return self.work + (self.work - before) * (self.end - m.t) / gone if gone else 0.0
 
         most = m.steps + m.rejections + MOST
-        while m.steps + m.rejections < most and (m.t == since or projected() <= limit):
+        while self.advance(target) and m.steps + m.rejections < most and self.work <= limit:
             if since == begun and m.t >= half:
                 since, before = m.t, self.work
-            if not self.advance(target):
-                break
         return np.inf if self.failed else projected()
 
     def advance(self, target: float) -> bool:

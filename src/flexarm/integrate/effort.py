@@ -120,12 +120,12 @@ def solution(
 ) -> Effort:  # fmt: skip
     """Estimate what solving a motion takes; where that is much, by trying its first part."""
     rates = _rates(task)
-    needs = {name: _steps_per_second(task, method, wanted, name, rate)
+    needs = {name: duration * _steps_per_second(task, method, wanted, name, rate)
              for name, rate in rates.items()}  # fmt: skip
-    worst = max(needs, key=lambda name: needs[name])
-    steps = FEWEST_STEPS + duration * needs[worst] + 3 * _jumps(task)
     asked = 0.0 if period is None else duration / period
-    steps += asked
+    steps = FEWEST_STEPS + max(needs.values()) + 3 * _jumps(task) + asked
+    needs |= {"the calls of a law": asked, "the jumps of inputs": 3.0 * _jumps(task)}
+    worst = max(needs, key=lambda name: needs[name])
     if not method.adaptive:
         given = step or equal_step(method, task.vibration, duration, wanted, None)
         steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
@@ -135,11 +135,12 @@ def solution(
         work += steps / method.renewed_after * method.renewal(pieces)
     seconds = OPERATION * work
     if seconds > PROBED and method.adaptive:
-        tried = _probe(Pilot(task, method, wanted, period), duration, min(PROBE, 0.1 * seconds))
+        tried = _probe(Pilot(task, method, wanted, period), duration, min(PROBE, 0.02 * seconds))
         # A short trial tells no more than that next to nothing happens.
         if seconds > SURE or tried[0] < 0.1 * seconds:
             seconds, steps = tried
-    cause = f"{steps:.2g} steps of {method.name} follow {worst} of {rates[worst]:.3g} rad/s"
+    cause = f"{steps:.2g} steps of {method.name} follow {worst}"
+    cause += f" of {rates[worst]:.3g} rad/s" if worst in rates else ""
     return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}: {REMEDIES[worst]}")
 
 
@@ -148,6 +149,8 @@ REMEDIES = {
     "or shorten the run",
     "inputs": "inputs that fast leave an arm at rest: leave them out, or shorten the run",
     "a turning joint": "shorten the run, or start slower",
+    "the calls of a law": "take a longer period, or shorten the run",
+    "the jumps of inputs": "take fewer, or shorten the run",
 }
 
 
@@ -172,9 +175,8 @@ def _rates(task: "Task") -> dict[str, float]:
 
 def _steps_per_second(task: "Task", method: Method, wanted: float, what: str, rate: float) -> float:
     """Say how many steps a method takes to follow a rate [rad/s]; measured on some twenty arms."""
-    finer = (method.per_step(1e-3, task.damped) / task.tolerance(method, wanted)) ** (
-        1 / method.order
-    )
+    looser = method.per_step(1e-3, task.damped) / task.tolerance(method, wanted)
+    finer = float(looser ** (1 / method.order))
     if what == "elastic modes":
         slow = finer * method.vibration_steps(task.vibration, task.damped)
         return float(max(rate / method.reach, slow))

@@ -54,7 +54,7 @@ ETD4 = Method(
     step=exponential_step,
     sample=exponential_sample,
     begin=_begin,
-    work=lambda of: 4 * of.equations + 24 * of.n**2 + 150 * of.n,
+    work=lambda of: 4 * of.equations + 60 * of.n**2 + 350 * of.n,
     vibration_steps=lambda of, damped: (
         (0.4 if damped else 2.0) * math.sqrt(of.slowest * of.fastest)
     ),
@@ -63,6 +63,6 @@ ETD4 = Method(
     # Its modes are those of the arm without the law: what it errs there, a law that holds the
     # joints to a motion sees in the joints.
     under_law=0.01,
-    under_friction=0.1,  # its error estimate takes forces to be smooth
+    under_friction=0.1,  # its error estimate takes forces to be smooth and soft
     restart=_restart,
 )

@@ -20,7 +20,7 @@ from flexarm.model import Model
 
 
 def refuse_control(control: object, inputs: Mapping[str, Any] | None, t_end: float) -> None:
-    """Refuse what is no control law, inputs beside one, and calls without end."""
+    """Refuse what is no control law, inputs beside one, and one that is asked too often."""
     if not (control is None or isinstance(control, ca.Function | Sampled)):
         raise SimulationError(
             f"control: must be a CasADi function (t, q, v) to u, or Sampled, got {shown(control)}; "

@@ -46,7 +46,7 @@ class Method:
     begin
         Makes the record of a run from the common fields.
     work
-        Operations of a trial step, about.
+        Operations of a trial step, about; loops count by the time that they take.
     renewal
         Operations of a renewal of what it keeps for many steps, if it does (``renewals`` counts
         them).
@@ -59,7 +59,7 @@ class Method:
         Steps that it takes per radian of an input or of a turn, likewise.
     under_law, under_friction
         What it takes of the tolerance where a control law is part of the equations, and with dry
-        friction.
+        friction or strong dampers.
     abreast
         Whether several motions can go in common steps, each in its lane of a vector register.
     restart

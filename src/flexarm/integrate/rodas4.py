@@ -83,5 +83,5 @@ RODAS4 = Method(
     sample=rosenbrock_sample,
     begin=_begin,
     vibration_steps=lambda of, damped: (0.2 if damped else 2.0) * of.slowest,
-    work=lambda of: 6 * of.equations + of.tangent + of.n**3 + 20 * of.n**2,
+    work=lambda of: 6 * of.equations + of.tangent + 3 * of.n**3 + 180 * of.n**2 + 500 * of.n,
 )

@@ -16,7 +16,13 @@ from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.inertia import require_inertia
 from flexarm.formulations.loads import input_names
-from flexarm.integrate.choose import METHODS, choose, equal_step, has_dry_friction
+from flexarm.integrate.choose import (
+    METHODS,
+    choose,
+    equal_step,
+    has_dry_friction,
+    has_strong_dampers,
+)
 from flexarm.integrate.effort import consider, preparation, solution
 from flexarm.integrate.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
@@ -403,7 +409,7 @@ class Task:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
         if self.motion.law is not None:
             wanted *= method.under_law
-        elif has_dry_friction(self.equation.model):
+        elif has_dry_friction(self.equation.model) or has_strong_dampers(self):
             wanted *= method.under_friction
         share = min(1.0, CALIBRATED / max(self.vibrations, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
