@@ -432,6 +432,10 @@ def _of_bytes() -> Iterator[Kind]:
     def shifted(data: bytearray, rng: random.Random) -> None:
         data[:0] = bytes(rng.choice([1, 512, 513]))
 
+    def endless(data: bytearray, rng: random.Random) -> None:
+        at = data.find(b"GCOL") + 16  # where HDF5 keeps texts: free space of no size
+        data[at : at + 16] = bytes(16)
+
     def noise(data: bytearray, rng: random.Random) -> None:
         data[8:] = rng.randbytes(2000)
 
@@ -440,10 +444,10 @@ def _of_bytes() -> Iterator[Kind]:
 
     changes = {
         "cut": cut, "flipped": flipped, "early": early, "blank": blank, "longest": longest,
-        "shifted": shifted, "noise": noise, "grown": grown,
+        "shifted": shifted, "endless": endless, "noise": noise, "grown": grown,
     }  # fmt: skip
     for what, change in changes.items():
-        yield Kind(f"bytes: {what}", _bytes(change), what == "noise")
+        yield Kind(f"bytes: {what}", _bytes(change), what in ("noise", "endless"))
 
 
 def _bytes(

@@ -4,6 +4,7 @@ They are HDF5 files.  Only what is asked for by name is looked at, and only if i
 itself: no link is followed, and no other file opened.
 """
 
+import mmap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ MAX_RATIO = 50  # of compressed data to the file: more is no motion of an arm
 REMEDY = "the file is damaged, or was not written by flexarm: simulate the arm again"
 KINDS = "it is cut off, damaged or of another kind; runs are kept by 'flexarm simulate --out'"
 _FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
+_HEAP = b"GCOL\x01\0\0\0"
 _ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
 
 
@@ -41,6 +43,7 @@ def open_stored(path: Path) -> Iterator["Stored"]:
     with explained(path):
         if not path.is_file():
             raise FlexarmError(f"{path}: no such file")
+        _check_heaps(path)
         file = h5py.File(path, "r")
     with file:
         stored = Stored(path, file, path.stat().st_size)
@@ -58,6 +61,33 @@ def explained(path: Path) -> Iterator[None]:
         raise FlexarmError(f"{path}: the file cannot be read: permission denied") from None
     except _ERRORS:
         raise FlexarmError(f"{path}: is no NetCDF file that can be read: {KINDS}") from None
+
+
+def _check_heaps(path: Path) -> None:
+    """Refuse a file with a collection of texts that HDF5 would read for ever.
+
+    Raises
+    ------
+    ValueError
+        If there is one, or nothing is in the file.
+
+    Notes
+    -----
+    A collection of the HDF5 file format, III.E, starts with its signature, version and size; each
+    of its objects with index, references and size.  Free space has index 0 and its header counted
+    in its size, so that HDF5 does not get past one of size 0.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        start = data.find(_HEAP)
+        while start >= 0:
+            at, end = start + 16, start + int.from_bytes(data[start + 8 : start + 16], "little")
+            while at + 16 <= min(end, len(data)):
+                index = int.from_bytes(data[at : at + 2], "little")
+                size = int.from_bytes(data[at + 8 : at + 16], "little")
+                if not index and size < 16:
+                    raise ValueError("a collection that does not end")
+                at += size if not index else 16 + (size + 7) // 8 * 8
+            start = data.find(_HEAP, start + 1)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -81,6 +82,12 @@ def _derivatives(values: Array, half: Array, count: int) -> list[Array]:
     return series
 
 
+@lru_cache(maxsize=8)
+def _polynomials(places: bytes, degree: int) -> Array:
+    """Legendre polynomials at places that all curves of a link share; not to be written to."""
+    return np.asarray(legendre.legvander(np.frombuffer(places), degree))
+
+
 @dataclass(frozen=True)
 class Combination:
     """A weighted sum of curves."""
@@ -127,7 +134,7 @@ class Piecewise:
         left, right = self.edges[panel], self.edges[panel + 1]
         t = (2 * x - left - right) / (right - left)
         series = self.series[nu]
-        values = legendre.legvander(t, series.shape[1] - 1)
+        values = _polynomials(t.tobytes(), series.shape[1] - 1)
         return np.asarray(np.einsum("gk,gk->g", values, series[panel]))
 
     @property
