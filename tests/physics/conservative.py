@@ -13,7 +13,10 @@ SPEED = {"revolute": 0.8, "prismatic": 0.2, "sliding": 0.2}  # [rad/s], [m/s]
 def conservative(arm: Arm) -> Arm:
     """Take damping, friction, inputs, wrenches and prescribed motions off an arm."""
     links = tuple(
-        link.model_copy(update={"damping": 0.0, "wrenches": (), "joint": _free(link.joint)})
+        link.model_copy(
+            update={"wrenches": (), "joint": _free(link.joint)}
+            | ({"damping": 0.0} if link.flexible else {})
+        )
         for link in arm.links
     )
     return arm.model_copy(update={"links": links})
