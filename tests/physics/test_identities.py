@@ -49,8 +49,8 @@ def traced_random(number: str) -> Equations:
 def checks(arms: Sequence[str], light: Sequence[str], *, all_agree: bool) -> list[object]:
     """List every check of every formulation, arm by arm, so that each is traced once.
 
-    That formulations agree is checked on every sample; the identities of those outside `CORE` beyond
-    the light arms are for campaigns.
+    That formulations agree is checked on every sample; the identities of those outside `CORE`
+    beyond the light arms are for campaigns.
     """
     return [
         pytest.param(
@@ -59,7 +59,8 @@ def checks(arms: Sequence[str], light: Sequence[str], *, all_agree: bool) -> lis
             arm,
             id=f"{arm}-{name}-{identity}",
             marks=campaign_if(
-                arm in LONG or not (identity == AGREE and all_agree or name in CORE or arm in light)
+                arm in LONG
+                or not ((identity == AGREE and all_agree) or name in CORE or arm in light)
             ),
         )
         for arm in arms
