@@ -170,7 +170,7 @@ def pilot_span(task: "Task") -> float:
     """Give the time that a pilot covers: some vibrations and a part of the run."""
     duration = float(task.times[-1] - task.times[0])
     vibrations = PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
-    return float(min(duration, max(vibrations, duration / 50)))
+    return float(min(duration / 10, max(vibrations, duration / 50)))
 
 
 class Pilot:
