@@ -50,14 +50,16 @@ def coriolis_does_no_work(arm: Traced) -> Verdict:
     half = v @ arm.derivatives["momentum_rate"] / 2
     # A single joint has no Coriolis force but what is left by rounding of terms of this size.
     terms = v @ arm.mass @ v * np.abs(v).max()
-    size = np.abs(v * coriolis).sum() + np.abs(half) + 1e-4 * terms
+    size = np.abs(v * coriolis).sum() + np.abs(half) + RESIDUE * terms
     return compare(half, v @ coriolis, size=size)
 
 
 def coriolis_follows_from_the_kinetic_energy(arm: Traced) -> Verdict:
     """Lagrange: dM/dt v - dT/dq is the Coriolis force, row by row."""
-    expected = arm.derivatives["momentum_rate"] - arm.derivatives["kinetic"]
-    return compare(arm.parts["coriolis"] / arm.scale, expected / arm.scale)
+    expected = (arm.derivatives["momentum_rate"] - arm.derivatives["kinetic"]) / arm.scale
+    terms = np.abs(arm.mass @ arm.state.v / arm.scale).max() * np.abs(arm.state.v).max()
+    size = np.abs(expected).max() + RESIDUE * terms
+    return compare(arm.parts["coriolis"] / arm.scale, expected, size=size)
 
 
 def gravity_is_a_gradient(arm: Traced) -> Verdict:

@@ -390,7 +390,7 @@ def _tip_body(part: LinkModel | None) -> Expr:
 
 
 def _own(part: LinkModel | None, values: Expr) -> Expr:
-    return type(values)(0, 1) if part is None else values[part.modes.start : part.modes.stop]
+    return type(values)(0, 1) if part is None else values[part.modes.start : part.modes.stop, 0]
 
 
 def _set(matrix: Expr, i: int, j: int, value: Expr) -> None:
