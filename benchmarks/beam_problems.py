@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.run import Run
 from flexarm.io.model_file import loads
+from flexarm.runs.run import Run
 
 Array = npt.NDArray[np.float64]
 # Stretch matters little, but a cable element needs it: that of steel, by mass per length.

@@ -11,15 +11,15 @@ from typing import Any
 
 from closed_form_robot import inertia_count
 from closed_form_ways import Way, ways
-from flexarm.analysis.equations import closed_form
-from flexarm.analysis.operations import operation_counts
 from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.lagrange import Lagrange, paper_model
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.papers.theodore import PRINTED_2
-from flexarm.papers.theodore_readings import written_out
+from flexarm.papers.theodore.items import PRINTED_2
+from flexarm.papers.theodore.readings import written_out
+from flexarm.study.equations import closed_form
+from flexarm.study.operations import operation_counts
 from report import table, write
 from sliding_terms import DROPPED, count_without
 

@@ -12,14 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from flexarm.analysis.operations import operation_counts
-from flexarm.formulations.gibbs_appell import GibbsAppell
-from flexarm.formulations.gibbs_appell_terms import Constants, beam
+from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
+from flexarm.formulations.gibbs_appell.terms import Constants, beam
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.papers.korayem_counts import TABLE_1, counted_steps, operations, symbols
-from flexarm.papers.korayem_ledger import Cost, ledger_9, ledger_10
-from flexarm.papers.korayem_reasons import KINDS, added, differences, less
+from flexarm.papers.korayem.counts import TABLE_1, counted_steps, operations, symbols
+from flexarm.papers.korayem.ledger import Cost, ledger_9, ledger_10
+from flexarm.papers.korayem.reasons import KINDS, added, differences, less
+from flexarm.study.operations import operation_counts
 from report import table, write
 
 CASES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes

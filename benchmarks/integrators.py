@@ -17,11 +17,12 @@ import numpy as np
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.choose import METHODS, choose
-from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import prepare
+from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
+from flexarm.runs.run import Run
 from report import table, write
 from timing import machine
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from chains import flexible_chain
-from flexarm.analysis.operations import operation_counts
 from flexarm.arm import Arm
 from flexarm.engine.stream import Counts
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.papers.korayem_counts import book, korayem_shafei
-from flexarm.papers.theodore import PRINTED_2
+from flexarm.papers.korayem.counts import book, korayem_shafei
+from flexarm.papers.theodore.items import PRINTED_2
+from flexarm.study.operations import operation_counts
 from report import table, write
 
 # Links, flexible links and modes of the arms; what forward dynamics is to take at most.

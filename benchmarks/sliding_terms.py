@@ -13,12 +13,12 @@ import casadi as ca
 
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
-from flexarm.formulations import sliding
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.terms import Terms
 from flexarm.io.sample import sample
-from flexarm.kinematics import own_values
-from flexarm.links.sliding_fields import SlidingMotion
+from flexarm.links.growing.fields import SlidingMotion
+from flexarm.mechanics.bodies import growing as sliding
+from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.kinematics import own_values
 from flexarm.model import LinkModel, build
 from flexarm.spatial import Expr
 

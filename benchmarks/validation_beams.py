@@ -10,7 +10,7 @@ import validation_data as data
 from flexarm import build, modes
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
-from flexarm.links.classical import BeamEnds, beam_roots
+from flexarm.links.beams.classical import BeamEnds, beam_roots
 from validation_data import Printed, Row
 
 ROUNDING_WHY = "the last of twelve digits is rounding"

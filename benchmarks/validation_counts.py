@@ -2,9 +2,9 @@
 
 import validation_data as data
 from flexarm import build, formulation, sample
-from flexarm.analysis.operations import operation_counts
-from flexarm.papers.korayem_counts import book, korayem_shafei
-from flexarm.papers.theodore import PRINTED_2
+from flexarm.papers.korayem.counts import book, korayem_shafei
+from flexarm.papers.theodore.items import PRINTED_2
+from flexarm.study.operations import operation_counts
 from report import table
 
 SAMPLES = {(2, 2, 2): "count-2-2-2", (3, 2, 2): "count-3-2-2", (6, 6, 3): "count-6-6-3"}

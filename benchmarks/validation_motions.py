@@ -14,14 +14,14 @@ from scipy.optimize import least_squares, root
 import validation_data as data
 from flexarm import build, formulation, modes, sample, simulate
 from flexarm.arm import Arm
-from flexarm.integrate.choose import METHODS
-from flexarm.integrate.run import Run
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.simulate import prepare
 from flexarm.integrate.solve import solve
+from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import Model
+from flexarm.runs.run import Run
 from validation_data import Printed, Row
 
 Array = npt.NDArray[np.float64]

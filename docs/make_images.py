@@ -15,13 +15,13 @@ from scipy.optimize import root
 from docs.how_to_images import HOW_TO
 from docs.image_look import COLOURS, single, tidy
 from flexarm import build, formulation
-from flexarm.analysis.operations import operation_counts
 from flexarm.arm import Moving
 from flexarm.io.model_file import loads
-from flexarm.kinematics import frames, section
+from flexarm.mechanics.kinematics import frames, section
 from flexarm.model import Model
-from flexarm.profiles import evaluate
+from flexarm.model.profiles import evaluate
 from flexarm.spatial import Pose, rotation_from_angles
+from flexarm.study.operations import operation_counts
 
 Array = npt.NDArray[np.float64]
 Place = tuple[float, float]

@@ -9,10 +9,10 @@ import numpy as np
 from rich.progress import Progress
 
 import flexarm
-from flexarm.analysis.check import check
+from flexarm.check.check import check
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
-from flexarm.integrate.plot import tip_deflection
+from flexarm.runs.plot import tip_deflection
 
 SAMPLE = "chen-two-link"
 DURATION = 2.0  # [s]

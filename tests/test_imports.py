@@ -1,34 +1,43 @@
-"""A module of flexarm imports only modules of rooms listed above its own."""
+"""The house: rooms import upwards only, files in no circle, and no folder is too full."""
 
 import ast
 import re
-from collections.abc import Iterator
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import flexarm
+from flexarm.moved import MOVED
 
 PACKAGE = Path(flexarm.__file__).parent
 
 # `FRONT` is `flexarm` itself: it re-exports from the rooms above it, and is for users.
 FRONT = "flexarm"
 ROOMS = (
+    "moved",
     "errors",
     "arguments",
     "engine",
+    "loops",
     "spatial",
     "units",
     "arm",
     "samples",
     "io",
-    "profiles",
     "links",
     "model",
-    "kinematics",
+    "mechanics",
     "formulations",
+    "runs",
     "integrate",
-    "analysis",
+    "linear",
+    "check",
+    "study",
     "control",
     "papers",
     FRONT,
@@ -37,7 +46,7 @@ ROOMS = (
 )
 
 # A run writes its own page, when it is asked to.
-EXCEPTIONS = {("integrate/run", "viewer")}
+EXCEPTIONS = {("runs/run", "viewer")}
 
 # What is given to `import_module`, or kept in a table for it.
 MODULE_IN_TEXT = rf"flexarm\.({'|'.join(ROOMS)})(\.\w+)*$"
@@ -138,9 +147,9 @@ def test_no_module_imports_a_room_listed_below_its_own() -> None:
         ("links/__init__.py", "from .. import model", 1, "model"),
         ("io/run.py", "from flexarm import build", 1, "flexarm"),
         ("io/run.py", "import flexarm", 1, "flexarm"),
-        ("io/run.py", "from flexarm import analysis", 1, "analysis"),
+        ("io/run.py", "from flexarm import linear", 1, "linear"),
         ("model.py", "from importlib import import_module\nimport_module('flexarm.cli')", 2, "cli"),
-        ("control/pd.py", "import flexarm.viewer", 1, "viewer"),
+        ("control/laws/pd.py", "import flexarm.viewer", 1, "viewer"),
         ("viewer/page.py", "from flexarm.cli import main", 1, "cli"),
         ("__init__.py", "from flexarm.cli import main", 1, "cli"),
         ("__init__.py", "from flexarm.viewer import show", 1, "viewer"),
@@ -176,6 +185,71 @@ def test_checker_lets_imports_up_the_list_and_within_a_room_pass(tmp_path: Path)
         "__init__.py": "'flexarm.papers'\n'flexarm is a word in a sentence. flexarm.cli is not.'",
     }
     assert violations(write_tree(tmp_path, files)) == []
+
+
+def circles(package: Path) -> list[list[str]]:
+    """Find files that import each other in a circle, at the top, in functions or for types."""
+    files = {
+        ".".join(("flexarm", *path.relative_to(package).with_suffix("").parts)): path
+        for path in package.rglob("*.py")
+    }
+    modules = {name.removesuffix(".__init__"): path for name, path in files.items()}
+    imports = {}
+    for name, path in modules.items():
+        inside = ("flexarm", *path.relative_to(package).parts[:-1])
+        wanted = (module for _, module in imported_modules(path, inside=inside))
+        imports[name] = {found for each in wanted if (found := nearest(each, modules)) != name}
+    while free := {name for name, needed in imports.items() if not needed & imports.keys()}:
+        imports = {name: needed for name, needed in imports.items() if name not in free}
+    while free := imports.keys() - set().union(*imports.values()):  # needed by none that is left
+        imports = {name: needed for name, needed in imports.items() if name not in free}
+    return [sorted(imports)] if imports else []
+
+
+def nearest(module: str, modules: Mapping[str, Path]) -> str:
+    """Name the file that a dotted name is imported from."""
+    while module not in modules:
+        module = module.rpartition(".")[0]
+    return module
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert circles(PACKAGE) == []
+
+
+def test_checker_finds_a_circle_of_lazy_imports_and_names_no_other_file(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "",
+        "runs/__init__.py": "",
+        "runs/run.py": "def page():\n    from flexarm.viewer import page",
+        "viewer/__init__.py": "",
+        "viewer/page.py": "if TYPE_CHECKING:\n    from flexarm.runs.run import Run",
+        "cli/__init__.py": "from flexarm.runs import run",
+    }
+    found = circles(write_tree(tmp_path, files))
+    assert found == [["flexarm.runs.run", "flexarm.viewer.page"]]
+
+
+def test_no_folder_has_more_than_fourteen_python_files() -> None:
+    counts = Counter(path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+    assert {str(folder): count for folder, count in counts.items() if count > 14} == {}
+
+
+@pytest.mark.parametrize("old", sorted(MOVED))
+def test_a_module_that_has_moved_is_found_under_its_old_name(old: str) -> None:
+    homes = [f"flexarm.{home}" for home in MOVED[old]]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        sys.modules.pop(f"flexarm.{old}", None)
+        module = import_module(f"flexarm.{old}")
+    assert [str(each.message) for each in told] == (
+        [f"flexarm.{old} is {' and '.join(homes)} now"] if homes else []
+    )
+    for home in map(import_module, homes):
+        name = next(name for name, value in vars(home).items() if callable(value))
+        assert getattr(module, name) is getattr(home, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = module.nothing
 
 
 def test_every_public_name_is_what_the_type_checker_sees_and_can_be_imported() -> None:

@@ -12,13 +12,13 @@ import pytest
 
 import flexarm
 from flexarm import control
-from flexarm.analysis.check import check
-from flexarm.analysis.compare import compare
-from flexarm.analysis.linearise import point_of_run, start_point
-from flexarm.analysis.sweep import Sweep
-from flexarm.analysis.tangent import Point
-from flexarm.integrate.run_file import LiveFile
+from flexarm.check.check import check
 from flexarm.io.model_file import loads
+from flexarm.linear.state_space import point_of_run, start_point
+from flexarm.linear.tangent import Point
+from flexarm.linear.tracks import Sweep
+from flexarm.runs.write import LiveFile
+from flexarm.study.compare import compare
 
 LINK = "{joint: {kind: revolute}, length: 1, body: {mass: 1, com: [0.5, 0, 0]}}"
 

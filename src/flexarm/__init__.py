@@ -6,25 +6,27 @@ The public names below are imported when first used, so that `import flexarm` is
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flexarm import moved
+
 if TYPE_CHECKING:
-    from flexarm.analysis.compare import compare
-    from flexarm.analysis.converge import converge
-    from flexarm.analysis.equilibrium import equilibrium
-    from flexarm.analysis.linearise import linearise
-    from flexarm.analysis.modes import modes
-    from flexarm.analysis.sweep import sweep
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.formulations import formulation
+    from flexarm.integrate.batch.many import simulate_many
     from flexarm.integrate.laws import Sampled
-    from flexarm.integrate.many import simulate_many
-    from flexarm.integrate.run_file import load_run
     from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load, save
     from flexarm.io.overrides import change_arm
     from flexarm.io.sample import sample
+    from flexarm.linear.equilibrium import equilibrium
+    from flexarm.linear.modes import modes
+    from flexarm.linear.state_space import linearise
+    from flexarm.linear.sweep import sweep
     from flexarm.model import build
+    from flexarm.runs.read import load_run
     from flexarm.samples import sample_names
+    from flexarm.study.compare import compare
+    from flexarm.study.converge import converge
 
     __version__: str
 
@@ -62,20 +64,20 @@ _HOMES = {
     "SimulationError": "flexarm.errors",
     "build": "flexarm.model",
     "change_arm": "flexarm.io.overrides",
-    "compare": "flexarm.analysis.compare",
-    "converge": "flexarm.analysis.converge",
-    "equilibrium": "flexarm.analysis.equilibrium",
+    "compare": "flexarm.study.compare",
+    "converge": "flexarm.study.converge",
+    "equilibrium": "flexarm.linear.equilibrium",
     "formulation": "flexarm.formulations",
-    "linearise": "flexarm.analysis.linearise",
+    "linearise": "flexarm.linear.state_space",
     "load": "flexarm.io.model_file",
-    "load_run": "flexarm.integrate.run_file",
-    "modes": "flexarm.analysis.modes",
+    "load_run": "flexarm.runs.read",
+    "modes": "flexarm.linear.modes",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
     "simulate": "flexarm.integrate.simulate",
-    "simulate_many": "flexarm.integrate.many",
-    "sweep": "flexarm.analysis.sweep",
+    "simulate_many": "flexarm.integrate.batch.many",
+    "sweep": "flexarm.linear.sweep",
 }
 
 if not TYPE_CHECKING:  # a checker that saw it would let any name pass
@@ -90,3 +92,6 @@ if not TYPE_CHECKING:  # a checker that saw it would let any name pass
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, "__version__"})
+
+
+moved.install()

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from flexarm.analysis.check import check
-from flexarm.analysis.report import DirectionReport, Frequency, LinkReport, Report
+from flexarm.check.check import check
+from flexarm.check.report import DirectionReport, Frequency, LinkReport, Report
 from flexarm.errors import ModelError
 from flexarm.formulations import formulation
-from flexarm.formulations.loads import potential_energy
 from flexarm.io.model_file import loads
 from flexarm.io.sample import sample
+from flexarm.links.families.tabulated import write_modal_data
 from flexarm.links.span import Span
-from flexarm.links.tabulated import write_modal_data
+from flexarm.mechanics.loads import potential_energy
 from flexarm.model import build
 from flexarm.samples import sample_names, sample_text
 
@@ -428,7 +428,7 @@ def test_many_amplitudes_have_the_matrices_of_few_without_stiffening(
     arm = loads(f"flexarm: 1\nname: arm\nlinks:\n{one_link(rest)}{one_link(rest)}")
     assert arm.stiffening
     whole = check(arm)
-    monkeypatch.setattr("flexarm.analysis.check.MANY", 5)
+    monkeypatch.setattr("flexarm.check.check.MANY", 5)
     quick = check(arm)
     assert whole.modes_free is not None
     assert quick.modes_free is not None

@@ -5,11 +5,11 @@ import math
 import pytest
 
 import flexarm
-from flexarm.analysis.compare import Compared, compare
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.kinematic_influence import KinematicInfluence
+from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
 from flexarm.spatial import Expr
+from flexarm.study.compare import Compared, compare
 
 NEEDED = ("articulated", "composite")  # for the short run, and to compare with
 

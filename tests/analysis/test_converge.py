@@ -7,12 +7,12 @@ import pytest
 
 import flexarm
 from flexarm import build, converge, modes
-from flexarm.analysis.bases import enriched, families, next_member, reference
-from flexarm.analysis.shape_search import SAMPLES, TOLERANCE
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.integrate.plot import tip_deflection
 from flexarm.io.model_file import loads
+from flexarm.runs.plot import tip_deflection
+from flexarm.study.bases import enriched, families, next_member, reference
+from flexarm.study.shape_search import SAMPLES, TOLERANCE
 from tests.analysis.linear_arms import de_luca, one_link
 
 DRIVEN = (

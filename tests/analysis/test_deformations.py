@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flexarm.analysis.deformations import random_deformation
 from flexarm.io.model_file import load, loads
 from flexarm.links.base import Array, Shapes
+from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import build, start_state
 from flexarm.model.parts import LinkModel
 from tests.io.strips import strip, write

@@ -6,14 +6,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from flexarm.analysis.dry_friction import DryFriction
-from flexarm.analysis.linearise import linearise, start_point
-from flexarm.analysis.modes import modes
-from flexarm.analysis.sweep import sweep
-from flexarm.analysis.tangent import Point
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
+from flexarm.linear.friction import DryFriction
+from flexarm.linear.modes import modes
+from flexarm.linear.state_space import linearise, start_point
+from flexarm.linear.sweep import sweep
+from flexarm.linear.tangent import Point
 
 COULOMB, SMOOTHING = 0.2, 1e-3
 

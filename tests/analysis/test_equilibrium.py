@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from flexarm import build, equilibrium, sample
-from flexarm.analysis.tangent import Tangent
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
+from flexarm.linear.tangent import Tangent
 from tests.analysis.linear_arms import one_link, two_links
 
 G = 9.81

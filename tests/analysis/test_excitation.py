@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from flexarm.analysis.excitation import DEFLECTION, _random_state
-from flexarm.analysis.linear import linearise_elastic, trace
+from flexarm.check.excitation import DEFLECTION, _random_state
 from flexarm.io.model_file import loads
+from flexarm.linear.at_start import linearise_elastic, trace
 from flexarm.model import build, start_state
 
 

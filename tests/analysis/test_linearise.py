@@ -10,11 +10,11 @@ import scipy.linalg
 
 import flexarm
 from flexarm import build, equilibrium, linearise, sample
-from flexarm.analysis.linearise import point_of_run, start_point
-from flexarm.analysis.tangent import Point
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
+from flexarm.linear.state_space import point_of_run, start_point
+from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 from tests.analysis.linear_arms import one_link, two_links

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flexarm.analysis import report
+from flexarm.check import report
 from flexarm.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs" / "check.md"

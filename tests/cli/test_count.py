@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import flexarm
-from flexarm.analysis.operations import operation_counts
 from flexarm.cli import main
-from flexarm.engine.emit_c import emit_c
+from flexarm.engine.emit.c import emit_c
 from flexarm.engine.lower import lower
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.model import build
+from flexarm.study.operations import operation_counts
 from tests.physics.cases import CORE
 
 KINDS = ("multiplications", "additions", "divisions", "functions")

@@ -15,9 +15,10 @@ import pytest
 
 from flexarm.cli import main
 from flexarm.cli.simulate import METHODS
-from flexarm.integrate import choose, effort
-from flexarm.integrate.run_file import load_run
+from flexarm.integrate import methods
+from flexarm.integrate.choice import effort
 from flexarm.io.model_file import loads
+from flexarm.runs.read import load_run
 
 ARM = """\
 flexarm: 1
@@ -52,7 +53,7 @@ def simulate(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) ->
 
 
 def test_methods_are_those_of_the_library() -> None:
-    assert {"auto", *choose.METHODS} == set(METHODS)
+    assert {"auto", *methods.METHODS} == set(METHODS)
 
 
 def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:

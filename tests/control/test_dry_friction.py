@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.analysis.dry_friction import FrictionChoice
 from flexarm.control import (
     Timing,
     closed_loop_eigenvalues,
@@ -15,6 +14,7 @@ from flexarm.control import (
     pd_law,
     stiffness_error_along,
 )
+from flexarm.linear.friction import FrictionChoice
 from tests.control.arms import elastic_joint, two_links
 
 FRICTION = {"coulomb": 0.4, "smoothing": 0.01}

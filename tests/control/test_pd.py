@@ -14,7 +14,7 @@ from flexarm.control import (
     tip_move,
 )
 from flexarm.control.drives import Side
-from flexarm.control.pd import Gravity
+from flexarm.control.laws.pd import Gravity
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from tests.control.arms import elastic_joint, two_links

@@ -9,7 +9,7 @@ from flexarm.control import Timing
 from flexarm.control.timing import KINDS, Kind
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
-from flexarm.profiles import evaluate
+from flexarm.model.profiles import evaluate
 
 
 def values(timing: Timing, times: Array) -> tuple[Array, Array, Array]:

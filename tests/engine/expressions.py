@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import Compiled, Level, Signature, host, object_code
-from flexarm.engine.emit_llvm import emit_llvm
+from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.lower import lower
-from flexarm.engine.plan import CHUNK
 
 
 @dataclass(frozen=True)

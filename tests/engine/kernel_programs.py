@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 
-from flexarm.engine.kernels import Array, Ints, Record
+from flexarm.loops.language import Array, Ints, Record
 
 LENGTH = 8
 INTS, FLOATS = ("i0", "i1", "i2", "i"), ("x0", "x1", "x2", "x")

@@ -20,7 +20,7 @@ from flexarm.engine.compile import (
     native_width,
     object_code,
 )
-from flexarm.engine.emit_llvm import emit_llvm
+from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import FUNCTIONS, Stream
 from flexarm.errors import FlexarmError

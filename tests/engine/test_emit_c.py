@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from flexarm.engine.emit_c import Source, emit_c
+from flexarm.engine.emit.c import Source, emit_c
 from flexarm.engine.lower import lower
 from tests.engine.expressions import EXACT, SMOOTH
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexarm.engine.compile import Level, native_width
-from flexarm.engine.emit_llvm import emit_llvm
+from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.lower import NAMES, lower
-from flexarm.engine.plan import CHUNK
 from flexarm.errors import FlexarmError
 from tests.engine.expressions import BOUNDED, EXACT, SMOOTH, Case, compiled, evaluate, graphs, run
 

@@ -13,7 +13,7 @@ import pytest
 from flexarm.engine import functions
 from flexarm.engine.cache import Cache
 from flexarm.engine.compile import Level, native_width
-from flexarm.engine.emit_llvm import Code, emit_llvm
+from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.functions import compile_function, compile_recipe, jacobian, trace
 from flexarm.engine.stream import Stream
 from flexarm.errors import FlexarmError

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from flexarm.engine.compile import load_object
-from flexarm.engine.kernel_llvm import translate
-from flexarm.engine.kernels import Array, Ints, Kernel, kernel, object_of
+from flexarm.loops.kernel import Kernel, kernel, object_of
+from flexarm.loops.language import Array, Ints
+from flexarm.loops.translate import translate
 from tests.engine.kernel_programs import LENGTH, State, numbers, program, state
 
 GIVEN = {"math": math, "State": State, "Array": Array, "Ints": Ints, "LIMIT": 7, "RATIO": 0.75}

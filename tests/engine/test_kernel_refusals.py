@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexarm.engine.kernels import Array, Ints, Kernel, kernel
 from flexarm.errors import FlexarmError
+from flexarm.loops.kernel import Kernel, kernel
+from flexarm.loops.language import Array, Ints
 from tests.engine.test_kernels import dot, halve
 
 GIVEN = {"math": math, "np": np, "kernel": kernel, "Array": Array, "Ints": Ints, "LIMIT": 2}

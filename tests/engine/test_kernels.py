@@ -14,17 +14,10 @@ import numpy as np
 import pytest
 
 from flexarm.engine.compile import host, machine
-from flexarm.engine.kernel_llvm import translate
-from flexarm.engine.kernels import (
-    Array,
-    Ints,
-    Kernel,
-    Record,
-    kernel,
-    optimise,
-    run_kernel,
-)
 from flexarm.errors import FlexarmError
+from flexarm.loops.kernel import Kernel, kernel, optimise
+from flexarm.loops.language import Array, Ints, Record, run_kernel
+from flexarm.loops.translate import translate
 
 THIRD = 1.0 / 3.0
 
@@ -258,7 +251,8 @@ def test_extremes_with_nan_are_those_of_python(x: float, y: float) -> None:
 GUARDED = """
 import ctypes, mmap
 import numpy as np
-from flexarm.engine.kernels import Array, kernel
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
 
 @kernel
 def padded(n: int, count: int, a: Array, out: Array) -> None:

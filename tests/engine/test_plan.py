@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flexarm.engine.emit.plan import plan
 from flexarm.engine.lower import lower
-from flexarm.engine.plan import plan
 from flexarm.engine.stream import Stream
 from tests.engine.expressions import BOUNDED, graphs
 

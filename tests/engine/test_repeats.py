@@ -4,13 +4,13 @@ import casadi
 import numpy as np
 import pytest
 
-from flexarm.engine import plan as planning
 from flexarm.engine.compile import native_width
-from flexarm.engine.emit_llvm import emit_llvm
+from flexarm.engine.emit import plan as planning
+from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.plan import plan
+from flexarm.engine.emit.repeats import cuts
+from flexarm.engine.emit.rows import rows
 from flexarm.engine.lower import lower
-from flexarm.engine.plan import plan
-from flexarm.engine.repeats import cuts
-from flexarm.engine.rows import rows
 from flexarm.engine.stream import Stream
 from tests.engine.expressions import compiled
 

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.loads import dissipative_force, elastic_force
+from flexarm.mechanics.loads import dissipative_force, elastic_force
 from tests.physics.states import Array, State, Verdict, compare, random_state
 
 

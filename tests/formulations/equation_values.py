@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.loads import wrench_list
+from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
 from tests.physics.states import State, random_state
 

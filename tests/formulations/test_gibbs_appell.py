@@ -14,13 +14,13 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexarm
-from flexarm.analysis.operations import operation_counts
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.gibbs_appell import GibbsAppell
+from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
+from flexarm.study.operations import operation_counts
 from tests.formulations.equation_values import Array, Values, exponent
 from tests.physics.placement import Pose, Sections, cross_matrix
 from tests.physics.reference import Reference

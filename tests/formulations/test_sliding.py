@@ -3,10 +3,10 @@
 import pytest
 
 import flexarm
-from flexarm.analysis.operations import operation_counts
 from flexarm.formulations.composite import Composite
 from flexarm.model import build
-from flexarm.papers.theodore import PRINTED_2
+from flexarm.papers.theodore.items import PRINTED_2
+from flexarm.study.operations import operation_counts
 
 
 def mass_matrix_count(name: str) -> tuple[int, int]:

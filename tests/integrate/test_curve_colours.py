@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.analysis.linear_plot import plot_sweep
-from flexarm.integrate.plot import COLOURS, curve_look, plot_run
+from flexarm.linear.tracks import plot_sweep
 from flexarm.links.base import Array
+from flexarm.runs.plot import COLOURS, curve_look, plot_run
 from tests.docs_blocks import ROOT
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.

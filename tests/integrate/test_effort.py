@@ -9,10 +9,10 @@ import pytest
 
 import flexarm
 from flexarm.errors import LongRun
-from flexarm.integrate import effort
-from flexarm.integrate.choose import METHODS
-from flexarm.integrate.effort import consider, preparation, shape_numbers, solution
-from flexarm.integrate.simulate import prepare
+from flexarm.integrate.choice import effort
+from flexarm.integrate.choice.effort import consider, preparation, shape_numbers, solution
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.task import prepare
 from flexarm.model import build
 
 HARD_SPRINGS = {f"links.{k}.joint.spring": {"stiffness": 1e12} for k in (1, 2)}

@@ -11,7 +11,7 @@ import pytest
 
 import flexarm
 from flexarm.integrate.locks import instants
-from flexarm.integrate.run import Run
+from flexarm.runs.run import Run
 from tests.integrate.arms import hub
 from tests.integrate.test_locks import carousel
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import flexarm
-from flexarm.integrate.run import Run
+from flexarm.runs.run import Run
 from tests.integrate.hostile_runs import kinds, write_hostile
 
 MEMORY = 4_000_000_000  # [bytes] of address space, most of which libraries take

@@ -11,10 +11,12 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.integrate import run_file, solve
-from flexarm.integrate.run import Run
-from flexarm.integrate.run_file import PAUSE, SHARE, LiveFile, load_run
+from flexarm.integrate import solve
 from flexarm.io.model_file import loads
+from flexarm.runs import write
+from flexarm.runs.read import load_run
+from flexarm.runs.run import Run
+from flexarm.runs.write import PAUSE, SHARE, LiveFile
 from tests.integrate.arms import fall
 
 TUMBLING = """\
@@ -99,8 +101,8 @@ def test_snapshots_take_a_twentieth_of_the_time_and_come_twice_a_second_at_most(
         spans.append((begun, clock.now))
         path.write_text("whole", encoding="utf-8")
 
-    monkeypatch.setattr(run_file, "time", clock)
-    monkeypatch.setattr(run_file, "save_run", save)
+    monkeypatch.setattr(write, "time", clock)
+    monkeypatch.setattr(write, "save_run", save)
     live = LiveFile(tmp_path / "run.nc", force=True)
     run = short_run()
     while clock.now < 200:
@@ -143,8 +145,8 @@ def test_a_snapshot_that_fails_does_not_end_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solve, "LONGEST", 1e-6)
-    monkeypatch.setattr(run_file, "PAUSE", 0.0)
-    monkeypatch.setattr(run_file, "SHARE", 1e9)
+    monkeypatch.setattr(write, "PAUSE", 0.0)
+    monkeypatch.setattr(write, "SHARE", 1e9)
     folder = tmp_path / "folder"
     folder.mkdir()
     live = LiveFile(folder / "run.nc")

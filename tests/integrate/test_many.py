@@ -14,10 +14,10 @@ from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
-from flexarm.integrate import many
-from flexarm.integrate.lanes import solve_abreast
-from flexarm.integrate.many import simulate_many
-from flexarm.integrate.method import Motion
+from flexarm.integrate.batch import many
+from flexarm.integrate.batch.lanes import solve_abreast
+from flexarm.integrate.batch.many import simulate_many
+from flexarm.integrate.methods.base import Motion
 from flexarm.integrate.solve import Solution, solve
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
@@ -129,7 +129,7 @@ def test_a_run_that_stops_does_not_stop_its_neighbours() -> None:
         assert ends[-1] == "stopped"
 
 
-@pytest.mark.parametrize("module", ["flexarm.formulations.base", "flexarm.integrate.method"])
+@pytest.mark.parametrize("module", ["flexarm.formulations.base", "flexarm.integrate.methods.base"])
 def test_threads_that_compile_at_once_get_the_same_machine_code(
     module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,8 +165,8 @@ def test_any_values_of_a_parameter_compile_once_and_go_abreast(
         lanes.append(found is not None)
         return found
 
-    monkeypatch.setattr("flexarm.integrate.many.Family", kept)
-    monkeypatch.setattr("flexarm.integrate.many.solve_abreast", watched)
+    monkeypatch.setattr("flexarm.integrate.batch.many.Family", kept)
+    monkeypatch.setattr("flexarm.integrate.batch.many.solve_abreast", watched)
     arm = flexarm.sample("deluca-siciliano")
     rng = np.random.default_rng(1)
     masses = [

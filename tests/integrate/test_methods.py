@@ -7,13 +7,14 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.choose import METHODS, choose
-from flexarm.integrate.march import FINISHED, march
-from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import Task, prepare
+from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.loop import FINISHED, march
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import begin_march
+from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
 from flexarm.model import build
+from flexarm.runs.run import Run
 from tests.integrate.arms import fall, fall_with_stretch, hub, rubbed, slow, stepped
 
 CASES = {

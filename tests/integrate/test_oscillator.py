@@ -4,7 +4,7 @@ import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
-from flexarm.integrate.oscillator import (
+from flexarm.integrate.methods.oscillator import (
     cholesky,
     diagonalise,
     reduce_pencil,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import flexarm
-from flexarm.integrate.plot import drawable
-from flexarm.integrate.run import Run
 from flexarm.io.model_file import loads
+from flexarm.runs.plot import drawable
+from flexarm.runs.run import Run
 
 ARM = """
 flexarm: 1

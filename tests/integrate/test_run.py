@@ -10,12 +10,13 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
-from flexarm.integrate.plot import arm_outline, tip_deflection
-from flexarm.integrate.run import Run, Statistics
 from flexarm.io.model_file import loads
-from flexarm.kinematics import span_section
 from flexarm.links.base import Array
+from flexarm.mechanics.kinematics import span_section
 from flexarm.model import Model, build
+from flexarm.runs.data import Statistics
+from flexarm.runs.plot import arm_outline, tip_deflection
+from flexarm.runs.run import Run
 
 G = 9.81
 CANTILEVER = """

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.contents import quaternions
-from flexarm.integrate.run import Run
-from flexarm.integrate.run_file import load_run
 from flexarm.io.model_file import dumps, load
+from flexarm.runs.contents import quaternions
+from flexarm.runs.read import load_run
+from flexarm.runs.run import Run
 from flexarm.spatial import rotation_from_angles
 
 FREE = """
@@ -38,7 +38,7 @@ links:
 STUCK_WRITER = """
 import os, sys, time
 from pathlib import Path
-from flexarm.integrate.run_file import load_run
+from flexarm.runs.read import load_run
 
 run = load_run(sys.argv[1])
 

@@ -6,20 +6,14 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.integrate import sampling
-from flexarm.integrate.plot import plot_run
-from flexarm.integrate.run import Run
-from flexarm.integrate.sampling import (
-    LINES,
-    MOST_PARTS,
-    SAMPLES,
-    curves_of,
-    fill_in,
-    pick,
-    what_is_missed,
-)
+from flexarm.integrate.sampling import MOST_PARTS, SAMPLES
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
+from flexarm.runs import between
+from flexarm.runs.between import fill_in, pick
+from flexarm.runs.curves import LINES, curves_of, what_is_missed
+from flexarm.runs.data import RunData
+from flexarm.runs.plot import plot_run
 from flexarm.viewer.motion import FRAMES, shown
 from flexarm.viewer.page import run_data
 from tests.integrate.test_live import TUMBLING
@@ -38,11 +32,11 @@ links:
 HZ = 3.516015 * np.sqrt(200.0) / (2 * np.pi)  # of the clamped-free link
 
 
-def let_go(t_end: float, dt: float | None = None, modes: int = 1) -> Run:
+def let_go(t_end: float, dt: float | None = None, modes: int = 1) -> RunData:
     return flexarm.simulate(loads(LET_GO.replace("MODES", str(modes))), t_end=t_end, dt=dt)
 
 
-def off_lines(run: Run, truth: Run) -> Array:
+def off_lines(run: RunData, truth: RunData) -> Array:
     """Measure how far lines through samples are off, over the range of each coordinate."""
     moving = np.ptp(truth.q, axis=0) > 0
     lines = [np.interp(truth.t, run.t, column) for column in run.q.T[moving]]
@@ -142,7 +136,7 @@ def test_a_base_that_tumbles_is_filled_in_across_its_anchors(
     truth = flexarm.simulate(loads(TUMBLING), t_end=0.2, dt=1e-5, method="dop853")
     run = pick(truth, np.arange(0, 20_001, 20))
     assert len(np.unique(run.anchors, axis=0)) > 1
-    monkeypatch.setattr(sampling, "LINES", 1e-9)
+    monkeypatch.setattr(between, "LINES", 1e-9)
     filled = fill_in(run)
     assert len(filled.t) > 6 * len(run.t)
     tips = np.array([np.interp(truth.t, filled.t, x) for x in filled.tip.T]).T

@@ -5,13 +5,13 @@ import pytest
 
 import flexarm
 from flexarm.formulations import formulation
-from flexarm.integrate.choose import METHODS
-from flexarm.integrate.plot import tip_deflection
-from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import prepare
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import solve
+from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
+from flexarm.runs.plot import tip_deflection
+from flexarm.runs.run import Run
 
 RTOL, ATOL = 1e-10, 1e-13
 

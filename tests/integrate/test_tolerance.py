@@ -8,14 +8,14 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
+from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.locks import Locks
-from flexarm.integrate.many import simulate_many
-from flexarm.integrate.rk4 import STABLE
-from flexarm.integrate.run import Run
-from flexarm.integrate.simulate import DAMPED, Task, prepare
+from flexarm.integrate.methods.rk4 import STABLE
+from flexarm.integrate.task import DAMPED, Task, prepare
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
+from flexarm.runs.run import Run
 from tests.physics.random_arms import random_arm
 
 FRICTION = {

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 from flexarm.errors import ModelError
-from flexarm.io.modal_data import ModalData, inspect_modal_data, read_modal_data
+from flexarm.links.measured.data import ModalData, inspect_modal_data, read_modal_data
 from tests.io.strips import (
     CLAMPED_FREE,
     FREE_FREE,

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from flexarm.analysis.check import check
+from flexarm.check.check import check
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import dumps, loads

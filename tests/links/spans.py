@@ -8,7 +8,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from flexarm.links.base import Ends, Shapes
-from flexarm.links.finite import Conditions
+from flexarm.links.beams.finite import Conditions
 from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]

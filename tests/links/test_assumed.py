@@ -11,7 +11,7 @@ from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Curve, Ends, Shapes
 from flexarm.links.basis import MOTIONS, Motion
-from flexarm.links.finite import Conditions, Support, modes
+from flexarm.links.beams.finite import Conditions, Support, modes
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, Array, frequencies, stationed, tapered, uniform
 

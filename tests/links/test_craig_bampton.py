@@ -11,8 +11,8 @@ from flexarm.arm import shapes as choices
 from flexarm.errors import ShapeError
 from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.basis import MOTIONS
-from flexarm.links.craig_bampton import CraigBampton
-from flexarm.links.finite import Conditions, modes
+from flexarm.links.beams.finite import Conditions, modes
+from flexarm.links.families.craig_bampton import CraigBampton
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, frequencies, tapered, uniform
 

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
 from flexarm.links.base import Counts, Ends, Shapes
-from flexarm.links.elements import Elements
+from flexarm.links.families.elements import Elements
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, Array, frequencies, measured_order, tapered, uniform
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from flexarm.analysis.converge import frequencies
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Counted, Loaded
 from flexarm.io.sample import sample
@@ -16,6 +15,7 @@ from flexarm.links.base import Counts, Ends
 from flexarm.links.ends import clamped_mass_ends, loaded_ends
 from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.shape_counts import counts
+from flexarm.study.converge import frequencies
 
 INF = math.inf
 SECTION = {"mass_per_length": 3.0, "EIy": 500.0, "EIz": 400.0, "GJ": 300.0, "Jx": 0.0}

@@ -12,8 +12,8 @@ from flexarm.arm.section import Material, Section
 from flexarm.errors import ShapeError
 from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.basis import MOTIONS
-from flexarm.links.finite import Conditions, modes
-from flexarm.links.loaded import Loaded
+from flexarm.links.beams.finite import Conditions, modes
+from flexarm.links.families.loaded import Loaded
 from flexarm.links.span import Span
 from tests.links.spans import BARE, HELD, frequencies, tapered, uniform, without
 

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
 from flexarm.links.base import Counts, Direction, Shapes
-from flexarm.links.lumped import Lumped
+from flexarm.links.families.lumped import Lumped
 from flexarm.links.span import Span
 from tests.links.spans import BARE, frequencies, measured_order, tapered, uniform
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flexarm.errors import ShapeError
-from flexarm.links.rods import RodRoot, rod_roots, rod_shape
+from flexarm.links.beams.rods import RodRoot, rod_roots, rod_shape
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from flexarm.arm import shapes as choices
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Curve, Direction, Ends, Shape, Shapes
-from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
-from flexarm.links.sliding_fields import (
+from flexarm.links.growing.fields import (
     AXES,
     Field,
     SlidingMotion,
@@ -22,6 +21,7 @@ from flexarm.links.sliding_fields import (
     exposed_points,
     length_factor,
 )
+from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from tests.links.spans import HELD, uniform
 
 Array = npt.NDArray[np.float64]

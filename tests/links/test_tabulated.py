@@ -13,9 +13,9 @@ from flexarm.arm.shapes import Loaded
 from flexarm.arm.shapes import Tabulated as TableChoice
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links.base import Counts, Direction, Ends, Shape, Shapes
+from flexarm.links.families.tabulated import Tabulated, modal_data_report, write_modal_data
 from flexarm.links.integrals import integrate
 from flexarm.links.span import Span
-from flexarm.links.tabulated import Tabulated, modal_data_report, write_modal_data
 from tests.io.strips import (
     BENDING,
     CLAMPED_FREE,

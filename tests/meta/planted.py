@@ -8,11 +8,11 @@ from typing import ClassVar, cast
 
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.formulations import FORMULATIONS
-from flexarm.formulations.kinematic_influence import KinematicInfluence
-from flexarm.integrate.choose import METHODS
+from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.integrate.methods import METHODS
 from flexarm.links import DISCRETISATIONS
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
-from flexarm.links.polynomials import Polynomials
+from flexarm.links.families.polynomials import Polynomials
 from flexarm.links.span import Span
 from flexarm.model.joints import JOINTS
 from flexarm.model.joints.prismatic import Prismatic

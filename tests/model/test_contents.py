@@ -14,7 +14,7 @@ import pytest
 import flexarm
 from flexarm.engine.cache import VARIABLE
 from flexarm.links.curves import combine
-from flexarm.links.tabulated import write_modal_data
+from flexarm.links.families.tabulated import write_modal_data
 from flexarm.model import Model, build, fingerprint
 
 SAMPLES = ["korayem-two-link", "telescope", "tg-rr-elements", "canadarm-free-base", "chen-two-link"]

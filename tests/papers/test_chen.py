@@ -5,7 +5,7 @@ import pytest
 
 from flexarm.papers import choose_items
 from flexarm.papers.base import Found
-from flexarm.papers.chen_linear import linear_fall
+from flexarm.papers.chen.linear import linear_fall
 from flexarm.papers.runs import changed, run_by
 
 

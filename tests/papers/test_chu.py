@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from flexarm.formulations import formulation
-from flexarm.formulations.element_jacobian import ElementJacobian
+from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.model import build
 from flexarm.papers import choose_items
 from flexarm.papers.base import Found
-from flexarm.papers.chu_matrix import EXACT
+from flexarm.papers.chu.matrix import EXACT
 from flexarm.papers.runs import changed
 
 

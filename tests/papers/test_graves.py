@@ -3,7 +3,7 @@
 import pytest
 
 from flexarm.papers.base import verdict
-from flexarm.papers.graves import (
+from flexarm.papers.graves.items import (
     EI,
     LENGTH,
     bent,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flexarm.papers.base import verdict
-from flexarm.papers.korayem_fall import (
+from flexarm.papers.korayem.fall import (
     CONCORDANT,
     DT,
     EDGE,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from flexarm.papers.korayem_counts import TABLE_1, counted_steps
-from flexarm.papers.korayem_ledger import ledger_9, ledger_10
-from flexarm.papers.korayem_reasons import differences, printed_lines
+from flexarm.papers.korayem.counts import TABLE_1, counted_steps
+from flexarm.papers.korayem.ledger import ledger_9, ledger_10
+from flexarm.papers.korayem.reasons import differences, printed_lines
 
 
 @pytest.mark.parametrize("size", [(3, 2, 2), (3, 3, 1), (4, 4, 2)])

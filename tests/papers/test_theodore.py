@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from flexarm.analysis.polynomials import Polynomial
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.papers.base import Difference, Found, Item, Missing, Result, decide, verdict
 from flexarm.papers.report import document
-from flexarm.papers.theodore import equation_numbers, li_sankar, table_1, table_2
-from flexarm.papers.theodore_loop import ORDER, SETTLES, loop, settled, tip_errors
-from flexarm.papers.theodore_rates import FEW, TIMES, WITHIN, eigenvalues, frequencies
-from flexarm.papers.theodore_readings import nested, written_out
-from flexarm.papers.theodore_response import deflections, lag
-from flexarm.papers.theodore_theory import frequency_equation, lemma, overestimates
+from flexarm.papers.theodore.items import equation_numbers, li_sankar, table_1, table_2
+from flexarm.papers.theodore.loop import ORDER, SETTLES, loop, settled, tip_errors
+from flexarm.papers.theodore.rates import FEW, TIMES, WITHIN, eigenvalues, frequencies
+from flexarm.papers.theodore.readings import nested, written_out
+from flexarm.papers.theodore.response import deflections, lag
+from flexarm.papers.theodore.theory import frequency_equation, lemma, overestimates
+from flexarm.study.polynomials import Polynomial
 
 
 def outcomes(found: Found) -> dict[str, str]:

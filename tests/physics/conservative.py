@@ -4,7 +4,7 @@ import numpy as np
 
 from flexarm.arm import Arm, Joint, Moving
 from flexarm.model import Model, start_state
-from flexarm.profiles import evaluate
+from flexarm.model.profiles import evaluate
 from tests.physics.states import Array, amplitudes
 
 SPEED = {"revolute": 0.8, "prismatic": 0.2, "sliding": 0.2}  # [rad/s], [m/s]

@@ -17,7 +17,7 @@ from scipy.interpolate import CubicSpline
 from flexarm.arm import Arm, Body, Frame, Link
 from flexarm.arm.joint import SpringTable
 from flexarm.links.base import Direction, Shapes
-from flexarm.links.sliding import SlidingShapes
+from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
 
 Array: TypeAlias = npt.NDArray[np.float64]

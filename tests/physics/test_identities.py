@@ -14,7 +14,7 @@ import pytest
 
 import flexarm
 from flexarm.formulations import FORMULATIONS, formulation
-from flexarm.formulations.loads import prescribed_accelerations, wrench_factors
+from flexarm.mechanics.loads import prescribed_accelerations, wrench_factors
 from flexarm.model import build
 from tests.physics.cases import CORE, LONG, campaign_if, gives_wrenches, pairs, skip_if_refused
 from tests.physics.identities import IDENTITIES, OF_JOINT_WRENCHES, agreement

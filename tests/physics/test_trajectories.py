@@ -18,7 +18,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedFree, Loaded, ShapeChoice
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
-from flexarm.kinematics import section
+from flexarm.mechanics.kinematics import section
 from flexarm.model import build, prescribed_motion, start_state
 from tests.physics.states import Array
 from tests.physics.stepping import free_motion, integrate

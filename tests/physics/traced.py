@@ -9,7 +9,7 @@ import numpy as np
 
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.loads import wrench_list
+from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
 from tests.physics.states import Array, State, random_state
 

@@ -6,12 +6,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.integrate.contents import input_units
-from flexarm.integrate.internal import along
-from flexarm.integrate.run import Run, Statistics
-from flexarm.kinematics import end_frame
 from flexarm.links.base import Array
+from flexarm.mechanics.deformed import along
+from flexarm.mechanics.kinematics import end_frame
 from flexarm.model import Model, build, start_state
+from flexarm.runs.contents import input_units
+from flexarm.runs.data import Statistics
+from flexarm.runs.run import Run
 from flexarm.spatial import rotation_from_angles
 from flexarm.viewer.scene import bends
 

@@ -11,10 +11,10 @@ from matplotlib.image import imread
 from playwright.sync_api import FloatRect, Page
 
 import flexarm
-from flexarm.integrate.plot import arm_outline
-from flexarm.integrate.run import Run
 from flexarm.io.model_file import loads
 from flexarm.model import build, start_state
+from flexarm.runs.plot import arm_outline
+from flexarm.runs.run import Run
 from flexarm.viewer.page import ModeShapes, mode_page, run_page
 from flexarm.viewer.scene import STATIONS
 from tests.viewer.conftest import Opener, wait_until

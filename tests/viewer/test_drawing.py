@@ -9,11 +9,11 @@ from matplotlib.image import imread
 from playwright.sync_api import Page
 
 import flexarm
-from flexarm.integrate.internal import along, flexible_links, section_forces
-from flexarm.integrate.plot import arm_outline
-from flexarm.integrate.run import Run
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
+from flexarm.mechanics.deformed import along, flexible_links, section_forces
+from flexarm.runs.plot import arm_outline
+from flexarm.runs.run import Run
 from flexarm.viewer.page import run_page
 from flexarm.viewer.scene import STATIONS
 from tests.viewer.conftest import Opener

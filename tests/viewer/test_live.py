@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from flexarm.integrate.run_file import load_run
+from flexarm.runs.read import load_run
 from flexarm.viewer.serve import serve
 from tests.conftest import Starter
 from tests.viewer.conftest import PATIENCE, SOFTWARE, wait_until

@@ -11,7 +11,7 @@ from flexarm.cli.console import open_console, print_line, print_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexarm.analysis.report import ArmMode, FlexibleReport, Frequency, Report
+    from flexarm.check.report import ArmMode, FlexibleReport, Frequency, Report
 
 SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the report on an arm."""
-    from flexarm.analysis.check import check
+    from flexarm.check.check import check
 
     report = check(read_arm(args))
     if args.json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flexarm.cli.arm_argument import add_arm, read_arm
 
 if TYPE_CHECKING:
-    from flexarm.analysis.compare import Compared, Comparison, Errors
+    from flexarm.study.compare import Compared, Comparison, Errors
 
 SUMMARY = "compare all formulations on an arm: differences, operations, time"
 EXIT_USAGE = 2
@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
     """Compare, and print one table, or two if there are several deflections."""
     from rich.console import Console
 
-    from flexarm.analysis.compare import compare, refuse_options
     from flexarm.errors import FlexarmError
+    from flexarm.study.compare import compare, refuse_options
 
     options: dict[str, Any] = {"seed": args.seed, "points": args.points}
     try:

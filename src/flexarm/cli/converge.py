@@ -11,7 +11,7 @@ from flexarm.cli.arm_argument import add_arm, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
 
 if TYPE_CHECKING:
-    from flexarm.analysis.converge import Convergence
+    from flexarm.study.convergence import Convergence
 
 SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge the shapes and print what was found."""
-    from flexarm.analysis.converge import converge
+    from flexarm.study.converge import converge
 
     arm = read_arm(args)
 

@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the operations of forward dynamics, of the mass matrix and of the bias."""
-    from flexarm.analysis.operations import COUNTED, operation_counts
     from flexarm.formulations import formulation
     from flexarm.model import build
+    from flexarm.study.operations import COUNTED, operation_counts
 
     arm = read_arm(args)
     model = build(arm, stiffening=STIFFENING[args.stiffening])

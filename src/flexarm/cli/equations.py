@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print M, h, c and K."""
-    from flexarm.analysis.equation_text import as_document, as_latex, as_python, as_text
-    from flexarm.analysis.equations import closed_form
     from flexarm.errors import FlexarmError
     from flexarm.model import build
+    from flexarm.study.equation_text import as_document, as_latex, as_python, as_text
+    from flexarm.study.equations import closed_form
 
     if args.out is not None and args.out.exists() and not args.force:
         raise FlexarmError(f"{args.out} is there already: use --force to overwrite it")

@@ -14,8 +14,8 @@ from flexarm.cli.console import open_console, print_line, print_table
 from flexarm.cli.simulate import FIGURES
 
 if TYPE_CHECKING:
-    from flexarm.analysis.modes import Mode, Modes
-    from flexarm.analysis.sweep import Sweep
+    from flexarm.linear.modes import Mode, Modes
+    from flexarm.linear.tracks import Sweep
     from flexarm.model import Model
 
 SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
@@ -64,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
     """Find the modes and print them."""
     if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
         return _misuse(f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}")
-    from flexarm.analysis.dry_friction import DryFriction
-    from flexarm.analysis.modes import modes
-    from flexarm.analysis.sweep import sweep
     from flexarm.errors import FlexarmError
     from flexarm.io.whole_file import require_apart, require_writable
+    from flexarm.linear.friction import DryFriction
+    from flexarm.linear.modes import modes
+    from flexarm.linear.sweep import sweep
     from flexarm.model import build
 
     for path in (args.plot, args.html):

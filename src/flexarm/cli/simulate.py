@@ -21,9 +21,9 @@ from flexarm.integrate.options import refuse_options
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from flexarm.integrate.run import Run
-    from flexarm.integrate.run_file import LiveFile
-    from flexarm.integrate.validity import LinkValidity, Validity
+    from flexarm.mechanics.validity import LinkValidity, Validity
+    from flexarm.runs.run import Run
+    from flexarm.runs.write import LiveFile
 
 SUMMARY = "simulate an arm under the inputs of its model file"
 METHODS = ("auto", "etd4", "dop853", "rodas4", "rk4")
@@ -78,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
         require_writable(path, force=args.force)
         require_apart(path, [Path(args.arm)])
     arm = read_arm(args)
-    from flexarm.integrate.run_file import LiveFile
     from flexarm.integrate.simulate import simulate
+    from flexarm.runs.write import LiveFile
 
     live = LiveFile(args.out, force=args.force) if args.live else None
     begun = time.process_time()

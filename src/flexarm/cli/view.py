@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
         return _misuse("--port is for --serve: add --serve, or leave out --port")
     if args.serve:
         return _serve(paths, args)
-    from flexarm.integrate.run_file import load_run
     from flexarm.io.whole_file import require_apart, require_writable
+    from flexarm.runs.read import load_run
     from flexarm.viewer.page import run_page, save_page
 
     runs = [load_run(path) for path in paths]  # first: what is no run needs no page

@@ -1,12 +1,12 @@
 """Motions to follow, control laws, their stability, and the inputs that make a tip follow."""
 
-from flexarm.control.decoupling import decoupling_law
 from flexarm.control.digital import sampled
-from flexarm.control.feedforward import rigid_feedforward
-from flexarm.control.inversion import Inversion, stable_inversion
-from flexarm.control.link_side import link_decoupling_law
-from flexarm.control.lqr import Regulator, Weights, lqr
-from flexarm.control.pd import pd_law
+from flexarm.control.laws.decoupling import decoupling_law
+from flexarm.control.laws.feedforward import rigid_feedforward
+from flexarm.control.laws.inversion import Inversion, stable_inversion
+from flexarm.control.laws.link_side import link_decoupling_law
+from flexarm.control.laws.lqr import Regulator, Weights, lqr
+from flexarm.control.laws.pd import pd_law
 from flexarm.control.sensors import Gauge, Sensors, limited_law, measured_law, sensors
 from flexarm.control.stability import (
     FrozenLoop,

@@ -17,8 +17,8 @@ from flexarm.arguments import (
 from flexarm.control.sensors import Sensors, effort_limits, require_sensors_fit
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import Sampled, refuse_misfit
-from flexarm.integrate.validity import input_limits
 from flexarm.links.base import Array
+from flexarm.mechanics.validity import input_limits
 from flexarm.model import Model
 
 LONGEST_DELAY = 100_000  # periods

@@ -8,8 +8,8 @@ import numpy as np
 
 from flexarm.arguments import require_array, require_kind, require_number
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.formulations.loads import hub_row, input_matrix, input_names
 from flexarm.links.base import Array
+from flexarm.mechanics.loads import hub_row, input_matrix, input_names
 from flexarm.model import Model
 
 Side = Literal["motor", "link"]

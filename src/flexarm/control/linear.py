@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.analysis.linearise import state_space
-from flexarm.analysis.tangent import Point, Tangent
 from flexarm.control.drives import Drives
+from flexarm.linear.state_space import state_space
+from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 
 

@@ -11,9 +11,9 @@ from flexarm.arguments import refused, require_kind, require_number
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import refuse_misfit
-from flexarm.integrate.validity import input_limits
 from flexarm.links.base import Array
-from flexarm.links.sliding_fields import length_factor
+from flexarm.links.growing.fields import length_factor
+from flexarm.mechanics.validity import input_limits
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 

@@ -17,8 +17,6 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from flexarm.analysis.dry_friction import DryFriction, FrictionChoice
-from flexarm.analysis.tangent import LEFT_OUT, Tangent
 from flexarm.arguments import require_count, require_kind, require_number, require_shaped
 from flexarm.control.drives import Gain, drives, require_stiffness_error
 from flexarm.control.linear import decoupled
@@ -26,15 +24,17 @@ from flexarm.control.statics import Statics
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
-from flexarm.formulations.body import elastic_effort
-from flexarm.formulations.inertia import require_inertia
-from flexarm.formulations.loads import wrench_list
 from flexarm.integrate.laws import refuse_misfit
-from flexarm.integrate.method import Motion
-from flexarm.integrate.run import Run
-from flexarm.kinematics import own_columns
+from flexarm.integrate.methods.base import Motion
+from flexarm.linear.friction import DryFriction, FrictionChoice
+from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.links.base import Array
+from flexarm.mechanics.bodies.body import elastic_effort
+from flexarm.mechanics.inertia import require_inertia
+from flexarm.mechanics.kinematics import own_columns
+from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
+from flexarm.runs.run import Run
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ROUNDING = 1e-9  # of the largest eigenvalue: real parts below are none

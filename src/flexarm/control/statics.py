@@ -21,12 +21,12 @@ from flexarm.arm.side_files import files_of
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
-from flexarm.formulations.loads import elastic_force
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import validated
 from flexarm.io.source import show_path
-from flexarm.kinematics import end_frame
 from flexarm.links.base import Array
+from flexarm.mechanics.kinematics import end_frame
+from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, start_state
 
 CONVERGED = 1e-11  # of the reach: Newton steps below end it

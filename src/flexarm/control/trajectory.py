@@ -18,7 +18,7 @@ from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
-from flexarm.links.sliding_fields import chebyshev_series
+from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
 from flexarm.spatial import Expr
 

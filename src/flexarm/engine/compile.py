@@ -12,8 +12,8 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexarm.engine.emit_llvm import Code
-from flexarm.engine.plan import CHUNK
+from flexarm.engine.emit.llvm import Code
+from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import FlexarmError
 

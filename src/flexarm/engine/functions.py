@@ -21,7 +21,7 @@ from flexarm.engine.compile import (
     host,
     object_code,
 )
-from flexarm.engine.emit_llvm import emit_llvm
+from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Port, Stream
 from flexarm.errors import FlexarmError

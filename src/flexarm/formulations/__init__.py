@@ -8,9 +8,9 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.element_jacobian import ElementJacobian
-from flexarm.formulations.gibbs_appell import GibbsAppell
-from flexarm.formulations.kinematic_influence import KinematicInfluence
+from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
+from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.parametric import Parametric
 from flexarm.formulations.recursive_lagrange import RecursiveLagrange

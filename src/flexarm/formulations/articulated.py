@@ -32,7 +32,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.kinematics import own_columns, picked
+from flexarm.mechanics.kinematics import own_columns, picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
 

@@ -18,7 +18,11 @@ from flexarm.engine.compile import Compiled, Level, real_numbers
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import FlexarmError
-from flexarm.formulations.loads import (
+from flexarm.formulations.singular import why_singular
+from flexarm.links.base import Array
+from flexarm.mechanics.inertia import SINGULAR
+from flexarm.mechanics.kinematics import end_frame, end_jacobian
+from flexarm.mechanics.loads import (
     dissipative_force,
     elastic_force,
     input_matrix,
@@ -29,9 +33,6 @@ from flexarm.formulations.loads import (
     wrench_force,
     wrench_list,
 )
-from flexarm.formulations.singular import SINGULAR, singularity
-from flexarm.kinematics import end_frame, end_jacobian
-from flexarm.links.base import Array
 from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
 
@@ -252,6 +253,13 @@ class Formulation(ABC):
         other.anchor, other.family = self.anchor, family
         return other
 
+    def singularity(self, q: Array) -> str:
+        """Say why the mass matrix at coordinates q, (n,), cannot be inverted, or nothing."""
+        n = self.model.size
+        arrays = (q, self.anchor) if self.model.floats else (q,)
+        mass = self.compiled("mass_matrix").call(*arrays)[0].reshape(n, n)
+        return why_singular(self.name, self.model, mass, paper=self.paper)
+
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
         """Compile one of the functions above, or take it from the cache."""
         key = (name, level)
@@ -306,7 +314,7 @@ class Formulation(ABC):
 
     def refuse_singular(self, q: Array) -> None:
         """Refuse coordinates at which an approximation leaves M singular or indefinite."""
-        reason = singularity(self, q) if self.guarded else ""
+        reason = self.singularity(q) if self.guarded else ""
         if reason:
             raise FlexarmError(reason)
 

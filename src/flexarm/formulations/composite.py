@@ -5,7 +5,6 @@ from typing import ClassVar
 import casadi as ca
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.loads import wrench_loads
 from flexarm.formulations.recursion import (
     BaseState,
     LinkState,
@@ -24,7 +23,8 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.kinematics import frames, own_columns, picked
+from flexarm.mechanics.kinematics import frames, own_columns, picked
+from flexarm.mechanics.loads import wrench_loads
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
 

@@ -30,7 +30,11 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.points import (
+from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
+from flexarm.links.base import Array
+from flexarm.links.integrals import integrate
+from flexarm.mechanics.bodies.growing_points import sliding_moments
+from flexarm.mechanics.bodies.points import (
     Moments,
     body_moments,
     congruent_trace,
@@ -43,11 +47,7 @@ from flexarm.formulations.points import (
     trace_of,
     turning,
 )
-from flexarm.formulations.sliding_points import sliding_moments
-from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
-from flexarm.kinematics import own_columns, own_values, tip_section
-from flexarm.links.base import Array
-from flexarm.links.integrals import integrate
+from flexarm.mechanics.kinematics import own_columns, own_values, tip_section
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 

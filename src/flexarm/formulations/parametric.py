@@ -13,7 +13,9 @@ import numpy as np
 
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.composite import Composite
-from flexarm.formulations.loads import (
+from flexarm.io.overrides import change_arm, read_value
+from flexarm.links.base import Array
+from flexarm.mechanics.loads import (
     dissipative_force,
     elastic_force,
     input_matrix,
@@ -21,8 +23,6 @@ from flexarm.formulations.loads import (
     wrench_force,
     wrench_list,
 )
-from flexarm.io.overrides import change_arm, read_value
-from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.spatial import Expr
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.body import link_terms, tip_motion
-from flexarm.formulations.terms import Motion, Terms
-from flexarm.kinematics import picked
+from flexarm.mechanics.bodies.body import link_terms, tip_motion
+from flexarm.mechanics.bodies.terms import Motion, Terms
+from flexarm.mechanics.kinematics import picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Inertia, base_rotation, constant
 

@@ -32,7 +32,17 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.points import (
+from flexarm.formulations.transforms import (
+    Step,
+    Transform,
+    hub_transform,
+    steps,
+    tip_transform,
+    torque_refusal,
+)
+from flexarm.links.base import Array
+from flexarm.links.integrals import integrate
+from flexarm.mechanics.bodies.points import (
     Moments,
     SpanPoints,
     body_moments,
@@ -49,16 +59,6 @@ from flexarm.formulations.points import (
     turning,
     unit,
 )
-from flexarm.formulations.transforms import (
-    Step,
-    Transform,
-    hub_transform,
-    steps,
-    tip_transform,
-    torque_refusal,
-)
-from flexarm.links.base import Array
-from flexarm.links.integrals import integrate
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, constant
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.points import homogeneous, pose_matrix
-from flexarm.kinematics import tip_section
+from flexarm.mechanics.bodies.points import homogeneous, pose_matrix
+from flexarm.mechanics.kinematics import tip_section
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_z
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from flexarm.arguments import require_kind, shown
 from flexarm.errors import SimulationError
-from flexarm.formulations.loads import input_names
-from flexarm.integrate.march import PIECE, March, rates, rounding
-from flexarm.integrate.method import Beginning
+from flexarm.integrate.loop import PIECE, March, rates, rounding
+from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.options import MOST_SAMPLES, is_positive
 from flexarm.links.base import Array
+from flexarm.mechanics.loads import input_names
 from flexarm.model import Model
 
 

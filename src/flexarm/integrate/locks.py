@@ -11,7 +11,7 @@ from flexarm.arm import Moving
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
-from flexarm.integrate.march import rounding
+from flexarm.integrate.loop import rounding
 from flexarm.links.base import Array
 from flexarm.model import Model
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.engine.kernels import Array, Ints, Record, kernel, run_equations
 from flexarm.formulations.base import Formulation
 from flexarm.integrate.problem import table_of
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, Record, run_equations
 
 SEEN = 15  # three energies, the rotation by rows, the position
 

@@ -15,18 +15,18 @@ from flexarm.arm.joint import Limits
 from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
 from flexarm.engine.family import Member
-from flexarm.engine.kernels import Ints
 from flexarm.errors import SimulationError
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.loads import wrench_list
-from flexarm.integrate.march import PIECE, WORKS, System
-from flexarm.integrate.vibration import Vibration
+from flexarm.integrate.choice.vibration import Vibration
+from flexarm.integrate.loop import PIECE, WORKS, System
 from flexarm.io.explain import explain_data
 from flexarm.io.source import show_path
-from flexarm.kinematics import own_columns, tip_section
 from flexarm.links.base import Array
+from flexarm.loops.language import Ints
+from flexarm.mechanics.deformed import tip_rows
+from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
-from flexarm.profiles import AnyProfile, breakpoints, last_time, pieces
+from flexarm.model.profiles import AnyProfile, breakpoints, last_time, pieces
 
 SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 STEEPEST = 1.0  # [rad] slope of a link's tip beyond which a run stops
@@ -227,23 +227,6 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         np.where(kinds, vibration.slowest, 0.0),
         tuple(kinds),
     )
-
-
-def tip_rows(model: Model, name: str, q: Array) -> Array:
-    """Give a link's tip deflection along x, y, z and its twist times length per coordinate [m]."""
-    part = next(part for part in model.links if part.name == name)
-    columns = list(own_columns(part))
-    if part.sliding is not None:
-        columns = columns[1:]
-    if not columns:
-        return np.zeros((0, model.size))
-    straight = q.copy()
-    straight[columns] = 0.0
-    local = tip_section(model, part, ca.DM(straight))
-    own = np.vstack([np.array(ca.DM(local.linear)), part.length * np.array(ca.DM(local.angular))])
-    rows = np.zeros((4, model.size))
-    rows[:, columns] = own[:4, -len(columns) :]
-    return np.asarray(rows[np.abs(rows).max(axis=1) > 0])
 
 
 def digit_watches(model: Model, wanted: float) -> list[Watch]:

@@ -1,8 +1,7 @@
 """Simulate an arm: from its model file to a run."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from functools import cached_property
+from dataclasses import astuple, replace
 from typing import Any
 
 import casadi as ca
@@ -13,48 +12,30 @@ from flexarm.arm import Arm
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
-from flexarm.formulations.inertia import require_inertia
-from flexarm.formulations.loads import input_names
-from flexarm.integrate.choose import (
-    METHODS,
-    choose,
-    equal_step,
-    has_dry_friction,
-    has_strong_dampers,
-)
-from flexarm.integrate.effort import consider, preparation, solution
-from flexarm.integrate.halving import solve_in_equal_steps
-from flexarm.integrate.laws import Sampled, refuse_control, refuse_misfit
+from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.choice.effort import consider, preparation, solution
+from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
-from flexarm.integrate.march import WORKS, rounding
-from flexarm.integrate.method import Beginning, Method, Motion
-from flexarm.integrate.observe import observe
+from flexarm.integrate.loop import WORKS, rounding
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.options import refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
-    Measures,
-    Watch,
     channels,
-    jumps,
-    measures,
     read_inputs,
     refuse_short_tables,
-    system_of,
-    watches,
 )
-from flexarm.integrate.run import Run, Statistics
-from flexarm.integrate.sampling import curves_of, parts_for, sample_times, split, thin
+from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, solve
-from flexarm.integrate.vibration import Vibration, vibration
+from flexarm.integrate.task import Task, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
+from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, build, start_state
-from flexarm.profiles import evaluate
-
-CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
-DAMPED = 0.005  # damping ratio from which on errors die away
-CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
+from flexarm.runs.curves import curves_of, split
+from flexarm.runs.data import Statistics
+from flexarm.runs.run import Run
 
 
 def simulate(
@@ -109,7 +90,7 @@ def simulate(
         Called with the time reached [s].
     live
         Called some 20 times a second with a function that gives the run so far, of status
-        ``running``: `flexarm.integrate.run_file.LiveFile` keeps that in a file.
+        ``running``: `flexarm.runs.write.LiveFile` keeps that in a file.
 
     Returns
     -------
@@ -230,7 +211,7 @@ def refuse_inputs(model: Model, inputs: Mapping[str, Any] | None, parts: Sequenc
         refuse_short_tables([channel for group in groups for channel in group], leg.end)
 
 
-def held(task: "Task", q: Array, v: Array, works: Array, locked: Sequence[str]) -> "Task":
+def held(task: Task, q: Array, v: Array, works: Array, locked: Sequence[str]) -> Task:
     """Begin a task at a state, with joints locked where they are."""
     v, given, lost = arrest(task.equation, q, v.copy(), locked)
     places = {
@@ -274,219 +255,3 @@ def joined(first: Run, second: Run) -> Run:
         statistics=Statistics(int(counts[0]), int(counts[1]), int(counts[2]), counts[3]),
         **changes,
     )
-
-
-def prepare(
-    model: Model,
-    times: Array,
-    *,
-    inputs: Mapping[str, Any] | None = None,
-    control: ca.Function | Sampled | None = None,
-    equation: Formulation | None = None,
-    locked: Sequence[str] = (),
-    state: tuple[Array, Array] | None = None,
-    wanted: float = 1e-3,
-) -> "Task":
-    """Make ready what all methods need; inputs of locked joints are left out.
-
-    It begins at a state (q, v), that of the model file if None.
-
-    Raises
-    ------
-    SimulationError
-        If it cannot begin: the state is out of bounds, or a motion has no inertia in it.
-    """
-    equation = equation or formulation("articulated", model)
-    inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
-    if isinstance(control, ca.Function):
-        refuse_misfit(control, model)
-    motion = Motion(equation, control if isinstance(control, ca.Function) else None)
-    groups = channels(model, read_inputs(model, inputs))
-    if control is not None:  # in place of the file's inputs, which must not jump in between
-        still = Constant[float](kind="constant", value=0.0)
-        groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:])
-    refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
-    q, v = start_state(model) if state is None else state
-    equation.refuse_singular(q)
-    matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
-    require_inertia(model, matrices[0], when="at the start" if state is None else "here")
-    task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices), wanted)
-    refuse_outside(task)
-    return task
-
-
-def refuse_outside(task: "Task") -> None:
-    """Refuse a start at which the run would have to stop."""
-    state = np.concatenate([task.q, task.v])
-    for watch in task.watches:
-        value = float(watch.row @ state)
-        if watch.what and not watch.low <= value <= watch.high:
-            limit = watch.low if value < watch.low else watch.high
-            raise SimulationError(
-                f"{watch.what} is {value:.4g} at the start, beyond {limit:.4g}: {watch.remedy}"
-            )
-
-
-def _matrices(equation: Formulation, q: Array, v: Array) -> tuple[Array, ...]:
-    anchor = (equation.anchor,) if equation.model.floats else ()
-    return equation.compiled("matrices", level="fast").call(q, v, *anchor)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A motion to be computed.
-
-    Attributes
-    ----------
-    equation, motion
-        The formulation and its compiled rates.
-    groups
-        Channels: inputs, wrench factors, prescribed motions.
-    times
-        Times to keep.
-    q, v, works
-        The initial state, and the work done before it.
-    vibration
-        How the arm vibrates about it.
-    wanted
-        The tolerance.
-    """
-
-    equation: Formulation
-    motion: Motion
-    groups: tuple[list[Channel], ...]
-    times: Array
-    q: Array
-    v: Array
-    vibration: Vibration
-    wanted: float = 1e-3
-    works: Array = field(default_factory=lambda: np.zeros(WORKS))
-
-    @property
-    def damped(self) -> bool:
-        """Whether errors of vibrations die away, in all that errors are measured in."""
-        return self.damping >= DAMPED
-
-    @cached_property
-    def damping(self) -> float:
-        """The least damping ratio of a mode that carries a deflection; 0 of a rigid arm."""
-        ratios = self.vibration.modes.ratios
-        carries = (self._carried > CARRIES).any(axis=0)
-        return float(ratios[carries].min(initial=1.0)) if carries.any() else 0.0
-
-    @cached_property
-    def _carried(self) -> Array:
-        """The shares of modes in each deflection, (groups, modes)."""
-        shares = self.vibration.modes.carried(self.measures.rows, self.measures.group)
-        return np.asarray(shares[np.array(self.measures.deflects, dtype=bool)])
-
-    @property
-    def vibrations(self) -> float:
-        """How many vibrations add up their errors in a deflection, before damping forgets them."""
-        modes = self.vibration.modes
-        memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
-        lasting = np.minimum(float(self.times[-1] - self.times[0]), memory)
-        counted = self._carried @ (lasting * modes.frequencies / (2 * np.pi))
-        return float(counted.max(initial=0.0))
-
-    @cached_property
-    def measures(self) -> Measures:
-        """What errors are measured in."""
-        return measures(self.equation.model, self.q, self.vibration)
-
-    @cached_property
-    def watches(self) -> tuple[Watch, ...]:
-        """What ends the run."""
-        return tuple(watches(self.equation.model, self.q, self.wanted))
-
-    @property
-    def jumps_inside(self) -> bool:
-        """Whether any channel jumps while the arm moves."""
-        listed = jumps([channel for group in self.groups for channel in group])
-        return bool(np.any((listed > self.times[0]) & (listed < self.times[-1])))
-
-    def tolerance(self, method: Method, wanted: float) -> float:
-        """Give the tolerance per step: errors of undamped vibrations add up over a run."""
-        if self.motion.law is not None:
-            wanted *= method.under_law
-        elif has_dry_friction(self.equation.model) or has_strong_dampers(self):
-            wanted *= method.under_friction
-        share = min(1.0, CALIBRATED / max(self.vibrations, 1.0))
-        return max(method.per_step(wanted, self.damped) * share, 1e-14)
-
-    def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
-        """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""
-        interval = float(np.median(np.diff(self.times)))
-        if method.adaptive:
-            return parts_for(self.vibration.fastest, interval)
-        least = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
-        return parts_for(self.vibration.fastest, interval, least)
-
-    def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
-        """Begin the motion by a method."""
-        system, buffers = system_of(self.equation, self.motion.compiled(), self.groups)
-        listed = [channel for group in self.groups for channel in group]
-        if method.adaptive:
-            h = 0.01 / max(self.vibration.fastest, 10.0 / float(self.times[-1]))
-        else:
-            h = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
-        # The slope of dry friction is that of standstill, and no bound while it slips.
-        dry = has_dry_friction(self.equation.model)
-        rate = self.vibration.fastest if dry else self.vibration.largest
-        return Beginning(
-            self.equation,
-            self.motion,
-            system,
-            buffers,
-            self.measures,
-            self.watches,
-            self.times.copy(),
-            jumps(listed),
-            np.concatenate([self.q, self.v, self.works]),
-            method,
-            self.tolerance(method, wanted),
-            h,
-            method.reach / max(rate, 1e-12),
-        )
-
-    def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
-        """Evaluate what a run keeps at every sample."""
-        n = self.equation.model.size
-        q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-        energy, rotation, position = observe(self.equation, solution.states, solution.anchors)
-        return Run(
-            model=self.equation.model,
-            t=solution.times,
-            q=q,
-            v=v,
-            u=self._inputs(solution),
-            tip=position,
-            tip_rotation=rotation,
-            energy=energy,
-            works=solution.states[:, 2 * n :],
-            anchors=solution.anchors,
-            status=solution.ending.status,
-            reason=solution.ending.reason,
-            method=method.name,
-            why=why,
-            rtol=rtol,
-            statistics=Statistics(
-                solution.steps,
-                solution.rejections,
-                solution.evaluations,
-                solution.seconds,
-            ),
-        )
-
-    def _inputs(self, solution: Solution) -> Array:
-        """Give the inputs at the samples, (T, inputs)."""
-        n = self.equation.model.size
-        count = len(solution.times)
-        if solution.held is not None:
-            return solution.held
-        if self.motion.law is not None:
-            q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-            rows = self.motion.law(solution.times[None, :], q.T, v.T)
-            return np.array(rows).T.reshape(count, -1)
-        columns = [[evaluate(c.profile, t)[0] for t in solution.times] for c in self.groups[0]]
-        return np.array(columns).T.reshape(count, len(columns))

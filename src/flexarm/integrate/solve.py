@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexarm.engine.kernels import run_kernel
-from flexarm.formulations.singular import singularity
 from flexarm.integrate.laws import Log, Sampled, no_number_near
-from flexarm.integrate.march import (
+from flexarm.integrate.loop import (
     BROKEN,
     FINISHED,
     NO_STEP,
@@ -21,8 +19,9 @@ from flexarm.integrate.march import (
     rates,
     widen,
 )
-from flexarm.integrate.method import Beginning
+from flexarm.integrate.methods.base import Beginning
 from flexarm.links.base import Array
+from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin
 
 LONGEST = 0.05  # [s] of a call of the kernel, about
@@ -248,7 +247,7 @@ def _failure(m: March, beginning: Beginning, code: int) -> Ending:
 def _singular_near(m: March, beginning: Beginning, step: float) -> str:
     """Say that a guarded equation has no accelerations at the state or a step on, or nothing."""
     for y in (m.y, m.y + step * m.f) if beginning.equation.guarded else ():
-        reason = singularity(beginning.equation, y[: m.system.n])
+        reason = beginning.equation.singularity(y[: m.system.n])
         if reason:
             return f"at t = {m.t:.6g} s {reason}"
     return ""

@@ -3,14 +3,20 @@
 from collections.abc import Mapping
 
 from flexarm.errors import ShapeError
-from flexarm.links.assumed import ClampedFree, ClampedMass, FreeFree, PinnedFree, PinnedPinned
 from flexarm.links.base import Discretisation
-from flexarm.links.craig_bampton import CraigBampton
-from flexarm.links.elements import Elements
-from flexarm.links.loaded import Loaded
-from flexarm.links.lumped import Lumped
-from flexarm.links.polynomials import Polynomials
-from flexarm.links.tabulated import Tabulated
+from flexarm.links.families.assumed import (
+    ClampedFree,
+    ClampedMass,
+    FreeFree,
+    PinnedFree,
+    PinnedPinned,
+)
+from flexarm.links.families.craig_bampton import CraigBampton
+from flexarm.links.families.elements import Elements
+from flexarm.links.families.loaded import Loaded
+from flexarm.links.families.lumped import Lumped
+from flexarm.links.families.polynomials import Polynomials
+from flexarm.links.families.tabulated import Tabulated
 
 DISCRETISATIONS: Mapping[str, Discretisation] = {
     each.name: each

@@ -12,11 +12,11 @@ from flexarm.links import discretisation
 from flexarm.links.base import Array, Counts, Ends, Shapes
 from flexarm.links.basis import own_stiffness
 from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia
+from flexarm.links.families.static import add_static
+from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
 from flexarm.links.shape_counts import counts
-from flexarm.links.sliding import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.span import Span
-from flexarm.links.static import add_static
 from flexarm.model.parts import Flexible, LinkModel
 from flexarm.spatial import Inertia, skew_matrix
 

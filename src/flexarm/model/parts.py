@@ -6,8 +6,8 @@ from typing import Literal
 
 from flexarm.arm import Arm, FreeBase, Link
 from flexarm.links.base import Array, Shapes
+from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
-from flexarm.links.sliding import SlidingShapes
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
 from flexarm.spatial import Expr, Inertia, Pose, constant

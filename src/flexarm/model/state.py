@@ -9,7 +9,7 @@ from flexarm.arm import FreeBase, MovedBase, Moving
 from flexarm.links.base import Array
 from flexarm.model.contents import write
 from flexarm.model.parts import BASE_COORDINATES, Model
-from flexarm.profiles import AnyProfile, evaluate
+from flexarm.model.profiles import AnyProfile, evaluate
 
 
 def start_state(model: Model) -> tuple[Array, Array]:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from flexarm.papers.base import Found, Item, Result
 
 PAPERS = {
-    "korayem-2009": "flexarm.papers.korayem",
-    "graves-1989": "flexarm.papers.graves",
-    "theodore-1995": "flexarm.papers.theodore",
-    "chu": "flexarm.papers.chu",
-    "chen-2012": "flexarm.papers.chen",
+    "korayem-2009": "flexarm.papers.korayem.items",
+    "graves-1989": "flexarm.papers.graves.items",
+    "theodore-1995": "flexarm.papers.theodore.items",
+    "chu": "flexarm.papers.chu.items",
+    "chen-2012": "flexarm.papers.chen.items",
 }
 SLOWEST_FIRST = ("theodore-1995", "chen-2012", "chu", "korayem-2009", "graves-1989")
 

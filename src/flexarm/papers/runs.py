@@ -7,14 +7,15 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.formulations import formulation
-from flexarm.integrate.choose import METHODS, choose
-from flexarm.integrate.run import Run
+from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.methods import METHODS
 from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.simulate import prepare
 from flexarm.integrate.solve import solve
+from flexarm.integrate.task import prepare
 from flexarm.io.overrides import Change, load_changed
 from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
+from flexarm.runs.run import Run
 from flexarm.samples import sample_path
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.integrate.contents import ENERGIES, input_units
-from flexarm.integrate.internal import along, deformed, fibre_strain, flexible_links
-from flexarm.integrate.run import Run
-from flexarm.integrate.sampling import fill_in, pick, what_is_missed
 from flexarm.links.base import Array
+from flexarm.mechanics.deformed import along, deformed, fibre_strain, flexible_links
 from flexarm.model import Model
+from flexarm.runs.between import fill_in, pick
+from flexarm.runs.contents import ENERGIES, input_units
+from flexarm.runs.curves import what_is_missed
+from flexarm.runs.data import RunData
 from flexarm.viewer.pack import LARGEST, Arrays
 from flexarm.viewer.scene import STATIONS, shows_strain, states
 
@@ -50,7 +51,7 @@ class Panel:
     curves: Sequence[Curve]
 
 
-def shown(run: Run) -> tuple[Run, str]:
+def shown(run: RunData) -> tuple[RunData, str]:
     """Take the samples of a run that a page shows, and say what they miss."""
     every = 1 + (len(run.t) - 1) // FRAMES
     if every == 1:
@@ -61,7 +62,7 @@ def shown(run: Run) -> tuple[Run, str]:
     return fill_in(few), missed
 
 
-def motion(run: Run, label: str, unit: tuple[float, str], arrays: Arrays) -> dict[str, Any]:
+def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) -> dict[str, Any]:
     """Describe a run's motion, with deflections in a unit; panels without curves are left out."""
     return {
         "label": label,
@@ -113,7 +114,7 @@ def deflection_unit(largest: float) -> tuple[float, str]:
     return next(((f, u) for f, u in DEFLECTIONS if f * largest >= 0.5), DEFLECTIONS[-1])
 
 
-def panels(run: Run, unit: tuple[float, str]) -> Iterator[Panel]:
+def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     """List the panels of a run; deflections are in a unit from `deflection_unit`."""
     angles, slides = _joints(run)
     yield Panel("angles", "Joint angles", "deg", True, angles)
@@ -131,7 +132,7 @@ def panels(run: Run, unit: tuple[float, str]) -> Iterator[Panel]:
         yield Panel("base", "Base displacement", "m", False, base)
 
 
-def _joints(run: Run) -> tuple[list[Curve], list[Curve]]:
+def _joints(run: RunData) -> tuple[list[Curve], list[Curve]]:
     """List the joints that turn [deg] and those that slide [m]."""
     angles, slides = [], []
     for part in run.model.links:
@@ -142,7 +143,7 @@ def _joints(run: Run) -> tuple[list[Curve], list[Curve]]:
     return angles, slides
 
 
-def _deflections(run: Run, unit: tuple[float, str]) -> Iterator[Panel]:
+def _deflections(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     """List displacement and twist of the flexible links' tips, from the undeformed link."""
     moved: list[Curve] = []
     twists: list[Curve] = []
@@ -164,7 +165,7 @@ def _notable(curves: list[Curve]) -> list[Curve]:
     return [curve for curve, size in zip(curves, sizes, strict=True) if size > least]
 
 
-def _energies(run: Run) -> list[Curve]:
+def _energies(run: RunData) -> list[Curve]:
     """List energies, the gravitational one from the start on, and the balance."""
     found = [Curve(name, run.energy[:, k]) for k, name in enumerate(ENERGIES)]
     if not np.any(run.model.gravity):

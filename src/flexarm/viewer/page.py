@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.analysis.modes import Modes
 from flexarm.errors import FlexarmError
-from flexarm.integrate.run import Run
 from flexarm.io.whole_file import write_whole
+from flexarm.linear.modes import Modes
 from flexarm.links.base import Array
 from flexarm.model import Model
+from flexarm.runs.data import RunData
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.motion import deflection_unit, limits, motion, shown
 from flexarm.viewer.pack import Arrays, to_json
@@ -55,7 +55,7 @@ class ModeShapes:
 
 
 def shapes_of(found: Modes) -> ModeShapes:
-    """Take the shapes of modes that `flexarm.analysis.modes.modes` found; rigid motions too."""
+    """Take the shapes of modes that `flexarm.linear.modes.modes` found; rigid motions too."""
     listed = found.modes
     return ModeShapes(
         model=found.model,
@@ -67,7 +67,7 @@ def shapes_of(found: Modes) -> ModeShapes:
     )
 
 
-def run_page(runs: Sequence[Run], labels: Sequence[str] = ()) -> str:
+def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
     """Make the page of a run, or of two runs to be compared.
 
     Parameters
@@ -85,12 +85,12 @@ def run_page(runs: Sequence[Run], labels: Sequence[str] = ()) -> str:
     return fill_page(title_of(runs), run_data(runs, labels))
 
 
-def title_of(runs: Sequence[Run]) -> str:
+def title_of(runs: Sequence[RunData]) -> str:
     """Give the title of the window that shows some runs."""
     return f"{_arms(runs)} (flexarm)"
 
 
-def run_data(runs: Sequence[Run], labels: Sequence[str] = (), *, live: str = "") -> str:
+def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str = "") -> str:
     """Make the data of a page of one run or two, as JSON that can stand in it.
 
     Parameters
@@ -194,11 +194,11 @@ def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
     write_whole(path, page.encode("utf-8", errors="replace"), force=force)
 
 
-def _arms(runs: Sequence[Run]) -> str:
+def _arms(runs: Sequence[RunData]) -> str:
     return " and ".join(dict.fromkeys(run.model.arm.name for run in runs))
 
 
-def _fingerprint(runs: Sequence[Run]) -> str:
+def _fingerprint(runs: Sequence[RunData]) -> str:
     """Tell arms from others: data with the same one differ only in the motion."""
     arms = repr([run.model.arm for run in runs])
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
@@ -217,12 +217,12 @@ def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
     return np.asarray((ahead - back) / (2 * STEP))
 
 
-def _label(run: Run) -> str:
+def _label(run: RunData) -> str:
     stiffening = "on" if run.model.stiffening else "off"
     return f"{run.model.arm.name}, {run.method}, stiffening {stiffening}"
 
 
-def _facts(runs: Sequence[Run]) -> str:
+def _facts(runs: Sequence[RunData]) -> str:
     """Say how a run was made; of two, only what they have in common is short enough."""
     if len(runs) > 1:
         return "two runs compared: solid | dashed"

@@ -11,10 +11,10 @@ import numpy as np
 from flexarm.arm import FreeBase, MovedBase
 from flexarm.arm.outline import IBeam, Tube
 from flexarm.arm.shapes import Lumped
-from flexarm.integrate.internal import deformed
 from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span
+from flexarm.mechanics.deformed import deformed
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Pose, base_rotation_matrix
 from flexarm.viewer.pack import Arrays

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from flexarm.errors import FlexarmError
-from flexarm.integrate.run_file import load_run
+from flexarm.runs.read import load_run
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.pack import to_json
 from flexarm.viewer.page import run_data, title_of

@@ -1,1 +1,0 @@
-"""What can be said about an arm: checks before a run, and analyses of the equation."""

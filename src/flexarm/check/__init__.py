@@ -1,0 +1,1 @@
+"""What `flexarm check` finds out about an arm."""

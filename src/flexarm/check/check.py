@@ -1,0 +1,270 @@
+"""Check an arm before it is used: what it is made of, how fast it vibrates, what looks wrong."""
+
+from collections.abc import Iterator
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Arm, FreeBase, Moving, Sliding
+from flexarm.check.description_notices import (
+    damping_notices,
+    gravity_notices,
+    inertia_notices,
+    joint_notices,
+    section_notices,
+)
+from flexarm.check.excitation import unexcited
+from flexarm.check.mode_notices import (
+    inertia_notice,
+    slender_notices,
+    step_notices,
+    unexcited_notices,
+    unstable_notice,
+)
+from flexarm.check.own_modes import flexible_report, frequency
+from flexarm.check.report import (
+    ArmMode,
+    CoordinateReport,
+    JointReport,
+    LinkReport,
+    Notice,
+    Report,
+    StepReport,
+    Vector,
+)
+from flexarm.errors import ModelError
+from flexarm.io.model_file import validated
+from flexarm.linear.at_start import (
+    RK4_REACH,
+    ElasticModes,
+    Linear,
+    elastic_modes,
+    fastest_rate,
+    linearise_elastic,
+    lock_drives,
+    trace,
+    undeformed,
+)
+from flexarm.links.base import Array
+from flexarm.links.ends import own_inertia
+from flexarm.links.holds import reflected_rotor
+from flexarm.links.span import Span
+from flexarm.mechanics.inertia import weightless
+from flexarm.mechanics.kinematics import base_frame, frames
+from flexarm.model import Model, build, link_shapes, start_state
+from flexarm.spatial import Pose, unit_vector
+
+SEVERITIES = ("warning", "note")
+MANY = 16  # amplitudes of a stiffened link: for more, amplitudes at rest are not looked for
+
+
+def check(arm: Arm) -> Report:
+    """Find out what an arm is made of, how fast it vibrates, and what looks wrong about it.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+
+    Returns
+    -------
+    Report
+        Its fields say what they are; notices come with warnings first.
+
+    Raises
+    ------
+    ModelError
+        If the arm cannot be built: one line per link that cannot.
+    """
+    arm = validated(arm)
+    model = _build(arm)
+    start, speeds = start_state(model)
+    pose = _within_shapes(model, start)
+    large = (
+        arm.stiffening and max(part.modes.stop - part.modes.start for part in model.links) > MANY
+    )
+    # Straight links have the same matrices without stiffening, at a fraction of the work.
+    traced = trace(build(arm, stiffening=False) if large else model)
+    linear = linearise_elastic(model, traced, pose)
+    links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
+    notices = list(_described(model, links, start, speeds))
+    notices += slender_notices(arm, links)
+    if not large:
+        notices += unexcited_notices(model, links, unexcited(model, traced, linear, pose))
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    free = linear.keep(open_)
+    held = lock_drives(model, linear)
+    mass, centre = _centre_of_mass(model, pose)
+    base_mass = arm.base.body.mass if isinstance(arm.base, FreeBase) else 0.0
+    rigid_motions = modes_free = modes_held = step = None
+    idle = weightless(model, free.mass, free.names)
+    if idle is None:
+        modes = elastic_modes(free)
+        rigid_motions, step = modes.rigid, _step(free, modes)
+        modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, elastic_modes(held))
+        notices += [*unstable_notice(modes), *step_notices(model, free, modes, step)]
+    else:
+        notices.append(inertia_notice(idle))
+    return Report(
+        check=1,
+        arm=arm.name,
+        gravity=arm.gravity,
+        stiffening=arm.stiffening,
+        base=arm.base.kind,
+        links=links,
+        coordinates=_coordinates(model, start, speeds),
+        degrees_of_freedom=_degrees_of_freedom(model),
+        mass=mass - base_mass,
+        base_mass=base_mass,
+        payload_mass=arm.payload.mass if arm.payload is not None else 0.0,
+        centre_of_mass=centre,
+        rigid_motions=rigid_motions,
+        modes_free=modes_free,
+        modes_held=modes_held,
+        step=step,
+        notices=tuple(sorted(notices, key=lambda each: SEVERITIES.index(each.severity))),
+    )
+
+
+def _build(arm: Arm) -> Model:
+    """Build an arm, or tell of every link whose shapes cannot be built."""
+    try:
+        return build(arm)
+    except ModelError as first:
+        problems = [str(first)]
+        for index, link in enumerate(arm.links):
+            if link.flexible and link.section is not None:
+                try:
+                    link_shapes(arm, index, Span.of(link.section, link.span))
+                except ModelError as error:
+                    problems.append(str(error))
+        raise ModelError("\n".join(dict.fromkeys(problems))) from first
+
+
+def _within_shapes(model: Model, start: Array) -> Array:
+    """Move sliding links to where their shapes are known, (n,)."""
+    pose = start.copy()
+    for part in model.links:
+        if part.sliding is not None and part.joint is not None:
+            pose[part.joint] = np.clip(pose[part.joint], *part.sliding.range)
+    return pose
+
+
+def _described(
+    model: Model, links: tuple[LinkReport, ...], start: Array, speeds: Array
+) -> Iterator[Notice]:
+    """Judge the description, part by part."""
+    yield from gravity_notices(model.arm)
+    for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
+        yield from section_notices(index, part.link, facts)
+        if part.joint is not None:
+            at, speed = float(start[part.joint]), float(speeds[part.joint])
+            yield from joint_notices(index, part, at, speed)
+        if part.link.flexible:
+            yield from damping_notices(index, part)
+    yield from inertia_notices(model.arm)
+
+
+def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
+    part = model.links[index]
+    link, joint = part.link, part.link.joint
+    sides = (joint.hub.inboard, joint.hub.outboard)
+    hub_mass = [0.0 if body is None else body.mass for body in sides]
+    piece = link.tip_piece.body.mass if link.tip_piece is not None else 0.0
+    axis: Vector | None = None
+    if isinstance(joint, Moving):
+        given = (1.0, 0.0, 0.0) if isinstance(joint, Sliding) else joint.axis
+        x, y, z = unit_vector(given).tolist()
+        axis = (x, y, z)
+    return LinkReport(
+        name=part.name,
+        joint=JointReport(
+            name=part.joint_name,
+            kind=joint.kind,
+            axis=axis,
+            actuation=joint.actuation if isinstance(joint, Moving) else None,
+            elastic=part.motor is not None,
+            reflected_inertia=reflected_rotor(link),
+        ),
+        length=link.length,
+        mass=own_inertia(link).mass - hub_mass[1] + piece,
+        hub_mass=sum(hub_mass),
+        flexible=flexible_report(model, index, linear, pose) if link.flexible else None,
+    )
+
+
+def _kinds(model: Model) -> list[str]:
+    """Tell what each coordinate is."""
+    kinds = ["base"] * (6 if model.base_moves else 0)
+    for part in model.links:
+        kinds += ["motor"] * (part.motor is not None) + ["joint"] * (part.joint is not None)
+        kinds += ["amplitude"] * (part.modes.stop - part.modes.start)
+    return kinds
+
+
+def _coordinates(model: Model, start: Array, speeds: Array) -> tuple[CoordinateReport, ...]:
+    return tuple(
+        CoordinateReport(
+            name=name,
+            kind=kind,
+            unit=model.units[i],
+            prescribed=i in model.prescribed,
+            start=float(start[i]),
+            start_speed=float(speeds[i]),
+        )
+        for i, (name, kind) in enumerate(zip(model.names, _kinds(model), strict=True))
+    )
+
+
+def _degrees_of_freedom(model: Model) -> dict[str, int]:
+    kinds = _kinds(model)
+    result = {kind: kinds.count(kind) for kind in ("base", "motor", "joint", "amplitude")}
+    prescribed = len(model.prescribed)
+    return {
+        **result,
+        "total": len(kinds),
+        "prescribed": prescribed,
+        "free": len(kinds) - prescribed,
+    }
+
+
+def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
+    """Weigh the undeformed arm where it starts: mass [kg] and centre in the world [m]."""
+    q = ca.DM(undeformed(model, pose))
+    bodies = [(model.base_body, *base_frame(model, q))]
+    for part, frame in zip(model.links, frames(model, q), strict=True):
+        inner = part.link.root_piece.length if part.link.root_piece is not None else 0.0
+        if part.sliding is not None and part.joint is not None:
+            inner = part.length - float(pose[part.joint])
+        own = own_inertia(part.link).moved(Pose(np.eye(3), np.array([-inner, 0.0, 0.0])))
+        bodies += [(own, frame.R_WL, frame.p_WL), (part.tip_body, frame.R_WT, frame.p_WT)]
+    mass = sum(body.mass for body, _, _ in bodies)
+    moments = [body.mass * np.array(p).ravel() + np.array(R) @ body.first for body, R, p in bodies]
+    x, y, z = (float(value) for value in np.sum(moments, axis=0) / (mass or 1.0))
+    return mass, (x, y, z)
+
+
+def _arm_modes(linear: Linear, modes: ElasticModes) -> tuple[ArmMode, ...]:
+    return tuple(
+        ArmMode(
+            frequency=frequency(float(omega)),
+            coordinate=linear.names[int(np.argmax(share))],
+            share=float(np.max(share)),
+        )
+        for omega, share in zip(modes.frequencies, modes.shares.T, strict=True)
+    )
+
+
+def _step(linear: Linear, modes: ElasticModes) -> StepReport | None:
+    highest = float(modes.frequencies[-1]) if len(modes.frequencies) else 0.0
+    rate, index = fastest_rate(linear, highest)
+    if rate == 0:
+        return None
+    by_mode = index is None
+    mover = int(np.argmax(modes.shares[:, -1])) if index is None else index
+    return StepReport(
+        rk4=RK4_REACH / rate,
+        rate=rate,
+        limited_by="mode" if by_mode else "damping",
+        coordinate=linear.names[mover],
+    )

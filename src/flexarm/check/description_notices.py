@@ -1,0 +1,195 @@
+"""What looks wrong in an arm's description, before anything is computed from it."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexarm.arm import Arm, Body, FreeBase, Link, Moving
+from flexarm.check.report import LinkReport, Notice
+from flexarm.links.span import Span
+from flexarm.model import LinkModel
+
+WAVE_SPEED = (100.0, 20_000.0)  # [m/s]; rubber 50 to 300, steel 5100, beryllium 12900
+MASS_PER_LENGTH = 1e5  # [kg/m]
+LENGTH = (1e-3, 1e3)  # [m]
+FREQUENCY = (1e-3, 1e6)  # [Hz]
+STIFFNESS_RATIO = 1e6
+GRAVITY = (0.1, 30.0)  # [m/s^2]; the Moon 1.6, Jupiter 25
+DAMPING = 0.3
+UNITS = "plain numbers are SI: write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
+
+
+def gravity_notices(arm: Arm) -> Iterator[Notice]:
+    """Tell of gravity that no planet has."""
+    size = math.hypot(*arm.gravity)
+    if size > 0 and not GRAVITY[0] <= size <= GRAVITY[1]:
+        yield Notice(
+            "warning",
+            "odd-gravity",
+            "gravity",
+            f"gravity is {size:.4g} m/s^2, outside {GRAVITY[0]:g} to {GRAVITY[1]:g}",
+            "give it in m/s^2, such as [0, 0, -9.81], or [0, 0, 0] for none",
+        )
+
+
+def section_notices(index: int, link: Link, facts: LinkReport) -> Iterator[Notice]:
+    """Tell of lengths, sections and frequencies that look like wrong units."""
+    place = f"links[{index + 1}]"
+    if link.length > 0 and not LENGTH[0] <= link.length <= LENGTH[1]:
+        yield _units(f"{place}.length", f"{facts.name} is {link.length:.4g} m long")
+    if link.section is None:
+        return
+    span = Span.of(link.section, link.span)
+    place = f"{place}.section"
+    if (heaviest := float(span.table["mass_per_length"].max())) > MASS_PER_LENGTH:
+        yield _units(place, f"{facts.name} weighs {heaviest:.4g} kg/m")
+    yield from _stiffness_notices(place, facts.name, span)
+    if facts.flexible is None:
+        return
+    for direction in facts.flexible.directions:
+        used = direction.clamped[: max(1, len(direction.coordinates))]
+        odd = [f.hz for f in used if not FREQUENCY[0] <= f.hz <= FREQUENCY[1]]
+        if odd:
+            yield _units(
+                place,
+                f"{facts.name} has a frequency of {odd[0]:.4g} Hz in {direction.direction}, "
+                f"outside {FREQUENCY[0]:g} to {FREQUENCY[1]:g} Hz",
+            )
+
+
+def _stiffness_notices(place: str, name: str, span: Span) -> Iterator[Notice]:
+    table, mass = span.table, span.table["mass_per_length"]
+    if span.has("EA"):
+        speeds = np.sqrt(table["EA"] / mass)
+        for speed in (float(speeds.min()), float(speeds.max())):
+            if not WAVE_SPEED[0] <= speed <= WAVE_SPEED[1]:
+                yield _units(
+                    place,
+                    f"sound runs along {name} at sqrt(EA/mass_per_length) = {speed:.4g} m/s, "
+                    f"outside {WAVE_SPEED[0]:g} to {WAVE_SPEED[1]:g} m/s of known materials",
+                )
+                break
+        for key in ("EIy", "EIz"):
+            if span.has(key):
+                radius = math.sqrt(float(np.max(table[key] / table["EA"])))
+                if radius > span.length:
+                    yield _units(
+                        place,
+                        f"the radius of gyration of {name}, sqrt({key}/EA) = {radius:.4g} m, is "
+                        f"larger than its flexible span of {span.length:.4g} m",
+                    )
+    if span.has("EIy") and span.has("EIz"):
+        ratio = float(np.max(np.abs(np.log10(table["EIz"] / table["EIy"]))))
+        if ratio > math.log10(STIFFNESS_RATIO):
+            yield _units(place, f"EIy and EIz of {name} differ by a factor of {10**ratio:.3g}")
+
+
+def _units(place: str, message: str) -> Notice:
+    return Notice("warning", "odd-units", place, message, UNITS)
+
+
+def joint_notices(index: int, part: LinkModel, start: float, speed: float) -> Iterator[Notice]:
+    """Tell of a start outside the joint's limits or shapes, and of an unusual gear."""
+    joint = part.link.joint
+    if not isinstance(joint, Moving):
+        return
+    place = f"links[{index + 1}].joint"
+    if joint.limits is not None:
+        low, high, fastest = joint.limits.lower, joint.limits.upper, joint.limits.speed
+        low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
+        unit = part.motion.unit
+        where = f"{place}.{'start' if joint.motion is None else 'motion'}"
+        if not low <= start <= high:
+            values = f"{start:.6g} {unit}, outside its limits {low:.6g} to {high:.6g} {unit}"
+            yield _outside(where, part.joint_name, values)
+        if fastest is not None and abs(speed) > fastest:
+            values = f"{speed:.6g} {unit}/s, above its limit of {fastest:.6g} {unit}/s"
+            yield _outside(where, part.joint_name, values)
+    if part.sliding is not None:
+        low, high = part.sliding.range
+        if not low <= start <= high:
+            yield Notice(
+                "warning",
+                "start-outside-shapes",
+                f"{place}.limits",
+                f"{part.joint_name} starts {start:.6g} m out, where its shapes are not known: they "
+                f"are built for {low:.6g} to {high:.6g} m, and modes are given for the nearer one",
+                "widen limits.lower and limits.upper, or move the start",
+            )
+    if joint.drive is not None and abs(joint.drive.gear_ratio) < 1:
+        yield Notice(
+            "note",
+            "gear-speeds-up",
+            f"{place}.drive.gear_ratio",
+            f"the rotor of {part.joint_name} turns {abs(joint.drive.gear_ratio):.4g} times per "
+            "turn of the joint, slower than the joint itself",
+            "gear_ratio is turns of the rotor per turn of the joint: a reduction of 100 is 100",
+        )
+
+
+def _outside(place: str, name: str, values: str) -> Notice:
+    message = f"{name} starts at {values}"
+    return Notice(
+        "warning", "start-outside-limits", place, message, "move the start or widen the limits"
+    )
+
+
+def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
+    """Tell of damping that is large, or that leaves modes out."""
+    place, given = f"links[{index + 1}].damping", part.link.damping
+    listed = given if isinstance(given, tuple) else (given,)
+    modes, largest = part.modes.stop - part.modes.start, max(listed, default=0.0)
+    if largest > DAMPING:
+        yield Notice(
+            "warning",
+            "large-damping",
+            place,
+            f"a damping ratio of {largest:.4g} in {part.name} is above {DAMPING:g}",
+            "structures have 0.002 to 0.05; it is a ratio, so 2 % is 0.02",
+        )
+    if isinstance(given, tuple) and len(given) < modes:
+        yield Notice(
+            "warning",
+            "missing-damping",
+            place,
+            f"{len(given)} damping ratios for the {modes} modes of {part.name}: "
+            f"the {modes - len(given)} highest have none",
+            f"give {modes}, or one number for all",
+        )
+
+
+def inertia_notices(arm: Arm) -> Iterator[Notice]:
+    """Tell of inertias that no body has, but let [0, 0, J] of a planar arm pass."""
+    for place, body in _bodies(arm):
+        xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
+        if sum(value != 0 for value in (xx, yy, zz)) <= 1:
+            continue
+        matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        low, middle, high = np.linalg.eigvalsh(matrix)
+        if high > (low + middle) * (1 + 1e-3):
+            yield Notice(
+                "warning",
+                "impossible-inertia",
+                f"{place}.inertia",
+                f"the largest principal moment {high:.6g} kg m^2 is more than the sum of the other "
+                f"two, {low + middle:.6g}: no body has that",
+                "check the numbers: they count about the centre of mass, [xx, yy, zz, xy, xz, yz]",
+            )
+
+
+def _bodies(arm: Arm) -> Iterator[tuple[str, Body]]:
+    if isinstance(arm.base, FreeBase):
+        yield "base.body", arm.base.body
+    for index, link in enumerate(arm.links):
+        place, hub = f"links[{index + 1}]", link.joint.hub
+        pieces = [(n, getattr(link, n)) for n in ("root_piece", "tip_piece")]
+        found = [
+            (f"{place}.joint.hub.inboard", hub.inboard),
+            (f"{place}.joint.hub.outboard", hub.outboard),
+            (f"{place}.body", link.body),
+            *((f"{place}.{n}.body", piece.body) for n, piece in pieces if piece is not None),
+        ]
+        yield from ((where, body) for where, body in found if body is not None)
+    if arm.payload is not None:
+        yield "payload", arm.payload

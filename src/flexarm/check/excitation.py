@@ -1,0 +1,170 @@
+"""Which amplitudes nothing in the arm can set in motion."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import MovedBase, Moving
+from flexarm.arm.profile import Constant
+from flexarm.linear.at_start import Linear
+from flexarm.links.base import Array
+from flexarm.links.ends import own_inertia
+from flexarm.mechanics.deformations import shapes_at
+from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
+from flexarm.model import BASE_COORDINATES, LinkModel, Model, start_state
+
+COUPLED = 1e-8  # of the force on all coordinates, each over the root of its inertia
+TRIALS = 3
+SECTIONS = 41
+DEFLECTION = 0.02  # of the link's length, and turn of a section [rad], at most
+
+
+@dataclass(frozen=True)
+class _State:
+    """Random coordinates, rates and accelerations, (n,) each."""
+
+    q: Array
+    v: Array
+    a: Array
+
+
+def unexcited(model: Model, traced: ca.Function, linear: Linear, pose: Array) -> tuple[int, ...]:
+    """Find the amplitudes that stay at rest whatever else the arm does.
+
+    Parameters
+    ----------
+    model, traced
+        The arm, and its forces as `trace` gives them.
+    linear
+        Its matrices at the start, for scales.
+    pose
+        Coordinates at the start, (n,).
+
+    Returns
+    -------
+    tuple[int, ...]
+        Indices of the amplitudes that feel no force, as long as they are at rest themselves, at
+        random values and rates of all other coordinates that can move, from inertia, gravity,
+        inputs, wrenches and elasticity.
+
+    Notes
+    -----
+    All joints and a free base count as moving.  Forces at random states are exact zeros or
+    rounding where a symmetry forbids them, and far from that elsewhere.
+    """
+    still = _candidates(model)
+    if not still:
+        return ()
+    generator = np.random.default_rng(0)
+    while still:
+        felt = np.zeros(model.size)
+        for _ in range(TRIALS):
+            state = _random_state(model, linear, pose, still, generator)
+            for force, scale in _forces(model, traced, linear, state, generator):
+                weighed = np.abs(force) / scale
+                total = float(np.linalg.norm(weighed))
+                if total > 0:
+                    felt = np.maximum(felt, weighed / total)
+        moved = [i for i in still if felt[i] > COUPLED]
+        if not moved:
+            break
+        still = [i for i in still if i not in moved]
+    return tuple(still)
+
+
+def _candidates(model: Model) -> list[int]:
+    """List the amplitudes that start at rest."""
+    q, v = start_state(model)
+    amplitudes = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
+    return [i for i in amplitudes if q[i] == 0 and v[i] == 0]
+
+
+def _random_state(
+    model: Model, linear: Linear, pose: Array, still: list[int], generator: np.random.Generator
+) -> _State:
+    """Draw a state in which the given amplitudes are at rest, and fixed joints where they start."""
+    fixed = set(still) | _fixed(model)
+    size = _roots(linear.mass)
+    scale = np.ones(model.size)
+    q = pose.copy()
+    for part in model.links:
+        reach = max(part.length, 1e-3)
+        if part.joint is not None:
+            q[part.joint] = _random_joint(part, float(pose[part.joint]), generator)
+        if part.motor is not None and part.joint is not None:
+            q[part.motor] = q[part.joint] + 0.01 * generator.standard_normal()
+        for i in range(part.modes.start, part.modes.stop):
+            scale[i] = reach * np.sqrt(own_inertia(part.link).mass) / size[i]
+            q[i] = scale[i] * generator.standard_normal()
+        q[part.modes] *= DEFLECTION / _reached(part, q)
+    if model.base_moves:
+        q[:6] = pose[:6] + generator.standard_normal(6)
+    v, a = (scale * generator.standard_normal(model.size) for _ in range(2))
+    for i in fixed:
+        q[i], v[i], a[i] = (0.0 if i in still else pose[i]), 0.0, 0.0
+    return _State(q, v, a)
+
+
+def _reached(part: LinkModel, q: Array) -> float:
+    """Find how far sections of a link move, of its length, or turn [rad]: the largest of them."""
+    shapes, length = shapes_at(part, q)
+    if shapes is None:
+        return 1.0
+    x = np.union1d(np.linspace(0.0, length, SECTIONS), shapes.edges)
+    columns = (shapes.displacement(x) / length, shapes.rotation(x))
+    return max(float(np.abs(each @ q[part.modes]).max(initial=0.0)) for each in columns) or 1.0
+
+
+def _random_joint(part: LinkModel, start: float, generator: np.random.Generator) -> float:
+    if part.sliding is not None:
+        return float(generator.uniform(*part.sliding.range))
+    return start + float(generator.uniform(-2.0, 2.0))
+
+
+def _fixed(model: Model) -> set[int]:
+    """List the prescribed coordinates that never move."""
+    base = model.arm.base
+    motions: list[object] = []
+    if isinstance(base, MovedBase):
+        motions += [getattr(base.motion, name) for name in BASE_COORDINATES]
+    joints = [part.link.joint for part in model.links]
+    motions += [
+        joint.motion
+        for joint in joints
+        if isinstance(joint, Moving) and joint.actuation == "prescribed"
+    ]
+    return {
+        index
+        for index, motion in zip(model.prescribed, motions, strict=True)
+        if motion is None or isinstance(motion, Constant)
+    }
+
+
+def _forces(
+    model: Model,
+    traced: ca.Function,
+    linear: Linear,
+    state: _State,
+    generator: np.random.Generator,
+) -> Iterator[tuple[Array, Array]]:
+    """Yield kinds of force at a state, each with the scale that makes its entries comparable."""
+    mass, moving, elastic = (np.array(value) for value in traced(state.q, state.v)[:3])
+    resting = np.array(traced(state.q, np.zeros(model.size))[1])
+    size, stiff = _roots(mass), _roots(linear.stiffness)
+    yield mass @ state.a, size
+    yield (moving - resting).ravel(), size
+    yield resting.ravel(), size
+    yield elastic.ravel(), stiff
+    inputs = input_matrix(model)
+    if inputs.shape[1]:
+        yield inputs @ generator.standard_normal(inputs.shape[1]), size
+    factors = ca.DM(1 + generator.random(len(wrench_list(model))))
+    yield np.array(wrench_force(model, ca.DM(state.q), factors)).ravel(), size
+
+
+def _roots(matrix: Array) -> Array:
+    """Give the roots of a matrix's diagonal, 1 where it is 0."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    return np.where(size > 0, size, 1.0)

@@ -1,0 +1,135 @@
+"""What looks wrong once an arm's modes are known."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Elements, Lumped, ShapeChoice
+from flexarm.check.report import DirectionReport, FlexibleReport, LinkReport, Notice, StepReport
+from flexarm.check.slender import radius_of_gyration, shear_error
+from flexarm.linear.at_start import ElasticModes, Linear
+from flexarm.links.basis import MOTIONS
+from flexarm.links.span import Span
+from flexarm.mechanics.inertia import Weightless, listed, place_of
+from flexarm.model import Model
+
+SHEAR_ERROR = 0.05
+STEP_RATIO = 3.0
+
+
+def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]:
+    """Tell of links whose highest bending mode is short against their section."""
+    for index, (link, facts) in enumerate(zip(arm.links, links, strict=True)):
+        if link.section is None or facts.flexible is None:
+            continue
+        span = Span.of(link.section, facts.flexible.span)
+        for direction in facts.flexible.directions:
+            motion = next(m for m in MOTIONS.values() if m.key == direction.direction)
+            radius = radius_of_gyration(span, motion) if motion.order == 2 else None
+            if radius is None or not direction.coordinates:
+                continue
+            used = _used(link.shapes, direction)
+            first, last = (
+                shear_error(span, motion, link.section, omega)
+                for omega in _bounds(facts.flexible, direction, used)
+            )
+            if last > SHEAR_ERROR:
+                yield Notice(
+                    "warning",
+                    "stubby-link",
+                    f"links[{index + 1}].section",
+                    f"{facts.name} is {span.length / radius:.3g} radii of gyration "
+                    f"({radius:.3g} m) long: without shear, mode {used} of {direction.direction} "
+                    f"is about {100 * last:.2g} % too fast, mode 1 about {100 * first:.2g} %",
+                    f"use fewer modes in {direction.direction}, or make the link rigid; "
+                    "check EA and EI",
+                )
+
+
+def _used(choice: ShapeChoice, direction: DirectionReport) -> int:
+    """Count the modes that the coordinates of a direction are meant to resolve."""
+    modes = len(direction.coordinates)
+    if isinstance(choice, Lumped) or (isinstance(choice, Elements) and choice.reduce is None):
+        return max(1, modes // 2)
+    return modes
+
+
+def _bounds(flexible: FlexibleReport, direction: DirectionReport, used: int) -> tuple[float, float]:
+    """Give the frequencies of the first and the last mode used [rad/s]."""
+    listed = direction.loaded if flexible.shapes == "loaded" else direction.clamped
+    return listed[0].rad_s, listed[used - 1].rad_s
+
+
+def unexcited_notices(
+    model: Model, links: tuple[LinkReport, ...], still: tuple[int, ...]
+) -> Iterator[Notice]:
+    """Tell of amplitudes that nothing sets in motion, per link."""
+    for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
+        mine = [model.names[i] for i in still if part.modes.start <= i < part.modes.stop]
+        if not mine or facts.flexible is None:
+            continue
+        whole = [
+            f"{each.direction}: 0"
+            for each in facts.flexible.directions
+            if each.coordinates and set(each.coordinates) <= set(mine)
+        ]
+        saves = f"set {', '.join(whole)}" if whole else "leave such shapes out"
+        yield Notice(
+            "warning",
+            "unexcited-mode",
+            f"links[{index + 1}].shapes",
+            f"nothing sets {listed(mine)} in motion: no joint, gravity, input, wrench or other "
+            "coordinate acts on " + ("it" if len(mine) == 1 else "them"),
+            f"{saves} to save {len(mine)} of {model.size} coordinates, or give a start value, a "
+            "wrench or an axis that acts there",
+        )
+
+
+def inertia_notice(found: Weightless) -> Notice:
+    """Tell of coordinates that move without inertia at the start."""
+    return Notice("warning", "no-inertia", found.place, found.message, found.remedy)
+
+
+def unstable_notice(modes: ElasticModes) -> Iterator[Notice]:
+    """Tell of elasticity that pushes away from the start pose."""
+    if modes.unstable:
+        yield Notice(
+            "warning",
+            "negative-stiffness",
+            "links",
+            f"elasticity drives the arm away from its start in {modes.unstable} direction(s)",
+            "check elastic_energy, elastic_force and spring tables: forces must grow with "
+            "deflection near 0",
+        )
+
+
+def step_notices(
+    model: Model, linear: Linear, modes: ElasticModes, step: StepReport | None
+) -> Iterator[Notice]:
+    """Tell of stretch or damping that makes the step much smaller than bending needs."""
+    if step is None or not len(modes.frequencies):
+        return
+    highest = float(modes.frequencies[-1])
+    if step.rate > STEP_RATIO * highest:
+        yield Notice(
+            "warning",
+            "damping-sets-step",
+            place_of(model, step.coordinate),
+            f"damping or friction ({step.coordinate}) makes the step {step.rate / highest:.3g} "
+            "times smaller than the highest mode needs",
+            "raise friction.smoothing, lower the damping, or use an implicit method",
+        )
+    stretch = np.array(["stretch" in name for name in linear.names])
+    axial = modes.shares[stretch].sum(axis=0) > 0.5
+    others = modes.frequencies[~axial]
+    if axial[-1] and len(others) and highest > STEP_RATIO * others[-1]:
+        place = place_of(model, linear.names[int(np.argmax(modes.shares[:, -1]))])
+        yield Notice(
+            "warning",
+            "stretch-sets-step",
+            f"{place}.shapes",
+            f"stretch makes the step {highest / others[-1]:.3g} times smaller than all other "
+            "modes need",
+            "leave the stretch shapes out (stretch: 0) unless the stretch itself matters",
+        )

@@ -1,0 +1,174 @@
+"""A link's own frequencies, per direction and in its chosen coordinates."""
+
+import math
+
+import numpy as np
+import scipy.linalg
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Counted, Tabulated
+from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
+from flexarm.check.shape_rule import why_count
+from flexarm.linear.at_start import Linear
+from flexarm.links import discretisation
+from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape
+from flexarm.links.basis import MOTIONS, Motion
+from flexarm.links.beams.finite import Conditions, modes
+from flexarm.links.ends import loaded_ends
+from flexarm.links.families.tabulated import modal_data_report
+from flexarm.links.holds import hold
+from flexarm.links.integrals import integrate
+from flexarm.links.shape_counts import counts
+from flexarm.links.span import Span
+from flexarm.mechanics.deformed import shapes_at_start, span_at_start
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import skew_matrix
+
+DUST = 1e-9
+MASSLESS = 1e-15
+LISTED = 3  # frequencies per direction, more where the link has more coordinates
+
+
+def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> FlexibleReport:
+    """Describe the flexible part of a link.
+
+    Parameters
+    ----------
+    model, index
+        The arm and which of its links.
+    linear
+        The arm's matrices at the start.
+    pose
+        Coordinates at the start, (n,), sliding links within the range of their shapes.
+    """
+    arm, part, link = model.arm, model.links[index], model.arm.links[index]
+    span = span_at_start(part, pose)
+    ends, root = loaded_ends(arm, index), hold(arm, index)
+    kind = link.shapes.kind
+    lines: tuple[str, ...] = ()
+    if isinstance(link.shapes, Tabulated):
+        lines = tuple(modal_data_report(link.shapes.side_file, span).lines())
+    return FlexibleReport(
+        span=span.length,
+        shapes=kind,
+        summary=discretisation(kind).summary,
+        root=root.state,
+        why_root=f"{root.state}: {root.reason}",
+        tip_mass=ends.tip_mass,
+        tip_inertia=ends.tip_inertia,
+        directions=_directions(arm, index, part, span, ends),
+        modes=shape_modes(part, span, linear.damping[part.modes, part.modes]),
+        modal_data=lines,
+    )
+
+
+def frequency(omega: float) -> Frequency:
+    """Give an angular frequency [rad/s] in both units."""
+    return Frequency(hz=omega / (2 * math.pi), rad_s=omega)
+
+
+def shape_modes(part: LinkModel, span: Span, damping: Array) -> tuple[ShapeMode, ...]:
+    """Find the modes of a link's amplitudes with what its tip carries, its joint at rest.
+
+    Parameters
+    ----------
+    part, span
+        The link, and its span at the start.
+    damping
+        Damping matrix of the amplitudes, (m, m).
+    """
+    shapes = shapes_at_start(part, span)
+    if not shapes.names:
+        return ()
+    if part.elastic is not None:
+        integrals = part.elastic.integrals
+    else:
+        integrals = integrate(span, shapes, stiffening=False)[0]
+    tip = np.array([span.length])
+    moved, turned, body = shapes.displacement(tip)[0], shapes.rotation(tip)[0], part.tip_body
+    coupling = turned.T @ skew_matrix(body.first) @ moved
+    mass = integrals.modal_mass + body.mass * moved.T @ moved + turned.T @ body.second @ turned
+    mass += coupling + coupling.T
+    vectors = _mode_shapes(integrals.stiffness, mass, measured=shapes.mass is not None)
+    weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
+    shares = vectors * (integrals.stiffness @ vectors)
+    omegas = np.sqrt(np.maximum(shares.sum(axis=0), 0.0) / weights)
+    lost = np.einsum("im,ij,jm->m", vectors, damping, vectors) / weights
+    ratios = lost / (2 * np.maximum(omegas, 1e-300))
+    return tuple(
+        ShapeMode(
+            frequency=frequency(float(omega)),
+            damping=float(ratio),
+            coordinate=f"{part.name}.{shapes.names[int(np.argmax(share))]}",
+        )
+        for omega, ratio, share in zip(omegas, ratios, shares.T, strict=True)
+    )
+
+
+def _mode_shapes(stiffness: Array, mass: Array, *, measured: bool) -> Array:
+    """Find modes, slowest first, one per column (m, k)."""
+    if measured:  # only then may a shape have no stiffness, and must have mass
+        return np.asarray(scipy.linalg.eigh(stiffness, mass)[1])
+    # A twist that turns nothing but what other links carry has no mass here: no mode of this link.
+    flexibility, vectors = scipy.linalg.eigh(mass, stiffness)
+    kept = flexibility > MASSLESS * flexibility.max()
+    return np.asarray(vectors[:, kept][:, ::-1])
+
+
+def span_frequencies(span: Span, motion: Motion, ends: Ends, count: int) -> tuple[Frequency, ...]:
+    """Find the first frequencies of a span between given ends, as many as have inertia."""
+    conditions = Conditions.of(ends, motion)
+    if not np.any(span.table[motion.inertia] > 0):
+        held = conditions.support == "clamped-free" or conditions.hub > 0
+        count = min(count, int(held and conditions.tip_mass > 0))
+    if count == 0:
+        return ()
+    found = modes(span, motion, conditions, count).frequencies
+    return tuple(frequency(float(omega)) for omega in found)
+
+
+def own_ends(part: LinkModel) -> Ends:
+    """Clamp a link's root and leave on its tip what that carries rigidly."""
+    body = part.tip_body
+    xx, yy, zz = (float(value) for value in np.diag(body.second))
+    offset = float(body.first[0]) / body.mass if body.mass > 0 else 0.0
+    return Ends((math.inf, math.inf, math.inf), body.mass, (xx, yy, zz), offset)
+
+
+def _directions(
+    arm: Arm, index: int, part: LinkModel, span: Span, ends: Ends
+) -> tuple[DirectionReport, ...]:
+    choice = arm.links[index].shapes
+    number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
+    shapes = shapes_at_start(part, span)
+    result = []
+    for direction in DIRECTIONS:
+        motion = MOTIONS[direction]
+        if not span.has(motion.stiffness):
+            continue
+        mine = tuple(
+            f"{part.name}.{shape.name}"
+            for shape in shapes.shapes
+            if _size(shape, direction, span) > DUST * max(_size(shape, d, span) for d in DIRECTIONS)
+        )
+        listed = max(LISTED, len(mine))
+        count = number.of(direction) if isinstance(choice, Counted) else len(mine)
+        result.append(
+            DirectionReport(
+                direction=motion.key,
+                stiffness=motion.stiffness,
+                count=count,
+                coordinates=mine,
+                why=why_count(arm, index, motion),
+                clamped=span_frequencies(span, motion, own_ends(part), listed),
+                loaded=span_frequencies(span, motion, ends, listed),
+            )
+        )
+    return tuple(result)
+
+
+def _size(shape: Shape, direction: Direction, span: Span) -> float:
+    """Find the largest value of a shape in a direction, at 33 places."""
+    if direction not in shape.curves:
+        return 0.0
+    return float(np.abs(shape.curves[direction](np.linspace(0.0, span.length, 33))).max())

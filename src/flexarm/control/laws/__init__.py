@@ -1,0 +1,1 @@
+"""Control laws, one file each."""

@@ -1,0 +1,115 @@
+"""The decoupling law: driven joints become double integrators, whatever the links do.
+
+| paper symbol | eq. | code name |
+|---|---|---|
+| Gamma | 31 | u |
+| u_I, u_II | 32, 37 | wanted |
+| G_p, G_v | 32 | stiffness, damping |
+| K^ = (1 + alpha) K | 48 | stiffness_error |
+
+Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M.  Here the same
+u follows from accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates
+``y = H q`` accelerate as wanted with ``u = (H A)^-1 (wanted - H a_0)``.  That holds for shapes
+which turn the hub, elastic joints (on the motor's side) and passive joints as well, and all of c is
+in it: damping, friction, and for a sliding link the change of K with the length.
+"""
+
+import casadi as ca
+
+from flexarm.arguments import require_kind, require_number
+from flexarm.control.drives import Drives, Gain, drives, require_stiffness_error
+from flexarm.control.laws.lqr import Regulator
+from flexarm.control.trajectory import Trajectory, require_trajectory
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.mechanics.bodies.body import elastic_effort
+from flexarm.mechanics.kinematics import own_columns
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+
+def decoupling_law(
+    trajectory: Trajectory,
+    *,
+    stiffness: Gain,
+    damping: Gain,
+    stiffness_error: float = 0.0,
+    regulator: Regulator | None = None,
+    switch: float | None = None,
+) -> ca.Function:
+    """Make the law under which driven joints follow a trajectory as linear oscillators.
+
+    The error e of each joint obeys ``e'' + damping e' + stiffness e = 0``.
+
+    Parameters
+    ----------
+    trajectory
+        What to follow, and the arm as the law knows it.
+    stiffness, damping
+        Gains G_p [1/s^2] and G_v [1/s], one number or one per driven joint.
+    stiffness_error
+        Fraction alpha by which the law overestimates the stiffness of the links (eq. 48).
+    regulator
+        The second loop (eq. 37), which takes over at ``switch``.
+    switch
+        When [s]; at the end of the motion if None.  0 lets the regulator work along the whole
+        path.
+
+    Returns
+    -------
+    casadi.Function
+        (t, q, v) to u, for ``flexarm.simulate(control=...)``.
+    """
+    require_trajectory(trajectory)
+    model = trajectory.model
+    driven = drives(model)
+    kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
+    stiffness_error = require_stiffness_error(stiffness_error)
+    at = trajectory.end if switch is None else require_number("switch", switch)
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    q_d, v_d, a_d = trajectory.motion(t)
+    rows = ca.DM(driven.motors)
+    error, rate = rows @ (q - q_d), rows @ (v - v_d)
+    wanted = rows @ a_d - kd * rate - kp * error  # (eqs 32, 33)
+    if regulator is not None:
+        _require_regulator(regulator, model, driven)
+        second = rows @ a_d - regulator.trace(t) @ ca.vertcat(q - q_d, v - v_d)  # (eq. 37)
+        wanted = ca.if_else(t < at, wanted, second)
+    u = decoupled_input(model, driven, q, v, wanted, stiffness_error=stiffness_error)
+    return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
+
+
+def _require_regulator(value: object, model: Model, driven: Drives) -> None:
+    """Refuse what is no regulator of an arm."""
+    require_kind("regulator", value, Regulator, "a Regulator: make one with lqr")
+    assert isinstance(value, Regulator)
+    fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
+    if has != fits:
+        raise FlexarmError(
+            f"regulator: must be of the trajectory's arm, with gains of shape {fits}, got {has}"
+        )
+
+
+def decoupled_input(
+    model: Model, driven: Drives, q: Expr, v: Expr, wanted: Expr, *, stiffness_error: float = 0.0
+) -> Expr:
+    """Trace the inputs that give driven coordinates wanted accelerations (eqs 31, 48), (k,)."""
+    equation = formulation("articulated", model)
+    u = ca.SX.sym("u", len(driven.names))
+    applied = equation.applied_expression(q, v, u, _no_wrenches(equation.function("motion")))
+    if stiffness_error:
+        for part in model.links:
+            effort = elastic_effort(model, part, q)
+            for i, column in enumerate(own_columns(part)):
+                applied[column] -= stiffness_error * effort[i]
+    a, _ = equation.forward_expression(q, v, ca.SX(0, 1), applied)
+    y = ca.DM(driven.motors) @ a
+    slope = ca.jacobian(y, u)
+    found = ca.solve(slope, wanted - ca.substitute(y, u, ca.SX.zeros(u.shape[0])))
+    # Forces, and their change with u, share most of their work: a third is left.
+    return ca.cse(found)
+
+
+def _no_wrenches(motion: ca.Function) -> Expr:
+    """Give the factors of wrenches that a law does not know of: 0."""
+    return ca.SX.zeros(*motion.size_in("w"))

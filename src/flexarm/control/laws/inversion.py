@@ -1,0 +1,302 @@
+"""Stable inversion: the bounded input that makes the tip of one flexible link follow a motion.
+
+Seen from the hub's torque, the tip is non-minimum-phase: the link's internal motion, with the tip
+held on its course, grows.  It has a bounded solution all the same, if it may begin before the tip
+does (Bayo 1987; Devasia, Chen & Paden 1996): motions that die out are integrated forward in time,
+those that grow backward.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from flexarm.arguments import require_count, require_kind, require_number
+from flexarm.arm import Arm
+from flexarm.control.drives import drives
+from flexarm.control.statics import Statics, start_at
+from flexarm.control.timing import Timing
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations import formulation
+from flexarm.links.base import Array
+from flexarm.mechanics.inertia import require_inertia
+from flexarm.mechanics.kinematics import end_frame, frames
+from flexarm.mechanics.loads import wrench_list
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
+ITERATIONS = 60
+FEWEST = 101  # instants: with fewer a spline through them is no motion
+WITHIN = 10  # instants of a motion, at least
+FURTHEST = 1e3  # [rad], of the tip
+
+
+@dataclass(frozen=True)
+class Inversion:
+    """A motion of a link whose tip is where it is told, from before it moves to after.
+
+    Attributes
+    ----------
+    model
+        The arm.
+    t
+        Time [s], (T,); it begins with the pre-actuation.
+    q, v
+        Coordinates and rates, (T, n).
+    u
+        The input [N m], (T,).
+    bearing
+        Angle of the tip about the joint's axis as asked for [rad], (T,).
+    lead
+        Time from the begin to the tip's first motion [s].
+    zeros
+        Rates of the internal motion at the start [1/s]: those with positive real parts make the
+        tip non-minimum-phase.
+    iterations
+        How often the nonlinear remainder was evaluated.
+    """
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    u: Array
+    bearing: Array
+    lead: float
+    zeros: Complex
+    iterations: int
+
+    def inputs(self) -> dict[str, dict[str, object]]:
+        """Give the input as `flexarm.simulate` takes it."""
+        table = {
+            "kind": "table",
+            "times": self.t.tolist(),
+            "values": self.u.tolist(),
+            "interpolation": "linear",
+        }
+        return {drives(self.model).names[0]: table}
+
+    def arm(self, arm: Arm) -> Arm:
+        """Let an arm start where the motion does."""
+        return start_at(arm, self.model, self.q[0])
+
+
+def stable_inversion(
+    model: Model,
+    to: float,
+    timing: Timing,
+    *,
+    points: int = 4001,
+    tolerance: float = 1e-8,
+) -> Inversion:
+    """Find the bounded input that moves the tip of a single flexible link on a given course.
+
+    Parameters
+    ----------
+    model
+        An arm of one flexible link on a driven revolute joint without elastic transmission.
+    to
+        Angle of the tip about the joint's axis at the end, from the straight link's at joint angle
+        0 [rad].
+    timing
+        The tip's motion from its start to there; ``begin`` is added to the pre-actuation.  Smooth
+        timings only.
+    points
+        Instants of the solution.
+    tolerance
+        At which the motion before and after is cut, and the iteration stopped, of the amplitudes.
+
+    Raises
+    ------
+    FlexarmError
+        If the iteration does not converge: the motion is too fast for this arm.
+    """
+    to = require_number("to", to, least=-FURTHEST, largest=FURTHEST)
+    require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
+    require_count("points", points, FEWEST)
+    tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
+    if timing.kind == "trapezoid":
+        raise FlexarmError("timing: a trapezoid's acceleration jumps: use cycloid or quintic")
+    link = _Link(model)
+    start = Statics(model).at_joints({})
+    require_inertia(model, formulation("composite", model).mass_matrix(start))
+    first, last = link.bearing(start), float(to)
+    rest = link.equilibrium(first, start)
+    A = np.array(link.slope(rest, first, 0.0, 0.0))
+    zeros = np.linalg.eigvals(A).astype(complex)
+    if np.abs(zeros.real).min() < 1e-3 * np.abs(zeros).min():
+        raise FlexarmError(
+            "the internal motion neither grows nor dies out: there is no bounded input; such a "
+            "link's tip cannot be made to follow a course"
+        )
+    lead = float(np.log(1 / tolerance) / np.abs(zeros.real).min()) + timing.begin
+    t = np.linspace(0.0, 2 * lead - timing.begin + timing.duration, points)
+    _require_resolved(timing, float(t[1]))
+    shifted = Timing(timing.kind, timing.duration, lead)
+    s, rate, change = (np.array(each).ravel() for each in _course(shifted)(t[None, :]))
+    course = np.array([first + (last - first) * s, (last - first) * rate, (last - first) * change])
+    x, count = _bounded(link, A, t, course, rest, tolerance)
+    q, v, u = (np.array(each) for each in link.whole(x, *(row[None, :] for row in course)))
+    return Inversion(model, t, q.T, v.T, u.ravel(), course[0], lead, zeros, count)
+
+
+def _require_resolved(timing: Timing, apart: float) -> None:
+    """Refuse instants that are too far apart to see a motion."""
+    if timing.duration < WITHIN * apart:
+        raise FlexarmError(
+            f"points: must put {WITHIN} instants or more into a motion of {timing.duration:g} s, "
+            f"got one every {apart:.3g} s: give more points, or a longer timing"
+        )
+
+
+class _Link:
+    """One flexible link with its tip held on a course: the internal motion."""
+
+    def __init__(self, model: Model) -> None:
+        driven = drives(model)
+        joints = [part for part in model.links if part.joint is not None]
+        if len(joints) != 1 or not joints[0].motion.hinge or joints[0].motor is not None:
+            raise ModelError(
+                "stable inversion is for one flexible link on a driven revolute joint with a rigid "
+                f"transmission: this arm has the coordinates {', '.join(model.names)}"
+            )
+        assert joints[0].joint is not None
+        self.model, self.joint = model, joints[0].joint
+        self.rest = [i for i in range(model.size) if i != self.joint]
+        if not self.rest:
+            raise ModelError("stable inversion is for a flexible link: this one is rigid")
+        m = len(self.rest)
+        x, y, dy, ddy = ca.SX.sym("x", 2 * m), ca.SX.sym("y"), ca.SX.sym("dy"), ca.SX.sym("ddy")
+        d, rates = x[:m], x[m:]
+        bearing = self._bearing_function()
+        straight = ca.SX.zeros(model.size)
+        straight[self.rest] = d
+        turned = bearing(straight)
+        q, v = ca.SX.zeros(model.size), ca.SX.zeros(model.size)
+        q[self.rest], v[self.rest] = d, rates
+        q[self.joint], v[self.joint] = y - turned, dy - ca.jtimes(turned, d, rates)
+        u = self._input(bearing, q, v, ddy)
+        nothing = ca.SX.zeros(len(wrench_list(model)))
+        motion = formulation("articulated", model).function("forward_dynamics")
+        a = motion(q, v, u, nothing, ca.SX(0, 1))[0]
+        f = ca.vertcat(rates, a[self.rest])
+        arguments = [x, y, dy, ddy]
+        self.rates = ca.Function("rates", arguments, [f])
+        self.slope = ca.Function("slope", arguments, [ca.densify(ca.jacobian(f, x))])
+        self.whole = ca.Function("whole", arguments, [q, v, u])
+        self._tip = bearing
+        self._driven = driven
+
+    def bearing(self, q: Array) -> float:
+        """Give the tip's angle about the joint's axis [rad]."""
+        return float(self._tip(q))
+
+    def equilibrium(self, bearing: float, guess: Array) -> Array:
+        """Find the internal state at rest with the tip at an angle, (2m,)."""
+        x = np.concatenate([guess[self.rest], np.zeros(len(self.rest))])
+        for _ in range(50):
+            value = np.array(self.rates(x, bearing, 0.0, 0.0)).ravel()
+            step = np.linalg.solve(np.array(self.slope(x, bearing, 0.0, 0.0)), value)
+            x = x - step
+            if np.abs(step).max() <= 1e-14 + 1e-10 * np.abs(x).max():
+                return np.asarray(x)
+        raise FlexarmError(f"no equilibrium found with the tip at {bearing:g} rad")
+
+    def _bearing_function(self) -> ca.Function:
+        """Trace the tip's angle about the joint's axis, whole turns included."""
+        q = ca.SX.sym("q", self.model.size)
+        unturned = ca.SX(q)
+        unturned[self.joint] = 0
+        part = next(part for part in self.model.links if part.joint is not None)
+        frame = frames(self.model, unturned)[self.model.links.index(part)]
+        seen = frame.R_WJ.T @ (end_frame(self.model, unturned)[1] - frame.p_WJ)
+        return ca.Function("bearing", [q], [q[self.joint] + ca.atan2(seen[1], seen[0])])
+
+    def _input(self, bearing: ca.Function, q: Expr, v: Expr, wanted: Expr) -> Expr:
+        """Trace the input under which the tip's angle accelerates as wanted."""
+        n = self.model.size
+        qs, vs, us = ca.SX.sym("qs", n), ca.SX.sym("vs", n), ca.SX.sym("us", 1)
+        nothing = ca.SX.zeros(len(wrench_list(self.model)))
+        motion = formulation("articulated", self.model).function("forward_dynamics")
+        a = motion(qs, vs, us, nothing, ca.SX(0, 1))[0]
+        row = ca.jacobian(bearing(qs), qs)
+        second = row @ a + ca.jtimes(row @ vs, qs, vs)
+        slope = ca.jacobian(second, us)
+        found = (wanted - ca.substitute(second, us, 0)) / slope
+        return ca.substitute(found, ca.vertcat(qs, vs), ca.vertcat(q, v))
+
+
+def _course(timing: Timing) -> ca.Function:
+    t = ca.SX.sym("t")
+    return ca.Function("course", [t], list(timing.trace(t)))
+
+
+def _bounded(
+    link: _Link,
+    A: Array,
+    t: Array,
+    course: Array,
+    rest: Array,
+    tolerance: float,
+) -> tuple[Array, int]:
+    """Iterate on the nonlinear remainder until the bounded motion stands still, (2m, T)."""
+    zeros, vectors = np.linalg.eig(A)
+    inverse = np.linalg.inv(vectors)
+    rows = [row[None, :] for row in course]
+    x = np.repeat(rest[:, None], len(t), axis=1)
+    change = np.inf
+    for count in range(1, ITERATIONS + 1):
+        remainder = np.array(link.rates(x, *rows)) - A @ x
+        if not np.all(np.isfinite(remainder)):
+            break
+        forcing = inverse @ remainder
+        z = np.array([_mode(rate, t, row) for rate, row in zip(zeros, forcing, strict=True)])
+        new = (vectors @ z).real
+        if not np.all(np.isfinite(new)):
+            break
+        size = np.abs(new - rest[:, None]).max(axis=1)
+        change = float((np.abs(new - x).max(axis=1) / np.maximum(size, 1e-12)).max())
+        x = new
+        if change <= tolerance:
+            return x, count
+    raise FlexarmError(
+        f"the motion did not settle in {ITERATIONS} iterations ({change:.1e} left): it bends the "
+        "link beyond what can be inverted this way; move more slowly"
+    )
+
+
+def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
+    """Integrate one mode under a forcing, forward if it dies out, backward if it grows, (T,).
+
+    The forcing is a cubic spline, and the integral over each interval exact.
+    """
+    if rate.real > 0:
+        return _mode(-rate, t, -forcing[::-1])[::-1]
+    h = float(t[1] - t[0])
+    spline = CubicSpline(t, forcing).c[::-1]  # (4, T - 1), rising powers
+    weights = _phi(rate * h)
+    pieces = sum(
+        spline[j] * h ** (j + 1) * float(np.prod(np.arange(1, j + 1))) * weights[j]
+        for j in range(4)
+    )
+    z = np.zeros(len(t), dtype=complex)
+    z[0] = -forcing[0] / rate
+    step = np.exp(rate * h)
+    for k in range(len(t) - 1):
+        z[k + 1] = step * z[k] + pieces[k]
+    return z
+
+
+def _phi(z: complex) -> list[complex]:
+    """Evaluate phi_1 to phi_4, ``phi_j(z) = sum z^i / (i + j)!``."""
+    factorials = np.concatenate([[1.0], np.cumprod(np.arange(1.0, 40.0))])
+    if abs(z) < 1:
+        powers = z ** np.arange(30)
+        return [complex((powers / factorials[j : j + 30]).sum()) for j in range(1, 5)]
+    values, last = [], np.exp(z)
+    for j in range(4):
+        last = (last - 1 / factorials[j]) / z
+        values.append(complex(last))
+    return values

@@ -1,0 +1,230 @@
+"""The second loop: an optimal regulator of joint errors and vibrations (eq. 37), one or many."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+from numpy.polynomial import chebyshev
+
+from flexarm.arguments import (
+    refused,
+    require_count,
+    require_kind,
+    require_number,
+    require_shaped,
+)
+from flexarm.control.drives import Drives, drives
+from flexarm.control.linear import Linear, decoupled
+from flexarm.control.statics import Statics
+from flexarm.control.timing import Timing
+from flexarm.control.trajectory import Trajectory, require_trajectory
+from flexarm.errors import FlexarmError
+from flexarm.linear.friction import DryFriction, FrictionChoice
+from flexarm.linear.tangent import Point, Tangent
+from flexarm.links.base import Array
+from flexarm.links.growing.fields import chebyshev_series
+from flexarm.spatial import Expr
+
+SLOWEST, FASTEST = 1e-3, 1e6  # [rad/s], bandwidths
+ROUNDING = 1e-9  # of the largest weight
+UNDAMPED = 1e-9  # of the largest eigenvalue: real parts below are none
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What a regulator minimises: the integral of ``x^T state x + w^T input w``.
+
+    Attributes
+    ----------
+    state
+        Weights of the changes of q and v, (2n, 2n).
+    input
+        Weights of the accelerations that driven joints are given, (k, k).
+    """
+
+    state: Array
+    input: Array
+
+
+@dataclass(frozen=True)
+class Regulator:
+    """Gains along a path: w = - gain (x - x_d).
+
+    Attributes
+    ----------
+    progress
+        Where they were computed, from 0 to 1, (P,).
+    gains
+        The gains there, (P, k, 2n).
+    costs
+        Solutions of the Riccati equation there, (P, 2n, 2n).
+    models
+        The linear models there.
+    weights
+        What was minimised there.
+    timing
+        When the path is passed.
+    """
+
+    progress: Array
+    gains: Array
+    costs: Array
+    models: tuple[Linear, ...]
+    weights: tuple[Weights, ...]
+    timing: Timing
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Say what became of Coulomb friction, joint by joint."""
+        return tuple(dict.fromkeys(each for model in self.models for each in model.notices))
+
+    def at(self, s: float) -> Array:
+        """Give the gain at a progress, by the polynomial through all gains, (k, 2n)."""
+        s = require_number("s", s)
+        return np.asarray(chebyshev.chebval(2 * s - 1, self._series()))
+
+    def trace(self, t: Expr) -> Expr:
+        """Trace the gain at a time [s], (k, 2n)."""
+        if len(self.progress) == 1:
+            return ca.SX(ca.sparsify(ca.DM(self.gains[0])))
+        return chebyshev_series(self._series(), (0.0, 1.0), self.timing.trace(t)[0])
+
+    def residuals(self) -> Array:
+        """Measure how well each cost solves its Riccati equation, over its largest term, (P,)."""
+        found = []
+        for model, cost, weights in zip(self.models, self.costs, self.weights, strict=True):
+            joined = cost @ model.B
+            terms = (
+                cost @ model.A,
+                model.A.T @ cost,
+                -joined @ np.linalg.solve(weights.input, joined.T),
+                weights.state,
+            )
+            size = max(float(np.abs(term).max()) for term in terms)
+            found.append(float(np.abs(sum(terms)).max()) / size)
+        return np.array(found)
+
+    def _series(self) -> Array:
+        count = len(self.progress)
+        flat = self.gains.reshape(count, -1)
+        series = chebyshev.chebfit(2 * self.progress - 1, flat, count - 1)
+        return np.asarray(series, dtype=float).reshape(self.gains.shape)
+
+
+def lqr(
+    trajectory: Trajectory,
+    *,
+    bandwidth: float = 20.0,
+    points: int = 1,
+    weights: Weights | None = None,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
+) -> Regulator:
+    """Find optimal gains of the decoupled arm, at the end of a motion or along it.
+
+    Parameters
+    ----------
+    trajectory
+        The motion; the arm is linearised at rest in its postures.
+    bandwidth
+        Rate [rad/s] at which errors of joints are to be taken back, in the default weights.
+    points
+        1: at the end of the motion.  More: at so many points along it, with a polynomial between,
+        gains scheduled by progress.
+    weights
+        What to minimise, in place of twice the energy: see Notes.
+    friction, friction_speed
+        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
+        of its smoothing at the state).  See `DryFriction`.
+
+    Notes
+    -----
+    Without ``weights``, ``x^T state x`` is twice the elastic and kinetic energy of the arm, springs
+    of stiffness ``m bandwidth^2`` in the driven joints included, and ``input = m / bandwidth^2``,
+    with ``m = (H M^-1 B)^-1`` the inertia that the joints feel.  Theodore & Ghosal 1995 do not
+    give theirs.
+
+    Raises
+    ------
+    FlexarmError
+        If some vibration cannot be reached from the joints.
+    """
+    require_trajectory(trajectory)
+    bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST)
+    require_count("points", points, 1)
+    places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
+    dry = DryFriction(friction, friction_speed)
+    tangent = Tangent(trajectory.model, wrenches=False, friction=dry)
+    driven = drives(trajectory.model)
+    if weights is not None:
+        weights = _required(weights, 2 * trajectory.model.size, len(driven.names))
+    statics = Statics(trajectory.model)
+    models, used, costs, gains = [], [], [], []
+    for s in places:
+        q = trajectory.path.at(float(s))
+        model = decoupled(tangent, driven, q, statics.effort(q))
+        chosen = weights or energy_weights(tangent, driven, q, bandwidth)
+        cost, gain = _riccati(model, chosen)
+        models.append(model)
+        used.append(chosen)
+        costs.append(cost)
+        gains.append(gain)
+    return Regulator(
+        places, np.array(gains), np.array(costs), tuple(models), tuple(used), trajectory.timing
+    )
+
+
+def _required(weights: object, states: int, inputs: int) -> Weights:
+    """Refuse weights that have no minimum, and give them as arrays."""
+    require_kind("weights", weights, Weights, "Weights, or None")
+    assert isinstance(weights, Weights)
+    state = require_shaped("weights.state", weights.state, (states, states))
+    effort = require_shaped("weights.input", weights.input, (inputs, inputs))
+    for name, each in (("weights.state", state), ("weights.input", effort)):
+        size = float(np.abs(each).max())
+        if np.abs(each - each.T).max() > ROUNDING * size:
+            raise refused(name, each, "symmetric")
+        least = float(np.linalg.eigvalsh(each).min())
+        if least < -ROUNDING * size:
+            raise refused(name, each, "without negative eigenvalues")
+        if each is effort and least <= 0:
+            raise refused(name, each, "positive definite")
+    return Weights(state, effort)
+
+
+def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float) -> Weights:
+    """Weigh energies: see `lqr`."""
+    still = np.zeros(tangent.model.size)
+    point = Point(q, still, np.zeros(len(driven.names)))
+    mass, stiffness = tangent.matrices(point, still).mass, tangent.elastic(point)
+    felt = np.linalg.inv(driven.motors @ np.linalg.solve(mass, driven.motors.T))
+    springs = driven.motors.T @ felt @ driven.motors * bandwidth**2
+    state = scipy.linalg.block_diag((stiffness + stiffness.T) / 2 + springs, (mass + mass.T) / 2)
+    return Weights(state, (felt + felt.T) / (2 * bandwidth**2))
+
+
+def _riccati(model: Linear, weights: Weights) -> tuple[Array, Array]:
+    """Solve the Riccati equation, in states scaled to like weights: cost and gain."""
+    size = 1 / np.sqrt(np.maximum(np.diag(weights.state), 1e-300))
+    try:
+        with np.errstate(all="ignore"):  # SciPy's, of weights too far apart
+            scaled = scipy.linalg.solve_continuous_are(
+                model.A * size[None, :] / size[:, None],
+                model.B / size[:, None],
+                weights.state * size[None, :] * size[:, None],
+                weights.input,
+            )
+        cost = scaled / size[None, :] / size[:, None]
+        gain = np.asarray(np.linalg.solve(weights.input, model.B.T @ cost), dtype=float)
+        values = np.linalg.eigvals(model.A - model.B @ gain)
+        solved = bool(values.real.max() < -UNDAMPED * np.abs(values).max())
+    except (np.linalg.LinAlgError, ValueError):  # SciPy's, of a pencil that is ill-conditioned
+        solved = False
+    if not solved:
+        raise FlexarmError(
+            "no optimal gain: some vibration may not be reached from the joints: give it damping, "
+            "or leave its shapes out; or weights are too far apart"
+        )
+    return cost, gain

@@ -1,0 +1,101 @@
+"""Joint PD control, with what gravity and springs need, and feedforward."""
+
+from typing import Literal
+
+import casadi as ca
+
+from flexarm.arguments import require_kind
+from flexarm.control.drives import Drives, Gain, Side, drives
+from flexarm.control.trajectory import Trajectory, require_trajectory
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.mechanics.loads import elastic_force
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+Gravity = Literal["posture", "state", "none"]
+
+
+def pd_law(
+    trajectory: Trajectory,
+    *,
+    stiffness: Gain,
+    damping: Gain,
+    side: Side = "motor",
+    gravity: Gravity = "posture",
+    feedforward: ca.Function | None = None,
+) -> ca.Function:
+    """Make a PD law for each driven joint.
+
+    Parameters
+    ----------
+    trajectory
+        What to follow.  Where it sags, the joints' errors are those to the bent posture, and those
+        of motors to angles with the transmission wound up: this is the elastic compensation.
+    stiffness, damping
+        Effort per error [N m/rad, N/m] and per error of the rate, one number or one per joint.
+    side
+        Where an elastic joint is measured: ``motor``, which cannot destabilise a passive arm, or
+        ``link``, which acts across the spring and can.
+    gravity
+        ``posture``: add what holds the posture that is to be reached (De Luca & Siciliano 1993);
+        ``state``: what gravity asks of the driven joints where the arm is now; ``none``.
+    feedforward
+        A function of time [s] that gives inputs (k,), added on top; see `rigid_feedforward`, which
+        has gravity in it.
+
+    Returns
+    -------
+    casadi.Function
+        (t, q, v) to u, for ``flexarm.simulate(control=...)``.
+    """
+    require_trajectory(trajectory)
+    model = trajectory.model
+    driven = drives(model)
+    kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    q_d, v_d, _ = trajectory.motion(t)
+    rows = ca.DM(driven.rows(side))
+    u = -(kp * (rows @ (q - q_d)) + kd * (rows @ (v - v_d))) / driven.gear
+    if gravity == "posture":
+        u = u + holding_input(model, driven, q_d, springs=True)
+    elif gravity == "state":
+        u = u + holding_input(model, driven, q, springs=False)
+    elif gravity != "none":
+        raise FlexarmError(f"gravity: must be 'posture', 'state' or 'none', got '{gravity}'")
+    if feedforward is not None:
+        _require_feedforward(feedforward, driven)
+        u = u + feedforward(t)
+    return ca.Function("law", [t, q, v], [ca.densify(u)], ["t", "q", "v"], ["u"])
+
+
+def _require_feedforward(value: object, driven: Drives) -> None:
+    """Refuse what is no function of time alone that gives an input per driven joint."""
+    count = len(driven.names)
+    what = f"a CasADi function of t that gives {count} inputs ({', '.join(driven.names)})"
+    require_kind("feedforward", value, ca.Function, what)
+    assert isinstance(value, ca.Function)
+    takes = [value.numel_in(k) for k in range(value.n_in())]
+    gives = [value.numel_out(k) for k in range(value.n_out())]
+    if takes != [1] or gives != [count]:
+        raise FlexarmError(
+            f"feedforward: must be {what}, got one that takes {takes} and gives {gives} numbers"
+        )
+
+
+def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Expr:
+    """Trace the inputs that balance gravity, and springs, at coordinates q, (k,).
+
+    Without springs an elastic joint's motor takes what gravity asks of its link.
+    """
+    symbols = ca.SX.sym("q", model.size)
+    force = formulation("composite", model).function("gravity")(symbols)
+    rows = driven.motors
+    if springs:
+        force = force + elastic_force(model, symbols)
+    else:
+        elastic = (driven.motors != driven.hubs).any(axis=1)
+        rows = driven.hubs + elastic[:, None] * driven.motors
+    # An input acts through its own row alone: projecting on it gives the input.
+    weights = driven.gear * (driven.motors**2).sum(axis=1)
+    return ca.Function("hold", [symbols], [(ca.DM(rows) @ force) / weights])(q)

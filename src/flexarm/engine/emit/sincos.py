@@ -1,0 +1,160 @@
+"""Sine and cosine together as LLVM code, for one number or several lanes at once.
+
+Notes
+-----
+The angle is brought into [-pi/4, pi/4] by taking off a multiple of pi/2 that is held in three
+parts (Cody & Waite 1980). The first two have 33 bits, so that their products with a whole number
+of up to 20 bits are exact; what rounding leaves goes along as a tail. The polynomials are minimax
+fits made for this file; relative errors 2^-57.9 and 2^-63.9. Larger angles, infinities and NaN
+go to the C library.
+"""
+
+import math
+
+from flexarm.engine.emit.llvm_text import number, per_lane, vector
+
+NAME = "flexarm.sincos"
+LARGEST_ANGLE = 1.0e5
+# Adding it leaves a whole number in the low bits of a double.
+ROUNDER = 1.5 * 2.0**52
+HALF_PI = tuple(
+    map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
+)
+# sin r = r + r^3 S(r^2), cos r = 1 - r^2/2 + r^4 C(r^2)
+SINE = (
+    -0.1666666666666663,
+    0.008333333333322005,
+    -0.0001984126982949548,
+    2.7557313587615523e-06,
+    -2.5050742307459087e-08,
+    1.5895904721029902e-10,
+)
+COSINE = (
+    0.041666666666666595,
+    -0.0013888888888872895,
+    2.4801587288748176e-05,
+    -2.7557314148620007e-07,
+    2.0875696572124292e-09,
+    -1.1358310466951263e-11,
+)
+
+
+def sincos(width: int) -> str:
+    """Return the LLVM text of a function from an angle to its sine and its cosine [rad]."""
+    real, whole, truth = (vector(element, width) for element in ("double", "i64", "i1"))
+    suffix = "f64" if width == 1 else f"v{width}f64"
+    every = "" if width == 1 else f"declare i1 @llvm.vector.reduce.and.v{width}i1({truth})\n"
+    reduced = f"%all = call i1 @llvm.vector.reduce.and.v{width}i1({truth} %small)"
+    return f"""{every}define internal {{ {real}, {real} }} @{NAME}({real} %x) noinline nounwind {{
+%size = call {real} @llvm.fabs.{suffix}({real} %x)
+%small = fcmp olt {real} %size, {number(LARGEST_ANGLE, width)}
+{"" if width == 1 else reduced}
+br i1 {"%small" if width == 1 else "%all"}, label %fast, label %slow
+fast:
+{_reduce(real, width)}
+{_polynomials(real, width)}
+{_turn(real, whole, truth, width)}
+slow:
+{_library(real, width)}
+}}
+"""
+
+
+def _reduce(real: str, width: int) -> str:
+    """Angle %x to its quadrant in %marked, remainder %r and what rounding took from that, %tail."""
+    first, second, third = (number(part, width) for part in HALF_PI)
+    rounder = number(ROUNDER, width)
+    return f"""%turns = fmul {real} %x, {number(2.0 / math.pi, width)}
+%marked = fadd {real} %turns, {rounder}
+%n = fsub {real} %marked, {rounder}
+%n1 = fmul {real} %n, {first}
+%t = fsub {real} %x, %n1
+%n2 = fmul {real} %n, {second}
+%r = fsub {real} %t, %n2
+%back = fsub {real} %r, %t
+%part = fsub {real} %r, %back
+%lost1 = fsub {real} %t, %part
+%lost2 = fadd {real} %n2, %back
+%lost = fsub {real} %lost1, %lost2
+%n3 = fmul {real} %n, {third}
+%tail = fsub {real} %lost, %n3"""
+
+
+def _polynomials(real: str, width: int) -> str:
+    """Remainder %r + %tail to %sine and %cosine."""
+    one, half = number(1.0, width), number(0.5, width)
+    return f"""%z = fmul {real} %r, %r
+%zz = fmul {real} %z, %z
+{_polynomial("s", SINE, real, width)}
+{_polynomial("c", COSINE, real, width)}
+%hz = fmul {real} %z, {half}
+%w = fsub {real} {one}, %hz
+%rz = fmul {real} %r, %z
+%tilt = fmul contract {real} %tail, %w
+%cube = fmul contract {real} %rz, %s
+%bend = fadd contract {real} %cube, %tilt
+%sine = fadd {real} %r, %bend
+%w1 = fsub {real} {one}, %w
+%w2 = fsub {real} %w1, %hz
+%lean = fmul {real} %r, %tail
+%w3 = fsub {real} %w2, %lean
+%fourth = fmul contract {real} %zz, %c
+%more = fadd contract {real} %fourth, %w3
+%cosine = fadd {real} %w, %more"""
+
+
+def _polynomial(name: str, coefficients: tuple[float, ...], real: str, width: int) -> str:
+    """Sum six terms in %z and %zz by pairs: fewer steps that wait for each other than Horner's."""
+    lines = []
+    for k in range(3):
+        even, odd = (number(coefficients[2 * k + i], width) for i in (0, 1))
+        lines.append(f"%{name}m{k} = fmul contract {real} %z, {odd}")
+        lines.append(f"%{name}p{k} = fadd contract {real} %{name}m{k}, {even}")
+    return (
+        "\n".join(lines)
+        + f"""
+%{name}h = fmul contract {real} %zz, %{name}p2
+%{name}u = fadd contract {real} %{name}h, %{name}p1
+%{name}l = fmul contract {real} %zz, %{name}u
+%{name} = fadd contract {real} %{name}l, %{name}p0"""
+    )
+
+
+def _turn(real: str, whole: str, truth: str, width: int) -> str:
+    """Sine and cosine of the remainder to those of the angle, by its quadrant."""
+
+    def each(value: int) -> str:
+        return str(value) if width == 1 else f"<{', '.join([f'i64 {value}'] * width)}>"
+
+    return f"""%q = bitcast {real} %marked to {whole}
+%low = and {whole} %q, {each(1)}
+%odd = icmp ne {whole} %low, {each(0)}
+%s_plain = select {truth} %odd, {real} %cosine, {real} %sine
+%c_plain = select {truth} %odd, {real} %sine, {real} %cosine
+%s_two = and {whole} %q, {each(2)}
+%s_sign = shl {whole} %s_two, {each(62)}
+%q1 = add {whole} %q, {each(1)}
+%c_two = and {whole} %q1, {each(2)}
+%c_sign = shl {whole} %c_two, {each(62)}
+%s_bits = bitcast {real} %s_plain to {whole}
+%c_bits = bitcast {real} %c_plain to {whole}
+%s_done = xor {whole} %s_bits, %s_sign
+%c_done = xor {whole} %c_bits, %c_sign
+%s_out = bitcast {whole} %s_done to {real}
+%c_out = bitcast {whole} %c_done to {real}
+%half = insertvalue {{ {real}, {real} }} undef, {real} %s_out, 0
+%both = insertvalue {{ {real}, {real} }} %half, {real} %c_out, 1
+ret {{ {real}, {real} }} %both"""
+
+
+def _library(real: str, width: int) -> str:
+    lines = []
+    for name in ("sin", "cos"):
+        lines += per_lane(f"%l{name}", name, ["%x"], width)
+    return (
+        "\n".join(lines)
+        + f"""
+%lhalf = insertvalue {{ {real}, {real} }} undef, {real} %lsin, 0
+%lboth = insertvalue {{ {real}, {real} }} %lhalf, {real} %lcos, 1
+ret {{ {real}, {real} }} %lboth"""
+    )

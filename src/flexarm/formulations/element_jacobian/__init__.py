@@ -1,0 +1,1 @@
+"""Element mass matrices from Jacobians (Chu et al.)."""

@@ -1,0 +1,259 @@
+"""Element mass matrices from Jacobians: M = sum m J_T^T J_T + J_R^T I J_R over the elements.
+
+Chu et al., with the corrections that docs/formulations/element-jacobian.md lists.  The paper takes
+one point per element, its centre of mass, with the inertia of the whole element there; by default
+an element has as many Gauss points as integrate its inertia exactly.
+
+paper symbol            | eq.       | code name
+------------------------|-----------|--------------------------------------------------
+A_ij^f, u_ij^f          | 1, 2      | ``turned``; deflection in ``Section.place``
+Theta_(i-1)i, A_0ij     | 3, 4      | `Frame.through` and ``Frame.A``
+r_0ij^r, r_0ij^f        | 4, 6      | ``Frame.r``; ``Lump.r``
+J_ij(T)^r, J_ij(R)^r    | 11        | ``Frame.J_T``, ``Frame.J_R``
+J_ij^f                  | 11        | ``Section.columns``
+omega_ij^f, J_ij(R)^f   | 15, 17    | ``Section.angle_columns``
+J_ij(T), J_ij(R)        | 20, 21    | ``Lump.J_T``, ``Lump.J_R``
+m_i l_ie, I_ij          | 18        | ``Lump.mass``, ``Lump.inertia``
+T, M(q)                 | 24, 25    | ``kinetic``; `mass_expression`
+C q', G(q)              | 7         | `inertial_expression`
+"""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm.shapes import Elements
+from flexarm.errors import FlexarmError
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.element_jacobian.lumps import (
+    Frame,
+    Lump,
+    constant_sections,
+    sliding_sections,
+    slope_tip,
+)
+from flexarm.links.base import Array
+from flexarm.mechanics.inertia import SINGULAR, least_inertia
+from flexarm.mechanics.kinematics import base_frame, base_jacobian, own_columns, tip_section
+from flexarm.mechanics.loads import potential_energy
+from flexarm.model import LinkModel, Model, build
+from flexarm.spatial import Expr, constant
+
+EXACT, EXACT_STIFFENED = 4, 6  # points for shapes of degree 3, and for the square of their slopes
+REGULAR = 3  # points from which on no motion of an element's nodes leaves all of them at rest
+
+
+def _kinetic_energy(lumps: list[Lump], v: Expr) -> Expr:
+    """Add up the kinetic energy of all elements [J]."""
+    total = ca.SX(0)
+    for lump in lumps:
+        total += lump.mass * ca.sumsqr(lump.J_T @ v) / 2  # (eqs. 19, 24)
+        if lump.inertia.nnz():
+            omega = lump.J_R @ v
+            total += ca.dot(omega, lump.inertia @ omega) / 2  # (eqs. 19, 24)
+    return total
+
+
+def _weight(lumps: list[Lump], gravity: Array) -> Expr:
+    """Add up the gravitational energy of all elements [J]."""
+    total = ca.SX(0)
+    for lump in lumps:
+        total -= lump.mass * ca.dot(constant(gravity), lump.r)
+    return total
+
+
+def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
+    """Tell why the paper has no such arm, or why its mass matrix cannot be inverted."""
+    if model.base_moves:
+        return "the paper's robots stand on a fixed base: say paper=False"
+    for part in model.links:
+        shapes = part.sliding.at(part.sliding.range[1]) if part.sliding is not None else None
+        shapes = part.elastic.shapes if part.elastic is not None else shapes
+        moved = {d for shape in shapes.shapes for d in shape.curves} if shapes else set()
+        if moved - {"y"} or part.link.quadratic_shapes:
+            return (
+                f"the paper's links bend in one plane, and {part.name} moves in others: leave "
+                "bending_z, torsion, stretch and quadratic_shapes out, or say paper=False"
+            )
+        if part.elastic is not None and len(part.elastic.span.edges) > 2:
+            return f"the paper's links are uniform, and {part.name} has stations: say paper=False"
+    return _singularity(kind(model, paper=True))
+
+
+def _singularity(equation: "ElementJacobian") -> str | None:
+    """Tell in words that undeformed links leave the mass matrix singular, or None."""
+    model = equation.model
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, model.size)
+    for part in model.links:
+        q[part.modes] = 0.0
+        if part.sliding is not None and part.joint is not None:
+            q[part.joint] = sum(part.sliding.range) / 2
+    mass = np.array(ca.densify(equation.function("mass_matrix")(q)))
+    free = [i for i in range(model.size) if i not in model.prescribed]
+    least, vector = least_inertia(mass[np.ix_(free, free)])
+    pattern = np.zeros(model.size)
+    pattern[free] = np.abs(vector)
+    part = max(model.links, key=lambda p: float(pattern[p.modes].max(initial=0.0)))
+    if least > SINGULAR or not np.any(pattern[part.modes] > SINGULAR):
+        return None
+    if least_inertia(mass[part.modes, part.modes])[0] > SINGULAR:
+        why = (
+            f"{part.name} carries nothing at its tip and its joint moves no hub, so "
+            f"{part.joint_name} and the nodes can move such that no element's centre moves or turns"
+        )
+        remedy = "give the arm a payload or the joint an outboard hub"
+    else:
+        why = (
+            f"a pattern of {part.name}'s nodes moves and turns its tip while every element's "
+            "centre rests, and it grows 9.9 times per element"
+        )
+        remedy = "take fewer elements or give the arm a payload"
+    return (
+        "with one point per element the mass matrix is singular (least eigenvalue "
+        f"{abs(least):.0e} when scaled to a unit diagonal): {why}; {remedy}, or say "
+        "paper=False, which integrates the elements exactly"
+    )
+
+
+def refuse_points(points: int | None) -> None:
+    """Refuse what is no number of Gauss points."""
+    if points is not None and (type(points) is not int or points < 1):
+        raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
+
+
+class ElementJacobian(Formulation):
+    """Mass matrix summed over points of beam elements, Coriolis forces by differentiating it.
+
+    Parameters
+    ----------
+    model
+        An arm whose flexible links are in beam elements.
+    paper
+        Take one point per element, with the inertia of the whole element, and tips turned by their
+        slope.
+    points
+        Gauss points per element; one with the inertia of the whole element.  By default as many as
+        integrate the inertia exactly: 4, or 6 of a link with stiffening.  With 1 or 2 the mass
+        matrix may be singular.
+
+    Raises
+    ------
+    FlexarmError
+        If that is no number of points, or not the paper's.
+    """
+
+    name: ClassVar[str] = "element-jacobian"
+    citation: ClassVar[str] = (
+        "Chu et al., A novel mathematical approach for finite element formulation"
+    )
+    assumptions: ClassVar[str] = (
+        "flexible links in beam elements; inertia integrated by Gauss points; with paper=True: one "
+        "point per element, bending in one plane, tips turned by the slope, no axial shortening"
+    )
+
+    def __init__(self, model: Model, *, paper: bool = False, points: int | None = None) -> None:
+        refuse_points(points)
+        if paper and points not in (None, 1):
+            raise FlexarmError(
+                f"points: the paper has one per element, got {points}: leave points out, or say "
+                "paper=False"
+            )
+        if paper and (model.stiffening or model.tip_rotation == "first-order"):
+            model = replace(build(model.arm, stiffening=False), anchor=model.anchor)
+        super().__init__(model, paper=paper)
+        exact = EXACT_STIFFENED if model.stiffening else EXACT
+        self.points = points or (1 if paper else exact)
+        self.guarded = self.points < REGULAR
+
+    def _like(self, model: Model) -> "ElementJacobian":
+        return type(self)(model, paper=self.paper, points=self.points)
+
+    def options(self) -> str:
+        """Tell apart what is compiled, by the number of points too."""
+        return f"{super().options()} points={self.points}"
+
+    @classmethod
+    def refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Tell why a model cannot be treated this way, or None if it can."""
+        reason = None if paper else super().refusal(model, paper=False)
+        if reason is not None:
+            return reason
+        for part in model.links:
+            flexible = part.elastic is not None or part.sliding is not None
+            choice = part.link.shapes
+            if flexible and not (isinstance(choice, Elements) and choice.reduce is None):
+                return (
+                    f"{part.name} has shapes of kind '{choice.kind}'"
+                    + (" reduced to modes" if isinstance(choice, Elements) else "")
+                    + ", and the method sums over beam elements: say 'shapes: {kind: elements}'"
+                )
+        return _paper_refusal(cls, model) if paper else None
+
+    def mass_expression(self, q: Expr) -> Expr:
+        """Trace the mass matrix, (n, n)."""
+        matrix = ca.SX(self.model.size, self.model.size)
+        for lump in self._lumps(q):
+            matrix = matrix + ca.triu(lump.mass * lump.J_T.T @ lump.J_T)  # (eqs. 23, 25)
+            if lump.inertia.nnz():
+                matrix = matrix + ca.triu(lump.J_R.T @ lump.inertia @ lump.J_R)  # (eqs. 23, 25)
+        return ca.triu2symm(matrix)
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        """Trace what inertia and gravity need at accelerations a (0 if None), (n,)."""
+        lumps = self._lumps(q)
+        rates = ca.SX.sym("rates", self.model.size)
+        kinetic, weight = _kinetic_energy(lumps, rates), ca.SX(0)
+        momentum = ca.gradient(kinetic, rates)
+        force = ca.jtimes(momentum, q, rates) - ca.gradient(kinetic, q)  # (eq. 7: C q')
+        if a is not None:
+            force = force + ca.jtimes(momentum, rates, a)
+        if gravity:
+            weight = _weight(lumps, self.model.gravity)
+        force = ca.substitute(force, rates, ca.densify(v))
+        return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
+
+    def _recipes(self) -> dict[str, Any]:
+        """List what can be traced; the gravitational energy is that of the same points."""
+
+        def energy(q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
+            lumps = self._lumps(q)
+            elastic = potential_energy(self.model, q)[0]
+            return _kinetic_energy(lumps, v), elastic, _weight(lumps, self.model.gravity)
+
+        recipes = super()._recipes()
+        _, inputs, outputs = recipes["energy"]
+        return {**recipes, "energy": (energy, inputs, outputs)}
+
+    def _lumps(self, q: Expr) -> list[Lump]:
+        """Walk from the base to the tip and weigh every element on the way."""
+        model = self.model
+        A, r = base_frame(model, q)
+        J_T, J_R = (ca.sparsify(ca.SX(J)) for J in base_jacobian(model, q, r))
+        frame = Frame(A, r, J_T, J_R)
+        lumps = frame.carry(model.base_body)
+        for part in model.links:
+            if part.rotor is not None:
+                row = ca.SX(1, model.size)
+                row[part.rotor.coordinate] = part.rotor.ratio
+                if part.rotor.axis is not None:
+                    row = row + constant(part.rotor.axis).T @ frame.A.T @ frame.J_R
+                lumps.append(Lump(0.0, frame.r, frame.J_T, ca.SX(part.rotor.inertia), row))
+            frame = frame.through_joint(part, q)
+            lumps += frame.carry(part.root_body)
+            lumps += self._elements(part, q, frame)
+            tip = slope_tip(model, part, q) if self.paper else tip_section(model, part, q)
+            frame = frame.through(tip, own_columns(part))
+            lumps += frame.carry(part.tip_body)
+        return lumps
+
+    def _elements(self, part: LinkModel, q: Expr, frame: Frame) -> list[Lump]:
+        """Weigh the elements of a flexible link."""
+        if part.sliding is not None:
+            sections = sliding_sections(self.model, part, q, self.points)
+        elif part.elastic is not None:
+            sections = constant_sections(self.model, part, q, self.points)
+        else:
+            return []
+        return [frame.weigh(s, own_columns(part), turned=self.paper) for s in sections]

@@ -1,0 +1,1 @@
+"""Gibbs-Appell recursions (Korayem & Shafei 2009)."""

@@ -1,0 +1,228 @@
+"""What a link of the Gibbs-Appell formulation is made of: span, rigid bodies, rotors, sliding beam.
+
+Part of `gibbs_appell`, which has the table of symbols.  Each part is brought into them with the
+shape columns taken at the current deflection.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.gibbs_appell.terms import (
+    Body,
+    Moments,
+    beam,
+    link_constants,
+    nothing,
+    of_moments,
+    tilde,
+    widened,
+)
+from flexarm.links.growing.fields import AXES, Field, SlidingMotion, exposed_points
+from flexarm.mechanics.bodies.body import hub_motion
+from flexarm.mechanics.bodies.quadratic import quadratic_terms
+from flexarm.mechanics.bodies.terms import Motion, axial, own_rates
+from flexarm.mechanics.kinematics import own_values, sliding_place
+from flexarm.model import Flexible, LinkModel, Model, Rotor
+from flexarm.spatial import Expr, Inertia, constant
+
+
+def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> Body:
+    """Weigh a link with all it carries, about the origin of its root frame L.
+
+    Parameters
+    ----------
+    model, part
+        The arm and one of its links.
+    q, v
+        All coordinates and rates.
+    tip
+        How its flexible tip moves.
+    """
+    own, rate = own_values(part, q), own_rates(part, v)
+    if part.sliding is not None:
+        body = _sliding(model, part, own, rate)
+    else:
+        body = nothing(rate.shape[0]) if part.elastic is None else _span(part.elastic, own, rate)
+        hub = hub_motion(part, q, v)
+        if hub is not None:
+            body = body + attached(part.hub_body, hub, rate)
+    body = body + rigid(part.root_body, rate.shape[0])
+    return body + attached(part.tip_body, tip, rate)
+
+
+def rigid(fixed: Inertia, m: int) -> Body:
+    """Weigh a rigid body that is fixed in the link's frame: its part of eqs. 25 and 42."""
+    mass, first = ca.SX(fixed.mass), ca.SX(constant(fixed.first))
+    return replace(nothing(m), M=mass, B3=tilde(first), B9=ca.SX(constant(fixed.second)))
+
+
+def attached(body: Inertia, motion: Motion, rate: Expr) -> Body:
+    """Weigh a rigid body that is fixed in a section, its points ``r = p + E rho``."""
+    m = rate.shape[0]
+    if body.mass == 0 and not np.any(body.second):
+        return nothing(m)
+    E, p, N, A = (getattr(motion.local, x) for x in ("rotation", "position", "linear", "angular"))
+    spin, spin_v, speed, speed_v = motion.spin, motion.spin_bias, motion.speed, motion.speed_bias
+    mass, first = body.mass, E @ constant(body.first)
+    inertia = E @ constant(body.second) @ E.T
+    spread = ca.trace(inertia) / 2 * ca.SX.eye(3) - inertia  # int rho rho^T, turned
+    eps = mass * N - tilde(first) @ A
+    momentum = tilde(first) @ N + inertia @ A  # int e x N_j about the section's origin
+    place, flow = [], []
+    for j in range(m):
+        turned, moved = tilde(A[:, j]), N[:, j]
+        carried = (tilde(A[:, j]) @ first).T
+        place.append(p @ eps[:, j].T + first @ moved.T + spread @ turned.T)
+        swept = tilde(spin) @ (first @ moved.T + spread @ turned.T)
+        flow.append(speed @ (mass * moved.T + carried) + swept)
+    sweep = tilde(spin) @ tilde(spin)
+    s = mass * speed_v + tilde(spin_v) @ first + sweep @ first
+    about = tilde(first) @ speed_v + inertia @ spin_v + tilde(spin) @ (inertia @ spin)
+    second = spread + p @ first.T + first @ p.T + mass * p @ p.T
+    return of_moments(
+        Moments(ca.SX(mass), mass * p + first, second, eps, place, flow,
+                N.T @ eps + A.T @ momentum, s, tilde(p) @ s + about, N.T @ s + A.T @ about),
+        rate,
+    )  # fmt: skip
+
+
+def rotor_body(rotor: Rotor, motion: Motion, rate: Expr, speed: Expr) -> Body:
+    """Weigh a rotor that a link's tip carries; its angle is one more deflection variable, the last.
+
+    Parameters
+    ----------
+    rotor, motion
+        The rotor, and how the tip that carries it moves.
+    rate, speed
+        Rates of the link's own m variables, (m,), and of the rotor's coordinate.
+    """
+    m = rate.shape[0]
+    J, n = rotor.inertia, rotor.ratio
+    spun = nothing(m + 1)
+    sc, alpha, c, w = ca.SX(m + 1, m + 1), ca.SX(3, m + 1), ca.SX(3, m + 1), ca.SX(m + 1, 1)
+    sc[m, m] = n**2 * J
+    if rotor.axis is None:  # its spin does not act on its carrier
+        return replace(spun, sc=sc)
+    second = Inertia(0.0, np.zeros(3), J * np.outer(rotor.axis, rotor.axis))
+    axis, A = motion.local.rotation @ constant(rotor.axis), motion.local.angular
+    turned = tilde(motion.spin) @ axis
+    momentum = n * J * speed
+    alpha[:, m] = n * J * axis
+    if m:
+        shared = n * J * (axis.T @ A)
+        sc[m, :m], sc[:m, m] = shared, shared.T
+        c[:, :m] = -momentum / 2 * (tilde(axis) @ A)
+        w[:m] = momentum * (A.T @ turned)
+    c[:, m] = -n * J / 2 * turned
+    w[m] = n * J * ca.dot(axis, motion.spin_bias)
+    spun = replace(spun, sc=sc, alpha=alpha, c=c, w=w, h=momentum * axis, t=momentum * turned)
+    return spun + widened(attached(second, motion, rate), 1)
+
+
+def _span(e: Flexible, delta: Expr, rate: Expr) -> Body:
+    """Weigh a flexible span of constant length with its sections' rotary inertia."""
+    body = beam(link_constants(e.integrals), delta, rate, delta_squared=True)
+    if np.any(e.points.quadratic):
+        x = quadratic_terms(e, delta, rate)
+        more = Moments(ca.SX(0), x.first, x.second, x.linear, x.moments, x.flow, x.modal,
+                       x.force, x.torque, x.effort)  # fmt: skip
+        body = body + of_moments(more, rate)
+    turned = constant(e.integrals.rotary_shape)
+    return replace(
+        body,
+        B9=body.B9 + constant(e.integrals.rotary),
+        alpha=body.alpha + turned,
+        h=body.h + turned @ rate,
+    )
+
+
+def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
+    """Weigh a beam that slides out of its hub, outside and inside, its length the first variable.
+
+    At the mouth stretch, twist and curvature begin, so velocities jump: what passes takes
+    ``mu l'`` times the jump of its velocity.
+    """
+    shapes = part.sliding
+    assert shapes is not None
+    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
+    mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
+    motion = SlidingMotion(shapes, own, rate, stiffening=model.stiffening)
+    outside = of_moments(_exposed(motion, rate, mu * own[0]), rate)
+    inside = of_moments(_hidden(part.length - own[0], rate, mu), rate)
+    local, _, angle, _ = sliding_place(model, motion, 0.0)
+    jump = local.linear[:, 0] - ca.DM([1, 0, 0])
+    turned, w = constant(J) * angle[1][:, 0], ca.SX(rate.shape[0], 1)
+    w[0] = (mu * (ca.sumsqr(local.linear[:, 0]) - 1) + ca.dot(angle[1][:, 0], turned)) / 2
+    passing = replace(
+        nothing(rate.shape[0]),
+        s=rate[0] ** 2 * mu * jump, t=rate[0] ** 2 * turned, w=rate[0] ** 2 * w,
+        B9=ca.SX(constant(np.diag(J))) * (part.length - own[0]),
+    )  # fmt: skip
+    total = outside + inside + passing
+    return total + _turning(motion, rate, constant(J) * own[0]) if np.any(J) else total
+
+
+def _exposed(motion: SlidingMotion, rate: Expr, mass: Expr) -> Moments:
+    """Sum over the exposed part of a sliding link."""
+    moving, basis = motion.displacement(), motion.displacement_basis(*exposed_points(motion.shapes))
+    r, columns, bias = moving.value, moving.columns, moving.bias
+    speed = _sum([column * rate[k] for k, column in enumerate(columns)])
+    m = len(columns)
+    sc = ca.SX(m, m)
+    for i in range(m):
+        for j in range(i + 1):
+            sc[i, j] = sc[j, i] = mass * ca.trace(basis.moment(columns[i], columns[j]))
+    return Moments(
+        mass,
+        mass * basis.integral(r),
+        mass * basis.moment(r, r),
+        ca.horzcat(*[mass * basis.integral(column) for column in columns]),
+        [mass * basis.moment(r, column) for column in columns],
+        [mass * basis.moment(speed, column) for column in columns],
+        sc,
+        mass * basis.integral(bias),
+        axial(mass * basis.moment(r, bias)),
+        ca.vertcat(*[mass * ca.trace(basis.moment(bias, column)) for column in columns]),
+    )
+
+
+def _hidden(length: Expr, rate: Expr, mu: float) -> Moments:
+    """Sum over the straight part of a sliding link in its hub, from x = -length to 0."""
+    m, mass = rate.shape[0], mu * length
+    x = ca.SX(constant(np.array([1.0, 0.0, 0.0])))
+    first, sc, eps = -mass * length / 2 * x, ca.SX(m, m), ca.SX(3, m)
+    sc[0, 0], eps[0, 0] = mass, mass
+    place, flow = [ca.SX(3, 3) for _ in range(m)], [ca.SX(3, 3) for _ in range(m)]
+    place[0], flow[0] = first @ x.T, mass * rate[0] * x @ x.T
+    none = ca.SX(3, 1)
+    second = mass * length**2 / 3 * x @ x.T
+    return Moments(mass, first, second, eps, place, flow, sc, none, none, ca.SX(m, 1))
+
+
+def _turning(motion: SlidingMotion, rate: Expr, J: Expr) -> Body:
+    """Weigh the rotary inertia of a sliding link's exposed sections, in link axes."""
+    moving, basis = motion.rotation(), motion.rotation_basis(*exposed_points(motion.shapes))
+    m = len(moving.columns)
+    alpha = ca.horzcat(*[J * basis.integral(column) for column in moving.columns])
+    sc, w = ca.SX(m, m), ca.SX(m, 1)
+
+    def weighed(a: Field, b: Field) -> Expr:
+        moment = basis.moment(a, b)
+        return _sum([J[n] * moment[n, n] for n in range(len(AXES))])
+
+    for i, column in enumerate(moving.columns):
+        w[i] = weighed(column, moving.bias)
+        for j in range(i + 1):
+            sc[i, j] = sc[j, i] = weighed(column, moving.columns[j])
+    t = J * basis.integral(moving.bias)
+    return replace(nothing(m), B9=ca.diag(J), alpha=alpha, h=alpha @ rate, sc=sc, w=w, t=t)
+
+
+def _sum(values: list[Any]) -> Any:
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total

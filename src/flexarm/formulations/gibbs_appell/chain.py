@@ -1,0 +1,264 @@
+"""How an arm becomes the chain of links that Korayem & Shafei 2009 write their steps for.
+
+Part of `gibbs_appell`, which has the table of symbols.  The paper's arm has revolute joints at the
+tips of slender links.  What it does not have is put in as links and deflection variables of the
+same kind:
+
+- the base is link 0; one that moves is carried by a massless link whose six "deflections" place it;
+- coordinates of a joint that is no hinge are deflection variables of the link before: of a
+  prismatic joint ``r = axis, theta = 0``;
+- a rotor's angle is a deflection variable of the link that carries it, without displacement;
+- a revolute joint's origin O is on its axis, so the link's integrals are shifted to it.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.gibbs_appell.bodies import link_body, rigid, rotor_body
+from flexarm.formulations.gibbs_appell.terms import (
+    Body,
+    beam,
+    link_constants,
+    nothing,
+    shifted,
+    tilde,
+    widened,
+)
+from flexarm.mechanics.bodies.body import tip_motion
+from flexarm.mechanics.bodies.terms import Motion, own_rates
+from flexarm.mechanics.kinematics import (
+    Local,
+    base_frame,
+    base_jacobian,
+    own_columns,
+    own_values,
+    picked,
+)
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+_TERMS = 14  # of the series of exp(theta~), enough for angles up to pi
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """A revolute joint: its axis ``z_i`` in link axes, (3,), and its coordinate's index in q."""
+
+    z: Expr
+    coordinate: int
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link i of the chain, at given coordinates and rates; m deflection variables.
+
+    Attributes
+    ----------
+    A, E
+        Rotations: link i from the tip of link i-1, and tip of link i from link i, (3, 3) each.
+    hinge
+        The revolute joint that carries the link, or None.
+    variables
+        Indices in q of the deflection variables; one may stand for the joint's coordinate too.
+    r, r_d, r_v
+        ``r_{O(i+1)/Oi}`` (eq. 60), its rate (eq. 61), its acceleration from rates alone, (3,) each.
+    theta_d, theta_v
+        Angular velocity of the tip relative to the link (eq. 64), its change from rates alone.
+    r_f, theta_f
+        ``r_if(l_i)`` and ``theta_if(l_i)``, (3, m) each: what deflections do to link i+1.
+    body
+        The link's integrals about O_i.
+    """
+
+    A: Expr
+    E: Expr
+    hinge: Hinge | None
+    variables: tuple[int, ...]
+    r: Expr
+    r_d: Expr
+    r_v: Expr
+    theta_d: Expr
+    theta_v: Expr
+    r_f: Expr
+    theta_f: Expr
+    body: Body
+
+
+def exact_chain(model: Model, q: Expr, v: Expr) -> list[Link]:
+    """List the links of any arm, base first, with everything that they carry."""
+    parts = model.links
+    links = [_mover(model, q, v)] if model.base_moves else []
+    still = Motion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    base = rigid(model.base_body, 0) if model.base_moves else nothing(0)
+    links.append(_carry(None, still, base, _next(parts, -1), q, v))
+    for i, part in enumerate(parts):
+        tip = tip_motion(model, part, q, v)
+        body = link_body(model, part, q, v, tip)
+        links.append(_carry(part, tip, body, _next(parts, i), q, v))
+    return links
+
+
+def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[Link]:
+    """List the links of an arm that the paper has, base first, with the paper's kinematics."""
+    still = Motion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
+    links = [_carry(None, still, nothing(0), _next(model.links, -1), q, v)]
+    for i, part in enumerate(model.links):
+        delta, rate = own_values(part, q), own_rates(part, v)
+        body = rigid(part.root_body, rate.shape[0])
+        tip = _paper_tip(model, part, delta, rate)
+        if part.elastic is not None:
+            constants = link_constants(part.elastic.integrals)
+            body = body + beam(constants, delta, rate, delta_squared=delta_squared)
+        links.append(_carry(part, tip, body, _next(model.links, i), q, v))
+    return links
+
+
+def exponential(theta: Expr) -> Expr:
+    """Rotation ``exp(theta~)`` by a series, which is smooth where the angle is zero."""
+    square = ca.dot(theta, theta)
+    sine, versine = ca.SX(0), ca.SX(0)  # sin(t)/t and (1 - cos t)/t^2 of t^2
+    for k in range(_TERMS, -1, -1):
+        sine = 1 - square / ((2 * k + 2) * (2 * k + 3)) * sine
+        versine = 1 - square / ((2 * k + 3) * (2 * k + 4)) * versine
+    turned = tilde(theta)
+    return ca.SX.eye(3) + sine * turned + versine / 2 * (turned @ turned)
+
+
+def _paper_tip(model: Model, part: LinkModel, delta: Expr, rate: Expr) -> Motion:
+    """Follow a tip as the paper does: linear in the amplitudes, theta' an angular velocity."""
+    none = ca.SX(3, 1)
+    straight = ca.SX(constant(np.array([part.length, 0.0, 0.0])))
+    if part.elastic is None:
+        columns = ca.SX(3, 0)
+        return Motion(Local(straight, ca.SX.eye(3), columns, columns), none, none, none, none)
+    r_f, theta_f = (ca.SX(constant(x)) for x in (part.elastic.tip_shape, part.elastic.tip_angle))
+    theta = theta_f @ delta  # (eq. 8)
+    first = model.tip_rotation == "first-order"
+    E = ca.SX.eye(3) + tilde(theta) if first else exponential(theta)  # (eq. 6)
+    local = Local(straight + r_f @ delta, E, r_f, theta_f)  # (eq. 60)
+    return Motion(local, theta_f @ rate, r_f @ rate, none, none)  # (eqs. 64, 61)
+
+
+def _carry(
+    part: LinkModel | None, tip: Motion, body: Body, outer: LinkModel | None, q: Expr, v: Expr
+) -> Link:
+    """Complete a link with what the joint at its tip adds to its deflection variables."""
+    E, spin = tip.local.rotation, tip.spin
+    A, hinge, lever = _joint(part, q)
+    own = () if part is None else own_columns(part)
+    variables = list(own)
+    r_f, theta_f = tip.local.linear, tip.local.angular
+    e = E @ _offset(outer, q)
+    r_f = r_f - tilde(e) @ theta_f
+    r_v = tip.speed_bias + tilde(tip.spin_bias) @ e + tilde(spin) @ (tilde(spin) @ e)
+    r_d = tip.speed + tilde(spin) @ e
+    theta_d, theta_v = spin, tip.spin_bias
+    if outer is not None and outer.carried_by and not outer.motion.hinge:
+        m = len(outer.carried_by)
+        turned, moved, turn_bias, move_bias = _joint_columns(outer, E, q, v)
+        rates = picked(v, outer.carried_by)
+        variables += outer.carried_by
+        body, r_f, theta_f = (
+            widened(body, m), ca.horzcat(r_f, moved), ca.horzcat(theta_f, turned),
+        )  # fmt: skip
+        r_v = r_v + 2 * tilde(spin) @ (moved @ rates) + move_bias
+        r_d = r_d + moved @ rates
+        theta_v = theta_v + tilde(spin) @ (turned @ rates) + turn_bias
+        theta_d = theta_d + turned @ rates
+    if outer is not None and outer.rotor is not None:
+        k = outer.rotor.coordinate
+        rates, motion = picked(v, tuple(variables)), _widened_motion(tip, len(variables))
+        body = widened(body, 1) + rotor_body(outer.rotor, motion, rates, v[k])
+        variables.append(k)
+        r_f, theta_f = _wide(r_f), _wide(theta_f)
+    if lever is not None:
+        body = shifted(body, lever)
+    place = tip.local.position if lever is None else lever + tip.local.position
+    return Link(
+        A, E, hinge, tuple(variables), place + e, r_d, r_v, theta_d, theta_v, r_f, theta_f,
+        body,
+    )  # fmt: skip
+
+
+def _joint(part: LinkModel | None, q: Expr) -> tuple[Expr, Hinge | None, Expr | None]:
+    """Give the rotation A of a joint, its hinge, and from the hinge's origin O to L, in L."""
+    if part is None:
+        return ca.SX.eye(3), None, None
+    R_JK, _ = part.motion.place(picked(q, part.carried_by))
+    A = ca.SX(constant(part.pose_FJ.rotation)) @ R_JK @ constant(part.pose_JL.rotation)  # (eq. 5)
+    if not part.motion.hinge:
+        return A, None, None
+    back = part.pose_JL.rotation.T
+    lever = back @ part.pose_JL.position
+    place = ca.SX(constant(lever)) if np.any(lever) else None
+    return A, Hinge(ca.SX(constant(back[:, 2])), part.carried_by[0]), place
+
+
+def _offset(outer: LinkModel | None, q: Expr) -> Expr:
+    """From a tip to the next link's origin O, in tip axes, (3,)."""
+    if outer is None:
+        return ca.SX(3, 1)
+    place = ca.SX(constant(outer.pose_FJ.position))
+    if outer.motion.hinge:
+        return place
+    R_JK, p_JK = outer.motion.place(picked(q, outer.carried_by))
+    root = p_JK + R_JK @ constant(outer.pose_JL.position)
+    return place + constant(outer.pose_FJ.rotation) @ root
+
+
+def _joint_columns(outer: LinkModel, E: Expr, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+    """See how a joint that is no hinge moves the next link, from the link before, in its axes.
+
+    Returns
+    -------
+    turned, moved
+        Spin of the next link and velocity of its origin per rate of the joint, (3, k) each.
+    turn_bias, move_bias
+        Their change from these rates alone, (3,) each.
+    """
+    own, rates = picked(q, outer.carried_by), picked(v, outer.carried_by)
+    axes = E @ constant(outer.pose_FJ.rotation) @ outer.motion.place(own)[0]
+    columns, bias = outer.motion.columns(own), outer.motion.bias(own, rates)
+    arm = tilde(ca.SX(constant(outer.pose_JL.position)))
+    swept = -arm @ columns[:3, :]
+    spin = columns[:3, :] @ rates
+    move_bias = bias[3:] - arm @ bias[:3] + tilde(spin) @ (swept @ rates)
+    return axes @ columns[:3, :], axes @ (columns[3:, :] + swept), axes @ bias[:3], axes @ move_bias
+
+
+def _mover(model: Model, q: Expr, v: Expr) -> Link:
+    """Make the massless link that places a moving base, in world axes: x, y, z, rx, ry, rz."""
+    rotation, position = base_frame(model, q)
+    linear, angular = (ca.sparsify(j[:, :6]) for j in base_jacobian(model, q, position))
+    none = ca.SX(3, 1)
+    theta_v = ca.SX(3, 1)
+    for k in (4, 5):  # an axis turns with the angles before it
+        for l in range(3, k):
+            theta_v = theta_v + tilde(angular[:, l]) @ angular[:, k] * (v[l] * v[k])
+    return Link(
+        ca.SX.eye(3), rotation, None, tuple(range(6)), none, none, none,
+        angular @ v[:6], theta_v, linear, angular, nothing(6),
+    )  # fmt: skip
+
+
+def _widened_motion(tip: Motion, m: int) -> Motion:
+    """Give a tip's motion columns for variables that do not move it, too."""
+    local = tip.local
+    more = m - local.linear.shape[1]
+    linear, angular = (ca.horzcat(x, ca.SX(3, more)) for x in (local.linear, local.angular))
+    moved = Local(local.position, local.rotation, linear, angular)
+    return Motion(moved, tip.spin, tip.speed, tip.spin_bias, tip.speed_bias)
+
+
+def _still_frame() -> Local:
+    return Local(ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 0), ca.SX(3, 0))
+
+
+def _next(parts: tuple[LinkModel, ...], i: int) -> LinkModel | None:
+    return parts[i + 1] if i + 1 < len(parts) else None
+
+
+def _wide(columns: Expr) -> Expr:
+    return ca.horzcat(columns, ca.SX(3, 1))

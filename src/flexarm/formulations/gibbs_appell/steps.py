@@ -1,0 +1,328 @@
+"""Steps 1-10 of Korayem & Shafei 2009: Gibbs-Appell equations by recursions of 3 x 3 matrices.
+
+Part of `gibbs_appell`, which has the table of symbols.  Every vector and matrix is in the axes of
+some link.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import casadi as ca
+
+from flexarm.formulations.gibbs_appell.chain import Link
+from flexarm.formulations.gibbs_appell.terms import tilde
+from flexarm.spatial import Expr
+
+Table = list[list[Expr]]  # (3, 3) matrices jX_k at [j][k]
+
+
+def rotations(links: list[Link]) -> list[Expr]:
+    """Step 1: i-1R_i; its inverse is taken to be its transpose."""
+    return [ca.SX.eye(3)] + [before.E @ link.A for before, link in pairwise(links)]  # (eq. 4)
+
+
+def motions(
+    links: list[Link], R: list[Expr], v: Expr, a: Expr | None, lift: Expr
+) -> tuple[list[Expr], list[Expr], list[Expr]]:
+    """Step 2: omega_i, omega'_i, r''_Oi; without accelerations a they are omega'_v,i, r''_Ov,i."""
+    omega, omega_d, r_dd = [ca.SX(3, 1)], [ca.SX(3, 1)], [lift]
+    for before, link, turned in zip(links[:-1], links[1:], R[1:], strict=True):
+        w, w_d, back = omega[-1], omega_d[-1], turned.T
+        spin = w + before.theta_d
+        spin_d = w_d + tilde(w) @ before.theta_d + before.theta_v  # (eq. 65)
+        place_d = tilde(w_d) @ before.r + tilde(w) @ (tilde(w) @ before.r)  # (eq. 59)
+        place_d = r_dd[-1] + 2 * tilde(w) @ before.r_d + place_d + before.r_v  # (eq. 59)
+        if a is not None and before.variables:
+            delta_dd = picked(a, before)
+            spin_d = spin_d + before.theta_f @ delta_dd  # (eq. 66)
+            place_d = place_d + before.r_f @ delta_dd  # (eq. 62)
+        if link.hinge is None:
+            omega.append(back @ spin)
+            omega_d.append(back @ spin_d)
+        else:
+            z, joint = link.hinge.z, link.hinge.coordinate
+            omega.append(back @ spin + z * v[joint])  # (eq. 63)
+            spin_d = spin_d + tilde(spin) @ (turned @ z * v[joint])  # (eq. 65)
+            faster = 0 if a is None else z * a[joint]
+            omega_d.append(back @ spin_d + faster)  # (eqs. 65, 70)
+        r_dd.append(back @ place_d)  # (eqs. 59, 69)
+    return omega, omega_d, r_dd
+
+
+def link_forces(
+    links: list[Link], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
+) -> tuple[list[Expr], list[Expr]]:
+    """Step 3: S_i and T_i; with accelerations a the brackets of eqs. 43 and 44."""
+    S, T = [], []
+    for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
+        b, w_ = link.body, tilde(w)
+        s = b.M * r - 2 * (b.B2 @ w) - b.B3 @ w_d - w_ @ (b.B3 @ w) + b.s  # (eq. 96)
+        t = b.B3 @ r + 2 * (b.B8 @ w) + b.B9 @ w_d + w_ @ (b.B9 @ w + b.h) + b.t  # (eq. 97)
+        if a is not None and link.variables:
+            delta_dd = picked(a, link)
+            s, t = s + b.eps @ delta_dd, t + b.alpha @ delta_dd  # (eqs. 23, 28)
+        S.append(s)
+        T.append(t)
+    return S, T
+
+
+def gathered_forces(
+    links: list[Link], R: list[Expr], S: list[Expr], T: list[Expr]
+) -> tuple[list[Expr], list[Expr]]:
+    """Step 4: phi_i and chi_i, from the last link inward."""
+    phi, chi = [ca.SX(3, 1)], [T[-1]]
+    for j in range(len(links) - 2, -1, -1):
+        phi.insert(0, R[j + 1] @ (S[j + 1] + phi[0]))  # (eq. 100)
+        chi.insert(0, T[j] + tilde(links[j].r) @ phi[0] + R[j + 1] @ chi[0])  # (eq. 99)
+    return phi, chi
+
+
+def deflection_forces(
+    links: list[Link], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
+) -> list[Expr]:
+    """Step 5: Q_jf; with accelerations a the last terms of eq. 44, their sign changed."""
+    result = []
+    for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
+        b = link.body
+        rows = [
+            2 * ca.dot(w, b.c[:, f])
+            + ca.dot(w, b.beta[f] @ w)
+            - ca.dot(r, b.eps[:, f])
+            - ca.dot(w_d, b.alpha[:, f])
+            - b.w[f]
+            for f in range(len(link.variables))
+        ]  # (eq. 102)
+        Q = ca.vertcat(*rows) if rows else ca.SX(0, 1)
+        result.append(Q if a is None or not rows else Q - b.sc @ picked(a, link))  # (eq. 44)
+    return result
+
+
+def generalised_forces(
+    links: list[Link], R: list[Expr], phi: list[Expr], chi: list[Expr], Q: list[Expr], size: int
+) -> Expr:
+    """Step 6: -Re_j and -Re_jf, without torques and springs, (n,)."""
+    result = ca.SX(size, 1)
+    for j, link in enumerate(links):
+        if link.hinge is not None:
+            result[link.hinge.coordinate] += ca.dot(link.hinge.z, chi[j])  # (eq. 98)
+        rows = -Q[j]
+        if j < len(links) - 1 and link.variables:
+            rows = rows + link.r_f.T @ phi[j]  # (eq. 103)
+            rows = rows + link.theta_f.T @ (R[j + 1] @ chi[j + 1])  # (eq. 103)
+        for f, k in enumerate(link.variables):
+            result[k] += rows[f]
+    return result
+
+
+def compound_rotations(R: list[Expr]) -> Table:
+    """Step 7: jR_k."""
+    n = len(R)
+    table = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
+    for j in range(n):
+        for k in range(j + 1, n):
+            table[j][k] = table[j][k - 1] @ R[k]  # (eq. 4)
+            table[k][j] = table[j][k].T
+    return table
+
+
+def positions(links: list[Link], R: Table) -> Table:
+    """Step 8: jr_{Oi/Oj} at [j][i], (3,) each."""
+    n = len(links)
+    step = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]  # jr_{O(i+1)/Oi} at [j][i]
+    for i in range(n - 1):
+        step[i][i] = links[i].r  # (eq. 60)
+        for j in range(i - 1, -1, -1):
+            step[j][i] = R[j][j + 1] @ step[j + 1][i]  # (eq. 3)
+    r = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1, n):
+            r[i][j] = r[i][j - 1] + step[i][j - 1]  # (step 8)
+    return r
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over links, (3, 3) each: jX_k at ``X[j][k]``, jX_k+ at ``X_k``, j+X_k+ at ``X_jk``."""
+
+    sigma: Table
+    sigma_k: Table
+    sigma_jk: Table
+    xi: Table
+    xi_k: Table
+    xi_jk: Table
+    psi: Table
+    psi_k: Table
+    psi_jk: Table
+    U: Table
+    U_k: Table
+    U_jk: Table
+    gamma: Table
+    gamma_j: Table
+    lamda: Table
+    V: Table
+
+
+def sums(links: list[Link], R: Table, r: Table) -> Sums:
+    """Step 9: the sums that make up the inertia matrix."""
+    n = len(links)
+    last = n - 1
+    sigma = _summed([link.body.B9 for link in links], R, 1)  # (eq. 76)
+    xi = _summed([link.body.B3 for link in links], R, -1)  # (step 9)
+    psi, lamda, gamma, U, V = (_zeros(n) for _ in range(5))
+    for j in range(last):
+        psi[j][last] = tilde(r[j][last]) @ xi[j][last]  # (eq. 77)
+        for k in range(last - 1, -1, -1):
+            psi[j][k] = psi[j][k + 1] @ R[k + 1][k]  # (eq. 77)
+            if k > j:
+                psi[j][k] += tilde(r[j][k]) @ (R[j][k] @ links[k].body.B3)  # (eq. 77)
+    for k in range(last - 1, -1, -1):
+        lamda[k][k] = links[k + 1].body.M * ca.SX.eye(3) + lamda[k + 1][k + 1]  # (eq. 93)
+        for j in range(k - 1, -1, -1):
+            lamda[j][k] = R[j][j + 1] @ lamda[j + 1][k]  # (eq. 93)
+            lamda[k][j] = lamda[j][k].T
+    for j in range(last):
+        gamma[j][last - 1] = tilde(r[j][last]) @ lamda[j][last - 1]  # (eq. 79)
+        for k in range(last - 2, -1, -1):
+            gamma[j][k] = gamma[j][k + 1] @ R[k + 1][k]  # (eq. 79)
+            if k >= j:
+                gamma[j][k] += links[k + 1].body.M * tilde(r[j][k + 1]) @ R[j][k]  # (eq. 79)
+    xi_k = _after(xi, R)  # (eq. 80)
+    for j in range(n):
+        for k in range(last - 1, -1, -1):
+            U[j][k] = (gamma[j][k] + xi_k[j][k]) @ tilde(links[k].r)  # (eq. 78)
+            U[j][k] += U[j][k + 1] @ R[k + 1][k]  # (eq. 78)
+    for j in range(last):
+        for k in range(last - 2, -1, -1):
+            V[j][k] = lamda[j][k + 1] @ tilde(links[k + 1].r) + V[j][k + 1]  # (eq. 88)
+            V[j][k] = V[j][k] @ R[k + 1][k]  # (eq. 88)
+    sigma_k, psi_k, U_k = (_after(X, R) for X in (sigma, psi, U))  # (eqs. 82-84)
+    sigma_jk, xi_jk, psi_jk, U_jk, gamma_j = (
+        _before(X, R) for X in (sigma_k, xi_k, psi_k, U_k, gamma)
+    )  # (eqs. 86, 87, 89, 92, 90)
+    return Sums(
+        sigma, sigma_k, sigma_jk, xi, xi_k, xi_jk, psi, psi_k, psi_jk, U, U_k, U_jk,
+        gamma, gamma_j, lamda, V,
+    )  # fmt: skip
+
+
+def inertia_matrix(links: list[Link], R: Table, r: Table, s: Sums, size: int) -> Expr:
+    """Step 10: I, (n, n), from the sums of step 9."""
+    entries: dict[tuple[int, int], Expr] = {}
+    _joint_equations(entries, links, R, r, s)
+    _deflection_equations(entries, links, R, r, s)
+    return _filled(entries, size)
+
+
+def _joint_equations(
+    entries: dict[tuple[int, int], Expr], links: list[Link], R: Table, r: Table, s: Sums
+) -> None:
+    """Fill in joint and deflection variables in the joint equations (eqs. 75, 81)."""
+    n = len(links)
+    for j, link in enumerate(links):
+        if link.hinge is None:
+            continue
+        z, joint = link.hinge.z, link.hinge.coordinate
+        for k in range(j, n):
+            hinge = links[k].hinge
+            if hinge is not None:
+                turned = (s.sigma[j][k] - s.psi[j][k] - s.U[j][k]) @ hinge.z  # (eq. 75)
+                _put(entries, joint, hinge.coordinate, ca.dot(z, turned), same=j == k)
+        for k, other in enumerate(links):
+            if not other.variables:
+                continue
+            row = ca.SX(3, len(other.variables))
+            if k < n - 1:
+                row = (s.sigma_k[j][k] - s.psi_k[j][k] - s.U_k[j][k]) @ other.theta_f  # (eq. 81)
+                row = row + (s.xi_k[j][k] + s.gamma[j][k]) @ other.r_f  # (eq. 81)
+            if k >= j:
+                row = row + _own(other, R[j][k], r[j][k])  # (eq. 81)
+            row = z.T @ row
+            for t, index in enumerate(other.variables):
+                _put(entries, joint, index, row[t])
+
+
+def _deflection_equations(
+    entries: dict[tuple[int, int], Expr], links: list[Link], R: Table, r: Table, s: Sums
+) -> None:
+    """Fill in deflection variables in the deflection equations (eq. 85)."""
+    n = len(links)
+    for j, link in enumerate(links):
+        for k in range(j, n):
+            other = links[k]
+            if not link.variables or not other.variables:
+                continue
+            turn, push = ca.SX(3, len(other.variables)), ca.SX(3, len(other.variables))
+            if k < n - 1:
+                turned = s.sigma_jk[j][k] - s.psi_jk[j][k] - s.U_jk[j][k]
+                turn = (s.gamma_j[j][k] + s.xi_jk[j][k]) @ other.r_f + turned @ other.theta_f
+                push = s.lamda[j][k] @ other.r_f - (s.V[j][k] + s.xi_jk[j][k]) @ other.theta_f
+            if k > j:
+                turn = turn + R[j][j + 1] @ _own(other, R[j + 1][k], r[j + 1][k])
+                push = push + R[j][k] @ other.body.eps
+            block = link.theta_f.T @ turn + link.r_f.T @ push  # (eq. 85)
+            block = block + other.body.sc if k == j else block  # (eq. 85)
+            _put_block(entries, link, other, block)
+
+
+def picked(a: Expr, link: Link) -> Expr:
+    """Pick a link's deflection variables, (m,)."""
+    return ca.vertcat(*[a[i] for i in link.variables])
+
+
+def _summed(B: list[Expr], R: Table, sign: int) -> Table:
+    """Sum ``jR_i B_i iR_k`` over the links i from max(j, k) on; the transpose has a sign."""
+    n = len(B)
+    X = _zeros(n)
+    for k in range(n - 1, -1, -1):
+        X[k][k] = B[k] if k == n - 1 else B[k] + X[k][k + 1] @ R[k + 1][k]
+        for j in range(k - 1, -1, -1):
+            X[j][k] = R[j][j + 1] @ X[j + 1][k]
+            X[k][j] = sign * X[j][k].T
+    return X
+
+
+def _after(X: Table, R: Table) -> Table:
+    """Give jX_k+, the sums from link k+1 on, in the axes of k."""
+    n = len(X)
+    return [[X[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
+
+
+def _before(X: Table, R: Table) -> Table:
+    """Give j+X_k, the sums from link j+1 on, in the axes of j."""
+    return [[R[j][j + 1] @ x for x in X[j + 1]] for j in range(len(X) - 1)]
+
+
+def _own(link: Link, R: Expr, r: Expr) -> Expr:
+    """Moment of a link's momentum per deflection rate, about a point that its O is at r from."""
+    return R @ link.body.alpha + tilde(r) @ (R @ link.body.eps)
+
+
+def _zeros(n: int) -> Table:
+    return [[ca.SX(3, 3) for _ in range(n)] for _ in range(n)]
+
+
+def _put(
+    entries: dict[tuple[int, int], Expr], i: int, k: int, value: Expr, *, same: bool = False
+) -> None:
+    """Add an entry for two variables, and its mirror image unless they are the same variable.
+
+    Different variables may stand for one coordinate: a joint and its rotor.
+    """
+    if not value.nnz():
+        return
+    for place in ((i, k),) if same else ((i, k), (k, i)):
+        entries[place] = entries[place] + value if place in entries else value
+
+
+def _put_block(entries: dict[tuple[int, int], Expr], a: Link, b: Link, block: Expr) -> None:
+    for f, i in enumerate(a.variables):
+        for t, k in enumerate(b.variables):
+            if a is not b or f <= t:
+                _put(entries, i, k, block[f, t], same=a is b and f == t)
+
+
+def _filled(entries: dict[tuple[int, int], Expr], size: int) -> Expr:
+    rows = [
+        ca.horzcat(*[entries.get((i, k), ca.SX(1, 1)) for k in range(size)]) for i in range(size)
+    ]
+    return ca.vertcat(*rows)

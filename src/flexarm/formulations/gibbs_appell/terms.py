@@ -1,0 +1,264 @@
+"""What the Gibbs-Appell formulation knows of one link: the integrals of its acceleration energy.
+
+Part of `gibbs_appell`, which has the table of symbols: eqs. 14-42.  The paper's links are beams
+whose points move linearly with the amplitudes; everything else that a link may carry (axial
+shortening, rigid bodies on its sections, rotary inertia, rotors, a beam that slides out of its hub)
+is brought into the same symbols with the shape columns taken at the current deflection,
+``r_ij -> dr/d delta_ij``.
+"""
+
+from dataclasses import dataclass, fields, replace
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.integrals import Integrals
+from flexarm.mechanics.bodies.terms import axial
+from flexarm.spatial import Expr, constant
+
+_LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]).transpose(2, 0, 1)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Integrals of a link's shapes, made once (eqs. 34-42); m amplitudes.
+
+    Attributes
+    ----------
+    M, Mr
+        Mass, and first moment ``M r_r`` (3,) of the undeformed link (eq. 36).
+    eps
+        ``eps_ij``, (3, m) (eqs. 34, 35).
+    sc
+        ``sc_ijk``, (m, m) (eq. 37).
+    c_jk
+        Vectors ``c_ijk``: three of the rows ``3 j..`` in column k, (3 m, m) (eq. 38).
+    c_j
+        Vectors ``c_ij``, (3, m) (eq. 39).
+    C_j
+        Matrices ``c_ij``, (3, 3) each, m of them (eq. 40).
+    mC
+        Matrices ``mc_ijk`` of the second index j: nine of the rows ``9 j..``, column by column of
+        the matrix, in column k, (9 m, m) (eq. 41).
+    C
+        ``c_i``, (3, 3) (eq. 42).
+    """
+
+    M: Expr
+    Mr: Expr
+    eps: Expr
+    sc: Expr
+    c_jk: Expr
+    c_j: Expr
+    C_j: tuple[Expr, ...]
+    mC: Expr
+    C: Expr
+
+
+@dataclass(frozen=True)
+class Body:
+    """A link's acceleration energy (eq. 13) at its deflection and rates; m deflection variables.
+
+    Attributes
+    ----------
+    M, B2, B3, B8, B9
+        Mass; eqs. 24, 25, 30, 31, (3, 3) each.
+    eps, alpha, beta, sc
+        ``eps_ij`` (3, m), ``alpha_ij`` (3, m), ``beta_ij`` (3, 3), ``sc_ijk`` (m, m): eqs. 34, 32,
+        33, 37.
+    c
+        ``sum_k delta'_ik c_ijk`` of eqs. 44 and 102, (3, m).
+    h
+        Angular momentum that sections and rotors have relative to the link, (3,).
+    s, t, w
+        What accelerations quadratic in the rates take: force (3,), torque (3,), efforts (m,).
+        The paper has neither them nor h: its points move linearly with the amplitudes.
+    """
+
+    M: Expr
+    B2: Expr
+    B3: Expr
+    B8: Expr
+    B9: Expr
+    eps: Expr
+    alpha: Expr
+    beta: tuple[Expr, ...]
+    sc: Expr
+    c: Expr
+    h: Expr
+    s: Expr
+    t: Expr
+    w: Expr
+
+    def __add__(self, other: "Body") -> "Body":
+        """Join two parts of one link."""
+        mine, its = ([getattr(body, f.name) for f in fields(Body)] for body in (self, other))
+        joined = [
+            tuple(x + y for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a + b
+            for a, b in zip(mine, its, strict=True)
+        ]
+        return Body(*joined)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the points r of a part of a link, columns N_j = dr/d delta_j; m variables.
+
+    Attributes
+    ----------
+    mass, first, second
+        int dm, int r dm (3,), int r r^T dm (3, 3).
+    eps, place, flow, sc
+        int N dm (3, m), int r N_j^T dm and int r' N_j^T dm (3, 3) each, int N^T N dm (m, m).
+    s, t, w
+        int b dm, int r x b dm, int N^T b dm, b the acceleration that rates alone give a point.
+    """
+
+    mass: Expr
+    first: Expr
+    second: Expr
+    eps: Expr
+    place: list[Expr]
+    flow: list[Expr]
+    sc: Expr
+    s: Expr
+    t: Expr
+    w: Expr
+
+
+def tilde(a: Expr) -> Expr:
+    """Matrix a~ with a~ b = a x b; its diagonal is structurally zero."""
+    return ca.sparsify(ca.skew(a))
+
+
+def link_constants(i: Integrals) -> Constants:
+    """Put the integrals of a flexible span into the paper's symbols (eqs. 34-42)."""
+    m = i.shape.shape[1]
+
+    def crossed(moment: Array) -> Array:
+        trace = np.einsum("...aa->...", moment)[..., None, None]
+        return np.asarray(trace * np.eye(3) - np.swapaxes(moment, -1, -2))
+
+    def turned(moment: Array) -> Array:
+        return np.asarray(np.einsum("abc,...bc->...a", _LEVI_CIVITA, moment))
+
+    pairs = crossed(i.shape_shape.swapaxes(0, 1))  # mc_ikj at [j, k]
+    return Constants(
+        M=ca.SX(i.mass),
+        Mr=ca.SX(constant(i.first)),  # (eq. 36)
+        eps=ca.SX(constant(i.shape)),  # (eq. 34)
+        sc=ca.SX(constant(i.modal_mass)),  # (eq. 37)
+        c_jk=ca.SX(constant(turned(i.shape_shape).swapaxes(1, 2).reshape(3 * m, m))),  # (eq. 38)
+        c_j=ca.SX(constant(turned(i.position_shape).T)),  # (eq. 39)
+        C_j=tuple(ca.SX(constant(p)) for p in crossed(i.position_shape)),  # (eq. 40)
+        mC=ca.SX(constant(pairs.transpose(0, 3, 2, 1).reshape(9 * m, m))),  # (eq. 41)
+        C=ca.SX(constant(crossed(i.second))),  # (eq. 42)
+    )
+
+
+def beam(k: Constants, delta: Expr, rate: Expr, *, delta_squared: bool) -> Body:
+    """Evaluate the sums of a link whose points move linearly with the amplitudes (eqs. 23-33).
+
+    Parameters
+    ----------
+    k
+        The link's constants.
+    delta, rate
+        Amplitudes and their rates, (m,) each.
+    delta_squared
+        Keep the term of B9 that is of second order in the amplitudes, which the paper proposes to
+        leave out.
+    """
+    m = delta.shape[0]
+    eps_rate = k.eps @ rate
+    further = ca.reshape(k.mC @ delta, 9, m)
+    beta = tuple(k.C_j[j] + ca.reshape(further[:, j], 3, 3) for j in range(m))  # (eq. 33)
+    # c_ikj = -c_ijk
+    alpha = k.c_j - ca.reshape(k.c_jk @ delta, 3, m)  # (eq. 32)
+    B3 = tilde(k.Mr + k.eps @ delta)  # (eq. 25)
+    B8, B9 = ca.SX(3, 3), k.C
+    for j in range(m):
+        B8 = B8 + rate[j] * beta[j]  # (eq. 30)
+        B9 = B9 + delta[j] * (k.C_j[j].T + (beta[j] if delta_squared else k.C_j[j]))  # (eq. 31)
+    return Body(
+        M=k.M,
+        B2=tilde(eps_rate),  # (eq. 24)
+        B3=B3,
+        B8=B8,
+        B9=B9,
+        eps=k.eps,
+        alpha=alpha,
+        beta=beta,
+        sc=k.sc,
+        c=ca.reshape(k.c_jk @ rate, 3, m),  # (eq. 102)
+        h=ca.SX(3, 1),
+        s=ca.SX(3, 1),
+        t=ca.SX(3, 1),
+        w=ca.SX(m, 1),
+    )
+
+
+def nothing(m: int) -> Body:
+    """Give a link without inertia, with m deflection variables."""
+    none, zero, columns = ca.SX(3, 1), ca.SX(3, 3), ca.SX(3, m)
+    return Body(
+        M=ca.SX(0), B2=zero, B3=zero, B8=zero, B9=zero, eps=columns, alpha=columns,
+        beta=tuple(zero for _ in range(m)), sc=ca.SX(m, m), c=columns, h=none, s=none, t=none,
+        w=ca.SX(m, 1),
+    )  # fmt: skip
+
+
+def widened(body: Body, more: int) -> Body:
+    """Add deflection variables that do not move the link's points."""
+    if not more:
+        return body
+    eps, alpha, c = (ca.horzcat(x, ca.SX(3, more)) for x in (body.eps, body.alpha, body.c))
+    return replace(
+        body, eps=eps, alpha=alpha, c=c, beta=(*body.beta, *[ca.SX(3, 3)] * more),
+        sc=ca.diagcat(body.sc, ca.SX(more, more)), w=ca.vertcat(body.w, ca.SX(more, 1)),
+    )  # fmt: skip
+
+
+def shifted(body: Body, place: Expr) -> Body:
+    """Refer a link's integrals to an origin O from which its own one is at ``place``."""
+    back = tilde(place).T
+    return replace(
+        body,
+        B3=body.B3 + body.M * tilde(place),
+        B8=body.B8 + back @ body.B2,
+        B9=body.B9 + back @ body.B3 + body.B3.T @ back.T + body.M * back @ back.T,
+        alpha=body.alpha + tilde(place) @ body.eps,
+        beta=tuple(b + back @ tilde(body.eps[:, j]) for j, b in enumerate(body.beta)),
+        t=body.t + tilde(place) @ body.s,
+    )
+
+
+def of_moments(x: Moments, rate: Expr) -> Body:
+    """Bring sums over points into the paper's symbols (eqs. 14-22)."""
+    m = rate.shape[0]
+    beta = tuple(_crossed(place) for place in x.place)  # (eq. 21)
+    B8 = ca.SX(3, 3)
+    for j in range(m):
+        B8 = B8 + rate[j] * beta[j]  # (eq. 30)
+    return Body(
+        M=x.mass,
+        B2=tilde(x.eps @ rate),  # (eq. 15)
+        B3=tilde(x.first),  # (eq. 16)
+        B8=B8,
+        B9=_crossed(x.second),  # (eq. 22)
+        eps=x.eps,
+        alpha=ca.horzcat(*[axial(place) for place in x.place]) if m else ca.SX(3, 0),  # (eq. 19)
+        beta=beta,
+        sc=x.sc,
+        c=ca.horzcat(*[-axial(flow) for flow in x.flow]) if m else ca.SX(3, 0),  # (eq. 18)
+        h=ca.SX(3, 1),
+        s=x.s,
+        t=x.t,
+        w=x.w,
+    )
+
+
+def _crossed(moment: Expr) -> Expr:
+    """Give ``int a~^T b~`` from ``int a b^T``."""
+    return ca.trace(moment) * ca.SX.eye(3) - moment.T

@@ -1,0 +1,1 @@
+"""Kinematic influence (Graves 1989)."""

@@ -1,0 +1,308 @@
+"""The method of kinematic influence: M = sum J^T Pi J, nonlinear accelerations link by link.
+
+Graves 1989 (V-Sim), with the corrections that docs/formulations/kinematic-influence.md lists.
+Everything is in one common frame, the world; translation stands over rotation.
+
+paper symbol            | eq.     | code name
+------------------------|---------|----------------------------------------------------
+phi, q                  | 7       | joints and modes together: ``q`` ("j-m space")
+d, theta = psi(q)       | 1, 2    | `Local.position`, `Local.rotation` of a link's tip
+iT_i+1, hT_i            | 3, 4    | ``T``, link's axes in the world
+S, R                    | 8, 9    | ``Influence.turn`` or ``.shift``; ``point - centre``
+psi_t, psi_r            | 10, 11  | ``Influence.shift``, ``.turn`` of an amplitude
+g                       | 8-12    | a column of ``J``, `Influence.at`
+J_i                     | 7       | ``J``, (6, n), of the link's frame
+v_rel, omega_rel        | 27      | relative velocities across a joint or a deflected link
+a, alpha nonlinear      | 21, 27  | ``Rate.a``, ``Rate.alpha``
+iPi_i                   | 24, 25  | ``share.inertia``, (6 + k, 6 + k)
+Pi*                     | 24      | the mass matrix
+(tau, Q) nonlinear      | 22, 28  | `inertial_expression`
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import casadi as ca
+
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.kinematic_influence.links import (
+    Riding,
+    Share,
+    link_share,
+    riding_along,
+    rigid_share,
+)
+from flexarm.mechanics.kinematics import (
+    LinkFrames,
+    Local,
+    base_frame,
+    base_jacobian,
+    frames,
+    own_columns,
+    own_values,
+    picked,
+    tip_section,
+)
+from flexarm.mechanics.loads import wrench_loads
+from flexarm.model import LinkModel, Model, Rotor, build
+from flexarm.spatial import Expr, constant
+
+
+def _selection(own: tuple[int, ...], n: int) -> Expr:
+    """Pick a link's own coordinates out of q, the [0][I] of eq. 23, (k, n)."""
+    matrix = ca.SX(len(own), n)
+    for row, column in enumerate(own):
+        matrix[row, column] = 1.0
+    return matrix
+
+
+class KinematicInfluence(Formulation):
+    """Jacobians of link frames, generalised link inertias, nonlinear accelerations by iteration."""
+
+    name: ClassVar[str] = "kinematic-influence"
+    citation: ClassVar[str] = "Graves 1989, Dynamical modeling of serial manipulators"
+    assumptions: ClassVar[str] = (
+        "none beyond the model's own; with paper=True: links are weighed undeflected, tips turn by "
+        "I + skew(theta) with its transpose for inverse, no axial shortening"
+    )
+
+    def __init__(self, model: Model, *, paper: bool = False) -> None:
+        if paper and (model.stiffening or model.tip_rotation == "first-order"):
+            plain = build(model.arm, stiffening=False)
+            model = replace(plain, anchor=model.anchor)
+        super().__init__(model, paper=paper)
+
+    @classmethod
+    def refusal(cls, model: Model, *, paper: bool) -> str | None:
+        """Tell why a model cannot be treated this way, or None if it can."""
+        if not paper:
+            return super().refusal(model, paper=False)
+        for part in model.links:
+            if part.sliding is not None:
+                return (
+                    f"Graves's translational joint carries its whole link, and {part.joint_name} "
+                    "lets a flexible beam out of its hub: make the joint prismatic, or say "
+                    "paper=False"
+                )
+        return None
+
+    def mass_expression(self, q: Expr) -> Expr:
+        """Trace the mass matrix, (n, n)."""
+        matrix = ca.SX(self.model.size, self.model.size)
+        for body in self._bodies(q, ca.SX(self.model.size, 1), lift=ca.SX(3, 1)):
+            T: Expr = ca.diagcat(body.T, body.T, ca.SX.eye(len(body.own)))
+            Pi = T @ body.share.inertia @ T.T  # (eq. 26)
+            K = ca.vertcat(body.J, _selection(body.own, self.model.size))  # (eq. 23)
+            matrix = matrix + ca.triu(K.T @ Pi @ K)  # (eq. 24)
+        return ca.triu2symm(matrix)
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        """Trace what inertia and gravity need at accelerations a (0 if None), (n,)."""
+        lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
+        result = ca.SX(self.model.size, 1)
+        for body in self._bodies(q, v, lift=lift):
+            load = body.load(a)
+            result = result + body.J.T @ load[:6]  # (eq. 13)
+            result = result + _selection(body.own, self.model.size).T @ load[6:]  # (eq. 23)
+        return result
+
+    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
+        """Trace what each joint transmits to its link, force over torque, (6, links)."""
+        bodies = self._bodies(q, v, lift=ca.SX(constant(-self.model.gravity)))
+        loads = [(body.link, body.point, body.load(a)) for body in bodies]
+        placed = frames(self.model, q)
+        for index, point, pull, twist in wrench_loads(self.model, q, placed, factors):
+            loads.append((index, point, ca.vertcat(-pull, -twist)))
+        result = ca.SX(6, len(placed))
+        for i, frame in enumerate(placed):
+            for index, point, load in loads:
+                if index >= i:
+                    lever = ca.cross(point - frame.p_WJ, load[:3])
+                    result[:, i] += ca.vertcat(load[:3], load[3:6] + lever)
+        return result
+
+    def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["Body"]:
+        """Walk from the base to the tip; ``lift`` is the base's acceleration."""
+        if self.paper:
+            model = replace(self.model, tip_rotation="first-order")
+            straight = ca.SX(model.size, 1)  # eq. 25 is for undeflected links
+        else:
+            model, straight = self.model, q
+        walk = Walk(model, q, v, lift)
+        bodies = [walk.base()] if model.base_moves else []
+        for index, (part, frame) in enumerate(zip(model.links, frames(model, q), strict=True)):
+            if part.rotor is not None:
+                bodies.append(walk.rotor(part.rotor, index - 1))
+            walk.cross_joint(part, frame)
+            tip = frame.tip if straight is q else tip_section(model, part, straight)
+            drift = walk.drift(part, frame.tip)
+            omega, rates = walk.T.T @ walk.rate.omega, own_values(part, v)
+            share = link_share(model, part, straight, rates, omega, Riding(tip, drift))
+            bodies.append(walk.body(share, own_columns(part), index))
+            walk.cross_link(part, frame, drift)
+        return bodies
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How one coordinate moves what is outboard of it, in the world (eqs. 8-11).
+
+    Attributes
+    ----------
+    column
+        Its index in q.
+    shift, turn, centre
+        Velocity and angular velocity per rate, and the point that it is the velocity of, (3,) each.
+    """
+
+    column: int
+    shift: Expr
+    turn: Expr
+    centre: Expr
+
+    def at(self, point: Expr) -> Expr:
+        """Give the kinematic influence coefficient of a point outboard, (6,)."""
+        R = point - self.centre
+        return ca.vertcat(ca.cross(self.turn, R) + self.shift, self.turn)  # (eqs. 8-11)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Angular velocity of a frame and its accelerations from velocities alone, in the world."""
+
+    omega: Expr
+    a: Expr
+    alpha: Expr
+
+    def across(self, r: Expr, v_rel: Expr, omega_rel: Expr, drift: Expr | None = None) -> "Rate":
+        """Go over to a frame at r that moves relative to this one.
+
+        ``drift`` is the relative acceleration that curved paths bring, (6,).
+        """
+        relative = ca.cross(self.omega, r) + v_rel
+        a = self.a + ca.cross(self.alpha, r)
+        a = a + ca.cross(self.omega, relative) + ca.cross(self.omega, v_rel)  # (eq. 27)
+        omega = self.omega + omega_rel
+        alpha = self.alpha + ca.cross(self.omega, omega)  # (eq. 27)
+        if drift is not None:
+            a, alpha = a + drift[:3], alpha + drift[3:]
+        return Rate(omega, a, alpha)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A link, the base or a rotor: axes and Jacobian of its frame, and what it weighs there.
+
+    ``own`` are the coordinates that its inertia counts beside the frame's motion; ``link`` is the
+    index of the link that carries it, -1 for the base.
+    """
+
+    T: Expr
+    point: Expr
+    J: Expr
+    rate: Rate
+    share: Share
+    own: tuple[int, ...]
+    link: int
+
+    def load(self, a: Expr | None) -> Expr:
+        """Give the force over the torque, in the world, and the efforts that accelerations take."""
+        acceleration: Expr = ca.vertcat(self.rate.a, self.rate.alpha)
+        own = ca.SX(len(self.own), 1)
+        if a is not None:
+            acceleration = acceleration + self.J @ a  # (eq. 21)
+            own = _selection(self.own, a.shape[0]) @ a
+        turned: Expr = ca.diagcat(self.T, self.T)
+        acceleration = ca.vertcat(turned.T @ acceleration, own)  # (eq. 5)
+        load = self.share.inertia @ acceleration + self.share.load  # (eq. 20)
+        return ca.vertcat(turned @ load[:6], load[6:])
+
+
+class Walk:
+    """The way from the base to the tip: the current frame, and what moves it.
+
+    Attributes
+    ----------
+    T, point
+        Axes and origin of the current frame in the world.
+    rate
+        How it moves.
+    influences
+        The coordinates that move it.
+    """
+
+    def __init__(self, model: Model, q: Expr, v: Expr, lift: Expr) -> None:
+        self.model, self.q, self.v = model, q, v
+        self.T, self.point = base_frame(model, q)
+        self.influences: list[Influence] = []
+        none = ca.SX(3, 1)
+        self.rate = Rate(none, lift, none)
+        if model.base_moves:
+            linear, angular = base_jacobian(model, q, self.point)
+            for k in range(6):  # three translational, three rotational joints
+                shift, turn = ca.sparsify(linear[:, k]), ca.sparsify(angular[:, k])
+                self.influences.append(Influence(k, shift, turn, self.point))
+                self.rate = self.rate.across(none, none, turn * v[k])
+
+    def jacobian(self) -> Expr:
+        """Form the Jacobian of the current frame, (6, n)."""
+        J = ca.SX(6, self.model.size)  # (eq. 12)
+        for influence in self.influences:
+            J[:, influence.column] = influence.at(self.point)  # (eq. 7)
+        return J
+
+    def body(self, share: Share, own: tuple[int, ...], link: int) -> Body:
+        """Put what was weighed into the current frame."""
+        return Body(self.T, self.point, self.jacobian(), self.rate, share, own, link)
+
+    def base(self) -> Body:
+        """Put the base's body into its frame."""
+        omega = self.T.T @ self.rate.omega
+        share = rigid_share(self.model.base_body, riding_along(0), ca.SX(0, 1), omega)
+        return self.body(share, (), -1)
+
+    def rotor(self, rotor: Rotor, carrier: int) -> Body:
+        """See a rotor as a body on the previous tip that one coordinate spins."""
+        axis = ca.SX(3, 1) if rotor.axis is None else ca.SX(constant(rotor.axis))
+        row = ca.horzcat(ca.SX(1, 3), axis.T, rotor.ratio)
+        spin = self.T.T @ self.rate.omega
+        speed = rotor.ratio * self.v[rotor.coordinate] + ca.dot(axis, spin)
+        torque = ca.cross(spin, axis) * (rotor.inertia * speed)
+        load = ca.vertcat(ca.SX(3, 1), torque, ca.SX(1, 1))
+        share = Share(rotor.inertia * row.T @ row, load)
+        return self.body(share, (rotor.coordinate,), carrier)
+
+    def cross_joint(self, part: LinkModel, frame: LinkFrames) -> None:
+        """Go from the previous tip to a link's frame."""
+        none = ca.SX(3, 1)
+        self.rate = self.rate.across(frame.p_WJ - self.point, none, none)
+        own, rates = picked(self.q, part.carried_by), picked(self.v, part.carried_by)
+        turned: Expr = ca.diagcat(frame.R_WK, frame.R_WK)
+        S = turned @ part.motion.columns(own)
+        for k, joint in enumerate(part.carried_by):
+            self.influences.append(Influence(joint, S[3:, k], S[:3, k], frame.p_WK))  # (eqs. 8, 9)
+        relative, drift = S @ rates, turned @ part.motion.bias(own, rates)
+        drift = ca.vertcat(drift[3:], drift[:3])
+        self.rate = self.rate.across(frame.p_WK - frame.p_WJ, relative[3:], relative[:3], drift)
+        self.rate = self.rate.across(frame.p_WL - frame.p_WK, none, none)
+        self.T, self.point = frame.R_WL, frame.p_WL  # (eqs. 4, 6)
+
+    def drift(self, part: LinkModel, tip: Local) -> Expr:
+        """Differentiate the tip's velocity in L at zero acceleration, (6,)."""
+        own = own_columns(part)
+        if not own or not self.v.nnz():
+            return ca.SX(6, 1)
+        velocity = ca.vertcat(tip.linear, tip.angular) @ own_values(part, self.v)
+        return ca.sparsify(ca.jtimes(velocity, self.q, self.v))
+
+    def cross_link(self, part: LinkModel, frame: LinkFrames, drift: Expr) -> None:
+        """Go from a link's frame to its deflected tip."""
+        turned: Expr = ca.diagcat(self.T, self.T)
+        psi = turned @ ca.vertcat(frame.tip.linear, frame.tip.angular)
+        for k, column in enumerate(own_columns(part)):
+            mode = Influence(column, psi[:3, k], psi[3:, k], frame.p_WT)  # (eq. 10)
+            self.influences.append(mode)
+        relative = psi @ own_values(part, self.v)
+        r = frame.p_WT - frame.p_WL
+        self.rate = self.rate.across(r, relative[:3], relative[3:], turned @ drift)
+        self.T, self.point = frame.R_WT, frame.p_WT  # (eqs. 4, 6)

@@ -1,0 +1,351 @@
+"""Generalised inertia of one link and its nonlinear loads, in the link's own frame (eqs. 23-25).
+
+Part of `kinematic_influence`, which has the table of symbols.  The integral of eq. 24 over the
+material is a sum of moments between fields: where the points are, how the link's own coordinates
+move them, and how they accelerate from velocities alone.  A field is linear in coefficients over a
+few functions of the place along the link, so every moment is a constant matrix between two sets of
+coefficients, whatever the kind of link.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.growing.fields import (
+    AXES,
+    Axis,
+    Basis,
+    Field,
+    Moving,
+    SlidingMotion,
+    exposed_points,
+)
+from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.pairs import Pairs
+from flexarm.mechanics.kinematics import Local, own_values, sliding_place
+from flexarm.model import Flexible, LinkModel, Model
+from flexarm.spatial import Expr, Inertia, constant, turn_z
+
+Rows = dict[tuple[Axis, Axis], Expr]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a part of a link adds, k own coordinates.
+
+    Attributes
+    ----------
+    inertia
+        Generalised inertia Pi of translation, rotation and own coordinates, (6 + k, 6 + k).
+    load
+        What the part takes at zero acceleration of the frame and of the own coordinates, (6 + k,).
+    """
+
+    inertia: Expr
+    load: Expr
+
+    def __add__(self, other: "Share") -> "Share":
+        """Join two parts of one link."""
+        return Share(self.inertia + other.inertia, self.load + other.load)
+
+
+@dataclass(frozen=True)
+class Riding:
+    """A section of a link, and its acceleration in the link's frame from own rates alone.
+
+    ``drift`` stacks translation over rotation, ``d2psi/dq2 q' q'``, (6,).
+    """
+
+    at: Local
+    drift: Expr
+
+
+@dataclass(frozen=True)
+class Material:
+    """The points of a link.
+
+    Attributes
+    ----------
+    basis, scale
+        Functions of the place along the link with weights; mass [kg] is the weight times the scale.
+    place, bias
+        Where the points are, ``x + d``, and ``d2psi/dq2 q' q'``.
+    psi
+        Translation of the points per own coordinate, a matrix of k columns of coefficients.
+    square
+        Matrices between coefficients for the products of two columns.
+    modal
+        What the own coordinates' inertia is beyond these products, (k, k).
+    """
+
+    basis: Basis
+    scale: Expr
+    place: Field
+    bias: Field
+    psi: Field
+    square: dict[Axis, Array]
+    modal: Expr
+
+
+def link_share(
+    model: Model, part: LinkModel, q: Expr, rates: Expr, omega: Expr, tip: Riding
+) -> Share:
+    """Weigh a link with what its hub and tip carry.
+
+    Parameters
+    ----------
+    model, part
+        The arm and one of its links.
+    q
+        All coordinates; zero amplitudes weigh the link undeflected.
+    rates
+        Rates of the link's own coordinates, (k,).
+    omega
+        Angular velocity of the link's frame, in the frame, (3,).
+    tip
+        How the tip moves in the frame.
+    """
+    own = own_values(part, q)
+    total = rigid_share(part.root_body, riding_along(own.shape[0]), rates, omega)
+    if part.sliding is not None:
+        total += _sliding_share(model, part.sliding, own, rates, omega)
+    elif part.elastic is not None:
+        total += _elastic_share(part.elastic, own, rates, omega)
+    if _weighs(part.hub_body):
+        total += rigid_share(part.hub_body, _hub(part, own), rates, omega)
+    if _weighs(part.tip_body):
+        total += rigid_share(part.tip_body, tip, rates, omega)
+    return total
+
+
+def riding_along(k: int) -> Riding:
+    """See the link's frame itself, which its k own coordinates do not move."""
+    none = ca.SX(3, k)
+    return Riding(Local(ca.SX(3, 1), ca.SX.eye(3), none, none), ca.SX(6, 1))
+
+
+def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Share:
+    """Weigh a rigid body that rides in a section of a link."""
+    at = riding.at
+    eye, blank = ca.SX.eye(3), ca.SX(3, 3)
+    J = ca.vertcat(
+        ca.horzcat(eye, ca.skew(at.position).T, at.linear), ca.horzcat(blank, eye, at.angular)
+    )  # (eq. 23)
+    first = at.rotation @ constant(body.first)
+    second = at.rotation @ constant(body.second) @ at.rotation.T
+    lever = ca.skew(first)
+    Pi = ca.vertcat(
+        ca.horzcat(body.mass * eye, lever.T), ca.horzcat(lever, second)
+    )  # (eqs. 25a, 25b, 25d)
+    v_rel, omega_rel = at.linear @ rates, at.angular @ rates
+    relative = ca.cross(omega, at.position) + v_rel
+    gained = ca.vertcat(
+        ca.cross(omega, relative) + ca.cross(omega, v_rel), ca.cross(omega, omega_rel)
+    )  # (eq. 27)
+    spin = omega + omega_rel
+    gyration = ca.vertcat(
+        ca.cross(spin, ca.cross(spin, first)), ca.cross(spin, second @ spin)
+    )  # (eq. 18)
+    return Share(J.T @ Pi @ J, J.T @ (Pi @ (gained + riding.drift) + gyration))  # (eqs. 24, 19)
+
+
+def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> Share:
+    """Weigh the span of a link of constant length at amplitudes d."""
+    i, k = e.integrals, d.shape[0]
+    total = _spread(_elastic_material(e, d, rates), rates, omega)
+    shape, inertia = constant(i.rotary_shape), constant(i.rotary)
+    # the modal mass matrix, measured or integrated, has the sections' rotary inertia in it
+    return total + _turning(inertia, shape, ca.SX(k, k), ca.SX(3 + k, 1), rates, omega)
+
+
+def _elastic_material(e: Flexible, d: Expr, rates: Expr) -> Material:
+    """See the points of a span: ``x + Phi d + 1/2 d^T X d`` (eqs. 1, 2)."""
+    p, k = e.points, d.shape[0]
+    functions: dict[Axis, Array] = {}
+    place, bias, psi = [], [], []
+    for n, axis in enumerate(AXES):
+        pairs = Pairs.of_form(np.any(p.quadratic[:, n] != 0, axis=0))
+        curves = np.concatenate((p.shape[:, n].T, pairs.of(p.quadratic[:, n]).T))
+        straight = p.x if n == 0 else 0 * p.x
+        functions[axis] = np.concatenate((straight[None], curves))
+        place.append(ca.vertcat(1.0, d, pairs.products(d, d) / 2))
+        bias.append(ca.vertcat(ca.SX(1 + k, 1), pairs.products(rates, rates)))
+        psi.append(ca.vertcat(ca.SX(1, k), ca.SX.eye(k), _pair_columns(pairs, d)))
+    basis = Basis(functions, p.mass)
+    square = {axis: basis.gram[axis, axis].copy() for axis in AXES}
+    for matrix in square.values():
+        matrix[1 : 1 + k, 1 : 1 + k] = 0.0
+    modal = constant(e.integrals.modal_mass)
+    return Material(basis, 1.0, Field(*place), Field(*bias), Field(*psi), square, modal)
+
+
+def _pair_columns(pairs: Pairs, d: Expr) -> Expr:
+    """Differentiate half the products of amplitudes by the amplitudes, (pairs, k)."""
+    columns = ca.SX(pairs.count, pairs.size)
+    for row, (k, l) in enumerate(zip(pairs.rows.tolist(), pairs.columns.tolist(), strict=True)):
+        columns[row, k] = d[l]
+        columns[row, l] = d[k]
+    return columns
+
+
+def _sliding_share(
+    model: Model, shapes: SlidingShapes, own: Expr, rates: Expr, omega: Expr
+) -> Share:
+    """Weigh a beam that grows out of its hub: what is out, what is in, and its mouth."""
+    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
+    mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
+    length, hidden = own[0], shapes.span.length - own[0]
+    motion = SlidingMotion(shapes, own, rates, stiffening=model.stiffening)
+    places = exposed_points(shapes)
+    outside = _material(motion.displacement(), motion.displacement_basis(*places), mu * length)
+    total = _spread(outside, rates, omega) + _spread(_inside(own, mu, hidden), rates, omega)
+    total += _mouth(model, motion, rates, mu, J)
+    if np.any(J):
+        turned, basis = motion.rotation(), motion.rotation_basis(*places)
+        total += _turned_share(_material(turned, basis, length), J, rates, omega)
+        k = rates.shape[0]
+        inner = constant(np.diag(J)) * hidden
+        total += _turning(inner, ca.SX(3, k), ca.SX(k, k), ca.SX(3 + k, 1), rates, omega)
+    return total
+
+
+def _material(moving: Moving, basis: Basis, scale: Expr) -> Material:
+    """Put the columns of a moving field side by side."""
+    psi = Field(*[ca.horzcat(*[c.of(axis) for c in moving.columns]) for axis in AXES])
+    square = {axis: basis.gram[axis, axis] for axis in AXES}
+    k = len(moving.columns)
+    return Material(basis, scale, moving.value, moving.bias, psi, square, ca.SX(k, k))
+
+
+def _inside(own: Expr, mu: float, hidden: Expr) -> Material:
+    """See the straight part in the hub, from x = -hidden to 0, which the length moves along x."""
+    node, weight = np.polynomial.legendre.leggauss(2)
+    empty, k = np.zeros((0, 2)), own.shape[0]
+    functions: dict[Axis, Array] = {"x": np.stack([np.ones(2), (node + 1) / 2])}
+    functions["y"] = functions["z"] = empty
+    basis = Basis(functions, weight / 2)
+    none, psi = ca.SX(0, 1), ca.SX(2, k)
+    psi[0, 0] = 1.0
+    place = Field(ca.vertcat(0, -hidden), none, none)
+    still = Field(ca.SX(2, 1), none, none)
+    columns = Field(psi, ca.SX(0, k), ca.SX(0, k))
+    square = {axis: basis.gram[axis, axis] for axis in AXES}
+    return Material(basis, mu * hidden, place, still, columns, square, ca.SX(k, k))
+
+
+def _mouth(model: Model, motion: SlidingMotion, rates: Expr, mu: float, J: Array) -> Share:
+    """Add the momentum that material takes up as it passes the mouth and starts to strain.
+
+    It is the moving limit of eq. 20's integral: velocities jump there from ``e_x l'`` to
+    ``psi l'``, and Lagrange's equations (eq. 17) see the jump of momentum and of kinetic energy.
+    """
+    k, out = rates.shape[0], rates[0]
+    at, _, angle, _ = sliding_place(model, motion, 0.0)
+    psi_t, psi_r = at.linear[:, 0], angle[1][:, 0]
+    turned = constant(J) * psi_r
+    energy = mu * (ca.sumsqr(psi_t) - 1) + ca.dot(psi_r, turned)
+    load = ca.vertcat(mu * (psi_t - ca.DM([1, 0, 0])), turned, energy / 2, ca.SX(k - 1, 1))
+    return Share(ca.SX(6 + k, 6 + k), out**2 * load)
+
+
+def _spread(material: Material, rates: Expr, omega: Expr) -> Share:
+    """Integrate translation over the points (eq. 25 with all terms in the deflection)."""
+    m, basis = material.scale, material.basis
+    r, psi, bias = material.place, material.psi, material.bias
+    v = Field(*[psi.of(axis) @ rates for axis in AXES])
+    mass = m * float(basis.weights.sum())
+    first = m * _integral(basis, r)
+    rr = _matrix(m, _moments(basis, r, r))
+    r_psi, v_psi = _moments(basis, r, psi), _moments(basis, v, psi)
+    Pi_xtheta = ca.skew(first).T  # (eq. 25b)
+    Pi_xq = m * _integral(basis, psi)  # (eq. 25c)
+    Pi_thetatheta = ca.trace(rr) * ca.SX.eye(3) - rr  # (eq. 25d)
+    Pi_thetaq = m * _crossed(r_psi)  # (eq. 25f)
+    Pi_qq = material.modal  # (eq. 25g)
+    for axis in AXES:
+        Pi_qq = Pi_qq + m * psi.of(axis).T @ constant(material.square[axis]) @ psi.of(axis)
+    Pi = ca.vertcat(
+        ca.horzcat(mass * ca.SX.eye(3), Pi_xtheta, Pi_xq),
+        ca.horzcat(Pi_xtheta.T, Pi_thetatheta, Pi_thetaq),
+        ca.horzcat(Pi_xq.T, Pi_thetaq.T, Pi_qq),
+    )  # (eq. 25)
+    # each point gains omega x (omega x r + v) + omega x v + bias over the frame
+    spin = ca.skew(omega)
+    twice = spin @ spin
+    force = twice @ first + 2 * m * spin @ _integral(basis, v)  # (eq. 27)
+    force = force + m * _integral(basis, bias)
+    turning = rr @ twice.T + 2 * _matrix(m, _moments(basis, r, v)) @ spin.T  # (eq. 27)
+    turning = turning + _matrix(m, _moments(basis, r, bias))
+    rows = ca.SX(1, rates.shape[0])
+    for i, a in enumerate(AXES):
+        rows = rows + bias.of(a).T @ constant(basis.gram[a, a]) @ psi.of(a)
+        for j, b in enumerate(AXES):
+            rows = rows + twice[i, j] * r_psi[b, a] + 2 * spin[i, j] * v_psi[b, a]  # (eq. 27)
+    torque = ca.vertcat(
+        turning[1, 2] - turning[2, 1], turning[2, 0] - turning[0, 2], turning[0, 1] - turning[1, 0]
+    )
+    return Share(Pi, ca.vertcat(force, torque, m * rows.T))
+
+
+def _turned_share(material: Material, J: Array, rates: Expr, omega: Expr) -> Share:
+    """Integrate the sections' rotary inertia over fields of their angles."""
+    l, basis, psi = material.scale, material.basis, material.psi
+    shape = l * constant(np.diag(J)) @ _integral(basis, psi)
+    modal, rows = ca.SX(psi.x.shape[1], psi.x.shape[1]), ca.SX(psi.x.shape[1], 1)
+    for inertia, axis in zip(J.tolist(), AXES, strict=True):
+        weighed = inertia * l * psi.of(axis).T @ constant(basis.gram[axis, axis])
+        modal, rows = modal + weighed @ psi.of(axis), rows + weighed @ material.bias.of(axis)
+    bias = ca.vertcat(l * constant(J) * _integral(basis, material.bias), rows)
+    return _turning(constant(np.diag(J)) * l, shape, modal, bias, rates, omega)
+
+
+def _turning(
+    inertia: Expr, shape: Expr, modal: Expr, bias: Expr, rates: Expr, omega: Expr
+) -> Share:
+    """Weigh sections that turn by ``omega + psi_r q'`` in the link's axes."""
+    k = rates.shape[0]
+    blank = ca.SX(3, 3 + 3 + k)
+    turned = ca.horzcat(ca.SX(3, 3), inertia, shape)  # (eqs. 25d, 25f)
+    Pi = ca.vertcat(blank, turned, ca.horzcat(ca.SX(k, 3), shape.T, modal))
+    torque = ca.cross(omega, inertia @ omega + shape @ rates)  # (eq. 18)
+    return Share(Pi, ca.vertcat(ca.SX(3, 1), torque + bias[:3], bias[3:]))
+
+
+def _hub(part: LinkModel, own: Expr) -> Riding:
+    """See the outboard hub from L, turned about the joint's axis by the shapes' root slopes."""
+    back, k = part.pose_JL.rotation.T, own.shape[0]
+    axis = back @ np.array([0.0, 0.0, 1.0])
+    place = ca.SX(constant(-back @ part.pose_JL.position))
+    row = ca.SX(1, k)
+    if part.elastic is not None:
+        row = ca.SX(constant((axis @ part.elastic.root_angle)[None, :]))
+    rotation = constant(back) @ turn_z(row @ own)
+    return Riding(Local(place, rotation, ca.SX(3, k), constant(axis) @ row), ca.SX(6, 1))
+
+
+def _integral(basis: Basis, f: Field) -> Expr:
+    """Integrate fields, (3, k)."""
+    return ca.vertcat(*[constant(basis.mean[axis]).T @ f.of(axis) for axis in AXES])
+
+
+def _moments(basis: Basis, f: Field, g: Field) -> Rows:
+    """Integrate products of a field's axes with those of k fields, (1, k) each."""
+    return {(a, b): f.of(a).T @ constant(gram) @ g.of(b) for (a, b), gram in basis.gram.items()}
+
+
+def _matrix(scale: Expr, moments: Rows) -> Expr:
+    """Arrange the moments of two single fields, (3, 3)."""
+    rows = [ca.horzcat(*[scale * moments[a, b] for b in AXES]) for a in AXES]
+    return ca.vertcat(*rows)
+
+
+def _crossed(moments: Rows) -> Expr:
+    """Integrate cross products, (3, k)."""
+    around: tuple[tuple[Axis, Axis], ...] = (("y", "z"), ("z", "x"), ("x", "y"))
+    return ca.vertcat(*[moments[a, b] - moments[b, a] for a, b in around])
+
+
+def _weighs(body: Inertia) -> bool:
+    return body.mass > 0 or bool(np.any(body.second))

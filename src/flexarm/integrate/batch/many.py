@@ -1,0 +1,203 @@
+"""Many runs of one arm: parameters, initial states and inputs vary; one compile, all cores."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from flexarm.arguments import (
+    refused,
+    require_count,
+    require_function,
+    require_mapping,
+    require_number,
+)
+from flexarm.arm import Arm
+from flexarm.engine.compile import native_width
+from flexarm.engine.family import Family, Member
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.formulations import formulation
+from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
+from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.choice.effort import consider, preparation, solution
+from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.sampling import sample_times
+from flexarm.integrate.simulate import refuse
+from flexarm.integrate.solve import Solution, begin_march, solve
+from flexarm.integrate.task import Task, prepare, refuse_outside
+from flexarm.io.model_file import validated
+from flexarm.io.overrides import change_arm
+from flexarm.links.base import Array
+from flexarm.model import build
+from flexarm.runs.run import Run
+
+
+def simulate_many(
+    arm: Arm,
+    *,
+    t_end: float,
+    dt: float | None = None,
+    method: str = "auto",
+    rtol: float = 1e-3,
+    parameters: Sequence[Mapping[str, Any]] | None = None,
+    starts: Sequence[Mapping[str, float]] | None = None,
+    inputs: Sequence[Mapping[str, Any]] | None = None,
+    workers: int | None = None,
+    allow_long: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> list[Run]:
+    """Simulate variations of an arm side by side.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    t_end, dt, method, rtol
+        As for `flexarm.simulate`; ``auto`` chooses once, for the first run.
+    parameters
+        By run: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
+    starts
+        By run: initial coordinates by name, and rates as ``NAME.rate``, in place of the file's.
+    inputs
+        By run: inputs by joint, as for `flexarm.simulate`.
+    workers
+        Threads; one per core if None.
+    allow_long
+        Whether to run what is estimated to take more than an hour of CPU or 4 GB, all together.
+    progress
+        Called with the number of runs that are done.
+
+    Returns
+    -------
+    list of Run
+        In the order given.  All lists must be of one length, or None.
+
+    Notes
+    -----
+    Equations are traced for each set of parameters and compiled once: numbers that differ become an
+    input of the machine code.  A parameter that changes which numbers are 0 or 1 costs another
+    compile.  With ``dop853``, as many runs as a vector register holds go abreast in common steps.
+    """
+    count = _count(parameters=parameters, starts=starts, inputs=inputs)
+    if workers is not None:
+        require_count("workers", workers, 1, SimulationError)
+    require_function("progress", progress, "of the number of runs done", SimulationError)
+    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
+    arm = validated(arm)
+    t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
+    family = Family()
+    times = sample_times(t_end, dt)
+    once = preparation(arm, len(times))
+    consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
+    tasks = _tasks(arm, times, rtol, family, count, parameters, starts, inputs)
+    if not tasks:
+        return []
+    first = tasks[0]
+    chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
+    why = why or "asked for"
+    efforts = [
+        solution(task, chosen, rtol, duration=t_end, step=None, period=None) for task in tasks
+    ]
+    consider(efforts, allow_long=allow_long)
+    width = native_width() if chosen.abreast else 1
+    # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
+    for task in tasks:
+        begin_march(task.beginning(chosen, rtol))
+    batches = [tasks[k : k + width] for k in range(0, count, width)]
+    abreast = [
+        compile_abreast(batch, family) if len(batch) == width > 1 else None for batch in batches
+    ]
+
+    given_up = threading.Event()
+
+    def go_on(t: float) -> None:
+        if given_up.is_set():
+            raise KeyboardInterrupt  # ends the run that is at work
+
+    def some(batch: list[Task], lanes: Member | None) -> list[Solution]:
+        if not chosen.adaptive:
+            return [solve_in_equal_steps(task, chosen, rtol, go_on) for task in batch]
+        found = None if lanes is None else solve_abreast(batch, lanes, chosen, rtol, go_on)
+        return found or [solve(task.beginning(chosen, rtol), go_on) for task in batch]
+
+    runs: list[Run] = []
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        try:
+            for solutions in pool.map(some, batches, abreast):
+                for found in solutions:
+                    runs.append(tasks[len(runs)].run(chosen, found, rtol, why))
+                if progress is not None:
+                    progress(len(runs))
+        except BaseException:  # Ctrl-C: do not wait for the others
+            given_up.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return runs
+
+
+def _tasks(
+    arm: Arm,
+    times: Array,
+    wanted: float,
+    family: Family,
+    count: int,
+    parameters: Sequence[Mapping[str, Any]] | None,
+    starts: Sequence[Mapping[str, float]] | None,
+    inputs: Sequence[Mapping[str, Any]] | None,
+) -> list[Task]:
+    """Prepare every run; what does not vary is shared."""
+    tasks: list[Task] = []
+    base: Task | None = None
+    for k in range(count):
+        given = None if inputs is None else inputs[k]
+        try:
+            if parameters is not None or base is None:
+                varied = arm if parameters is None else change_arm(arm, parameters[k])
+                model = build(varied)
+                equation = formulation("articulated", model).among(family)
+                base = prepare(model, times, inputs=given, equation=equation, wanted=wanted)
+            elif inputs is not None:
+                same = base.equation
+                base = prepare(same.model, times, inputs=given, equation=same, wanted=wanted)
+            tasks.append(base if starts is None else _started(base, starts[k]))
+        except FlexarmError as error:
+            raise type(error)(f"run {k + 1} of {count}: {error}") from error
+    return tasks
+
+
+def _count(**lists: Sequence[Any] | None) -> int:
+    for name, given in lists.items():
+        if given is None:
+            continue
+        if not isinstance(given, Sequence) or not all(isinstance(e, Mapping) for e in given):
+            raise refused(name, given, "a list of mappings, one per run", SimulationError)
+        for k, each in enumerate(given):
+            require_mapping(f"run {k + 1} of {len(given)}: {name}", each, "by name",
+                            SimulationError)  # fmt: skip
+    lengths = {len(each) for each in lists.values() if each is not None}
+    if len(lengths) != 1:
+        raise SimulationError(
+            "parameters, starts and inputs: at least one must be given, and those given must be of "
+            f"one length, got {sorted(lengths) or 'none'}"
+        )
+    return lengths.pop()
+
+
+def _started(task: Task, start: Mapping[str, float]) -> Task:
+    q, v = task.q.copy(), task.v.copy()
+    names = list(task.equation.model.names)
+    for name, value in start.items():
+        plain = name.removesuffix(".rate")
+        if plain not in names:
+            raise SimulationError(f"starts: no coordinate '{plain}': there are {', '.join(names)}")
+        require_number(f"starts: {name}", value, SimulationError)
+        (v if name.endswith(".rate") else q)[names.index(plain)] = value
+    started = replace(task, q=q, v=v)
+    refuse_outside(started)
+    # What errors are measured in depends on where sliding links start, and on nothing else here.
+    if not any(part.sliding is not None for part in task.equation.model.links):
+        started.__dict__["measures"] = task.measures
+    return started

@@ -1,0 +1,1 @@
+"""Which method and step suit a run, and what it will take."""

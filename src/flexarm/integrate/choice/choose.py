@@ -1,0 +1,189 @@
+"""Choose an integrator for a motion, and say why."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, WATCHED, march
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.base import Method, Operations
+from flexarm.integrate.methods.dop853 import DOP853
+from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.methods.rodas4 import RODAS4
+from flexarm.integrate.solve import begin_march
+from flexarm.integrate.task import TANGENT_PAYS, Task, has_dry_friction, has_strong_dampers
+
+EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
+PERIODS = 2  # of the slowest mode in a pilot
+LONG = 5000  # steps of dop853 from which on a pilot pays
+MOST = 5000  # steps of a heat
+# Parts of a pilot, and how many times the least work a method may take to go on after each.
+HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
+
+
+def choose(
+    task: Task, wanted: float, *, audit: bool, period: float | None = None
+) -> tuple[Method, str]:
+    """Choose the method that takes least work to keep a tolerance.
+
+    Parameters
+    ----------
+    task
+        The motion.
+    wanted
+        Its tolerance.
+    audit
+        Whether its energy balance has to close.
+    period
+        Time for which a sampled law holds its inputs [s], if there is one.
+
+    Notes
+    -----
+    An exponential method steps past modes that are much faster than the slowest, an explicit one of
+    high order wins where they are close or the tolerance is tight, a linearly implicit one where
+    vibrations die away and nothing excites them again, unless its tangent is too large.  Where that
+    does not tell, because stiffness may sit outside the links (in a control law, in a strong damper
+    or in dry friction) or a law cuts the steps, and where the motion is long enough to pay for it,
+    they run a race over its first part.  Their work is counted in operations, not in seconds, so
+    that the same motion gets the same method every time.
+    """
+    fastest, slowest = task.vibration.fastest, task.vibration.slowest
+    driven = task.motion.law is not None or period is not None
+    if audit:
+        return DOP853, "an energy audit wants the highest order"
+    if fastest == 0.0 and not driven:
+        return DOP853, "the arm is rigid"
+    modes = f"elastic modes from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
+    likely, why = _by_spectrum(task, wanted)
+    outside = has_strong_dampers(task) or has_dry_friction(task.equation.model)
+    duration = float(task.times[-1] - task.times[0])
+    long = duration * task.vibration.largest > LONG * DOP853.reach and not task.damped
+    if not (driven or outside or long):
+        return likely, f"{modes}{why}"
+    rivals: tuple[Method, ...] = (ETD4, DOP853)
+    heats: Sequence[tuple[float, float]] = HEATS
+    if task.motion.law is not None or outside:
+        # The implicit one is slow until vibrations have died away: it goes the whole way, and the
+        # others as long as they are no slower.
+        rivals, heats = (RODAS4, ETD4, DOP853), HEATS[-1:]
+    pilots = [Pilot(task, each, wanted, period) for each in rivals]
+    costs, span = race(pilots, pilot_span(task), heats)
+    best = min(costs, key=lambda name: costs[name])
+    ratios = {name: costs[name] / costs[best] for name in costs if name != best}
+    story = " and ".join(
+        f"{name} took {ratio:.2g} times its work" if np.isfinite(ratio) else f"{name} failed"
+        for name, ratio in ratios.items()
+    )
+    return METHODS[best], f"{modes}; in a pilot of {span:.2g} s {story}"
+
+
+def _by_spectrum(task: Task, wanted: float) -> tuple[Method, str]:
+    """Choose by frequencies, damping and tolerance."""
+    spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
+    small = task.equation.model.size <= TANGENT_PAYS
+    if task.damped and small and wanted < 5e-3 and not task.jumps_inside:
+        return RODAS4, ", damped and smoothly driven: its steps are the longest"
+    if task.damped:
+        return ETD4, ", damped: it steps past their vibration"
+    if (EVEN / max(spread, 1e-12)) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
+        return ETD4, ": it steps past the fast ones"
+    return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
+
+
+def race(
+    running: Sequence["Pilot"], whole: float, heats: Sequence[tuple[float, float]]
+) -> tuple[dict[str, float], float]:
+    """Run methods over ever longer first parts of a motion until one is ahead of all others.
+
+    Parameters
+    ----------
+    running
+        The methods on their way.
+    whole
+        The longest part [s].
+    heats
+        Parts of it, and how many times the least work a method may take to go on after each.
+
+    Returns
+    -------
+    dict
+        Operations that each would take for the whole motion by the last part that it was in, or
+        more; infinite if it failed.
+    float
+        The time that the best one went [s].
+    """
+    costs: dict[str, float] = {}
+    for part, margin in heats:
+        least, taken = np.inf, np.inf
+        for pilot in running:
+            costs[pilot.name] = pilot.go(part * whole, margin * taken)
+            least = min(least, costs[pilot.name])
+            taken = min(taken, pilot.work) if pilot.march.t >= pilot.begin + part * whole else taken
+        running = [pilot for pilot in running if costs[pilot.name] <= margin * least]
+        if len(running) <= 1:
+            break
+    return costs, part * whole
+
+
+def pilot_span(task: Task) -> float:
+    """Give the time that a pilot covers: some vibrations and a part of the run."""
+    duration = float(task.times[-1] - task.times[0])
+    vibrations = PERIODS * 2 * np.pi / max(task.vibration.slowest, 1e-12)
+    return float(min(duration / 10, max(vibrations, duration / 50)))
+
+
+class Pilot:
+    """A method on the first part of a motion, and the operations that it takes."""
+
+    def __init__(self, task: Task, method: Method, wanted: float, period: float | None) -> None:
+        self.name = method.name
+        self.march = begin_march(task.beginning(method, wanted))
+        self.march.wanted = 0
+        self.begin, self.end = float(task.times[0]), float(task.times[-1])
+        self.period, self.ticks, self.failed = period or np.inf, 1, False
+        pieces = Operations(task.equation.model.size, task.motion)
+        self.per_step = method.work(pieces)
+        self.per_renewal = 0.0 if method.renewal is None else method.renewal(pieces)
+
+    @property
+    def work(self) -> float:
+        """Operations so far, about."""
+        m = self.march
+        return (m.steps + m.rejections) * self.per_step + (
+            getattr(m, "renewals", 0) * self.per_renewal
+        )
+
+    def go(self, span: float, limit: float) -> float:
+        """Go on to a time after the begin [s], and say what the whole motion would take.
+
+        What comes after is taken to be like what was gone through last: a start is dearer.  It
+        gives up where it has taken more than a limit.
+        """
+        m, target = self.march, self.begin + span
+        begun, half = m.t, 0.5 * (m.t + target)
+        since, before = m.t, self.work
+
+        def projected() -> float:
+            gone = m.t - since
+            return self.work + (self.work - before) * (self.end - m.t) / gone if gone else 0.0
+
+        most = m.steps + m.rejections + MOST
+        while self.advance(target) and m.steps + m.rejections < most and self.work <= limit:
+            if since == begun and m.t >= half:
+                since, before = m.t, self.work
+        return np.inf if self.failed else projected()
+
+    def advance(self, target: float) -> bool:
+        """Go some steps on towards a time [s]; tell whether there is more to go."""
+        m = self.march
+        if m.t < target:
+            m.t_end = min(target, self.begin + self.ticks * self.period)
+            m.budget = 50
+            code = march(m)
+            self.failed = code in (BROKEN, NO_STEP)
+            if code == FINISHED and m.t < target:  # a sampled law would change its inputs
+                self.ticks += 1
+                m.h_done = 0.0
+            if self.failed or code == WATCHED:
+                return False
+        return bool(m.t < target)

@@ -1,0 +1,201 @@
+"""What a simulation will take, told before it begins: CPU time and memory."""
+
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Counted, Elements
+from flexarm.errors import LongRun, SimulationError
+from flexarm.integrate.choice.choose import Pilot
+from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
+from flexarm.integrate.problem import jumps
+from flexarm.integrate.task import Task, equal_step, has_dry_friction
+from flexarm.links.base import Array
+from flexarm.links.shape_counts import counts
+from flexarm.model.joints import JOINTS
+from flexarm.model.profiles import pieces as profile_pieces
+
+LONG, TOO_LONG = 60.0, 3600.0  # [s] of CPU: from here on a run says so, and is refused
+TOO_LARGE = 4e9  # bytes
+# [s] of CPU: of an operation of compiled equations; of each of a model's, traced and compiled;
+# of building a link's integrals, over the 2.65th power of its shapes; of asking a law.
+OPERATION, TRACED, BUILT, ASKED = 8e-10, 2.8e-4, 1.4e-5, 2e-5
+KEPT = 300.0  # bytes of an answer of a law
+# [s] estimated from which on a run is tried, how long at most, and from which on that decides.
+PROBED, PROBE, SURE = 0.02, 0.3, 3.0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a simulation will take, about.
+
+    Attributes
+    ----------
+    seconds
+        CPU time [s].
+    memory
+        What it keeps [bytes].
+    cause
+        What makes it so much, and what to change.
+    """
+
+    seconds: float
+    memory: float
+    cause: str
+
+
+def consider(efforts: list[Effort], *, allow_long: bool) -> None:
+    """Warn of what takes more than a minute, refuse what takes more than an hour or 4 GB.
+
+    Raises
+    ------
+    SimulationError
+        If it is too much, unless that is allowed.
+    """
+    seconds = sum(effort.seconds for effort in efforts)
+    memory = sum(effort.memory for effort in efforts)
+    if seconds <= LONG and memory <= TOO_LARGE:
+        return
+    worst = max(efforts, key=lambda each: max(each.seconds / TOO_LONG, each.memory / TOO_LARGE))
+    runs = f" for {len(efforts)} runs" if len(efforts) > 1 else ""
+    kept = f" and {memory / 1e9:.3g} GB" if memory > 0.1 * TOO_LARGE else ""
+    said = f"it would take about {_time(seconds)} of CPU{kept}{runs}"
+    if (seconds > TOO_LONG or memory > TOO_LARGE) and not allow_long:
+        raise SimulationError(
+            f"{said}: {worst.cause}; to run it all the same say --yes (in Python allow_long=True)"
+        )
+    warnings.warn(f"{said}: {worst.cause}", LongRun, stacklevel=3)
+
+
+def _time(seconds: float) -> str:
+    for size, name in ((3.156e7, "years"), (86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds:.2g} s"
+
+
+def shape_numbers(arm: Arm) -> list[int]:
+    """Count the elastic coordinates of each link before anything is built."""
+    found = []
+    for index, link in enumerate(arm.links):
+        number = 0
+        if link.flexible and isinstance(link.shapes, Counted):
+            each = counts(arm, index, link.shapes)
+            bending, rods = each.y + each.z, each.twist + each.x
+            number = bending + rods
+            if isinstance(link.shapes, Elements) and link.shapes.reduce is None:
+                number = 2 * bending + rods
+        found.append(number)
+    return found
+
+
+def preparation(arm: Arm, samples: int) -> Effort:
+    """Estimate what building, tracing and compiling an arm takes, and keeping its samples."""
+    numbers = shape_numbers(arm)
+    slides = [JOINTS[link.joint.kind].grows for link in arm.links]
+    sizes = [800.0 + 115.0 * m**2 * (2 if slide else 1)
+             for m, slide in zip(numbers, slides, strict=True)]  # fmt: skip
+    seconds = sum(TRACED * size for size in sizes) + sum(BUILT * m**2.65 for m in numbers)
+    n = sum(numbers) + 2 * len(numbers) + 6
+    memory = 8.0 * samples * (8 * n + 60 + 77 * len(numbers))
+    most = int(np.argmax(numbers)) if numbers else 0
+    cause = (
+        f"{samples} samples: take a larger dt"
+        if memory / TOO_LARGE > seconds / TOO_LONG or not numbers
+        else f"link {most + 1} has {numbers[most]} elastic coordinates, whose equations take most "
+        "of it: take fewer elements or shapes, or 'reduce' its elements to modes"
+    )
+    return Effort(seconds, memory, cause)
+
+
+def solution(
+    task: Task, method: Method, wanted: float, *, duration: float, step: float | None,
+    period: float | None,
+) -> Effort:  # fmt: skip
+    """Estimate what solving a motion takes; where that is much, by trying its first part."""
+    rates = _rates(task)
+    needs = {name: duration * _steps_per_second(task, method, wanted, name, rate)
+             for name, rate in rates.items()}  # fmt: skip
+    asked = 0.0 if period is None else duration / period
+    steps = FEWEST_STEPS + max(needs.values()) + 3 * _jumps(task) + asked
+    needs |= {"the calls of a law": asked, "the jumps of inputs": 3.0 * _jumps(task)}
+    worst = max(needs, key=lambda name: needs[name])
+    if not method.adaptive:
+        given = step or equal_step(method, task.vibration, duration, wanted, None)
+        steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
+    pieces = Operations(task.equation.model.size, task.motion)
+    work = steps * method.work(pieces)
+    if method.renewal is not None:
+        work += steps / method.renewed_after * method.renewal(pieces)
+    seconds = OPERATION * work
+    if seconds > PROBED and method.adaptive:
+        tried = _probe(Pilot(task, method, wanted, period), duration, min(PROBE, 0.02 * seconds))
+        # A short trial tells no more than that next to nothing happens.
+        if seconds > SURE or tried[0] < 0.1 * seconds:
+            seconds, steps = tried
+    cause = f"{steps:.2g} steps of {method.name} follow {worst}"
+    cause += f" of {rates[worst]:.3g} rad/s" if worst in rates else ""
+    return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}: {REMEDIES[worst]}")
+
+
+REMEDIES = {
+    "elastic modes": "soften what is all but rigid or make it rigid, take fewer shapes, damp it, "
+    "or shorten the run",
+    "inputs": "inputs that fast leave an arm at rest: leave them out, or shorten the run",
+    "a turning joint": "shorten the run, or start slower",
+    "the calls of a law": "take a longer period, or shorten the run",
+    "the jumps of inputs": "take fewer, or shorten the run",
+}
+
+
+def _rates(task: Task) -> dict[str, float]:
+    """List what a motion has to follow [rad/s]."""
+    model = task.equation.model
+    listed = [channel for group in task.groups for channel in group]
+    sines = [float(np.abs(profile_pieces(each.profile)[:, 7]).max(initial=0.0)) for each in listed]
+    turning = [
+        abs(float(task.v[part.joint]))
+        for part in model.links
+        if part.joint is not None and part.motion.turns
+    ]
+    dry = has_dry_friction(model)
+    modes = task.vibration.fastest if dry else task.vibration.largest
+    return {
+        "elastic modes": modes,
+        "inputs": max(sines, default=0.0),
+        "a turning joint": max(turning, default=0.0),
+    }
+
+
+def _steps_per_second(task: Task, method: Method, wanted: float, what: str, rate: float) -> float:
+    """Say how many steps a method takes to follow a rate [rad/s]; measured on some twenty arms."""
+    looser = method.per_step(1e-3, task.damped) / task.tolerance(method, wanted)
+    finer = float(looser ** (1 / method.order))
+    if what == "elastic modes":
+        slow = finer * method.vibration_steps(task.vibration, task.damped)
+        return float(max(rate / method.reach, slow))
+    return float(rate * finer * method.input_steps)
+
+
+def _jumps(task: Task) -> int:
+    listed = jumps([channel for group in task.groups for channel in group])
+    return int(np.sum((listed > task.times[0]) & (listed < task.times[-1])))
+
+
+def _probe(pilot: Pilot, duration: float, lasting: float) -> tuple[float, float]:
+    """Try a motion for a while [s], and say what all of it would take: CPU time [s] and steps."""
+    m = pilot.march
+
+    def mark() -> Array:
+        return np.array([time.process_time(), float(m.steps + m.rejections), m.t])
+
+    marks = [mark()]
+    while marks[-1][0] - marks[0][0] < lasting and pilot.advance(pilot.end):
+        marks.append(mark())
+    half = marks[len(marks) // 2]  # a start is dearer
+    spent = mark() - (half if m.t > half[2] else marks[0])
+    seconds, steps = spent[:2] * duration / max(spent[2], 1e-12 * duration)
+    return float(seconds), float(steps)

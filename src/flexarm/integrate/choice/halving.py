@@ -1,0 +1,118 @@
+"""Equal steps that keep a tolerance: the motion is run again in smaller ones and compared."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.problem import Measures
+from flexarm.integrate.solve import Solution, solve
+from flexarm.integrate.task import Task, has_dry_friction
+from flexarm.links.base import Array
+from flexarm.spatial import base_rotation_matrix
+
+TRIES = 8
+
+
+def solve_in_equal_steps(
+    task: Task,
+    method: Method,
+    wanted: float,
+    progress: Callable[[float], None] | None = None,
+    live: Callable[[Callable[[], Solution]], None] | None = None,
+) -> Solution:
+    """Solve a motion in equal steps that are small enough for a tolerance."""
+
+    def run(step: float) -> Solution:
+        return solve(task.beginning(method, wanted, step), progress, None, live)
+
+    # Forces that change too fast for its order leave it the first.
+    order = 1 if has_dry_friction(task.equation.model) else method.order
+    longest = float(np.median(np.diff(task.times)))  # steps end at samples
+    step = min(task.beginning(method, wanted).h, longest)
+    return solve_refined(run, step, wanted, task.measures, order)
+
+
+def solve_refined(
+    run: Callable[[float], Solution], step: float, wanted: float, measures: Measures, order: int
+) -> Solution:
+    """Run a motion in ever smaller equal steps until its error is below a tolerance.
+
+    Parameters
+    ----------
+    run
+        Runs the motion with a step [s].
+    step
+        The first one [s].
+    wanted
+        Largest error of any measured quantity over its range.
+    measures
+        The quantities.
+    order
+        Of the method on this motion: 1 where forces change too fast for its own.
+
+    Returns
+    -------
+    Solution
+        The last one; its seconds are those of all.  An interrupted one is given as it is.
+
+    Notes
+    -----
+    Runs whose steps are in the ratio r differ by ``r^order - 1`` times the error of the finer one.
+    Those that stop are compared where both have samples, and must end alike.
+    """
+    found = run(step)
+    seconds = found.seconds
+    ratio = 2.0
+    for _ in range(TRIES):
+        if found.ending.status == "interrupted":
+            break
+        finer = run(step / ratio)
+        seconds += finer.seconds
+        if finer.ending.status == "interrupted":
+            found = finer
+            break
+        error = _error(found, finer, step, measures, order)
+        step, found = step / ratio, finer
+        if error <= wanted:
+            break
+        wish = (2 * error / wanted) ** (1 / order) if np.isfinite(error) else 2.0
+        ratio = float(np.clip(wish, 2.0, 16.0))
+    return replace(found, seconds=seconds)
+
+
+def _error(found: Solution, finer: Solution, step: float, measures: Measures, order: int) -> float:
+    """Estimate the error of the finer of two runs; infinite if they do not tell."""
+    # Steps end at samples, so that those taken are not in the ratio of those asked for.
+    ratio = finer.steps * found.times[-1] / max(found.steps * finer.times[-1], 1e-300)
+    alike = found.ending.status == finer.ending.status
+    if ratio < 1.2 or not alike or abs(found.times[-1] - finer.times[-1]) > 2 * step:
+        return np.inf
+    return float(_difference(found, finer, measures) / (ratio**order - 1))
+
+
+def _difference(one: Solution, other: Solution, measures: Measures) -> float:
+    """Give the largest difference of a measured quantity over the range of its group."""
+    n = measures.rows.shape[1]
+    # The last state of a run that stopped is at a time of its own.
+    count = min(len(each.times) - (each.ending.status != "finished") for each in (one, other))
+    apart = one.states[:count, :n] - other.states[:count, :n]
+    elsewhere = np.any(one.anchors[:count] != other.anchors[:count], axis=(1, 2))
+    for k in np.flatnonzero(elsewhere).tolist():
+        apart[k, 3:6] = _turn(_attitude(one, k).T @ _attitude(other, k))
+    scale = measures.floor.copy()
+    np.maximum.at(scale, measures.group, np.ptp(other.states[:, :n] @ measures.rows.T, axis=0))
+    worst = np.abs(apart @ measures.rows.T).max(axis=0, initial=0.0)
+    return float((worst / scale[measures.group]).max(initial=0.0))
+
+
+def _attitude(solution: Solution, k: int) -> Array:
+    """Give the attitude of a free base at a sample, (3, 3)."""
+    return np.asarray(solution.anchors[k] @ base_rotation_matrix(solution.states[k, 3:6]))
+
+
+def _turn(rotation: Array) -> Array:
+    """Give the vector of a small rotation [rad]."""
+    return np.array([rotation[(i + 2) % 3, (i + 1) % 3] - rotation[(i + 1) % 3, (i + 2) % 3]
+                     for i in range(3)]) / 2  # fmt: skip

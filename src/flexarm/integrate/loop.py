@@ -1,0 +1,472 @@
+"""The loop that every integrator shares: rates, steps, error, samples, boundaries.
+
+The state is y = (q, v, work): n coordinates, n rates, and what inputs, wrenches and prescribed
+coordinates have put in and what was dissipated so far [J].
+"""
+
+import math
+from dataclasses import dataclass
+
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, Record, run_equations, run_kernel
+
+WORKS = 4
+PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
+# What ended a call of `march`.
+RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED = 0, 1, 2, 3, 4
+GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
+# Times this near are one instant: of the time itself, which is at least so many seconds.
+ROUNDING, SOON = 1e-12, 1e-9
+UNEVEN = 0.8  # of the largest step
+
+
+@dataclass
+class System(Record):
+    """An arm's rates of change, and the functions of time that drive it.
+
+    Attributes
+    ----------
+    n, channels
+        Number of coordinates and of functions of time: inputs, wrench factors, prescribed motions.
+    inputs, wrenches, known, works
+        How many channels of each kind, and how many works.
+    equations, table
+        Address of the compiled equations and the table of the pointers that they take.
+    time, q, v, u, w, given, a, power
+        Their inputs and outputs.
+    coordinates
+        Indices of the prescribed coordinates.
+    pieces, first, current
+        Rows of all channels, the first of each channel (and the end), the one in force.
+    evaluations
+        Calls of the equations so far.
+    """
+
+    n: int
+    channels: int
+    inputs: int
+    wrenches: int
+    known: int
+    works: int
+    equations: int
+    table: Ints
+    time: Array
+    q: Array
+    v: Array
+    u: Array
+    w: Array
+    given: Array
+    a: Array
+    power: Array
+    coordinates: Ints
+    pieces: Array
+    first: Ints
+    current: Ints
+    evaluations: int
+
+
+@dataclass
+class March(Record):
+    """A run under way; methods append their own fields.
+
+    Attributes
+    ----------
+    step, sample
+        Addresses of the method's kernels: one trial step, and the state within the last step.
+    size
+        Length of the state.
+    t, h, t_end
+        Time reached, next trial step, end [s].
+    t_old, h_done
+        Begin and size of the last accepted step; 0 if a jump has come after it.
+    largest, smallest, uneven
+        Bounds of the step [s]; whether every other step has a smaller one: steps of one length do
+        not see a vibration that is in the same phase after each.
+    adaptive, order, fixed_steps
+        Whether the error steers the step, and its order; else the steps left to the next sample.
+    y, f, y_new, f_new, y_old
+        State and rates at t, the trial, and the state at t_old.
+    error, last_error
+        Of the trial and of the last accepted step, over the tolerance.
+    tolerance
+        Per step, of the ranges below.
+    functionals, rows, rate_rows, groups, group_of
+        Number of quantities that errors are measured in, their matrices (functionals, n) by
+        coordinates and by rates of modes, the groups that share a range, the group of each.
+    filter, lanes, modes_per_lane, modal_rates
+        What takes rates to those of modes, (lanes, modes_per_lane, modes_per_lane), and these.
+    low, high, top, floor, top_floor, pace
+        Least, greatest value and greatest rate of each functional so far; least scales by group;
+        a group's range times its pace is a rate that matters no less.
+    scale, top_scale
+        Scales by group of values and rates.
+    watches, watch_rows, watch_low, watch_high, watched
+        Quantities of (q, v) that must stay in their bounds, (watches, 2n); the one that did not.
+    times, samples, kept, wanted
+        Times to keep, their states, how many are kept, how many are wanted.
+    breaks, break_count, next_break
+        Times at which a channel jumps.
+    steps, rejections, budget
+        Accepted and rejected steps; trials left before the kernel returns.
+    sample_time, sample_ready
+        Time asked of `sample`; whether the method has prepared for this step.
+    """
+
+    system: System
+    step: int
+    sample: int
+    size: int
+    t: float
+    h: float
+    t_end: float
+    t_old: float
+    h_done: float
+    largest: float
+    smallest: float
+    uneven: int
+    adaptive: int
+    order: int
+    y: Array
+    f: Array
+    y_new: Array
+    f_new: Array
+    y_old: Array
+    f_old: Array
+    error: float
+    last_error: float
+    tolerance: float
+    functionals: int
+    rows: Array
+    rate_rows: Array
+    filter: Array
+    lanes: int
+    modes_per_lane: int
+    modal_rates: Array
+    groups: int
+    group_of: Ints
+    low: Array
+    high: Array
+    top: Array
+    floor: Array
+    top_floor: Array
+    pace: Array
+    scale: Array
+    top_scale: Array
+    watches: int
+    watch_rows: Array
+    watch_low: Array
+    watch_high: Array
+    watched: int
+    times: Array
+    samples: Array
+    kept: int
+    wanted: int
+    breaks: Array
+    break_count: int
+    next_break: int
+    steps: int
+    rejections: int
+    budget: int
+    sample_time: float
+    sample_ready: int
+    sampled: Array
+
+
+@kernel
+def rounding(t: float) -> float:
+    """Give the time [s] from t within which there is no other instant."""
+    return ROUNDING * max(abs(t), SOON)
+
+
+@kernel
+def enter_pieces(s: System, t: float) -> None:
+    """Take the piece of every channel that is in force from t on."""
+    for c in range(s.channels):
+        k = s.current[c]
+        while k + 1 < s.first[c + 1] and s.pieces[(k + 1) * PIECE] <= t:
+            k += 1
+        s.current[c] = k
+
+
+@kernel
+def channel(s: System, c: int, t: float, order: int) -> float:
+    """Evaluate a channel's value (order 0), rate (1) or acceleration (2)."""
+    row = s.current[c] * PIECE
+    x = t - s.pieces[row + 1]
+    size = s.pieces[row + 6]
+    rate = s.pieces[row + 7]
+    value: float = 0.0
+    if order == 0:
+        value = s.pieces[row + 2] + x * (
+            s.pieces[row + 3] + x * (s.pieces[row + 4] + x * s.pieces[row + 5])
+        )
+        if size != 0.0:
+            value += size * math.sin(rate * x + s.pieces[row + 8])
+    elif order == 1:
+        value = s.pieces[row + 3] + x * (2.0 * s.pieces[row + 4] + x * 3.0 * s.pieces[row + 5])
+        if size != 0.0:
+            value += size * rate * math.cos(rate * x + s.pieces[row + 8])
+    else:
+        value = 2.0 * s.pieces[row + 4] + 6.0 * s.pieces[row + 5] * x
+        if size != 0.0:
+            value -= size * rate * rate * math.sin(rate * x + s.pieces[row + 8])
+    return value
+
+
+@kernel
+def drive(s: System, t: float) -> None:
+    """Evaluate inputs, wrench factors and prescribed accelerations."""
+    s.time[0] = t
+    for c in range(s.inputs):
+        s.u[c] = channel(s, c, t, 0)
+    for c in range(s.wrenches):
+        s.w[c] = channel(s, s.inputs + c, t, 0)
+    for c in range(s.known):
+        s.given[c] = channel(s, s.inputs + s.wrenches + c, t, 2)
+
+
+@kernel
+def prescribe(s: System, t: float, y: Array) -> None:
+    """Put prescribed coordinates and rates where their motions have them."""
+    for c in range(s.known):
+        k = s.coordinates[c]
+        y[k] = channel(s, s.inputs + s.wrenches + c, t, 0)
+        y[s.n + k] = channel(s, s.inputs + s.wrenches + c, t, 1)
+
+
+@kernel
+def rates(s: System, t: float, y: Array, f: Array) -> None:
+    """Compute the rate of the state y at t; prescribed coordinates in y are put right."""
+    n = s.n
+    drive(s, t)
+    prescribe(s, t, y)
+    for i in range(n):
+        s.q[i] = y[i]
+        s.v[i] = y[n + i]
+    run_equations(s.equations, s.table)
+    for i in range(n):
+        f[i] = y[n + i]
+        f[n + i] = s.a[i]
+    for i in range(s.works):
+        f[2 * n + i] = s.power[i]
+    s.evaluations += 1
+
+
+@kernel
+def find_modal_rates(m: March, v: Array) -> None:
+    """Take rates to those of modes, lane by lane."""
+    k = m.modes_per_lane
+    for lane in range(m.lanes):
+        for i in range(k):
+            total = 0.0
+            for j in range(k):
+                total += m.filter[(lane * k + i) * k + j] * v[j * m.lanes + lane]
+            m.modal_rates[i * m.lanes + lane] = total
+
+
+@kernel
+def widen(m: March) -> None:
+    """Widen the ranges by the state at t."""
+    n = m.system.n
+    find_modal_rates(m, m.y[n:])
+    for g in range(m.groups):
+        m.scale[g] = m.floor[g]
+        m.top_scale[g] = m.top_floor[g]
+    for r in range(m.functionals):
+        value = 0.0
+        rate = 0.0
+        for i in range(n):
+            value += m.rows[r * n + i] * m.y[i]
+            rate += m.rate_rows[r * n + i] * m.modal_rates[i]
+        m.low[r] = min(m.low[r], value)
+        m.high[r] = max(m.high[r], value)
+        m.top[r] = max(m.top[r], abs(rate))
+        g = m.group_of[r]
+        m.scale[g] = max(m.scale[g], m.high[r] - m.low[r])
+        m.top_scale[g] = max(m.top_scale[g], max(m.top[r], m.pace[g] * m.scale[g]))
+
+
+@kernel
+def measure(m: March, e: Array) -> float:
+    """Measure an error of the state (q, v) in the ranges of the motion so far.
+
+    Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
+    vibrate apart: they are added up.
+    """
+    n = m.system.n
+    worst = 0.0
+    find_modal_rates(m, e[n:])
+    for r in range(m.functionals):
+        value = 0.0
+        rate = 0.0
+        apart = 0.0
+        for i in range(n):
+            value += m.rows[r * n + i] * e[i]
+            part = m.rate_rows[r * n + i] * m.modal_rates[i]
+            rate += part
+            apart += abs(part)
+        g = m.group_of[r]
+        if m.pace[g] > 0.0:
+            rate = apart
+        part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
+        if not part <= worst:
+            worst = part
+    return worst
+
+
+@kernel
+def outside(m: March, y: Array) -> int:
+    """Find the first watched quantity that is out of its bounds, or -1."""
+    n = 2 * m.system.n
+    for r in range(m.watches):
+        value = 0.0
+        for i in range(n):
+            value += m.watch_rows[r * n + i] * y[i]
+        if value < m.watch_low[r] or value > m.watch_high[r]:
+            return r
+    return -1
+
+
+@kernel
+def healthy(m: March) -> int:
+    """Tell whether the trial step is made of numbers."""
+    if not math.isfinite(m.error):
+        return 0
+    for i in range(m.size):
+        if not math.isfinite(m.y_new[i]):
+            return 0
+    return 1
+
+
+@kernel
+def keep_samples(m: March) -> None:
+    """Keep the states at all times that the last step has passed."""
+    while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
+        row = m.kept * m.size
+        if m.times[m.kept] >= m.t - rounding(m.t) or m.sample == 0:
+            for i in range(m.size):
+                m.samples[row + i] = m.y[i]
+        else:
+            m.sample_time = m.times[m.kept]
+            run_kernel(m.sample, m)
+            prescribe(m.system, m.times[m.kept], m.sampled)
+            for i in range(m.size):
+                m.samples[row + i] = m.sampled[i]
+        m.kept += 1
+
+
+@kernel
+def next_stop(m: March) -> float:
+    """Give the time that no step may cross: a jump, the end or, in fixed steps, a sample."""
+    stop = m.t_end
+    if m.next_break < m.break_count:
+        stop = min(stop, m.breaks[m.next_break])
+    if m.adaptive == 0 and m.kept < m.wanted:
+        stop = min(stop, m.times[m.kept])
+    return stop
+
+
+@kernel
+def accept(m: March) -> None:
+    """Make the trial step the state."""
+    m.t_old = m.t
+    m.h_done = m.h
+    m.t = m.t + m.h
+    for i in range(m.size):
+        m.y_old[i] = m.y[i]
+        m.f_old[i] = m.f[i]
+        m.y[i] = m.y_new[i]
+        m.f[i] = m.f_new[i]
+    m.steps += 1
+    m.sample_ready = 0
+
+
+@kernel
+def resize(m: March) -> float:
+    """Give the factor by which the error wants the step changed."""
+    power = 1.0 / float(m.order)
+    error = max(m.error, 1e-10)
+    if m.error > 1.0:
+        return max(SHRINKAGE, SAFETY * math.pow(error, -power))
+    steady = math.pow(max(m.last_error, 1e-4), 0.25 * power)
+    change = min(GROWTH, SAFETY * steady * math.pow(error, -0.75 * power))
+    if m.last_error > 1.0:
+        change = min(change, 1.0)
+    return 1.0 if 0.95 < change < 1.1 else change
+
+
+@kernel
+def pass_breaks(m: March) -> None:
+    """Let channels jump whose time has come."""
+    if m.next_break < m.break_count and m.t >= m.breaks[m.next_break]:
+        while m.next_break < m.break_count and m.breaks[m.next_break] <= m.t:
+            m.next_break += 1
+        enter_pieces(m.system, m.t)
+        rates(m.system, m.t, m.y, m.f)
+        m.h_done = 0.0
+
+
+@kernel
+def pass_stops(m: March) -> None:
+    """Let channels jump at t, and go on to stops that are too near for a step."""
+    pass_breaks(m)
+    while m.t < m.t_end and next_stop(m) - m.t <= rounding(m.t):
+        m.t = next_stop(m)
+        keep_samples(m)
+        pass_breaks(m)
+
+
+@kernel
+def march(m: March) -> int:
+    """Step until the end, a watched bound, a failure, or the budget of trials is spent."""
+    wish = m.h
+    pass_stops(m)  # a watched bound may have been left where a channel jumps, or at the end
+    if m.t >= m.t_end:
+        return FINISHED
+    for _ in range(m.budget):
+        stop = next_stop(m)
+        left = stop - m.t
+        at_stop = 0
+        m.h = min(wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
+        if m.adaptive == 0:
+            m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))
+            at_stop = 1 if m.h > 0.75 * left else 0
+        elif m.h >= 0.999 * left:
+            m.h = left
+            at_stop = 1
+        elif m.h > 0.5 * left:
+            m.h = 0.5 * left
+        if m.t + m.h <= m.t:
+            return NO_STEP
+        run_kernel(m.step, m)
+        good = healthy(m)
+        if m.adaptive == 1 and (good == 0 or m.error > 1.0):
+            m.rejections += 1
+            m.last_error = max(m.error, 2.0)
+            wish = m.h * (0.1 if good == 0 else resize(m))
+            if wish < m.smallest:
+                m.h = wish
+                return NO_STEP if good == 1 else BROKEN
+            continue
+        if good == 0:
+            return BROKEN
+        if m.adaptive == 1:
+            change = resize(m)
+            wish = max(wish, m.h * change) if at_stop == 1 and change > 1.0 else m.h * change
+            m.last_error = m.error
+        accept(m)
+        if at_stop == 1:
+            m.t = stop
+        prescribe(m.system, m.t, m.y)
+        widen(m)
+        m.watched = outside(m, m.y)
+        if m.watched >= 0:
+            m.h = wish
+            return WATCHED
+        keep_samples(m)
+        pass_stops(m)
+        if m.t >= m.t_end:
+            m.h = wish
+            return FINISHED
+    m.h = wish
+    return RUNNING

@@ -1,0 +1,307 @@
+"""The contract of an integrator: facts, and how a run by it begins."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.engine.compile import Compiled
+from flexarm.engine.functions import compile_recipe
+from flexarm.formulations.base import Formulation
+from flexarm.integrate.choice.vibration import Vibration
+from flexarm.integrate.loop import System
+from flexarm.integrate.problem import Measures, Watch
+from flexarm.links.base import Array
+from flexarm.loops.kernel import Kernel
+from flexarm.model import fingerprint
+
+SMALLEST_STEP = 1e-12  # of the run's duration
+FEWEST_STEPS = 50  # works are not part of the error that steers steps
+
+
+@dataclass(frozen=True)
+class Method:
+    """An integrator.
+
+    Attributes
+    ----------
+    name
+        As users give it.
+    order
+        Of the error at the end of a run.
+    adaptive
+        Whether it chooses its steps from an error estimate.
+    citation
+        Where it comes from.
+    summary
+        What it is for, in a few words.
+    per_step
+        The tolerance per step that keeps a run of some fifty vibrations within the tolerance that
+        a user gives; whether the arm's vibrations die away is the second argument.
+    step, sample
+        Kernels: one trial step; the state within the last step (None: steps end at samples).
+    begin
+        Makes the record of a run from the common fields.
+    work
+        Operations of a trial step, about; loops count by the time that they take.
+    renewal
+        Operations of a renewal of what it keeps for many steps, if it does (``renewals`` counts
+        them).
+    renewed_after
+        Steps for which that is kept.
+    vibration_steps
+        Steps per second that it takes to follow vibrations at a tolerance of 1e-3; whether they
+        die away is the second argument.
+    input_steps
+        Steps that it takes per radian of an input or of a turn, likewise.
+    under_law, under_friction
+        What it takes of the tolerance where a control law is part of the equations, and with dry
+        friction or strong dampers.
+    abreast
+        Whether several motions can go in common steps, each in its lane of a vector register.
+    restart
+        Forgets what it keeps of the equations, which have changed (None: nothing).
+    stable
+        Largest product of a step and an eigenvalue's size, whatever its damping, of a method in
+        equal steps.
+    reach
+        Largest product of a step and an eigenvalue's size.  Beyond its stability an explicit method
+        goes on as long as its error estimate lets it, which does not see the states within a step.
+    """
+
+    name: str
+    order: int
+    adaptive: bool
+    citation: str
+    summary: str
+    per_step: Callable[[float, bool], float]
+    step: Kernel
+    sample: Kernel | None
+    begin: Callable[["Beginning"], Any]
+    work: Callable[["Operations"], float]
+    vibration_steps: Callable[[Vibration, bool], float]
+    input_steps: float = 1.5
+    renewal: Callable[["Operations"], float] | None = None
+    renewed_after: int = 1
+    under_law: float = 1.0
+    under_friction: float = 1.0
+    abreast: bool = False
+    restart: Callable[[Any], None] | None = None
+    stable: float = math.inf
+    reach: float = math.inf
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What the pieces of a step cost.
+
+    Attributes
+    ----------
+    n
+        Number of coordinates.
+    motion
+        The equations and their derivatives.
+    """
+
+    n: int
+    motion: "Motion"
+
+    @property
+    def equations(self) -> int:
+        """Operations of one evaluation."""
+        return self.motion.compiled().operations
+
+    @property
+    def tangent(self) -> int:
+        """Operations of the derivatives."""
+        return self.motion.tangent().operations
+
+    @property
+    def matrices(self) -> int:
+        """Operations of mass, elastic and damping matrices."""
+        return self.motion.matrices().operations
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Where a run begins: the arm's equations, what is measured and watched, the first state.
+
+    Attributes
+    ----------
+    equation, motion
+        The formulation, and its function ``motion`` (with a control law in it, if there is one).
+    system, buffers
+        The equations joined to their channels, and the arrays that they read and write, by name.
+    measures, watched
+        What errors are measured in, and what ends a run.
+    times, breaks
+        Times to keep states at, the first being the begin; times at which channels jump.
+    y
+        The state, (2n + 4,).
+    method
+        The integrator.
+    tolerance
+        Per step.
+    h
+        First trial step, or the step [s].
+    largest
+        Bound of the step [s].
+    """
+
+    equation: Formulation
+    motion: "Motion"
+    system: System
+    buffers: dict[str, Array]
+    measures: Measures
+    watched: tuple[Watch, ...]
+    times: Array
+    breaks: Array
+    y: Array
+    method: Method
+    tolerance: float
+    h: float
+    largest: float = math.inf
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that all methods have."""
+        size, measured = len(self.y), self.measures
+        groups = len(measured.floor)
+        begin, end = float(self.times[0]), float(self.times[-1])
+        samples = np.zeros((len(self.times), size))
+        samples[0] = self.y
+        watched = [watch.row for watch in self.watched]
+        return {
+            "system": self.system,
+            "step": self.method.step.address,
+            "sample": 0 if self.method.sample is None else self.method.sample.address,
+            "size": size,
+            "t": begin,
+            "h": self.h,
+            "t_end": end,
+            "t_old": begin,
+            "h_done": 0.0,
+            "largest": min((end - begin) / FEWEST_STEPS, self.largest),
+            "smallest": SMALLEST_STEP * (end - begin),
+            "uneven": int(self.method.adaptive and math.isinf(self.method.reach)),
+            "adaptive": int(self.method.adaptive),
+            "order": self.method.order,
+            "y": self.y.copy(),
+            "f": np.zeros(size),
+            "y_new": np.zeros(size),
+            "f_new": np.zeros(size),
+            "y_old": self.y.copy(),
+            "f_old": np.zeros(size),
+            "error": 0.0,
+            "last_error": 1e-2,
+            "tolerance": self.tolerance,
+            "functionals": len(measured.rows),
+            "rows": measured.rows.ravel(),
+            "rate_rows": measured.rate_rows.ravel(),
+            "filter": measured.filter.ravel(),
+            "lanes": len(measured.filter),
+            "modes_per_lane": measured.filter.shape[1],
+            "modal_rates": np.zeros(self.system.n),
+            "groups": groups,
+            "group_of": measured.group,
+            "low": np.full(len(measured.rows), np.inf),
+            "high": np.full(len(measured.rows), -np.inf),
+            "top": np.zeros(len(measured.rows)),
+            "floor": measured.floor,
+            "top_floor": measured.rate_floor,
+            "pace": measured.pace,
+            "scale": np.zeros(groups),
+            "top_scale": np.zeros(groups),
+            "watches": len(self.watched),
+            "watch_rows": np.concatenate(watched) if watched else np.zeros(1),
+            "watch_low": np.array([watch.low for watch in self.watched]),
+            "watch_high": np.array([watch.high for watch in self.watched]),
+            "watched": -1,
+            "times": self.times,
+            "samples": samples.ravel(),
+            "kept": 1,
+            "wanted": len(self.times),
+            "breaks": self.breaks if len(self.breaks) else np.zeros(1),
+            "break_count": len(self.breaks),
+            "next_break": int(np.searchsorted(self.breaks, begin, side="right")),
+            "steps": 0,
+            "rejections": 0,
+            "budget": 0,
+            "sample_time": begin,
+            "sample_ready": 0,
+            "sampled": np.zeros(size),
+        }
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The function that gives accelerations and powers, and its compiled derivatives.
+
+    Attributes
+    ----------
+    equation
+        The formulation.
+    law
+        A function (t, q, v) to u that is part of the equations, or None.
+    """
+
+    equation: Formulation
+    law: ca.Function | None = None
+    # Machine code lives as long as its object: a run has only its address.
+    kept: dict[str, Compiled] = field(default_factory=dict, repr=False)
+
+    def trace(self) -> ca.Function:
+        """Trace it: (q, v, u, w, given) or, with a law, (t, q, v, w, given); then the anchor."""
+        function = self.equation.function("motion")
+        if self.law is None:
+            return function
+        symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
+        t = ca.SX.sym("t")
+        u = ca.densify(self.law(t, symbols["q"], symbols["v"]))
+        symbols["u"] = u
+        results = function.call(list(symbols.values()), True, False)
+        inputs = [t, *(s for name, s in symbols.items() if name != "u")]
+        names = ["t", *(name for name in symbols if name != "u")]
+        outputs = [*function.name_out(), "u"]
+        # A law that contains the arm's own equations shares most of them with the arm.
+        return ca.Function("motion", inputs, ca.cse([*results, u]), names, outputs)
+
+    def compiled(self) -> Compiled:
+        """Compile it."""
+        return self._compile("motion", self.trace)
+
+    def tangent(self) -> Compiled:
+        """Compile the derivatives of accelerations and powers by coordinates and rates."""
+        return self._compile("tangent", lambda: _tangent(self.trace()))
+
+    def matrices(self) -> Compiled:
+        """Compile mass, elastic and damping matrices."""
+        return self.equation.compiled("matrices", level="fast")
+
+    def _compile(self, name: str, make: Callable[[], ca.Function]) -> Compiled:
+        found = self.kept.get(name)
+        if found is None and self.equation.family is not None:
+            found = self.equation.family.member(make())
+        elif found is None:
+            law = "" if self.law is None else self.law.serialize()
+            options = f"{self.equation.name} {self.equation.options()}"
+            recipe = f"integrate {name} {options} {fingerprint(self.equation.model)} {law}"
+            found = compile_recipe(recipe, make, level="fast")
+        return self.kept.setdefault(name, found)  # threads that compile at once share one
+
+
+def _tangent(motion: ca.Function) -> ca.Function:
+    symbols = motion.sx_in()
+    a, power = motion.call(symbols, True, False)[:2]
+    q, v = (symbols[motion.index_in(name)] for name in ("q", "v"))
+    results = [ca.densify(ca.jacobian(of, by)) for of in (a, power) for by in (q, v)]
+    names = ["by_q", "by_v", "power_by_q", "power_by_v"]
+    return ca.Function("tangent", symbols, results, motion.name_in(), names)
+
+
+def zeros(sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Make arrays by name, for the fields of a record."""
+    return {name: np.zeros(size) for name, size in sizes.items()}

@@ -1,0 +1,125 @@
+"""Explicit Runge-Kutta methods, from their tables."""
+
+import math
+from dataclasses import dataclass
+
+from flexarm.integrate.loop import March, measure, rates
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
+from flexarm.loops.sums import weigh
+
+
+@dataclass
+class ExplicitMarch(March):
+    """A run by an explicit Runge-Kutta method.
+
+    Attributes
+    ----------
+    stages, extra
+        Number of stages, the rate at the new state not counted, and of those that dense output
+        adds.
+    a, b, c, e, e3
+        The method's table: ``a`` and ``c`` include the row of the new state and the extra stages;
+        two error estimates.
+    k
+        Rates at the stages, (stages + 1 + extra, size).
+    terms, d
+        Degree of the dense output, and its table (terms - 3, stages + 1 + extra).
+    polynomial
+        Dense output of the last step, (terms, size).
+    trial
+        A state.
+    """
+
+    stages: int
+    extra: int
+    a: Array
+    b: Array
+    c: Array
+    e: Array
+    e3: Array
+    k: Array
+    terms: int
+    d: Array
+    polynomial: Array
+    trial: Array
+
+
+@kernel
+def stage(m: ExplicitMarch, i: int, t: float, h: float, y: Array) -> None:
+    """Compute the rate at stage i of a step from t."""
+    width = m.stages + 1 + m.extra
+    weigh(i, m.size, m.k, m.a[i * width :], m.trial)
+    for r in range(m.size):
+        m.trial[r] = y[r] + h * m.trial[r]
+    rates(m.system, t + m.c[i] * h, m.trial, m.k[i * m.size :])
+
+
+@kernel
+def combined(m: ExplicitMarch, weights: Array, out: Array) -> None:
+    """Sum the rates of all stages with weights, times the step."""
+    weigh(m.stages + 1, m.size, m.k, weights, out)
+    for r in range(m.size):
+        out[r] *= m.h
+
+
+@kernel
+def explicit_step(m: ExplicitMarch) -> int:
+    """Try one step."""
+    for r in range(m.size):
+        m.k[r] = m.f[r]
+    for i in range(1, m.stages):
+        stage(m, i, m.t, m.h, m.y)
+    for r in range(m.size):
+        m.k[m.stages * m.size + r] = 0.0
+    combined(m, m.b, m.trial)
+    for r in range(m.size):
+        m.y_new[r] = m.y[r] + m.trial[r]
+    rates(m.system, m.t + m.h, m.y_new, m.f_new)
+    for r in range(m.size):
+        m.k[m.stages * m.size + r] = m.f_new[r]
+    m.error = 0.0
+    if m.adaptive == 1:
+        combined(m, m.e, m.trial)
+        fifth = measure(m, m.trial)
+        combined(m, m.e3, m.trial)
+        third = measure(m, m.trial)
+        if fifth > 0.0 or not math.isfinite(fifth):
+            m.error = fifth * fifth / math.sqrt(fifth * fifth + 0.01 * third * third) / m.tolerance
+    return 0
+
+
+@kernel
+def prepare_dense(m: ExplicitMarch) -> None:
+    """Compute the extra stages and the polynomial of the last step (Hairer, Norsett & Wanner)."""
+    h = m.h_done
+    width = m.stages + 1 + m.extra
+    for i in range(m.stages + 1, width):
+        stage(m, i, m.t_old, h, m.y_old)
+    for r in range(m.size):
+        change = m.y[r] - m.y_old[r]
+        first = h * m.k[r] - change
+        m.polynomial[r] = change
+        m.polynomial[m.size + r] = first
+        m.polynomial[2 * m.size + r] = 2.0 * change - h * (m.k[m.stages * m.size + r] + m.k[r])
+    for p in range(m.terms - 3):
+        row = m.polynomial[(3 + p) * m.size :]
+        weigh(width, m.size, m.k, m.d[p * width :], row)
+        for r in range(m.size):
+            row[r] *= h
+    m.sample_ready = 1
+
+
+@kernel
+def explicit_sample(m: ExplicitMarch) -> int:
+    """Evaluate the dense output of the last step."""
+    if m.sample_ready == 0:
+        prepare_dense(m)
+    x = (m.sample_time - m.t_old) / m.h_done
+    for r in range(m.size):
+        value = 0.0
+        for p in range(m.terms - 1, -1, -1):
+            value += m.polynomial[p * m.size + r]
+            value *= x if p % 2 == 0 else 1.0 - x
+        m.sampled[r] = m.y_old[r] + value
+    return 0

@@ -1,0 +1,328 @@
+"""Exponential Runge-Kutta in the elastic modes of the arm where it is (Krogstad 2005).
+
+Near a reference state the arm is ``x_i'' + c_i x_i' + w_i^2 x_i = g_i`` in the modes of its mass
+and stiffness there, with a slowly changing g.  Each mode's oscillator is solved exactly and only g
+is interpolated, so that steps may be longer than the periods of fast modes.
+"""
+
+import math
+from dataclasses import dataclass
+
+from flexarm.integrate.loop import WORKS, March, measure, rates
+from flexarm.integrate.methods.oscillator import (
+    RESPONSES,
+    cholesky,
+    diagonalise,
+    double_time,
+    reduce_pencil,
+    responses,
+    tridiagonalise,
+)
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, run_equations
+from flexarm.loops.sums import weigh
+
+SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
+# The same where a mode swings within a step: what drives it may swing with it, as it does where its
+# frequency is no longer that of the basis.
+UNRESOLVED = 1.0 / 16.0
+
+
+@dataclass
+class ExponentialMarch(March):
+    """A run by an exponential Runge-Kutta method.
+
+    Attributes
+    ----------
+    matrices, matrix_table, mass, stiffness, damping
+        Compiled mass, elastic and damping matrices, and where they write them, (n, n).
+    matrix_q, matrix_v
+        Where they read the state.
+    renewal, age, stale
+        Steps for which a basis is kept, its age, and whether a rejection asks for a new one.
+    modes, inverse, squares, losses
+        The basis and its inverse by rows (n, n), squared frequencies and damping rates.
+    table_h, half, whole, part
+        Step for which the oscillators' responses are tabulated, at half and whole step, (n, 5)
+        each; room for one more.
+    x, g, p
+        Modal state at the step's begin (2n); g at its begin, two midpoints, end and new state
+        (5, n); powers likewise (5, 4).
+    modal, trial, k, e, room
+        A modal state, a state, its rates, an error, and room for the eigenproblem.
+    renewals
+        Number of bases so far.
+    """
+
+    matrices: int
+    matrix_table: Ints
+    matrix_q: Array
+    matrix_v: Array
+    mass: Array
+    stiffness: Array
+    damping: Array
+    renewal: int
+    age: int
+    stale: int
+    modes: Array
+    inverse: Array
+    squares: Array
+    losses: Array
+    table_h: float
+    half: Array
+    whole: Array
+    part: Array
+    x: Array
+    g: Array
+    p: Array
+    modal: Array
+    trial: Array
+    k: Array
+    e: Array
+    room: Array
+    renewals: int
+
+
+@kernel
+def detach(n: int, matrix: Array, k: int, diagonal: float) -> None:
+    """Cut a prescribed coordinate loose from a matrix."""
+    for i in range(n):
+        matrix[i * n + k] = 0.0
+        matrix[k * n + i] = 0.0
+    matrix[k * n + k] = diagonal
+
+
+@kernel
+def renew(m: ExponentialMarch) -> int:
+    """Take the modes of the mass and stiffness at the present state."""
+    n = m.system.n
+    for i in range(n):
+        m.matrix_q[i] = m.y[i]
+        m.matrix_v[i] = m.y[n + i]
+    run_equations(m.matrices, m.matrix_table)
+    for c in range(m.system.known):
+        k = m.system.coordinates[c]
+        detach(n, m.mass, k, 1.0)
+        detach(n, m.stiffness, k, 0.0)
+        detach(n, m.damping, k, 0.0)
+    if cholesky(n, m.mass) != 0:
+        return 1
+    reduce_pencil(n, m.mass, m.stiffness)
+    rotation = m.inverse
+    tridiagonalise(n, m.stiffness, rotation, m.squares, m.losses, m.room)
+    if diagonalise(n, rotation, m.squares, m.losses) != 0:
+        return 1
+    _modes_from_rotation(m)
+    for r in range(n):
+        total = 0.0
+        for i in range(n):
+            row = 0.0
+            for j in range(n):
+                row += m.damping[i * n + j] * m.modes[r * n + j]
+            total += m.modes[r * n + i] * row
+        m.losses[r] = max(total, 0.0)
+    m.age = 0
+    m.stale = 0
+    m.table_h = 0.0
+    m.renewals += 1
+    return 0
+
+
+@kernel
+def _modes_from_rotation(m: ExponentialMarch) -> None:
+    """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``."""
+    n = m.system.n
+    for r in range(n):
+        for i in range(n):
+            m.modes[r * n + i] = m.inverse[r * n + i]
+        for i in range(n - 1, -1, -1):
+            m.modes[r * n + i] /= m.mass[i * n + i]
+            value = m.modes[r * n + i]
+            for j in range(i):
+                m.modes[r * n + j] -= m.mass[i * n + j] * value
+    for r in range(n):
+        for i in range(n - 1, -1, -1):
+            value = 0.0
+            for j in range(i + 1):
+                value += m.inverse[r * n + j] * m.mass[i * n + j]
+            m.inverse[r * n + i] = value
+    for r in range(n):
+        for i in range(r):
+            value = m.inverse[r * n + i]
+            m.inverse[r * n + i] = m.inverse[i * n + r]
+            m.inverse[i * n + r] = value
+
+
+@kernel
+def tabulate(m: ExponentialMarch) -> None:
+    """Tabulate the oscillators' responses for the step m.h."""
+    if m.table_h == m.h:
+        return
+    for r in range(m.system.n):
+        row = r * RESPONSES
+        responses(m.squares[r], m.losses[r], 0.5 * m.h, m.half[row:])
+        for k in range(RESPONSES):
+            m.whole[row + k] = m.half[row + k]
+        double_time(m.squares[r], m.losses[r], 0.5 * m.h, m.whole[row:])
+    m.table_h = m.h
+
+
+@kernel
+def remainder(m: ExponentialMarch, x: Array, f: Array, g: Array) -> None:
+    """Find what acceleration is left beside the oscillators' own at a modal state x."""
+    n = m.system.n
+    weigh(n, n, m.inverse, f[n:], g)
+    for r in range(n):
+        g[r] += m.squares[r] * x[r] + m.losses[r] * x[n + r]
+
+
+@kernel
+def free_motion(m: ExponentialMarch, table: Array, g0: Array, out: Array) -> None:
+    """Move the modal state on under its oscillators and a constant g."""
+    n = m.system.n
+    for r in range(n):
+        s = table[r * RESPONSES]
+        ds = table[r * RESPONSES + 1]
+        x = m.x[r]
+        v = m.x[n + r]
+        out[r] = (ds + m.losses[r] * s) * x + s * v + table[r * RESPONSES + 2] * g0[r]
+        out[n + r] = -m.squares[r] * s * x + ds * v + s * g0[r]
+
+
+@kernel
+def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
+    """Evaluate the equations at the modal state m.modal, into row `which` of g and p."""
+    n = m.system.n
+    weigh(n, n, m.modes, m.modal, m.trial)
+    weigh(n, n, m.modes, m.modal[n:], m.trial[n:])
+    rates(m.system, m.t + part * m.h, m.trial, m.k)
+    remainder(m, m.modal, m.k, m.g[which * n :])
+    for i in range(WORKS):
+        m.p[which * WORKS + i] = m.k[2 * n + i]
+
+
+@kernel
+def answer(m: ExponentialMarch, table: Array, b1: float, b2: float, r: int, value: float) -> None:
+    """Add the response to ``value (b1 t + b2 t^2/2)`` to the modal state m.modal."""
+    row = r * RESPONSES
+    n = m.system.n
+    m.modal[r] += value * (b1 * table[row + 3] + b2 * table[row + 4])
+    m.modal[n + r] += value * (b1 * table[row + 2] + b2 * table[row + 3])
+
+
+@kernel
+def exponential_step(m: ExponentialMarch) -> int:
+    """Try one step."""
+    n = m.system.n
+    if (m.age >= m.renewal or m.stale == 1) and renew(m) != 0:
+        m.error = 1e300
+        return 1
+    tabulate(m)
+    h = m.h
+    weigh(n, n, m.inverse, m.y, m.x)
+    weigh(n, n, m.inverse, m.y[n:], m.x[n:])
+    remainder(m, m.x, m.f, m.g)
+    for i in range(WORKS):
+        m.p[i] = m.f[2 * n + i]
+    free_motion(m, m.half, m.g, m.modal)
+    evaluate(m, 0.5, 1)
+    for r in range(n):
+        answer(m, m.half, 4.0 / h, 0.0, r, m.g[n + r] - m.g[r])
+    evaluate(m, 0.5, 2)
+    free_motion(m, m.whole, m.g, m.modal)
+    for r in range(n):
+        answer(m, m.whole, 2.0 / h, 0.0, r, m.g[2 * n + r] - m.g[r])
+    evaluate(m, 1.0, 3)
+    free_motion(m, m.whole, m.g, m.modal)
+    for r in range(n):
+        middle = m.g[n + r] + m.g[2 * n + r]
+        slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
+        bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
+        answer(m, m.whole, 1.0 / h, 0.0, r, slope)
+        answer(m, m.whole, 0.0, 1.0 / (h * h), r, bend)
+    finish(m)
+    return 0
+
+
+@kernel
+def interpolation_error(m: ExponentialMarch) -> float:
+    """Measure what the parabola through g leaves out, by its third difference with the last step.
+
+    The stages' own estimate does not see how inputs change within a step.  After a jump there is no
+    last step, and the second difference takes its place.
+    """
+    n = m.system.n
+    h = m.h
+    back = m.h_done
+    alone = back == 0.0 or back > 20.0 * h
+    if not alone:
+        weigh(n, n, m.inverse, m.y_old, m.modal)
+        weigh(n, n, m.inverse, m.y_old[n:], m.modal[n:])
+        remainder(m, m.modal, m.f_old, m.k)
+    for r in range(n):
+        middle = m.g[n + r] + m.g[2 * n + r]
+        left = 2.0 * (m.g[r] - middle + m.g[3 * n + r])
+        if not alone:
+            third = 2.0 * m.g[r] / (back * h * h) - m.k[r] / (back * (back + 0.5 * h) * (back + h))
+            third -= 2.0 * middle / ((back + 0.5 * h) * h * h)
+            third += 2.0 * m.g[3 * n + r] / ((back + h) * h * h)
+            left = third * h * h * h
+        turned = math.sqrt(max(m.squares[r], 0.0)) * h
+        size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
+        m.modal[r] = size * h * h / max(turned, 1.0)
+        m.modal[n + r] = size * h
+    weigh(n, n, m.modes, m.modal, m.e)
+    weigh(n, n, m.modes, m.modal[n:], m.e[n:])
+    size_of: float = measure(m, m.e)
+    return size_of
+
+
+@kernel
+def finish(m: ExponentialMarch) -> None:
+    """Write the trial state and measure its error."""
+    n = m.system.n
+    h = m.h
+    weigh(n, n, m.modes, m.modal, m.y_new)
+    weigh(n, n, m.modes, m.modal[n:], m.y_new[n:])
+    for i in range(WORKS):
+        middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
+        gain = (m.p[i] + 2.0 * middle + m.p[3 * WORKS + i]) / 6.0
+        m.y_new[2 * n + i] = m.y[2 * n + i] + h * gain
+    rates(m.system, m.t + h, m.y_new, m.f_new)
+    remainder(m, m.modal, m.f_new, m.g[4 * n :])
+    for r in range(n):
+        m.modal[r] = 0.0
+        m.modal[n + r] = 0.0
+        answer(m, m.whole, -1.0 / h, 4.0 / (h * h), r, m.g[4 * n + r] - m.g[3 * n + r])
+    weigh(n, n, m.modes, m.modal, m.e)
+    weigh(n, n, m.modes, m.modal[n:], m.e[n:])
+    m.error = max(measure(m, m.e), interpolation_error(m)) / m.tolerance
+    m.stale = 1 if m.error > 1.0 and m.age > 0 else 0
+    if m.error <= 1.0:
+        m.age += 1
+
+
+@kernel
+def exponential_sample(m: ExponentialMarch) -> int:
+    """Solve the oscillators up to a time within the last step."""
+    n = m.system.n
+    h = m.h_done
+    tau = m.sample_time - m.t_old
+    for r in range(n):
+        responses(m.squares[r], m.losses[r], tau, m.part[r * RESPONSES :])
+    free_motion(m, m.part, m.g, m.modal)
+    for r in range(n):
+        middle = m.g[n + r] + m.g[2 * n + r]
+        slope = -3.0 * m.g[r] + 2.0 * middle - m.g[3 * n + r]
+        bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
+        answer(m, m.part, 1.0 / h, 0.0, r, slope)
+        answer(m, m.part, 0.0, 1.0 / (h * h), r, bend)
+    weigh(n, n, m.modes, m.modal, m.sampled)
+    weigh(n, n, m.modes, m.modal[n:], m.sampled[n:])
+    z = tau / h
+    for i in range(WORKS):
+        middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
+        slope = 0.5 * (-3.0 * m.p[i] + 2.0 * middle - m.p[3 * WORKS + i])
+        bend = 2.0 / 3.0 * (m.p[i] - middle + m.p[3 * WORKS + i])
+        m.sampled[2 * n + i] = m.y_old[2 * n + i] + tau * (m.p[i] + z * (slope + z * bend))
+    return 0

@@ -1,0 +1,243 @@
+"""Linear oscillators in closed form, and the symmetric eigenproblem that yields them."""
+
+import math
+
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
+
+RESPONSES = 5
+TERMS = 18
+
+
+@kernel
+def responses(square: float, loss: float, t: float, out: Array) -> None:
+    """Compute how ``x'' + loss x' + square x = g`` answers, from rest, at time t.
+
+    out holds s and s' for a unit impulse, then the answers X1, X2, X3 to g = 1, t, t^2/2; the rate
+    of X1 is s, that of X2 is X1, that of X3 is X2.
+    """
+    rest = square - 0.25 * loss * loss
+    # the closed form divides by square, where a large loss leaves differences of large numbers
+    if square * t * t >= 1.0 and square * t >= loss and (rest > 0.0 or rest * t * t < -1e-2):
+        _closed_form(square, loss, t, out)
+        return
+    largest = max(math.sqrt(abs(square)), loss) * t
+    halvings = 0
+    while largest > 1.0:
+        largest = 0.5 * largest
+        halvings += 1
+    tau = t
+    for _ in range(halvings):
+        tau = 0.5 * tau
+    _series(square, loss, tau, out)
+    for _ in range(halvings):
+        double_time(square, loss, tau, out)
+        tau = 2.0 * tau
+
+
+@kernel
+def _closed_form(square: float, loss: float, t: float, out: Array) -> None:
+    half = 0.5 * loss
+    rest = square - half * half
+    s = 0.0
+    ds = 0.0
+    if rest > 0.0:
+        rate = math.sqrt(rest)
+        decay = math.exp(-half * t)
+        s = decay * math.sin(rate * t) / rate
+        ds = decay * math.cos(rate * t) - half * s
+    else:
+        rate = math.sqrt(-rest)
+        slow = math.exp((rate - half) * t)
+        fast = math.exp(-(rate + half) * t)
+        s = (slow - fast) / (2.0 * rate)
+        ds = ((rate - half) * slow + (rate + half) * fast) / (2.0 * rate)
+    out[0] = s
+    out[1] = ds
+    out[2] = (1.0 - ds - loss * s) / square
+    out[3] = (t - s - loss * out[2]) / square
+    out[4] = (0.5 * t * t - out[2] - loss * out[3]) / square
+
+
+@kernel
+def _series(square: float, loss: float, t: float, out: Array) -> None:
+    """Sum the series of X2 and X3, whose terms share factors; the equation gives the rest."""
+    fall = loss * t
+    turn = square * t * t
+    a = 1.0
+    before = 0.0
+    factor = 1.0 / 6.0
+    x2 = 0.0
+    x3 = 0.0
+    for j in range(TERMS):
+        after = factor / (j + 4.0)
+        x2 += a * factor
+        x3 += a * after
+        factor = after
+        older = before
+        before = a
+        a = -fall * a - turn * older
+        if (abs(a) + abs(before)) * factor < 1e-19:
+            break
+    x2 = x2 * t * t * t
+    x3 = x3 * t * t * t * t
+    x1 = 0.5 * t * t - loss * x2 - square * x3
+    s = t - loss * x1 - square * x2
+    out[0] = s
+    out[1] = 1.0 - loss * s - square * x1
+    out[2] = x1
+    out[3] = x2
+    out[4] = x3
+
+
+@kernel
+def double_time(square: float, loss: float, t: float, out: Array) -> None:
+    """Go from the answers at t to those at 2 t: the first half's state moves on freely."""
+    s = out[0]
+    ds = out[1]
+    x1 = out[2]
+    x2 = out[3]
+    x3 = out[4]
+    own = ds + loss * s
+    out[0] = own * s + s * ds
+    out[1] = -square * s * s + ds * ds
+    out[2] = own * x1 + s * s + x1
+    out[3] = own * x2 + s * x1 + x2 + t * x1
+    out[4] = own * x3 + s * x2 + x3 + t * x2 + 0.5 * t * t * x1
+
+
+@kernel
+def cholesky(n: int, a: Array) -> int:
+    """Factorise a symmetric matrix as L L^T in its lower half; 0 if it is positive definite."""
+    for j in range(n):
+        for k in range(j):
+            factor = a[j * n + k]
+            for i in range(j, n):
+                a[i * n + j] -= a[i * n + k] * factor
+        if not a[j * n + j] > 0.0:
+            return 1
+        pivot = 1.0 / math.sqrt(a[j * n + j])
+        for i in range(j, n):
+            a[i * n + j] *= pivot
+    return 0
+
+
+@kernel
+def reduce_pencil(n: int, lower: Array, a: Array) -> None:
+    """Turn A into L^-1 A L^-T."""
+    for i in range(n):
+        for k in range(i):
+            for c in range(n):
+                a[i * n + c] -= lower[i * n + k] * a[k * n + c]
+        for c in range(n):
+            a[i * n + c] /= lower[i * n + i]
+    for r in range(n):
+        for i in range(n):
+            value = a[r * n + i]
+            for k in range(i):
+                value -= a[r * n + k] * lower[i * n + k]
+            a[r * n + i] = value / lower[i * n + i]
+
+
+@kernel
+def tridiagonalise(n: int, a: Array, q: Array, d: Array, e: Array, x: Array) -> None:
+    """Make a symmetric matrix tridiagonal by reflections: Q A Q^T has d on and e beside it."""
+    for i in range(n):
+        for j in range(n):
+            q[i * n + j] = 1.0 if i == j else 0.0
+    for k in range(n - 2):
+        total = 0.0
+        for i in range(k + 1, n):
+            x[i] = a[i * n + k]
+            total += x[i] * x[i]
+        size = math.sqrt(total)
+        if total - x[k + 1] * x[k + 1] == 0.0:
+            continue
+        x[k + 1] += size if x[k + 1] > 0.0 else -size
+        square = 0.0
+        for i in range(k + 1, n):
+            square += x[i] * x[i]
+        factor = 2.0 / square
+        _reflect(n, k, a, x, factor, d)
+        for c in range(n):
+            d[c] = 0.0
+        for i in range(k + 1, n):
+            for c in range(n):
+                d[c] += x[i] * q[i * n + c]
+        for i in range(k + 1, n):
+            for c in range(n):
+                q[i * n + c] -= factor * x[i] * d[c]
+    for i in range(n):
+        d[i] = a[i * n + i]
+        e[i] = a[(i + 1) * n + i] if i + 1 < n else 0.0
+
+
+@kernel
+def _reflect(n: int, k: int, a: Array, x: Array, factor: float, p: Array) -> None:
+    """Reflect rows and columns of A beyond k at x, whose element k is none of it."""
+    x[k] = 0.0
+    for i in range(k, n):
+        p[i] = 0.0
+        for j in range(k + 1, n):
+            p[i] += a[i * n + j] * x[j]
+    along = 0.0
+    for i in range(k + 1, n):
+        along += x[i] * p[i]
+    for i in range(k, n):
+        p[i] = factor * (p[i] - 0.5 * factor * along * x[i])
+    for i in range(k, n):
+        for j in range(k, n):
+            a[i * n + j] -= x[i] * p[j] + p[i] * x[j]
+
+
+@kernel
+def diagonalise(n: int, q: Array, d: Array, e: Array) -> int:
+    """Turn d and e into eigenvalues by shifted rotations; rows of q follow.  0 if it converged."""
+    for first in range(n):
+        for sweep in range(60):
+            last = first
+            while last < n - 1:
+                around = abs(d[last]) + abs(d[last + 1])
+                if abs(e[last]) <= 1e-17 * around:
+                    break
+                last += 1
+            if last == first:
+                break
+            if sweep == 59:
+                return 1
+            _chase(n, first, last, q, d, e)
+    return 0
+
+
+@kernel
+def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array) -> None:
+    """Do one implicit QL sweep on the block from first to last."""
+    g = (d[first + 1] - d[first]) / (2.0 * e[first])
+    r = math.sqrt(g * g + 1.0)
+    g = d[last] - d[first] + e[first] / (g + (r if g >= 0.0 else -r))
+    s = 1.0
+    c = 1.0
+    p = 0.0
+    for i in range(last - 1, first - 1, -1):
+        f = s * e[i]
+        b = c * e[i]
+        r = math.sqrt(f * f + g * g)
+        e[i + 1] = r
+        if r == 0.0:
+            d[i + 1] -= p
+            e[last] = 0.0
+            return
+        s = f / r
+        c = g / r
+        g = d[i + 1] - p
+        r = (d[i] - g) * s + 2.0 * c * b
+        p = s * r
+        d[i + 1] = g + p
+        g = c * r - b
+        for k in range(n):
+            upper = q[(i + 1) * n + k]
+            q[(i + 1) * n + k] = s * q[i * n + k] + c * upper
+            q[i * n + k] = c * q[i * n + k] - s * upper
+    d[first] -= p
+    e[first] = g
+    e[last] = 0.0

@@ -1,0 +1,87 @@
+"""The Rosenbrock method RODAS of order 4(3), with the exact tangent."""
+
+import numpy as np
+
+from flexarm.integrate.methods.base import Beginning, Method, zeros
+from flexarm.integrate.methods.rosenbrock import (
+    STAGES,
+    RosenbrockMarch,
+    rosenbrock_sample,
+    rosenbrock_step,
+)
+from flexarm.integrate.problem import table_of
+
+GAMMA = 0.25
+ALPHA = (0.0, 0.386, 0.21, 0.63, 1.0, 1.0)
+D = (0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0)
+A = (
+    (),
+    (1.544,),
+    (0.9466785280815826, 0.2557011698983284),
+    (3.314825187068521, 2.896124015972201, 0.9986419139977817),
+    (1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895),
+    (1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895, 1.0),
+)
+C = (
+    (),
+    (-5.6688,),
+    (-2.430093356833875, -0.2063599157091915),
+    (-0.1073529058151375, -9.594562251023355, -20.47028614809616),
+    (7.496443313967647, -10.24680431464352, -33.99990352819905, 11.7089089320616),
+    (8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
+     -6.058818238834054),
+)  # fmt: skip
+DENSE = (
+    (10.12623508344586, -7.487995877610167, -34.80091861555747, -7.992771707568823,
+     1.025137723295662),
+    (-0.6762803392801253, 6.087714651680015, 16.43084320892478, 24.76722511418386,
+     -6.594389125716872),
+)  # fmt: skip
+
+
+def _begin(beginning: Beginning) -> RosenbrockMarch:
+    n, size = beginning.system.n, len(beginning.y)
+    compiled = beginning.motion.tangent()
+    arrays = zeros({"by_q": n * n, "by_v": n * n, "power_by_q": 4 * n, "power_by_v": 4 * n})
+    table, kept = table_of(compiled, beginning.buffers | arrays)
+    beginning.buffers["tangent work"] = kept[-1]
+    square = [np.zeros((STAGES, STAGES)) for _ in range(2)]
+    for matrix, rows in zip(square, (A, C), strict=True):
+        for i, row in enumerate(rows):
+            matrix[i, : len(row)] = row
+    sizes = {"stages": STAGES * size, "right": size, "trial": size, "drift": size}
+    moving = beginning.system.pieces.reshape(-1, 9)[:, 3:7]
+    return RosenbrockMarch(
+        **beginning.fields,
+        tangent=compiled.table_address,
+        tangent_table=table,
+        timely=int(bool(np.any(moving)) or beginning.motion.law is not None),
+        gamma=GAMMA,
+        alpha=np.array(ALPHA),
+        d=np.array(D),
+        a=square[0].ravel(),
+        c=square[1].ravel(),
+        dense=np.array(DENSE).ravel(),
+        pivots=np.zeros(n, dtype=np.int64),
+        **arrays,
+        **zeros({"matrix": n * n, "polynomial": 2 * size} | sizes),
+    )
+
+
+def _per_step(wanted: float, damped: bool) -> float:
+    return (0.1 if damped else 0.002) * wanted
+
+
+RODAS4 = Method(
+    name="rodas4",
+    order=4,
+    adaptive=True,
+    citation="Hairer & Wanner, Solving Ordinary Differential Equations II, 1996",
+    summary="slow damped arms, and stiffness outside the links (high-gain control)",
+    per_step=_per_step,
+    step=rosenbrock_step,
+    sample=rosenbrock_sample,
+    begin=_begin,
+    vibration_steps=lambda of, damped: (0.2 if damped else 2.0) * of.slowest,
+    work=lambda of: 6 * of.equations + of.tangent + 3 * of.n**3 + 180 * of.n**2 + 500 * of.n,
+)

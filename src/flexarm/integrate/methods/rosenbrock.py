@@ -1,0 +1,211 @@
+"""Linearly implicit Runge-Kutta steps with the exact tangent (Hairer & Wanner, RODAS)."""
+
+from dataclasses import dataclass
+
+from flexarm.integrate.loop import WORKS, March, drive, measure, prescribe, rates
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, run_equations
+
+STAGES = 6
+
+
+@dataclass
+class RosenbrockMarch(March):
+    """A run by a Rosenbrock method.
+
+    Attributes
+    ----------
+    tangent, tangent_table
+        Compiled derivatives of the equations and the table of the pointers that they take.
+    by_q, by_v, power_by_q, power_by_v
+        Derivatives of accelerations (n, n) and powers (4, n).
+    timely
+        Whether any channel changes within its pieces.
+    gamma, alpha, d, a, c
+        The method's table; (6, 6) the last two.
+    dense
+        Table of the dense output, (2, 5).
+    matrix, pivots
+        The factorised matrix of the stages.
+    stages, right, trial, drift, polynomial
+        Stage vectors (6, size), a right side, a state, the rates' derivative by time, dense output.
+    """
+
+    tangent: int
+    tangent_table: Ints
+    by_q: Array
+    by_v: Array
+    power_by_q: Array
+    power_by_v: Array
+    timely: int
+    gamma: float
+    alpha: Array
+    d: Array
+    a: Array
+    c: Array
+    dense: Array
+    matrix: Array
+    pivots: Ints
+    stages: Array
+    right: Array
+    trial: Array
+    drift: Array
+    polynomial: Array
+
+
+@kernel
+def factorise(n: int, a: Array, pivots: Ints) -> int:
+    """Factorise a matrix in place with row exchanges; 0 if it is regular."""
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(a[i * n + k]) > abs(a[best * n + k]):
+                best = i
+        pivots[k] = best
+        if a[best * n + k] == 0.0:
+            return 1
+        for j in range(n):
+            a[k * n + j], a[best * n + j] = a[best * n + j], a[k * n + j]
+        scale = 1.0 / a[k * n + k]
+        for i in range(k + 1, n):
+            factor = a[i * n + k] * scale
+            a[i * n + k] = factor
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    a[i * n + j] -= factor * a[k * n + j]
+    return 0
+
+
+@kernel
+def back_substitute(n: int, a: Array, pivots: Ints, x: Array) -> None:
+    """Solve with a factorised matrix."""
+    for k in range(n):
+        best = pivots[k]
+        x[k], x[best] = x[best], x[k]
+    for i in range(n):
+        for j in range(i):
+            x[i] -= a[i * n + j] * x[j]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            x[i] -= a[i * n + j] * x[j]
+        x[i] /= a[i * n + i]
+
+
+@kernel
+def linearise(m: RosenbrockMarch) -> int:
+    """Take the tangent at the present state and factorise the stages' matrix."""
+    n = m.system.n
+    drive(m.system, m.t)
+    for i in range(n):
+        m.system.q[i] = m.y[i]
+        m.system.v[i] = m.y[n + i]
+    run_equations(m.tangent, m.tangent_table)
+    for c in range(m.system.known):
+        k = m.system.coordinates[c]
+        for i in range(n):
+            m.by_q[i * n + k] = 0.0
+            m.by_v[i * n + k] = 0.0
+        for i in range(WORKS):
+            m.power_by_q[i * n + k] = 0.0
+            m.power_by_v[i * n + k] = 0.0
+    g = 1.0 / (m.h * m.gamma)
+    for i in range(n):
+        for j in range(n):
+            m.matrix[i * n + j] = -m.by_v[i * n + j] - m.by_q[i * n + j] / g
+        m.matrix[i * n + i] += g
+    find_drift(m)
+    singular: int = factorise(n, m.matrix, m.pivots)
+    return singular
+
+
+@kernel
+def find_drift(m: RosenbrockMarch) -> None:
+    """Differentiate the rates by time, through the channels."""
+    for r in range(m.size):
+        m.drift[r] = 0.0
+    if m.timely == 0:
+        return
+    small = 1e-4 * m.h
+    for r in range(m.size):
+        m.trial[r] = m.y[r]
+    rates(m.system, m.t + small, m.trial, m.drift)
+    for r in range(m.size):
+        m.trial[r] = m.y[r]
+    rates(m.system, m.t - small, m.trial, m.right)
+    for r in range(m.size):
+        m.drift[r] = (m.drift[r] - m.right[r]) / (2.0 * small)
+
+
+@kernel
+def solve_stage(m: RosenbrockMarch, u: Array) -> None:
+    """Solve for a stage: eliminate positions, solve for rates, then positions and works."""
+    n = m.system.n
+    g = 1.0 / (m.h * m.gamma)
+    for i in range(n):
+        value = m.right[n + i]
+        for j in range(n):
+            value += m.by_q[i * n + j] * m.right[j] / g
+        u[n + i] = value
+    back_substitute(n, m.matrix, m.pivots, u[n:])
+    for i in range(n):
+        u[i] = (m.right[i] + u[n + i]) / g
+    for i in range(WORKS):
+        value = m.right[2 * n + i]
+        for j in range(n):
+            value += m.power_by_q[i * n + j] * u[j] + m.power_by_v[i * n + j] * u[n + j]
+        u[2 * n + i] = value / g
+
+
+@kernel
+def rosenbrock_step(m: RosenbrockMarch) -> int:
+    """Try one step."""
+    size = m.size
+    if linearise(m) != 0:
+        m.error = 1e300
+        return 1
+    for i in range(STAGES):
+        for r in range(size):
+            m.trial[r] = m.y[r]
+        for j in range(i):
+            weight = m.a[i * STAGES + j]
+            if weight != 0.0:
+                for r in range(size):
+                    m.trial[r] += weight * m.stages[j * size + r]
+        if i == 0:
+            for r in range(size):
+                m.right[r] = m.f[r]
+        else:
+            rates(m.system, m.t + m.alpha[i] * m.h, m.trial, m.right)
+        for j in range(i):
+            weight = m.c[i * STAGES + j] / m.h
+            for r in range(size):
+                m.right[r] += weight * m.stages[j * size + r]
+        for r in range(size):
+            m.right[r] += m.d[i] * m.h * m.drift[r]
+        solve_stage(m, m.stages[i * size :])
+    last = m.stages[(STAGES - 1) * size :]
+    for r in range(size):
+        m.y_new[r] = m.trial[r] + last[r]
+    m.error = measure(m, last) / m.tolerance
+    rates(m.system, m.t + m.h, m.y_new, m.f_new)
+    return 0
+
+
+@kernel
+def rosenbrock_sample(m: RosenbrockMarch) -> int:
+    """Evaluate the dense output of the last step."""
+    size = m.size
+    if m.sample_ready == 0:
+        for p in range(2):
+            for r in range(size):
+                total = 0.0
+                for j in range(5):
+                    total += m.dense[p * 5 + j] * m.stages[j * size + r]
+                m.polynomial[p * size + r] = total
+        m.sample_ready = 1
+    x = (m.sample_time - m.t_old) / m.h_done
+    for r in range(size):
+        inner = m.polynomial[r] + x * m.polynomial[size + r]
+        m.sampled[r] = m.y_old[r] * (1.0 - x) + x * (m.y[r] + (1.0 - x) * inner)
+    prescribe(m.system, m.sample_time, m.sampled)
+    return 0

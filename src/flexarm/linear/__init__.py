@@ -1,0 +1,1 @@
+"""The equations about a state: equilibria, modes, linear models, sweeps."""

@@ -1,0 +1,196 @@
+"""The arm's equation near its start pose: mass, stiffness, damping, and the modes they have."""
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+
+from flexarm.arm import Moving
+from flexarm.formulations import formulation
+from flexarm.links.base import Array
+from flexarm.mechanics.loads import dissipative_force, elastic_force, hub_row
+from flexarm.model import Model
+
+SINGULAR = 1e-12
+RK4_REACH = 2.5  # of 2.83 on the imaginary and 2.79 on the real axis
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Matrices of small motions about a pose, (n, n) each, and the coordinates' names."""
+
+    mass: Array
+    stiffness: Array
+    damping: Array
+    names: tuple[str, ...]
+
+    def keep(self, indices: list[int], moves: Array | None = None) -> "Linear":
+        """Let only these coordinates move, and with them all that ``moves`` (n, k) says."""
+        names = tuple(self.names[i] for i in indices)
+        columns = np.eye(len(self.names))[:, indices] if moves is None else moves
+        mass, stiffness, damping = (
+            columns.T @ matrix @ columns for matrix in (self.mass, self.stiffness, self.damping)
+        )
+        return Linear(mass, stiffness, damping, names)
+
+
+@dataclass(frozen=True)
+class ElasticModes:
+    """Modes of a pair of matrices.
+
+    Attributes
+    ----------
+    frequencies
+        Angular frequencies of the modes that strain something, slowest first [rad/s], (k,).
+    shares
+        Each coordinate's share in a mode's strain energy, (n, k).
+    rigid, unstable
+        Number of motions that strain nothing, and of those that elasticity drives away.
+    """
+
+    frequencies: Array
+    shares: Array
+    rigid: int
+    unstable: int
+
+
+def trace(model: Model) -> ca.Function:
+    """Trace an arm once, as a function of q and v.
+
+    Its outputs: mass matrix (n, n), inertial force with gravity at zero acceleration (n,), elastic
+    force (n,) with its derivative by q (n, n), and the damping force's derivative by v (n, n).
+    """
+    q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    equation = formulation("composite", model)
+    elastic = elastic_force(model, q)
+    outputs = [
+        equation.mass_expression(q),
+        equation.inertial_expression(q, v, None, gravity=True),
+        elastic,
+        ca.jacobian(elastic, q),
+        ca.jacobian(dissipative_force(model, q, v), v),
+    ]
+    return ca.Function("arm", [q, v], [ca.densify(ca.SX(output)) for output in outputs])
+
+
+def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> Linear:
+    """Evaluate mass, elastic stiffness and damping at a pose, at rest, links undeformed.
+
+    Notes
+    -----
+    Gravity's stiffness and the geometric one of loads are left out: they need an equilibrium.
+    """
+    values = [np.array(m) for m in traced(undeformed(model, pose), np.zeros(model.size))]
+    mass, stiffness, damping = ((m + m.T) / 2 for m in (values[0], values[3], values[4]))
+    return Linear(mass, stiffness, damping, model.names)
+
+
+def lock_drives(model: Model, linear: Linear) -> Linear:
+    """Hold prescribed coordinates and driven hubs (of elastic joints: motors) where they are."""
+    driven = {
+        part.joint_name
+        for part in model.links
+        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
+    }
+    return linear.keep(*moves(model, driven))
+
+
+def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
+    """Find what is left to move when some joints are locked and nothing prescribed moves.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    locked
+        Joints whose hub is held, by name; of an elastic joint its motor is.
+
+    Returns
+    -------
+    kept, columns
+        Indices of the coordinates that are free, and how all coordinates move with each of them,
+        (n, kept): where shapes turn the hub, the joint's coordinate moves against them.
+    """
+    held = set(model.prescribed)
+    follow: list[tuple[int, Array]] = []
+    for part in model.links:
+        known = part.joint is None or part.joint in model.prescribed
+        if part.joint is not None and not known and part.joint_name in locked:
+            held.add(part.joint if part.motor is None else part.motor)
+            if part.motor is None:
+                follow.append((part.joint, hub_row(model, part)))
+    kept = [i for i in range(model.size) if i not in held]
+    columns = np.eye(model.size)[:, kept]
+    for index, row in follow:
+        columns[index] = -row[kept]
+    return kept, columns
+
+
+def undeformed(model: Model, pose: Array) -> Array:
+    """Straighten the links of a pose, (n,)."""
+    straight = pose.copy()
+    for part in model.links:
+        straight[part.modes] = 0.0
+    return straight
+
+
+def elastic_modes(linear: Linear) -> ElasticModes:
+    """Find the modes of small motions without damping; M must be positive definite."""
+    mass, stiffness = linear.mass, linear.stiffness
+    if not len(mass):
+        return ElasticModes(np.zeros(0), np.zeros((0, 0)), 0, 0)
+    size = np.sqrt(np.diag(mass))
+    _, scaled = scipy.linalg.eigh(stiffness / np.outer(size, size), mass / np.outer(size, size))
+    vectors = scaled / size[:, None]
+    # Rayleigh's quotient gives slow modes the digits that fast ones cost the eigenvalues.
+    strain = vectors * (stiffness @ vectors)
+    squares = strain.sum(axis=0) / np.einsum("im,ij,jm->m", vectors, mass, vectors)
+    order = np.argsort(squares)
+    rigid, unstable = _signs(stiffness)
+    kept = order[rigid + unstable :]
+    squares = np.maximum(squares, 0.0)
+    shares = strain[:, kept] / np.maximum(strain[:, kept].sum(axis=0), 1e-300)
+    return ElasticModes(np.sqrt(squares[kept]), shares, rigid, unstable)
+
+
+def fastest_rate(linear: Linear, highest: float) -> tuple[float, int | None]:
+    """Find the largest |eigenvalue| of the damped arm [rad/s], and who has it if damping does.
+
+    Parameters
+    ----------
+    linear
+        The matrices.
+    highest
+        The highest undamped frequency [rad/s].
+
+    Returns
+    -------
+    rate, index
+        ``index`` of the coordinate that moves most, None if the highest mode sets the rate.
+    """
+    if not np.any(linear.damping):
+        return highest, None
+    size = np.sqrt(np.diag(linear.mass))
+    mass, stiffness, damping = (
+        matrix / np.outer(size, size) for matrix in (linear.mass, linear.stiffness, linear.damping)
+    )
+    n, unit = len(size), max(highest, 1.0)
+    solved = np.linalg.solve(mass, np.hstack([-stiffness / unit, -damping]))
+    system = np.vstack([np.hstack([np.zeros((n, n)), unit * np.eye(n)]), solved])
+    values, vectors = np.linalg.eig(system)
+    fastest = int(np.argmax(np.abs(values)))
+    rate = float(np.abs(values[fastest]))
+    if rate <= 1.05 * highest:
+        return max(rate, highest), None
+    return rate, int(np.argmax(np.abs(vectors[n:, fastest])))
+
+
+def _signs(stiffness: Array) -> tuple[int, int]:
+    """Count the zero and the negative eigenvalues of a stiffness matrix."""
+    size = np.sqrt(np.abs(np.diag(stiffness)))
+    size[size == 0] = 1.0
+    values = np.linalg.eigvalsh(stiffness / np.outer(size, size))
+    unstable = int(np.sum(values < -SINGULAR))
+    return int(np.sum(np.abs(values) <= SINGULAR)), unstable

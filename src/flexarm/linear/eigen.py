@@ -1,0 +1,133 @@
+"""Eigenvalues of ``M x'' + C x' + K x = 0``, slow and rigid motions to all their digits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from flexarm.linear.at_start import Linear
+from flexarm.links.base import Array
+
+Complex = npt.NDArray[np.complex128]
+STILL = 1e-6  # [rad/s] below which nothing is called motion: a period of ten weeks
+STILL_SHARE = 1e-9  # the same, of the fastest frequency
+SYMMETRIC = 1e-10
+ROUNDING = 1e-13  # real part of an eigenvalue that is imaginary, over its size
+REAL = 1e-9  # imaginary part of an eigenvalue that is real, over its size
+
+
+@dataclass(frozen=True)
+class Eigen:
+    """Eigenvalues and shapes of small motions, slowest first; of a pair the one above the axis.
+
+    Attributes
+    ----------
+    values
+        Eigenvalues [1/s], (k,).
+    vectors
+        Shapes, (n, k), of unit ``x^H M x``.
+    rigid
+        Motions that no force opposes, (n, r).
+    """
+
+    values: Complex
+    vectors: Complex
+    rigid: Array
+
+
+def eigen(linear: Linear) -> Eigen:
+    """Solve the eigenproblem of small motions.
+
+    Parameters
+    ----------
+    linear
+        The matrices; the mass matrix is positive definite, stiffness and damping need not be
+        symmetric.
+
+    Notes
+    -----
+    In the modes of (K + K^T)/2 and M, coordinates scaled by their frequencies, the first-order
+    matrix of an undamped arm is skew: its eigenvalues are as good as the matrix.  Motions without
+    stiffness, whose double eigenvalue 0 no solver finds to more than half the digits, are taken
+    out before.
+    """
+    n = len(linear.names)
+    if n == 0:
+        return Eigen(np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros((0, 0)))
+    mass = (linear.mass + linear.mass.T) / 2
+    squares, basis = _symmetric(mass, (linear.stiffness + linear.stiffness.T) / 2)
+    still = max(STILL, STILL_SHARE * float(np.sqrt(np.abs(squares).max())))
+    stiffness, damping = (basis.T @ m @ basis for m in (linear.stiffness, linear.damping))
+    size = np.sqrt(np.maximum(np.abs(squares), still**2))
+    nearly = np.abs(squares) < still**2
+    nearly &= np.linalg.norm(stiffness / size[:, None], axis=0) < 1e3 * still
+    moving = ~nearly
+    turn = np.abs(stiffness - stiffness.T) / np.outer(size, size)
+    drag = np.abs(damping) / np.sqrt(np.outer(size, size))
+    symmetric = turn[np.ix_(moving, moving)].max(initial=0.0) < SYMMETRIC
+    if symmetric and drag.max() < SYMMETRIC:
+        kept = np.flatnonzero(moving)
+        kept = kept[np.argsort(np.abs(squares[kept]), kind="stable")]
+        roots = np.sqrt(np.abs(squares[kept]))
+        values = np.where(squares[kept] > 0, 1j * roots, roots)
+        return Eigen(values, basis[:, kept].astype(complex), basis[:, nearly])
+    return _general(basis, stiffness, damping, size, nearly, still)
+
+
+def _symmetric(mass: Array, stiffness: Array) -> tuple[Array, Array]:
+    """Solve the undamped problem: squares of the frequencies, and shapes of unit mass."""
+    size = np.sqrt(np.diag(mass))
+    scale = np.outer(size, size)
+    _, scaled = scipy.linalg.eigh(stiffness / scale, mass / scale)
+    vectors = scaled / size[:, None]
+    # Rayleigh's quotient gives slow modes the digits that fast ones cost the eigenvalues.
+    weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
+    squares = np.einsum("im,ij,jm->m", vectors, stiffness, vectors) / weights
+    order = np.argsort(squares)
+    return squares[order], (vectors / np.sqrt(weights))[:, order]
+
+
+def _general(
+    basis: Array,
+    stiffness: Array,
+    damping: Array,
+    size: Array,
+    nearly: npt.NDArray[np.bool_],
+    still: float,
+) -> Eigen:
+    """Solve the first-order problem in coordinates of unit mass."""
+    n = len(size)
+    stiff = np.flatnonzero(~nearly)
+    m, order = len(stiff), np.concatenate([np.flatnonzero(nearly), stiff])
+    system = np.zeros((m + n, m + n))
+    system[np.arange(m), m + (n - m) + np.arange(m)] = size[stiff]
+    system[m:, :m] = -stiffness[np.ix_(order, stiff)] / size[stiff]
+    system[m:, m:] = -damping[np.ix_(order, order)]
+    values, vectors = np.linalg.eig(system)
+    kept = [
+        i
+        for i, value in enumerate(values)
+        if abs(value) > still and value.imag >= -REAL * abs(value)
+    ]
+    real = [i for i in kept if abs(values[i].imag) <= REAL * abs(values[i])]
+    for i in real:  # of a real pair, which no damping tells apart, only the growing one
+        twin = [j for j in real if abs(values[i] + values[j]) < 1e-6 * abs(values[i])]
+        if twin and values[i].real < 0:
+            kept.remove(i)
+    kept.sort(key=lambda i: abs(values[i]))
+    found = values[kept]
+    # An undamped arm that turns has no damping: not that of the last digit either.
+    found.real[np.abs(found.real) <= ROUNDING * np.abs(found)] = 0.0
+    rates = np.zeros((n, len(kept)), complex)
+    rates[order] = vectors[m:, kept]
+    shapes = basis @ (rates / found)
+    weight = np.linalg.norm(rates / found, axis=0)
+    rigid = basis[:, nearly]
+    if rigid.shape[1]:
+        # Without friction a motion that nothing opposes goes on; with it, it is listed as a decay.
+        kernel = scipy.linalg.null_space(system, rcond=SYMMETRIC)
+        count = min(rigid.shape[1], kernel.shape[1])
+        spanned = scipy.linalg.orth(kernel[m : m + rigid.shape[1]], rcond=1e-8)
+        rigid = rigid @ spanned if count else rigid[:, :0]
+    return Eigen(found, shapes / weight, rigid)

@@ -1,0 +1,291 @@
+"""Static deflection of an arm, and its deflection in steady rotation, by Newton's method."""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arguments import require_flag, require_names, require_number, require_numbers
+from flexarm.arm import Arm, Moving
+from flexarm.errors import FlexarmError
+from flexarm.linear.at_start import moves
+from flexarm.linear.tangent import Point, Tangent
+from flexarm.links.base import Array
+from flexarm.mechanics.validity import validity
+from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state
+
+ITERATIONS = 40
+STAGES = (1, 4, 16, 64)  # in which the load is put on, where all at once does not converge
+CONVERGED = 1e-13  # step over deflection, both by their strain energy's square root
+UNHELD = 1e-9  # of the largest force, straight or deflected: what needs no holding
+STEADY = 1e-6  # of the forces, by which they may change per radian or metre of the joints' motion
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A state in which nothing but the joints asked for moves, and they at a steady speed.
+
+    Attributes
+    ----------
+    point
+        The state, with the inputs that hold it.
+    effort
+        Generalised force that every coordinate needs, (n,): 0 where nothing holds it.
+    iterations
+        Steps of Newton's method.
+    notes
+        What the user should know: loads that nothing carries, speeds that are not steady, slopes
+        beyond the model.
+    """
+
+    model: Model
+    point: Point
+    effort: Array
+    iterations: int
+    notes: tuple[str, ...]
+
+    def deflections(self) -> dict[str, float]:
+        """Give the coordinates by name."""
+        return dict(zip(self.model.names, self.point.q.tolist(), strict=True))
+
+    def holding(self) -> dict[str, float]:
+        """Give the inputs [N m], [N] that hold the arm, by joint."""
+        names = [part.joint_name for part in self.model.links if is_driven(part)]
+        return dict(zip(names, self.point.u.tolist(), strict=True))
+
+
+def equilibrium(
+    arm: Arm | Model,
+    *,
+    joints: Mapping[str, float] | None = None,
+    speeds: Mapping[str, float] | None = None,
+    settle: Sequence[str] = (),
+    straight: bool = False,
+    t: float = 0.0,
+) -> Equilibrium:
+    """Find how an arm deflects under gravity, loads and steady rotation while its joints are held.
+
+    Parameters
+    ----------
+    arm
+        The arm, or its model.
+    joints
+        Where joints are held [rad], [m], by name; the others are at their start.  Of an elastic
+        joint it is the motor that is held.
+    speeds
+        Speeds [rad/s], [m/s] of joints that turn steadily; the others are at rest.
+    settle
+        Joints that nothing holds: they go where forces balance, near where they are.
+    straight
+        Whether to leave the links straight, as if forces kept them so.
+    t
+        Time [s] at which wrenches and prescribed positions are taken.
+
+    Raises
+    ------
+    FlexarmError
+        If a name is wrong, or no equilibrium is found.
+    """
+    model = arm if isinstance(arm, Model) else build(arm)
+    held = require_numbers("joints", joints, "positions by joint")
+    turning = require_numbers("speeds", speeds, "speeds by joint")
+    require_names("settle", settle, "joints")
+    require_flag("straight", straight)
+    t = require_number("t", t)
+    return settle_down(Tangent(model), held, turning, settle, straight=straight, t=t)
+
+
+def settle_down(
+    tangent: Tangent,
+    joints: Mapping[str, float],
+    speeds: Mapping[str, float],
+    settle: Sequence[str] = (),
+    *,
+    straight: bool = False,
+    t: float = 0.0,
+) -> Equilibrium:
+    """Find an equilibrium, as `equilibrium` does, of equations that are compiled already."""
+    model = tangent.model
+    q, v = held_state(model, joints, speeds, t)
+    names = {part.joint_name for part in model.links if part.joint is not None}
+    for name in settle:
+        _require_joint(name, names)
+    locked = names - set(settle)
+    _, columns = moves(model, locked)
+    columns = columns[:, ~_base(model, columns)]
+    point = Point(q, v, np.zeros(tangent.inputs.shape[1]), t)
+    still, count = np.zeros(model.size), 0
+    size = float(np.abs(tangent.force(point, still)).max(initial=0.0))
+    if not straight and columns.shape[1]:
+        point, count = _newton(tangent, point, columns)
+    effort = tangent.force(point, still)
+    size = max(size, float(np.abs(effort).max(initial=0.0)))
+    u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)
+    point = Point(point.q, v, u, t)
+    left = effort - tangent.inputs @ u
+    left[np.abs(left) <= UNHELD * size] = 0.0
+    notes = _unheld(model, left, straight=straight) + _unsteady(tangent, point, size)
+    if not straight:
+        notes += list(validity(model, np.zeros(1), point.q[None]).warnings)
+    return Equilibrium(model, point, effort, count, tuple(notes))
+
+
+def held_state(
+    model: Model, joints: Mapping[str, float], speeds: Mapping[str, float], t: float
+) -> tuple[Array, Array]:
+    """Put joints where they are asked to be, links straight: coordinates and rates, (n,) each."""
+    q, _ = start_state(model)
+    v = np.zeros(model.size)
+    known = list(model.prescribed)
+    q[known] = prescribed_motion(model, t)[0]
+    named = {part.joint_name: part for part in model.links if part.joint is not None}
+    for part in model.links:
+        q[part.modes] = 0.0
+        if part.motor is not None and part.joint is not None:
+            q[part.joint] = q[part.motor]
+    for values, target in ((joints, q), (speeds, v)):
+        for name, value in values.items():
+            _require_joint(name, named)
+            if not np.isfinite(value):
+                raise FlexarmError(f"{name}: must be a finite number, got {value}")
+            part = named[name]
+            target[part.joint] = value
+            if part.motor is not None:
+                target[part.motor] = value
+            if target is q:
+                _require_exposed(part, value)
+    return q, v
+
+
+def is_driven(part: LinkModel) -> bool:
+    """Tell whether a joint is driven by an input."""
+    return isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
+
+
+def _require_joint(name: str, known: Mapping[str, object] | Set[str]) -> None:
+    if name not in known:
+        raise FlexarmError(f"no joint '{name}': there are {', '.join(sorted(known)) or 'none'}")
+
+
+def _require_exposed(part: LinkModel, value: float) -> None:
+    if part.sliding is None:
+        return
+    low, high = part.sliding.range
+    if not low * (1 - 1e-9) <= value <= high * (1 + 1e-9):
+        raise FlexarmError(
+            f"{part.joint_name}: must be {low:g} to {high:g} m, the lengths that the shapes of "
+            f"{part.name} are built for, got {value:g}: change it, or the joint's limits"
+        )
+
+
+def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Mark the columns that move a free base, which an equilibrium leaves where it is."""
+    if not model.floats:
+        return np.zeros(columns.shape[1], dtype=bool)
+    return np.asarray(np.any(columns[:6] != 0, axis=0))
+
+
+def _newton(tangent: Tangent, start: Point, columns: Array) -> tuple[Point, int]:
+    """Balance the forces along given directions (n, k), the load put on in stages if need be."""
+    count = 0
+    for stages in STAGES:
+        point = start
+        first = _pushed(tangent, start, columns)
+        for stage in range(1, stages + 1):
+            rest = (1 - stage / stages) * first
+            found = _converge(tangent, point, columns, rest)
+            count += found[1]
+            if found[0] is None:
+                break
+            point = found[0]
+        else:
+            return point, count
+    raise FlexarmError(
+        "no equilibrium was found: the load may be more than the arm can carry (a link buckles, a "
+        "joint that settles falls): lighten it, hold more joints, or take the links as straight"
+    )
+
+
+def _converge(
+    tangent: Tangent, point: Point, columns: Array, rest: Array
+) -> tuple[Point | None, int]:
+    """Make the forces along directions equal to a rest, or give None."""
+    still, travelled = np.zeros(tangent.model.size), np.zeros(columns.shape[1])
+    residual = _pushed(tangent, point, columns) - rest
+    for count in range(ITERATIONS):
+        if not np.any(residual):
+            return point, count
+        stiffness = tangent.matrices(point, still).stiffness
+        if not (np.all(np.isfinite(stiffness)) and np.all(np.isfinite(residual))):
+            return None, count
+        tangents = columns.T @ stiffness @ columns
+        size = np.sqrt(np.maximum(np.abs(np.diag(tangents)), 1e-300))
+        scaled = tangents / np.outer(size, size)
+        step = -np.linalg.lstsq(scaled, residual / size, rcond=1e-14)[0] / size
+        if not np.all(np.isfinite(step)):
+            return None, count
+        point, residual, share = _advance(tangent, point, columns, step, rest, residual)
+        travelled = travelled + share * step
+        moved = float(np.linalg.norm(size * step))
+        if moved <= CONVERGED * float(np.linalg.norm(size * travelled)) + 1e-300:
+            return point, count + 1
+        if share == 0:
+            done = moved <= np.sqrt(CONVERGED) * float(np.linalg.norm(size * travelled))
+            return (point if done else None), count + 1
+    return None, ITERATIONS
+
+
+def _advance(
+    tangent: Tangent, point: Point, columns: Array, step: Array, rest: Array, residual: Array
+) -> tuple[Point, Array, float]:
+    """Take a step, or the largest share of it that lessens the residual; 0 if none does."""
+    before = float(np.linalg.norm(residual))
+    share = 1.0
+    while share > 1e-4:
+        q = point.q + columns @ (share * step)
+        moved = Point(q, point.v, point.u, point.t)
+        after = _pushed(tangent, moved, columns) - rest
+        if np.all(np.isfinite(after)) and float(np.linalg.norm(after)) < before:
+            return moved, after, share
+        share /= 2
+    return point, residual, 0.0
+
+
+def _pushed(tangent: Tangent, point: Point, columns: Array) -> Array:
+    return np.asarray(columns.T @ tangent.force(point, np.zeros(tangent.model.size)))
+
+
+def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
+    """Name what would have to be held by something that is not there."""
+    notes = []
+    for i, name in enumerate(model.names):
+        free = i < 6 and model.floats
+        for part in model.links:
+            joint = part.link.joint
+            if i == part.joint and part.motor is None and isinstance(joint, Moving):
+                free = joint.actuation == "free"
+        if free and left[i]:
+            unit = "N m" if model.units[i] == "rad" else "N"
+            notes.append(
+                f"no equilibrium: {name} is free and would need {left[i]:.4g} {unit} to stay"
+            )
+    bent = [i for part in model.links for i in range(part.modes.start, part.modes.stop)]
+    if straight and np.any(left[bent]):
+        notes.append("links taken as straight: the loads that bend them are balanced by nothing")
+    return notes
+
+
+def _unsteady(tangent: Tangent, point: Point, size: float) -> list[str]:
+    """Say if the forces change while the joints move on."""
+    speed = float(np.abs(point.v).max(initial=0.0))
+    if speed == 0:
+        return []
+    still = np.zeros(tangent.model.size)
+    change = tangent.matrices(point, still).stiffness @ (point.v / speed)
+    open_ = [i for i in range(len(change)) if i not in tangent.model.prescribed]
+    if np.any(np.abs(change[open_]) > STEADY * size):
+        return [
+            "not a steady motion: forces change as the joints move on; the modes are those of the "
+            "instant"
+        ]
+    return []

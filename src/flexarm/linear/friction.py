@@ -1,0 +1,99 @@
+"""Coulomb friction in linear models: left out, as a describing function, or as a slope."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from flexarm.arguments import require_positive
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+from flexarm.mechanics.loads import Coulomb, coulomb_frictions
+from flexarm.model import Model
+
+FrictionChoice = Literal["off", "secant", "tangent"]
+SECANT_SPEED = 0.1  # [rad/s], [m/s]
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """What Coulomb friction ``F sign(v)`` is in a linear model.
+
+    Attributes
+    ----------
+    choice
+        ``off``: nothing, which is exact while a joint moves one way and tells the vibrations of an
+        arm without stiction.  ``secant``: its describing function, the viscous friction that takes
+        as much energy from an oscillation of the joint's speed.  ``tangent``: the slope of the
+        smoothed friction at the state, ``F/smoothing`` at rest, which is that of the smoothing.
+    speed
+        Amplitude V of the joint's speed for ``secant`` [rad/s], [m/s]; 0.1 if None.
+
+    Notes
+    -----
+    An oscillation ``v0 + V sin(w t)`` has ``4 F/(pi V) sqrt(1 - (v0/V)^2)``, and 0 where the speed
+    does not change sign (Gelb & Vander Velde 1968, the relay).
+    """
+
+    choice: FrictionChoice = "off"
+    speed: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no choice."""
+        if self.choice not in get_args(FrictionChoice):
+            raise FlexarmError(f"friction: must be off, secant or tangent, got '{self.choice}'")
+        if self.speed is None:
+            return
+        if self.choice != "secant":
+            raise FlexarmError(
+                f"friction_speed: is used only with friction 'secant', got it with '{self.choice}'"
+            )
+        require_positive("friction_speed", self.speed)
+
+    def damping(self, model: Model, v: Array) -> Array:
+        """Give its part of the damping matrix at rates v, (n, n)."""
+        result = np.zeros((model.size, model.size))
+        for each in coulomb_frictions(model):
+            result += self._coefficient(each, v) * np.outer(each.row, each.row)
+        return result
+
+    def notices(self, model: Model, v: Array, columns: Array | None = None) -> tuple[str, ...]:
+        """Say what became of Coulomb friction in the joints that motions (n, k) move.
+
+        Without them all coordinates move that are not prescribed.
+        """
+        if columns is None:
+            columns = np.delete(np.eye(model.size), model.prescribed, axis=1)
+        return tuple(
+            self._notice(each, v)
+            for each in coulomb_frictions(model)
+            if np.any(columns.T @ each.row)
+        )
+
+    def _coefficient(self, each: Coulomb, v: Array) -> float:
+        """Give the viscous coefficient that stands for a friction [N m s/rad], [N s/m]."""
+        rate = float(each.row @ v)
+        if self.choice == "tangent":
+            return each.slope(rate)
+        if self.choice == "off":
+            return 0.0
+        speed = self.speed or SECANT_SPEED
+        reversing = max(1 - (rate / speed) ** 2, 0.0)
+        return 4 * each.force / (math.pi * speed) * math.sqrt(reversing)
+
+    def _notice(self, each: Coulomb, v: Array) -> str:
+        effort, length = each.motion.effort_unit, each.motion.unit
+        head = f"{each.joint}: Coulomb friction of {each.force:.4g} {effort}"
+        value = f"{self._coefficient(each, v):.4g} {effort} s/{length}"
+        if self.choice == "off":
+            return (
+                f"{head} is left out of the linear model: friction 'secant' puts in its describing "
+                "function, 'tangent' the slope of its smoothing"
+            )
+        how = f"its slope, smoothed over {each.smoothing:.4g}"
+        if self.choice == "secant":
+            how = (
+                f"its describing function at a speed amplitude of {self.speed or SECANT_SPEED:.4g}"
+            )
+        return f"{head} counts as {value}, {how} {length}/s"

@@ -1,0 +1,347 @@
+"""Modes of the whole arm: frequency, damping, participation, and a name for each."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import scipy.linalg
+
+from flexarm.arguments import require_flag, require_numbers
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.linear.at_start import moves
+from flexarm.linear.eigen import Complex, eigen
+from flexarm.linear.equilibrium import Equilibrium, settle_down
+from flexarm.linear.friction import DryFriction, FrictionChoice
+from flexarm.linear.names import (
+    OSCILLATES,
+    Group,
+    energy_shares,
+    is_strained,
+    kinetic_shares,
+    mode_names,
+    place_energies,
+    rigid_names,
+    strain_groups,
+)
+from flexarm.linear.tangent import Tangent
+from flexarm.links.base import Array
+from flexarm.mechanics.inertia import require_inertia
+from flexarm.model import Model, build
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN = 12  # modes in a figure, if nobody says how many
+TAKES_PART = 0.02
+Kind = Literal["vibration", "rigid", "decay", "growth"]
+State = Literal["free", "locked"]
+SAME = 1e-7  # relative difference of frequencies whose modes are one plane of shapes
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode of the arm.
+
+    Attributes
+    ----------
+    name
+        What it mostly is: ``link 2 bending y 1``, ``links 1+2 bending z 2`` if two share it,
+        ``joint 1 wind-up``, ``joint 1 rigid body``.
+    kind
+        ``vibration``; ``rigid``, a motion that no force opposes; ``decay`` or ``growth`` without
+        oscillation.
+    eigenvalue
+        [1/s]; of a pair the one with the positive imaginary part.
+    participation
+        Each moving coordinate's share in the mode's energy; none is negative, and they add up to 1.
+        Links and springs have that of `place_energies`; of a motion that lives on no strain (a
+        swing, a rigid-body motion) it is the kinetic energy.
+    shape
+        How all coordinates move, (n,), complex where phases differ.
+    """
+
+    name: str
+    kind: Kind
+    eigenvalue: complex
+    participation: dict[str, float]
+    shape: Complex
+
+    @property
+    def frequency_rad_s(self) -> float:
+        """Natural frequency, the eigenvalue's size [rad/s]."""
+        return abs(self.eigenvalue)
+
+    @property
+    def frequency_hz(self) -> float:
+        """Natural frequency, the eigenvalue's size over 2 pi [Hz]."""
+        return abs(self.eigenvalue) / (2 * math.pi)
+
+    @property
+    def damping_ratio(self) -> float:
+        """Share of the critical damping: negative where the motion grows, 1 where it decays."""
+        size = abs(self.eigenvalue)
+        return -self.eigenvalue.real / size + 0.0 if size else 0.0
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The modes of an arm about a state.
+
+    Attributes
+    ----------
+    equilibrium
+        The state, and what is to be said about it.
+    states
+        Whether each joint is ``free`` or ``locked``, by name; prescribed ones are locked.
+    modes
+        Rigid-body motions first, then slowest first.
+    mass
+        Mass matrix at that state, (n, n).
+    notices
+        What became of Coulomb friction, joint by joint.
+    """
+
+    model: Model
+    equilibrium: Equilibrium
+    states: dict[str, State]
+    modes: tuple[Mode, ...]
+    mass: Array
+    notices: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about the state."""
+        return self.equilibrium.notes
+
+    def __getitem__(self, name: str) -> Mode:
+        """Find a mode by its name."""
+        for mode in self.modes:
+            if mode.name == name:
+                return mode
+        raise FlexarmError(
+            f"no mode '{name}': there are {', '.join(mode.name for mode in self.modes)}"
+        )
+
+    def elastic(self) -> tuple[Mode, ...]:
+        """List the modes that are no rigid-body motions."""
+        return tuple(mode for mode in self.modes if mode.kind != "rigid")
+
+    def plot(self) -> "Figure":
+        """Draw frequencies, and which coordinates take part in each mode."""
+        return plot_modes(self)
+
+
+def modes(
+    arm: Arm | Model,
+    *,
+    joints: State | Literal["auto"] | Mapping[str, State] = "auto",
+    at: Mapping[str, float] | None = None,
+    speeds: Mapping[str, float] | None = None,
+    straight: bool = False,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
+) -> Modes:
+    """Find the modes of an arm about its equilibrium, or about steady rotation.
+
+    Parameters
+    ----------
+    arm
+        The arm, or its model.
+    joints
+        ``free``: driven joints move, under the constant torque that holds the equilibrium;
+        ``locked``: all joints are held (of an elastic joint its motor), those with a speed at that
+        speed; a mapping says it joint by joint, others being free.  ``auto``: locked if an angle or
+        a speed is given, else free.
+    at
+        Where joints are [rad], [m], by name; the others are at their start.
+    speeds
+        Speeds of joints that turn steadily [rad/s], [m/s], by name.
+    straight
+        Whether to take the links as straight instead of deflected by gravity, loads and rotation.
+    friction, friction_speed
+        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
+        of its smoothing at the state).  See `DryFriction`.
+
+    Returns
+    -------
+    Modes
+        They include the stiffness of gravity, loads and rotation, and gyroscopic forces.
+
+    Raises
+    ------
+    FlexarmError
+        If a name is wrong or there is no equilibrium; a `SimulationError` if a motion has no
+        inertia.
+    """
+    model = arm if isinstance(arm, Model) else build(arm)
+    places = require_numbers("at", at, "positions by joint")
+    turning = require_numbers("speeds", speeds, "speeds by joint")
+    require_flag("straight", straight)
+    tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
+    states = joint_states(model, joints, given=bool(places) or bool(turning))
+    found = settle_down(tangent, places, turning, straight=straight)
+    return modes_about(tangent, found, states)
+
+
+def joint_states(
+    model: Model,
+    joints: State | Literal["auto"] | Mapping[str, State],
+    *,
+    given: bool,
+) -> dict[str, State]:
+    """Say of each joint whether it is free or locked; ``given``: an angle or a speed is."""
+    parts = [part for part in model.links if part.joint is not None]
+    word: State = "free"
+    if joints == "locked" or (joints == "auto" and given):
+        word = "locked"
+    elif joints not in ("free", "auto") and not isinstance(joints, Mapping):
+        raise FlexarmError(f"joints: must be free, locked, or say it by name, got '{joints}'")
+    states = {part.joint_name: word for part in parts}
+    if isinstance(joints, Mapping):
+        for name, state in joints.items():
+            if name not in states:
+                raise FlexarmError(f"no joint '{name}': there are {', '.join(states) or 'none'}")
+            if state not in ("free", "locked"):
+                raise FlexarmError(f"{name}: must be free or locked, got '{state}'")
+            states[name] = state
+    for part in parts:
+        if part.joint in model.prescribed:
+            states[part.joint_name] = "locked"
+    return states
+
+
+def modes_about(tangent: Tangent, found: Equilibrium, states: dict[str, State]) -> Modes:
+    """Find the modes of compiled equations about an equilibrium."""
+    model, point = tangent.model, found.point
+    kept, columns = moves(model, {name for name, state in states.items() if state == "locked"})
+    full = tangent.matrices(point, np.zeros(model.size))
+    linear = full.keep(kept, columns)
+    require_inertia(model, linear.mass, linear.names, when="in this posture")
+    elastic = tangent.elastic(point)
+    groups = strain_groups(model, elastic, point.q)
+    solved = eigen(linear)
+    shapes = columns @ solved.vectors
+    if not np.any(shapes.imag):
+        shapes = _planes(np.abs(solved.values), shapes, groups)
+    places = [columns.T @ group.energy @ columns for group in groups]
+    lives = np.array(
+        [
+            is_strained(model, groups, *pair, full.mass)
+            for pair in zip(solved.values, shapes.T, strict=True)
+        ],
+        dtype=bool,
+    )
+    energies = place_energies(groups, solved.values, shapes, linear.mass, kept)
+    shares = np.zeros((len(kept), len(lives)))
+    shares[:, lives] = energy_shares(places, energies[:, lives], shapes[kept][:, lives])
+    shares[:, ~lives] = kinetic_shares(linear.mass, shapes[kept][:, ~lives])
+    labels = mode_names(model, groups, energies, solved.values, shapes, full.mass)
+    listed = _rigid(model, kept, columns, solved.rigid, linear.mass)
+    for label, value, shape, share in zip(labels, solved.values, shapes.T, shares.T, strict=True):
+        participation = dict(zip(linear.names, share.tolist(), strict=True))
+        listed.append(Mode(label, _kind(value), complex(value), participation, shape))
+    notices = tangent.friction.notices(model, point.v, columns)
+    return Modes(model, found, states, tuple(listed), full.mass, notices)
+
+
+def _kind(value: complex) -> Kind:
+    if abs(value.imag) > OSCILLATES * abs(value):
+        return "vibration"
+    return "growth" if value.real > 0 else "decay"
+
+
+def _planes(sizes: Array, shapes: Complex, groups: Sequence[Group]) -> Complex:
+    """Turn modes of the same frequency so that each bends in one plane as far as may be."""
+    result, i = shapes.copy(), 0
+    bending = sum(
+        (group.energy for group in groups if group.what == "bending y"),
+        np.zeros((len(shapes), len(shapes))),
+    )
+    while i < len(sizes):
+        j = i + 1
+        while j < len(sizes) and sizes[j] - sizes[i] <= SAME * sizes[i]:
+            j += 1
+        if j - i > 1:
+            block = shapes[:, i:j].real
+            _, turn = np.linalg.eigh(block.T @ bending @ block)
+            result[:, i:j] = block @ turn[:, ::-1]
+        i = j
+    return result
+
+
+def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Array) -> list[Mode]:
+    """Give each rigid-body motion one joint that moves, the other such joints being at rest."""
+    if not rigid.shape[1]:
+        return []
+    amplitudes = {i for part in model.links for i in range(part.modes.start, part.modes.stop)}
+    rows = [k for k, i in enumerate(kept) if i not in amplitudes]
+    pivots = rows
+    if len(rows) >= rigid.shape[1]:
+        order = scipy.linalg.qr(rigid[rows].T, mode="economic", pivoting=True)[2]
+        pivots = sorted(rows[int(k)] for k in order[: rigid.shape[1]])
+        if np.linalg.cond(rigid[pivots]) < 1e8:
+            rigid = rigid @ np.linalg.inv(rigid[pivots])
+    names = rigid_names(model, [kept[k] for k in pivots[: rigid.shape[1]]], rigid.shape[1])
+    labels = [model.names[i] for i in kept]
+    shares = kinetic_shares(mass, rigid.astype(complex))
+    return [
+        Mode(
+            name, "rigid", 0j, dict(zip(labels, share.tolist(), strict=True)),
+            (columns @ vector).astype(complex),
+        )
+        for name, vector, share in zip(names, rigid.T, shares.T, strict=True)
+    ]  # fmt: skip
+
+
+def plot_modes(modes: Modes, count: int = SHOWN) -> "Figure":
+    """Draw the frequencies of modes, slowest first, and who takes part in each."""
+    from matplotlib.figure import Figure
+
+    from flexarm.runs.plot import COLOURS, drawable
+
+    listed = (modes.elastic() or modes.modes)[:count]
+    figure = Figure(figsize=(9, 1.6 + 0.35 * max(len(listed), 3)), layout="constrained")
+    panel = figure.subplots()
+    panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}", parse_math=False)
+    names = [
+        name
+        for name in modes.model.names
+        if any(mode.participation.get(name, 0.0) > TAKES_PART for mode in listed)
+    ]
+    rows = np.arange(len(listed))
+    left = np.zeros(len(listed))
+    for k, name in enumerate(names):
+        shares = np.array([mode.participation.get(name, 0.0) for mode in listed])
+        hatch = ("", "//", "..", "xx")[k // len(COLOURS) % 4]
+        panel.barh(
+            rows, shares, left=left, color=COLOURS[k % len(COLOURS)], label=drawable(name),
+            hatch=hatch, edgecolor="white", linewidth=0.5,
+        )  # fmt: skip
+        left += shares
+    panel.set_yticks(
+        rows, [f"{drawable(mode.name)}, {_hertz(mode.frequency_hz)}" for mode in listed]
+    )
+    for label in panel.get_yticklabels():
+        label.set_parse_math(False)
+    panel.invert_yaxis()
+    panel.set(xlim=(0, 1), xlabel="share of each coordinate in the mode's energy")
+    panel.spines[["top", "right"]].set_visible(False)
+    if names:
+        shown = panel.legend(frameon=False, fontsize="small", loc="upper left",
+                             bbox_to_anchor=(1.0, 1.0))  # fmt: skip
+        for text in shown.get_texts():
+            text.set_parse_math(False)  # names are the user's
+    return figure
+
+
+def _joints(modes: Modes) -> str:
+    words = set(modes.states.values())
+    return f"joints {words.pop()}" if len(words) == 1 else "joints as given"
+
+
+def _hertz(value: float) -> str:
+    return f"{value:.4g} Hz"

@@ -1,0 +1,252 @@
+"""Names of modes: which link or joint, or which two links, hold most of the energy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arm import Moving
+from flexarm.linear.eigen import Complex
+from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.mechanics.deformed import shapes_at_start, span_at_start
+from flexarm.mechanics.loads import hub_row
+from flexarm.model import LinkModel, Model
+
+WORDS: dict[Direction, str] = {
+    "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
+}  # fmt: skip
+MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
+SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
+OSCILLATES = 1e-9  # imaginary part of an eigenvalue over its size, from which on it does
+TINY = 1e-300  # instead of a sum that is 0
+ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """A place that stores strain energy: a direction of a link, a joint's transmission or spring.
+
+    Attributes
+    ----------
+    owner, what
+        ``link 2``, ``bending y``.
+    energy
+        Its part of the elastic stiffness, (n, n).
+    amplitudes
+        Indices of a link's coordinates in that direction; none of a joint.
+    """
+
+    owner: str
+    what: str
+    energy: Array
+    amplitudes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Title:
+    """What a mode is before it is numbered: its places, by index of group, and the words."""
+
+    places: frozenset[int]
+    what: str
+    words: str
+
+
+def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
+    """Split an elastic stiffness matrix (n, n), taken at coordinates q, by place."""
+    groups = []
+    for index, part in enumerate(model.links):
+        joint = part.link.joint
+        if isinstance(joint, Moving) and part.joint is not None:
+            hub, drive = hub_row(model, part), 0.0
+            if part.motor is not None:
+                drive = float(elastic[part.motor, part.motor])
+                wound = hub - np.eye(model.size)[part.motor]
+                groups.append(
+                    Group(joint_title(model, index), "wind-up", drive * np.outer(wound, wound))
+                )
+            if joint.spring is not None:
+                rest = float(elastic[part.joint, part.joint]) - drive
+                groups.append(Group(joint_title(model, index), "spring", rest * np.outer(hub, hub)))
+        for direction, columns in _directions(part, q).items():
+            energy = np.zeros_like(elastic)
+            block = np.ix_(columns, columns)
+            energy[block] = elastic[block]
+            owner = link_title(model, index)
+            groups.append(Group(owner, WORDS[direction], energy, tuple(columns)))
+    return groups
+
+
+def place_energies(
+    groups: Sequence[Group], values: Complex, shapes: Complex, mass: Array, kept: Sequence[int]
+) -> Array:
+    """Share out the energy of modes, one per column of shapes (n, k), among places, (groups, k).
+
+    Parameters
+    ----------
+    groups, values, shapes
+        The places, the modes' eigenvalues and how all coordinates move.
+    mass
+        Mass matrix of the coordinates that are free to move.
+    kept
+        Their indices.
+
+    Notes
+    -----
+    A direction of a link has the kinetic energy of its amplitudes, ``|lambda|^2 q_i (M q)_i``.
+    About rest without loads that is their strain energy, place by place.  About a stretched, loaded
+    or turning state it counts what tension and rotation add to the stiffness, and does not count
+    the strain that Coriolis forces cause in a direction that hardly moves.  Motions that do not
+    oscillate live on other forces than inertia: they have their strain energy.
+    """
+    strain = np.zeros((len(groups), len(values)))
+    for k, group in enumerate(groups):
+        strain[k] = np.real(np.einsum("im,ij,jm->m", shapes.conj(), group.energy, shapes))
+    moved = shapes[kept]
+    kinetic = np.zeros(shapes.shape)
+    kinetic[kept] = np.abs(values) ** 2 * np.real(moved.conj() * (mass @ moved))
+    energies = strain.copy()
+    for k, group in enumerate(groups):
+        if group.amplitudes:
+            energies[k] = kinetic[list(group.amplitudes)].sum(axis=0)
+    vibrates = (np.abs(values.imag) > OSCILLATES * np.abs(values)) & np.any(energies > 0, axis=0)
+    return np.where(vibrates, energies, strain)
+
+
+def mode_names(
+    model: Model,
+    groups: Sequence[Group],
+    energies: Array,
+    values: Complex,
+    shapes: Complex,
+    mass: Array,
+) -> list[str]:
+    """Name modes, one per column of shapes (n, k), in the order of their frequencies.
+
+    ``energies`` (groups, k) are those of `place_energies`.  A mode of links is counted among all
+    modes in which any of its links has a part in the name.
+    """
+    titles = [
+        _title(groups, energy)
+        if is_strained(model, groups, value, shape, mass)
+        else _swing(model, value, shape, mass)
+        for energy, value, shape in zip(energies.T, values, shapes.T, strict=True)
+    ]
+    names = []
+    for k, title in enumerate(titles):
+        alike = [other.words == title.words for other in titles]
+        if title.what in WORDS.values():
+            alike = [bool(other.places & title.places) for other in titles]
+        several = title.what in WORDS.values() or sum(alike) > 1
+        names.append(f"{title.words} {sum(alike[: k + 1])}" if several else title.words)
+    return names
+
+
+def is_strained(
+    model: Model, groups: Sequence[Group], value: complex, shape: Complex, mass: Array
+) -> bool:
+    """Say whether a mode lives on strain, and not on the motion of joints alone."""
+    kinetic = _kinetic(shape, mass)
+    total = float(kinetic.sum())
+    stored = sum(float(np.real(shape.conj() @ group.energy @ shape)) for group in groups)
+    strained = stored / (abs(value) ** 2 * total)
+    joints = sum(float(kinetic[i]) for i in _movers(model)) / total
+    return bool(groups) and (strained >= MOST or joints <= MOST)
+
+
+def energy_shares(matrices: Sequence[Array], energies: Array, shapes: Complex) -> Array:
+    """Share out energies (places, k) among coordinates, none negative, together 1, (n, k).
+
+    Notes
+    -----
+    The energy of each place goes to its coordinates in proportion to what each would have alone
+    with its matrix, so that coupled ones, as the nodes of elements, take nothing from each other.
+    """
+    shares = np.zeros(shapes.shape)
+    for matrix, energy in zip(matrices, energies, strict=True):
+        alone = np.maximum(np.diag(matrix), 0.0)[:, None] * np.abs(shapes) ** 2
+        shares += alone * np.maximum(energy, 0.0) / np.maximum(alone.sum(axis=0), TINY)
+    return np.asarray(shares / shares.sum(axis=0))
+
+
+def kinetic_shares(mass: Array, shapes: Complex) -> Array:
+    """Share out the kinetic energy of motions among coordinates, as `energy_shares` does."""
+    kinetic = np.real(np.einsum("ik,ij,jk->k", shapes.conj(), mass, shapes))
+    return energy_shares([mass], kinetic[None, :], shapes)
+
+
+def rigid_names(model: Model, pivots: Sequence[int], count: int) -> list[str]:
+    """Name rigid-body motions by the coordinates that alone tell them apart."""
+    if len(pivots) < count:
+        return [f"rigid body {k + 1}" for k in range(count)]
+    return [f"{_coordinate_title(model, i)} rigid body" for i in pivots]
+
+
+def link_title(model: Model, index: int) -> str:
+    """Write a link's name as words: ``link 2`` where the file gives none."""
+    name = model.links[index].name
+    return f"link {index + 1}" if name == f"link{index + 1}" else name
+
+
+def joint_title(model: Model, index: int) -> str:
+    """Write a joint's name as words: ``joint 2`` where the file gives none."""
+    name = model.links[index].joint_name
+    return f"joint {index + 1}" if name == f"joint{index + 1}" else name
+
+
+def _title(groups: Sequence[Group], energies: Array) -> Title:
+    """Name the place with most energy, or the two links that share it."""
+    first, *others = (int(k) for k in np.argsort(-energies))
+    what, places = groups[first].what, [first]
+    if others and what in WORDS.values() and groups[others[0]].what == what:
+        pair = energies[[first, others[0]]]
+        if pair[1] >= SHARED * pair[0] and pair.sum() > MOST * energies.sum():
+            places = sorted((first, others[0]))
+    owners = [groups[k].owner for k in places]
+    plain = [owner.removeprefix("link ") for owner in owners]
+    if len(owners) > 1 and all(each.isdecimal() for each in plain):
+        owners = [f"links {plain[0]}", plain[1]]
+    return Title(frozenset(places), what, f"{'+'.join(owners)} {what}")
+
+
+def _swing(model: Model, value: complex, shape: Complex, mass: Array) -> Title:
+    """Name the joint or the base that moves most."""
+    kind = "vibration" if abs(value.imag) > 0 else "growth" if value.real > 0 else "decay"
+    kinetic = _kinetic(shape, mass)
+    mover = max(_movers(model), key=lambda i: abs(kinetic[i]))
+    what = ENDINGS[kind]
+    return Title(frozenset(), what, f"{_coordinate_title(model, mover)} {what}")
+
+
+def _kinetic(shape: Complex, mass: Array) -> Array:
+    return np.asarray(np.real(shape.conj() * (mass @ shape)))
+
+
+def _movers(model: Model) -> list[int]:
+    """List the coordinates that are no amplitudes: those of joints, motors and the base."""
+    amplitudes = {i for part in model.links for i in range(part.modes.start, part.modes.stop)}
+    return [i for i in range(model.size) if i not in amplitudes]
+
+
+def _coordinate_title(model: Model, i: int) -> str:
+    """Write the name of a joint's, motor's or base's coordinate as words."""
+    for index, part in enumerate(model.links):
+        if i in (part.joint, part.motor):
+            return joint_title(model, index)
+    return model.names[i].replace(".", " ")
+
+
+def _directions(part: LinkModel, q: Array) -> dict[Direction, list[int]]:
+    """Sort a link's amplitudes by the direction in which each moves most."""
+    if part.elastic is None and part.sliding is None:
+        return {}
+    span = span_at_start(part, q)
+    found: dict[Direction, list[int]] = {}
+    x = np.linspace(0.0, span.length, 33)
+    for k, shape in enumerate(shapes_at_start(part, span).shapes):
+        sizes = {
+            d: float(np.abs(shape.curves[d](x)).max()) * (span.length if d == "twist" else 1.0)
+            for d in DIRECTIONS
+            if d in shape.curves
+        }
+        found.setdefault(max(sizes, key=lambda d: sizes[d]), []).append(part.modes.start + k)
+    return found

@@ -1,0 +1,316 @@
+"""Linear models of an arm about any state: A, B, C, D with names and units."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.arguments import require_kind, require_names, require_number, require_shaped
+from flexarm.arm import Arm, Moving
+from flexarm.errors import FlexarmError
+from flexarm.linear.equilibrium import Equilibrium, is_driven, settle_down
+from flexarm.linear.friction import DryFriction, FrictionChoice
+from flexarm.linear.tangent import Point, Tangent
+from flexarm.links.base import Array
+from flexarm.mechanics.loads import hub_row
+from flexarm.model import LinkModel, Model, build, start_state
+from flexarm.runs.run import Run
+
+if TYPE_CHECKING:
+    import scipy.signal
+
+# Of the tip, in the order of `Tangent.tip`.
+TIP = {
+    f"tip.{axis}{what}": unit
+    for what, units in (("", ("m", "rad")), (".rate", ("m/s", "rad/s")),
+                        (".acceleration", ("m/s^2", "rad/s^2")))
+    for axis, unit in zip(("x", "y", "z", "rx", "ry", "rz"),
+                          [units[0]] * 3 + [units[1]] * 3, strict=True)
+}  # fmt: skip
+
+
+def linearise(
+    arm: Arm | Model,
+    *,
+    about: Point | Equilibrium | None = None,
+    outputs: Sequence[str] | None = None,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
+) -> "StateSpace":
+    """Linearise an arm's equation about a state, at rest or moving.
+
+    Parameters
+    ----------
+    arm
+        The arm, or its model.
+    about
+        The state: a `Point`, an `Equilibrium`, `point_of_run` of a run, `start_point` of the arm.
+        If None, the equilibrium with the joints held at their start.
+    outputs
+        Names of the outputs: coordinates (``joint1``, ``link1.y1``) and their rates
+        (``joint1.rate``), what an encoder on a joint's hub sees (``joint1.encoder``,
+        ``joint1.encoder.rate``), of the tip in the world ``tip.x``, ``tip.y``, ``tip.z``, small
+        rotations ``tip.rx``, ``tip.ry``, ``tip.rz``, each also as ``.rate`` and
+        ``.acceleration``.  If None, the joints that move and the tip's position.
+    friction, friction_speed
+        What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
+        at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
+        of its smoothing at the state).  See `DryFriction`.
+
+    Returns
+    -------
+    StateSpace
+        Of the deviations from the state.  Prescribed coordinates move as they are told and so
+        are no states.
+
+    Raises
+    ------
+    FlexarmError
+        If an output is not known.
+    """
+    model = arm if isinstance(arm, Model) else build(arm)
+    tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
+    if about is None:
+        about = settle_down(tangent, {}, {})
+    require_kind("about", about, (Point, Equilibrium), "a Point or an Equilibrium")
+    if outputs is not None:
+        _require_outputs(outputs)
+    point = about.point if isinstance(about, Equilibrium) else about
+    return state_space(tangent, _required(model, point, tangent.inputs.shape[1]), outputs)
+
+
+def start_point(arm: Arm | Model) -> Point:
+    """Take the state in which an arm starts, its inputs 0."""
+    model = arm if isinstance(arm, Model) else build(arm)
+    q, v = start_state(model)
+    return Point(q, v, np.zeros(sum(is_driven(part) for part in model.links)))
+
+
+def point_of_run(run: Run, t: float) -> Point:
+    """Take the state of a run at the sample nearest to a time [s]."""
+    require_kind("run", run, Run, "a Run")
+    t = require_number("t", t)
+    if not run.t[0] <= t <= run.t[-1]:
+        raise FlexarmError(f"t: must be {run.t[0]:g} to {run.t[-1]:g} s, the run's, got {t:g}")
+    k = int(np.argmin(np.abs(run.t - t)))
+    anchor = run.anchors[k] if run.model.floats else None
+    return Point(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
+
+
+def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -> "StateSpace":
+    """Linearise compiled equations about a state."""
+    model = tangent.model
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    a = tangent.accelerations(point)
+    linear = tangent.matrices(point, a)
+    block = np.ix_(open_, open_)
+    right = np.hstack([-linear.stiffness[block], -linear.damping[block], tangent.inputs[open_]])
+    solved: Array = np.linalg.solve(linear.mass[block], right).astype(np.float64)
+    n, m = len(open_), tangent.inputs.shape[1]
+    A = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), solved[:, : 2 * n]])
+    B = np.vstack([np.zeros((n, m)), solved[:, 2 * n :]])
+    names = _default_outputs(model) if outputs is None else tuple(outputs)
+    C, D, values, units = _outputs(tangent, point, a, names, solved)
+    driven = [part for part in model.links if is_driven(part)]
+    kept = [model.names[i] for i in open_]
+    return StateSpace(
+        A=A,
+        B=B,
+        C=C,
+        D=D,
+        states=(*kept, *(f"{name}.rate" for name in kept)),
+        state_units=(*(model.units[i] for i in open_), *(f"{model.units[i]}/s" for i in open_)),
+        inputs=tuple(part.joint_name for part in driven),
+        input_units=tuple(_input_unit(part) for part in driven),
+        outputs=names,
+        output_units=units,
+        point=point,
+        rate=np.concatenate([point.v[open_], a[open_]]),
+        output=values,
+        notices=tangent.friction.notices(model, point.v),
+    )
+
+
+def _require_outputs(outputs: object) -> None:
+    names = require_names("outputs", outputs, "names of outputs")
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise FlexarmError(f"outputs: must be named once each, got '{twice[0]}' twice")
+
+
+def _required(model: Model, point: Point, inputs: int) -> Point:
+    """Refuse a point that is no state of an arm, and give it in arrays."""
+    n, given = model.size, point.anchor
+    return replace(
+        point,
+        q=require_shaped("about.q", point.q, (n,)),
+        v=require_shaped("about.v", point.v, (n,)),
+        u=require_shaped("about.u", point.u, (inputs,)),
+        t=require_number("about.t", point.t),
+        anchor=None if given is None else require_shaped("about.anchor", given, (3, 3)),
+    )
+
+
+def _input_unit(part: LinkModel) -> str:
+    joint = part.link.joint
+    assert isinstance(joint, Moving)
+    motor = joint.drive is not None and joint.drive.motor_torque
+    return "N m" if motor else part.motion.effort_unit
+
+
+def _default_outputs(model: Model) -> tuple[str, ...]:
+    joints = [
+        part.joint_name
+        for part in model.links
+        if part.joint is not None and part.joint not in model.prescribed
+    ]
+    return (*joints, "tip.x", "tip.y", "tip.z")
+
+
+def _outputs(
+    tangent: Tangent, point: Point, a: Array, names: Sequence[str], solved: Array
+) -> tuple[Array, Array, Array, tuple[str, ...]]:
+    """Make C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
+    model = tangent.model
+    size, n = model.size, solved.shape[0]
+    open_ = [i for i in range(size) if i not in model.prescribed]
+    rows = {name: (row, np.zeros(size), unit) for name, row, unit in _linear_outputs(model)}
+    tip: tuple[Array, ...] | None = None
+    C, D, values, units = [], [], [], []
+    by_a: Array
+    for name in names:
+        if name in TIP:
+            tip = tip or tangent.tip(point, a)
+            k = list(TIP).index(name)
+            value, by_q, by_v, by_a = tip[0][k], tip[1][k], tip[2][k], tip[3][k]
+            unit = TIP[name]
+        elif (base := name.removesuffix(".rate")) in rows:
+            row, zero, unit = rows[base]
+            rated = base != name
+            by_q, by_v, by_a = (zero, row, zero) if rated else (row, zero, zero)
+            value, unit = row @ (point.v if rated else point.q), unit + "/s" * rated
+        else:
+            known = ", ".join([*rows, *list(TIP)[:6]])
+            raise FlexarmError(
+                f"outputs: no '{name}': there are {known}, and these with .rate; of the tip also "
+                "with .acceleration"
+            )
+        through = by_a[open_] @ solved
+        C.append(np.concatenate([by_q[open_], by_v[open_]]) + through[: 2 * n])
+        D.append(through[2 * n :])
+        values.append(float(value))
+        units.append(unit)
+    shape = (len(names), -1) if names else (0, 2 * n)
+    inputs = solved.shape[1] - 2 * n
+    return (
+        np.array(C).reshape(shape), np.array(D).reshape(len(names), inputs), np.array(values),
+        tuple(units),
+    )  # fmt: skip
+
+
+def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
+    """List outputs that are linear in the coordinates: name, row (n,), unit."""
+    unit = np.eye(model.size)
+    found = [(name, unit[i], model.units[i]) for i, name in enumerate(model.names)]
+    for part in model.links:
+        if part.joint is not None:
+            row = hub_row(model, part) if part.motor is None else unit[part.motor]
+            found.append((f"{part.joint_name}.encoder", row, model.units[part.joint]))
+    return found
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """A linear model ``x' = A x + B u``, ``y = C x + D u`` of deviations from a state.
+
+    Attributes
+    ----------
+    A, B, C, D
+        Matrices; x is the free coordinates and then their rates.
+    states, inputs, outputs
+        Names, in order.
+    state_units, input_units, output_units
+        Their units.
+    point
+        The state it is about.
+    rate
+        Rate of change of the free coordinates and of their rates at that state: 0 if it is an
+        equilibrium.
+    output
+        The outputs' values at that state.
+    notices
+        What became of Coulomb friction, joint by joint.
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    states: tuple[str, ...]
+    state_units: tuple[str, ...]
+    inputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    outputs: tuple[str, ...]
+    output_units: tuple[str, ...]
+    point: Point
+    rate: Array
+    output: Array
+    notices: tuple[str, ...]
+
+    def to_scipy(self) -> "scipy.signal.StateSpace":
+        """Make SciPy's state-space model."""
+        import scipy.signal
+
+        return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """Make python-control's state-space model, names included.
+
+        Raises
+        ------
+        FlexarmError
+            If python-control is not installed.
+        """
+        try:
+            control = import_module("control")
+        except ImportError:
+            raise FlexarmError(
+                "python-control is not installed: pip install 'flexarm[control]'"
+            ) from None
+        # A dot separates a system from its signal there.
+        names = {
+            "states": [name.replace(".", "_") for name in self.states],
+            "inputs": [name.replace(".", "_") for name in self.inputs],
+            "outputs": [name.replace(".", "_") for name in self.outputs],
+        }
+        matrices = (self.A, self.B, self.C, self.D)
+        return control.ss(*matrices, remove_useless_states=False, **names)
+
+    def to_mat(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a MATLAB file with A, B, C, D, names, units, the state and notices.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from scipy.io import savemat
+
+        from flexarm.io.whole_file import write_whole
+
+        texts = {
+            name: np.array(getattr(self, name), dtype=object)
+            for name in ("states", "inputs", "outputs", "state_units", "input_units",
+                         "output_units", "notices")
+        }  # fmt: skip
+        state = {"q0": self.point.q, "v0": self.point.v, "u0": self.point.u, "y0": self.output}
+        memory = io.BytesIO()
+        matrices = {"A": self.A, "B": self.B, "C": self.C, "D": self.D, "rate0": self.rate}
+        savemat(memory, {**matrices, **texts, **state}, oned_as="column")  # type: ignore[arg-type]
+        write_whole(path, memory.getvalue(), force=force)

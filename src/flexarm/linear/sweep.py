@@ -1,0 +1,222 @@
+"""Modes followed over a range of joint positions or speeds, each keeping its identity."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from flexarm.arguments import (
+    is_number,
+    listed,
+    refused,
+    require_flag,
+    require_mapping,
+)
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.linear.equilibrium import settle_down
+from flexarm.linear.friction import DryFriction, FrictionChoice
+from flexarm.linear.modes import Mode, Modes, State, joint_states, modes_about
+from flexarm.linear.tangent import Tangent
+from flexarm.linear.tracks import Sweep, Track
+from flexarm.links.base import Array
+from flexarm.model import Model, build
+
+ALIKE = 0.8  # assurance of two shapes that need no look in between
+HALVINGS = 8
+DEGENERATE = 1e-6
+MISSING = complex(np.nan, np.nan)
+Solve = Callable[[Array], Modes]
+
+
+def sweep(
+    arm: Arm | Model,
+    *,
+    at: Mapping[str, float | Sequence[float] | Array] | None = None,
+    speeds: Mapping[str, float | Sequence[float] | Array] | None = None,
+    joints: State | Literal["auto"] | Mapping[str, State] = "auto",
+    straight: bool = False,
+    friction: FrictionChoice = "off",
+    friction_speed: float | None = None,
+) -> Sweep:
+    """Follow the modes of an arm over positions or speeds of its joints.
+
+    Parameters
+    ----------
+    arm
+        The arm, or its model.
+    at, speeds
+        Positions and speeds by joint, as for `modes`; one joint has a sequence of speeds, or one
+        or two joints have a sequence of positions.
+    joints, straight, friction, friction_speed
+        As for `modes`.
+
+    Notes
+    -----
+    Modes of neighbouring points are matched by the assurance criterion in the inner product of
+    the mass matrix, best overall (Kuhn-Munkres).  Where a match is poor the step is halved, so that
+    a mode is followed through crossings, and changes its character where curves veer.
+    """
+    model = arm if isinstance(arm, Model) else build(arm)
+    require_flag("straight", straight)
+    at = require_mapping("at", at, "positions by joint")
+    speeds = require_mapping("speeds", speeds, "speeds by joint")
+    ranges = [
+        (kind, name, _range(f"{kind}: {name}", values))
+        for kind, given in (("at", at), ("speeds", speeds))
+        for name, values in given.items()
+        if not is_number(values)
+    ]
+    kinds = {kind for kind, _, _ in ranges}
+    if not ranges or len(ranges) > 2 or len(kinds) > 1 or (kinds == {"speeds"} and len(ranges) > 1):
+        raise FlexarmError(
+            "sweep: one joint must have a range of speeds, or one or two a range of positions"
+        )
+    for _, name, values in ranges:
+        if len(values) < 2:
+            raise FlexarmError(f"sweep: {name} must have at least 2 values, got {len(values)}")
+    states = joint_states(model, joints, given=True)
+    tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
+    notes: dict[str, None] = {}
+    notices: dict[str, None] = {}
+
+    def solve(point: Array) -> Modes:
+        placed = {"at": dict(at), "speeds": dict(speeds)}
+        for (kind, name, _), value in zip(ranges, point, strict=True):
+            placed[kind][name] = float(value)
+        found = settle_down(tangent, placed["at"], placed["speeds"], straight=straight)  # type: ignore[arg-type]
+        notes.update(dict.fromkeys(found.notes))
+        solved = modes_about(tangent, found, states)
+        notices.update(dict.fromkeys(solved.notices))
+        return solved
+
+    axes = [values for _, _, values in ranges]
+    tracks = _line(solve, axes[0]) if len(axes) == 1 else _map(solve, axes[0], axes[1])
+    units = {part.joint_name: part.motion.unit for part in model.links if part.joint is not None}
+    kind: Literal["at", "speeds"] = "speeds" if kinds == {"speeds"} else "at"
+    per = "/s" if kind == "speeds" else ""
+    names = tuple(name for _, name, _ in ranges)
+    return Sweep(
+        model, names, tuple(units[name] + per for name in names), kind, tuple(axes),
+        tuple(tracks), tuple(notes), tuple(notices),
+    )  # fmt: skip
+
+
+def _range(name: str, values: object) -> Array:
+    """Read the values of a joint, (P,)."""
+    found = list(values) if isinstance(values, np.ndarray) else listed(values)
+    if found is None or not all(is_number(each) for each in found):
+        raise refused(name, values, "a number, or a list of finite numbers")
+    return np.array(found, dtype=float)
+
+
+class _Follower:
+    """Modes on their way: how each is now, None where it has ceased to be, and its name."""
+
+    def __init__(self, solve: Solve, place: Array) -> None:
+        self.solve, self.place, self.last = solve, place, solve(place)
+        self.modes: list[Mode | None] = list(self.last.elastic())
+        self.names = [mode.name for mode in self.last.elastic()]
+
+    def copy(self) -> "_Follower":
+        """Make another that starts from here."""
+        other = object.__new__(_Follower)
+        other.solve, other.place, other.last = self.solve, self.place, self.last
+        other.modes, other.names = list(self.modes), list(self.names)
+        return other
+
+    def go(self, place: Array, depth: int = 0) -> None:
+        """Follow the modes to another place, by way of the middle where they change much."""
+        there = self.solve(place)
+        old = [k for k, mode in enumerate(self.modes) if mode is not None]
+        before = [mode for mode in self.modes if mode is not None]
+        masses = self.last.mass, there.mass
+        new = _aligned(before, there.elastic(), masses)
+        alike = _assurance(before, new, masses)
+        rows, columns = linear_sum_assignment(-alike)
+        poor = bool(np.any(alike[rows, columns] < ALIKE)) and len(new) == len(before)
+        if poor and depth < HALVINGS:
+            self.go((self.place + place) / 2, depth + 1)
+            self.go(place, depth + 1)
+            return
+        kept: list[Mode | None] = [None] * len(self.modes)
+        for row, column in zip(rows, columns, strict=True):
+            kept[old[row]] = new[column]
+        for k, mode in enumerate(new):
+            if k not in columns:
+                kept.append(mode)
+                taken = sum(name.startswith(mode.name) for name in self.names)
+                self.names.append(f"{mode.name} ({taken + 1})" if taken else mode.name)
+        self.place, self.last, self.modes = place, there, kept
+
+    def values(self) -> list[complex]:
+        """Give the eigenvalues as they are here."""
+        return [MISSING if mode is None else mode.eigenvalue for mode in self.modes]
+
+
+def _line(solve: Solve, axis: Array) -> list[Track]:
+    """Follow modes along one range."""
+    follower = _Follower(solve, axis[:1])
+    rows = [follower.values()]
+    for value in axis[1:]:
+        follower.go(np.array([value]))
+        rows.append(follower.values())
+    count = len(follower.names)
+    table = np.array([row + [MISSING] * (count - len(row)) for row in rows])
+    return [Track(name, table[:, k]) for k, name in enumerate(follower.names)]
+
+
+def _map(solve: Solve, first: Array, second: Array) -> list[Track]:
+    """Follow modes over a grid: along the first range, and from there along the second."""
+    follower = _Follower(solve, np.array([first[0], second[0]]))
+    count = len(follower.names)
+    table = np.full((len(first), len(second), count), MISSING)
+    for i, value in enumerate(first):
+        if i:
+            follower.go(np.array([value, second[0]]))
+        runner = follower.copy()
+        table[i, 0] = runner.values()[:count]
+        for j, other in enumerate(second[1:], 1):
+            runner.go(np.array([value, other]))
+            table[i, j] = runner.values()[:count]
+    return [Track(name, table[:, :, k]) for k, name in enumerate(follower.names[:count])]
+
+
+def _assurance(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> Array:
+    """Compare shapes: 1 if alike, 0 if orthogonal in the mass matrix, (old, new).
+
+    In the old mass matrix old shapes are orthogonal to all rigid-body motions, in the new one new
+    shapes are: what part of these a shape has at another place, often a large one, does not count.
+    """
+    if not old or not new:
+        return np.zeros((len(old), len(new)))
+    a, b = (np.array([mode.shape for mode in modes]).T for modes in (old, new))
+    cross = [np.abs(a.conj().T @ mass @ b) for mass in masses]
+    sizes = [
+        np.real(np.einsum("im,ij,jm->m", x.conj(), mass, x))
+        for x, mass in zip((a, b), masses, strict=True)
+    ]
+    return np.asarray(cross[0] * cross[1] / np.outer(*sizes))
+
+
+def _aligned(old: Sequence[Mode], new: Sequence[Mode], masses: tuple[Array, Array]) -> list[Mode]:
+    """Turn the shapes of modes that share a frequency towards those that they come from."""
+    result, i = list(new), 0
+    while i < len(result):
+        j, at = i + 1, abs(result[i].eigenvalue)
+        while j < len(result) and abs(abs(result[j].eigenvalue) - at) <= DEGENERATE * at:
+            j += 1
+        if j - i > 1 and old:
+            block = np.array([mode.shape for mode in result[i:j]]).T
+            alike = _assurance(old, result[i:j], masses).sum(axis=1)
+            wanted = np.array([old[k].shape for k in np.argsort(-alike)[: j - i]]).T
+            left, _, right = np.linalg.svd(block.conj().T @ masses[0] @ wanted)
+            turned = block @ left @ right if wanted.shape[1] == j - i else block
+            result[i:j] = [
+                replace(mode, shape=shape)
+                for mode, shape in zip(result[i:j], turned.T, strict=True)
+            ]
+        i = j
+    return result

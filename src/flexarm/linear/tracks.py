@@ -1,0 +1,203 @@
+"""What a sweep finds: modes over positions or speeds of joints, and their figure."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from flexarm.arguments import require_count, require_kind
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.runs.plot import curve_look, drawable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SHOWN = 12  # modes in a figure, if nobody says how many
+MAPS = 6
+ORDERS = 4  # excitation lines of a Campbell diagram
+SMOOTH = 200  # points of such a line
+WIDE = 20  # range of frequencies from which on their axis is logarithmic
+
+
+@dataclass(frozen=True)
+class Track:
+    """One mode over a sweep.
+
+    Attributes
+    ----------
+    name
+        Its name where it is first seen: it may be another mode's at the other end.
+    eigenvalue
+        [1/s], one per point, complex; not a number where the mode does not exist.
+    """
+
+    name: str
+    eigenvalue: np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
+
+    @property
+    def frequency_hz(self) -> Array:
+        """Natural frequency at every point [Hz]."""
+        return np.abs(self.eigenvalue) / (2 * np.pi)
+
+    @property
+    def damping_ratio(self) -> Array:
+        """Damping ratio at every point."""
+        return -self.eigenvalue.real / np.maximum(np.abs(self.eigenvalue), 1e-300) + 0.0
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Modes over positions or speeds of one joint, or over positions of two.
+
+    Attributes
+    ----------
+    names, units
+        Of what is varied.
+    kind
+        ``at``, positions, or ``speeds``.
+    values
+        Its values: one array per joint.
+    tracks
+        The modes, rigid-body motions left out; eigenvalues have one axis per joint varied.
+    notes
+        What is to be said about any of the states.
+    notices
+        What became of Coulomb friction at any of them.
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    kind: Literal["at", "speeds"]
+    values: tuple[Array, ...]
+    tracks: tuple[Track, ...]
+    notes: tuple[str, ...]
+    notices: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Track:
+        """Find a track by its name."""
+        for track in self.tracks:
+            if track.name == name:
+                return track
+        raise FlexarmError(
+            f"no mode '{name}': there are {', '.join(track.name for track in self.tracks)}"
+        )
+
+    def named_at(self, track: Track) -> str:
+        """Say where a track got its name: at the first point at which it is there."""
+        require_kind("track", track, Track, "a Track, one of the sweep's tracks")
+        there = np.isfinite(track.eigenvalue)
+        point = np.unravel_index(int(np.argmax(there)), there.shape)
+        word = "speed of " if self.kind == "speeds" else ""
+        return ", ".join(
+            f"{word}{name} {values[i]:.4g} {unit}"
+            for name, unit, values, i in zip(
+                self.names, self.units, self.values, point, strict=True
+            )
+        )
+
+    def plot(self, count: int | None = None) -> "Figure":
+        """Draw frequencies over the sweep: lines, a Campbell diagram, or maps.
+
+        Parameters
+        ----------
+        count
+            Number of modes, slowest first; as many as are readable if None.
+        """
+        if count is not None:
+            require_count("count", count, 1)
+        return plot_sweep(self, count)
+
+
+def plot_sweep(sweep: Sweep, count: int | None = None) -> "Figure":
+    """Draw the frequencies of a sweep: lines over one joint, maps over two."""
+    from matplotlib.figure import Figure
+
+    order = sorted(sweep.tracks, key=lambda track: np.nanmin(track.frequency_hz))
+    if len(sweep.values) == 2:
+        return _maps(sweep, order[: count or MAPS])
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    panel = figure.subplots()
+    _lines(sweep, order[: count or SHOWN], panel)
+    figure.suptitle(drawable(sweep.model.arm.name), parse_math=False)
+    return figure
+
+
+def _lines(sweep: Sweep, tracks: list[Track], panel: "Axes") -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    x, label = _axis(sweep, 0)
+    for k, track in enumerate(tracks):
+        oscillates = np.abs(track.eigenvalue.imag) > 1e-9 * np.abs(track.eigenvalue)
+        values = np.where(oscillates, track.frequency_hz, np.nan)
+        if np.any(oscillates):
+            panel.plot(x, values, label=_label(sweep, track), **curve_look(k))
+    panel.set_xlabel(label, parse_math=False)
+    panel.set(ylabel="natural frequency [Hz]", ylim=(0, None))
+    found = np.concatenate([track.frequency_hz for track in tracks]) if tracks else np.zeros(0)
+    seen = found[found > 0]
+    if len(seen) and seen.max() > WIDE * seen.min():
+        panel.set(yscale="log", ylim=(0.7 * float(seen.min()), None))
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        panel.yaxis.set_minor_formatter(NullFormatter())
+    if sweep.kind == "speeds" and sweep.units[0] == "rad/s":
+        panel.set_title("Campbell diagram; grey: multiples of the speed")
+        low, top = panel.get_ylim()
+        speeds = np.linspace(x[0], x[-1], SMOOTH)  # straight lines are curves on a logarithmic axis
+        turns = np.abs(speeds) / (2 * np.pi)
+        for order in range(1, ORDERS + 1):
+            panel.plot(speeds, order * turns, color="0.8", lw=1, zorder=0)
+            panel.annotate(f"{order}x", (x[-1], order * turns[-1]), color="0.5", clip_on=True)
+        panel.set_ylim(low, top)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(color="0.92")
+    if not panel.get_legend_handles_labels()[0]:
+        return
+    shown = panel.legend(
+        frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1),
+        title=f"modes, named at\n{drawable(sweep.named_at(sweep.tracks[0]))}",
+        title_fontsize="small", alignment="left",
+    )  # fmt: skip
+    for text in (shown.get_title(), *shown.get_texts()):
+        text.set_parse_math(False)
+
+
+def _label(sweep: Sweep, track: Track) -> str:
+    """Write a track's name, and where it got it unless that is where the sweep begins."""
+    late = "" if np.isfinite(track.eigenvalue[0]) else f" (named at {sweep.named_at(track)})"
+    return drawable(track.name + late)
+
+
+def _maps(sweep: Sweep, tracks: list[Track]) -> "Figure":
+    from matplotlib.figure import Figure
+
+    columns = min(3, len(tracks))
+    rows = -(-len(tracks) // columns)
+    figure = Figure(figsize=(4 * columns + 1, 3.4 * rows + 0.5), layout="constrained")
+    named = f"modes named at {sweep.named_at(tracks[0])}" if tracks else "no modes"
+    title = f"{sweep.model.arm.name}: natural frequency [Hz], {named}"
+    figure.suptitle(drawable(title), parse_math=False)
+    panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
+    (x, xlabel), (y, ylabel) = _axis(sweep, 0), _axis(sweep, 1)
+    for track, panel in zip(tracks, panels, strict=False):
+        drawn = panel.contourf(x, y, track.frequency_hz.T, levels=12, cmap="viridis")
+        figure.colorbar(drawn, ax=panel)
+        panel.set_title(drawable(track.name), parse_math=False, fontsize="medium")
+        panel.set_xlabel(xlabel, parse_math=False)
+        panel.set_ylabel(ylabel, parse_math=False)
+    for panel in panels[len(tracks) :]:
+        panel.set_visible(False)
+    return figure
+
+
+def _axis(sweep: Sweep, k: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], str]:
+    """Give values and label of an axis; angles in degrees."""
+    values, unit = sweep.values[k], sweep.units[k]
+    if unit == "rad":
+        values, unit = np.degrees(values), "deg"
+    word = "speed of " if sweep.kind == "speeds" else ""
+    return values, f"{word}{drawable(sweep.names[k])} [{unit}]"

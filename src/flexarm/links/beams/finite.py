@@ -1,0 +1,323 @@
+"""Modes and static shapes of a span in one direction by high-order finite elements.
+
+For uniform, tapered and stepped sections, with bodies at both ends; right to rounding rather than
+to a number of elements (`mesh` says how).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from flexarm.errors import ShapeError
+from flexarm.links.base import Array, Curve, Ends
+from flexarm.links.basis import Motion
+from flexarm.links.beams.mesh import Mesh, mesh_for
+from flexarm.links.span import Span
+
+Support = Literal["clamped-free", "pinned-free", "free-free", "pinned-pinned", "clamped-clamped"]
+DENSE = 250
+TAIL = 1e-8
+REFINEMENTS = (1.0, 1.5, 2.25, 3.4)
+
+
+def modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> "Modes":
+    """Find the first elastic modes; rigid-body motions do not count.
+
+    Parameters
+    ----------
+    span, motion
+        The span and how it deforms.
+    conditions
+        What holds and loads its ends.
+    count
+        How many modes, at least 1.
+
+    Raises
+    ------
+    ShapeError
+        If fewer modes than that have inertia, or the tip body is impossible.
+
+    Notes
+    -----
+    In strain coordinates z of unit stiffness (`Mesh`) the kinetic energy is ``1/2 |B z_t|^2``, with
+    rigid-body motion projected out of B's columns.  Its singular values are 1/omega, and the slow
+    modes are the large ones, so nothing squares the condition number of the problem.
+    """
+    _require_inertia(span, motion, conditions, count)
+    for refine in REFINEMENTS:
+        mesh = mesh_for(span, motion, count + 1, refine=refine)
+        problem = Problem(mesh, conditions)
+        sigma, z = _leading(problem, count)
+        highest = z.reshape(len(mesh.half), mesh.size, -1)[:, -2:]
+        if np.abs(highest).max() < TAIL:
+            break
+    own = float(np.sum(mesh.weights * span.at(motion.inertia, mesh.x)))
+    scale = np.sqrt(own or conditions.tip_mass) / sigma * problem.sense(z)
+    return Modes(1 / sigma, scale**2, problem, z * scale)
+
+
+def constraint_shapes(span: Span, motion: Motion) -> tuple[tuple[Curve, ...], Array]:
+    """Find the static shapes of the clamped span under unit tip displacement and, beams, slope.
+
+    Returns
+    -------
+    curves, stiffness
+        One curve per tip motion, the other one held; stiffness matrix (order, order).
+    """
+    mesh = mesh_for(span, motion, 0)
+    # Of all z with a given tip motion, the one of least energy |z|^2 is in the row space of tip.
+    stiffness = np.linalg.inv(mesh.tip @ mesh.tip.T)
+    root = np.zeros((motion.order, motion.order))
+    return mesh.curves(mesh.tip.T @ stiffness, root), (stiffness + stiffness.T) / 2
+
+
+def _leading(problem: "Problem", count: int) -> tuple[Array, Array]:
+    """Find the largest singular values of B and right vectors, (count,) and (p q, count)."""
+    size = problem.mesh.tip.shape[1]
+    if size <= DENSE:
+        _, sigma, vectors = np.linalg.svd(problem.apply(np.eye(size)), full_matrices=False)
+        return sigma[:count], np.ascontiguousarray(vectors[:count].T)
+
+    from scipy.sparse.linalg import LinearOperator, svds
+
+    def column(product: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        return lambda vector: product(vector.reshape(-1, 1)).ravel()
+
+    operator = LinearOperator(
+        (problem.rigid.shape[0], size),
+        matvec=column(problem.apply),
+        rmatvec=column(problem.apply_transpose),
+        dtype=np.float64,
+    )
+    _, values, rows = svds(operator, k=count, v0=np.ones(size))
+    order = np.argsort(-values)
+    return np.asarray(values[order], float), np.ascontiguousarray(rows[order].T, float)
+
+
+def _require_inertia(span: Span, motion: Motion, conditions: "Conditions", count: int) -> None:
+    """Refuse more modes than inertias: a massless rod has one, between two bodies."""
+    if np.any(span.table[motion.inertia] > 0):
+        return
+    held = conditions.support == "clamped-free" or conditions.hub > 0
+    available = int(held and conditions.tip_mass > 0)
+    if count > available:
+        raise ShapeError(
+            f"{motion.key}: {count} needs inertia along the link, and {motion.inertia} is 0 in the "
+            f"section: give {motion.inertia}, or set {motion.key}: {available}"
+        )
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What holds and loads the two ends of a span in one direction.
+
+    Attributes
+    ----------
+    support
+        Root and tip.  A clamped end neither moves nor turns; a pinned root of a beam turns, that of
+        a rod twists, against the hub; a free end moves too.  Rods are not pinned at both ends.
+    hub
+        Inertia that the root of a pinned-free span turns [kg m^2].
+    tip_mass
+        Inertia against tip displacement [kg]; of a twisted rod against tip rotation [kg m^2].
+    tip_inertia
+        Inertia against the tip slope of a beam, about the tip [kg m^2].
+    tip_offset
+        Distance of the tip mass's centre beyond the tip [m].
+    """
+
+    support: Support = "clamped-free"
+    hub: float = 0.0
+    tip_mass: float = 0.0
+    tip_inertia: float = 0.0
+    tip_offset: float = 0.0
+
+    @classmethod
+    def of(cls, ends: Ends, motion: Motion) -> "Conditions":
+        """Read what a link's ends mean in one direction; the root never moves along the link."""
+        if motion.axis is None:
+            return cls(tip_mass=ends.tip_mass)
+        hub = ends.root_inertia[motion.axis]
+        support: Support = "clamped-free" if math.isinf(hub) else "pinned-free"
+        hub = 0.0 if math.isinf(hub) else hub
+        inertia = ends.tip_inertia[motion.axis]
+        if motion.order == 1:
+            return cls(support, hub, inertia)
+        return cls(support, hub, ends.tip_mass, inertia, ends.tip_offset)
+
+    def tip_factor(self, motion: Motion) -> Array:
+        """Factor the tip body's inertia on tip displacement and slope into A^T A, A (order, order).
+
+        Raises
+        ------
+        ShapeError
+            If the inertia is less than the offset mass alone has.
+        """
+        mass = math.sqrt(self.tip_mass)
+        if motion.order == 1:
+            return np.array([[mass]])
+        lever = self.tip_mass * self.tip_offset**2
+        centre = self.tip_inertia - lever
+        if centre < -1e-9 * lever:
+            raise ShapeError(
+                f"tip inertia {self.tip_inertia:g} kg m^2 is less than mass x offset^2 = "
+                f"{lever:g} kg m^2: it is taken about the tip, so it must cover the offset"
+            )
+        return np.array([[mass, mass * self.tip_offset], [0.0, math.sqrt(max(centre, 0.0))]])
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Elastic modes of a span, slowest first.
+
+    Their mass, end bodies included, is the span's own (int mu dx, of twist int Jx dx), which is
+    unit mass in dimensionless terms; of a rod without own inertia it is that of the tip body.
+
+    Attributes
+    ----------
+    frequencies
+        Angular frequencies [rad/s], (n,).
+    stiffness
+        Diagonal of the stiffness matrix, (n,).
+    problem, strains
+        The elements, and the modes in their coordinates (p q, n).
+    """
+
+    frequencies: Array
+    stiffness: Array
+    problem: "Problem"
+    strains: Array
+
+    @cached_property
+    def curves(self) -> tuple[Curve, ...]:
+        """Shapes with root displacement and slope (of a rod: root value) taken out."""
+        mesh = self.problem.mesh
+        return mesh.curves(self.strains, np.zeros((mesh.motion.order, len(self.frequencies))))
+
+    @cached_property
+    def raw(self) -> tuple[Curve, ...]:
+        """Shapes with the root's motion left in."""
+        return self.problem.mesh.curves(self.strains, self.problem.root_motion(self.strains))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The map B from strains of unit stiffness to square roots of the kinetic energy's parts.
+
+    Its rows: displacement and slope at the quadrature points, the tip body, the hub.
+    """
+
+    mesh: Mesh
+    conditions: Conditions
+
+    @cached_property
+    def roots(self) -> list[Array]:
+        """Square root of the inertia at each quadrature point, of displacement and slope."""
+        span, motion, mesh = self.mesh.span, self.mesh.motion, self.mesh
+        inertia = [mesh.weights * span.at(motion.inertia, mesh.x)]
+        if motion.rotary is not None and span.has(motion.rotary):
+            inertia.append(mesh.weights * span.at(motion.rotary, mesh.x))
+        return [np.sqrt(each)[..., None] for each in inertia if np.any(each)]
+
+    @cached_property
+    def tip(self) -> Array:
+        """Square root of the tip body's inertia, on tip displacement and slope."""
+        return self.conditions.tip_factor(self.mesh.motion)
+
+    @cached_property
+    def rigid(self) -> Array:
+        """Rows of B for the motions that the root is free to make, 1 and x, (rows, 0 to 2)."""
+        order, support = self.mesh.motion.order, self.conditions.support
+        if support.startswith("clamped"):
+            return np.zeros((self._rows, 0))
+        powers = [0] if order == 1 else [0, 1] if support == "free-free" else [1]
+        x = self.mesh.x[..., None]
+        fields = [x ** np.array(powers), np.array(powers) * np.ones_like(x)]
+        length = self.mesh.span.length
+        tip = np.array([[length**p for p in powers], [float(p) for p in powers]])
+        hub = math.sqrt(self.conditions.hub) * np.array([[float(p == order - 1) for p in powers]])
+        return self._stack(fields, tip[:order], hub)
+
+    def apply(self, z: Array) -> Array:
+        """Multiply B by coordinates z, (rows, k)."""
+        z = z - self._held @ (self._held.T @ z)
+        rows = self._loaded(z)
+        if self._tied:
+            return np.asarray(rows - self.rigid * (self.mesh.tip[0] @ z / self.mesh.span.length))
+        return np.asarray(rows - self._free @ (self._free.T @ rows))
+
+    def apply_transpose(self, rows: Array) -> Array:
+        """Multiply the transpose of B by rows, (p q, k)."""
+        if not self._tied:
+            rows = rows - self._free @ (self._free.T @ rows)
+        loads, at = [], 0
+        for root in self.roots:
+            loads.append(root * rows[at : at + root.size].reshape(*root.shape[:2], -1))
+            at += root.size
+        z = self.mesh.tip.T @ (self.tip.T @ rows[at : at + len(self.tip)])
+        if loads:
+            z = z + self.mesh.adjoint(loads)
+        if self._tied:
+            z = z - np.outer(self.mesh.tip[0], self.rigid[:, 0] @ rows) / self.mesh.span.length
+        return np.asarray(z - self._held @ (self._held.T @ z))
+
+    def root_motion(self, z: Array) -> Array:
+        """Find root displacement and slope (of a rod: value) of modes z, (order, k)."""
+        order = self.mesh.motion.order
+        motion = np.zeros((order, z.shape[1]))
+        if self._tied:
+            motion[1] = -self.mesh.tip[0] @ z / self.mesh.span.length
+        elif self.rigid.shape[1]:
+            amounts = -np.linalg.lstsq(self.rigid, self._loaded(z))[0]
+            motion[order - len(amounts) :] = amounts
+        return motion
+
+    def sense(self, z: Array) -> Array:
+        """Find the signs (k,) that make a free tip's displacement positive.
+
+        Of a pinned tip it is the slope, of a clamped tip the strain.
+        """
+        if self.conditions.support == "clamped-clamped":
+            size = np.sum(self.mesh.strains(z)[-1], axis=0)
+        else:
+            root = self.root_motion(z)
+            tip = self.mesh.tip @ z + root
+            if len(root) == 2:
+                tip[0] += root[1] * self.mesh.span.length
+            size = tip[1 if self._tied else 0]
+        return np.where(size < 0, -1.0, 1.0)
+
+    @property
+    def _tied(self) -> bool:
+        """Whether pinned ends leave the chord where it is."""
+        return self.conditions.support == "pinned-pinned"
+
+    @property
+    def _rows(self) -> int:
+        return sum(root.size for root in self.roots) + len(self.tip) + 1
+
+    @cached_property
+    def _held(self) -> Array:
+        """Orthonormal basis of the coordinates that tip constraints forbid."""
+        held = self.mesh.motion.order if self.conditions.support == "clamped-clamped" else 0
+        return np.linalg.qr(self.mesh.tip[:held].T)[0]
+
+    @cached_property
+    def _free(self) -> Array:
+        """Orthonormal basis of the rigid motions, in rows of B."""
+        return np.linalg.qr(self.rigid)[0]
+
+    def _loaded(self, z: Array) -> Array:
+        hub = np.zeros((1, z.shape[1]))
+        return self._stack(self.mesh.fields(z), self.mesh.tip @ z, hub)
+
+    def _stack(self, fields: list[Array], tip: Array, hub: Array) -> Array:
+        parts = [
+            (root * field).reshape(-1, field.shape[2])
+            for root, field in zip(self.roots, fields, strict=False)
+        ]
+        return np.concatenate([*parts, self.tip @ tip, hub])

@@ -1,0 +1,1 @@
+"""Families of shape functions, one file each."""

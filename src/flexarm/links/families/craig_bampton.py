@@ -1,0 +1,40 @@
+"""Craig-Bampton shapes: static tip motions and modes with the tip held."""
+
+from typing import ClassVar
+
+from flexarm.arm.shapes import ShapeChoice
+from flexarm.links.base import Counts, Discretisation, Ends, Shapes
+from flexarm.links.basis import family, join, normalisation, normalise, wanted
+from flexarm.links.beams.finite import Conditions, constraint_shapes, modes
+from flexarm.links.span import Span
+
+
+class CraigBampton(Discretisation):
+    """Constraint shapes of the tip, and as many fixed-interface modes as counted.
+
+    Bending: ``y1`` is the static shape of unit tip displacement [m] with the tip's slope held,
+    ``y2`` that of unit tip slope [rad] (dy/dx, dz/dx) with its displacement held, ``y3`` and on are
+    the modes with both ends clamped.  Torsion and stretch: ``twist1`` is the static shape of unit
+    tip motion, the others have both ends fixed.  Constraint shapes are never rescaled.  A direction
+    with count 0 has no shapes at all.
+
+    Stiffness does not couple constraint shapes with modes, nor modes with each other.  Statics
+    under any force and moment at the tip are exact.
+    """
+
+    name: ClassVar[str] = "craig-bampton"
+    summary: ClassVar[str] = "static tip shapes and modes with the tip held"
+    citation: ClassVar[str] = "Craig & Bampton 1968"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the shape functions of a span."""
+        parts = []
+        for motion, count in wanted(span, counts):
+            curves, stiffness = constraint_shapes(span, motion)
+            parts.append(family(motion.direction, curves, stiffness, span.edges))
+            held = modes(span, motion, Conditions("clamped-clamped"), count)
+            inner = family(
+                motion.direction, held.curves, held.stiffness, span.edges, first=len(curves) + 1
+            )
+            parts.append(normalise(inner, normalisation(choice), span))
+        return join(parts, span)

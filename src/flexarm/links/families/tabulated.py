@@ -1,0 +1,200 @@
+"""Shapes, mass, stiffness and damping of a link from a file of modal data."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from flexarm.arm.shapes import ShapeChoice
+from flexarm.arm.shapes import Tabulated as TableChoice
+from flexarm.arm.side_files import SideFile
+from flexarm.errors import ModelError, ShapeError
+from flexarm.io.model_file import dumps
+from flexarm.links.base import (
+    DIRECTIONS,
+    Array,
+    Counts,
+    Discretisation,
+    Ends,
+    Shape,
+    Shapes,
+)
+from flexarm.links.basis import MOTIONS
+from flexarm.links.integrals import integrate
+from flexarm.links.measured.data import inspect_modal_data, read_modal_data
+from flexarm.links.measured.file import ModalFile, Mode, Units
+from flexarm.links.measured.report import Reference, Report
+from flexarm.links.measured.shapes import Masses, ShapeTable
+from flexarm.links.span import Span
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
+
+POINTS = 8  # per panel: exact for two cubics and a property that is linear along the panel
+
+
+def modal_data_report(file: str | Path | SideFile, span: Span) -> Report:
+    """Report on a file of modal data for a span, its faults included.
+
+    Parameters
+    ----------
+    file
+        The file, or where it is.
+    span
+        The flexible span that it is for.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read, or its keys and counts do not fit.
+    """
+    return inspect_modal_data(file, reference=_reference(span))[0]
+
+
+def write_modal_data(
+    path: str | Path,
+    shapes: Shapes,
+    span: Span,
+    *,
+    stations: int | Array = 21,
+    name: str = "shapes of a link",
+    notes: str = "",
+    force: bool = False,
+) -> None:
+    """Write the shapes of a span as a file of modal data.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    shapes
+        The shapes; where they have no mass matrix, it is integrated over the span.
+    span
+        The flexible span.
+    stations
+        Where to write them [m], from 0 to the span's length; or how many, evenly spaced (and
+        where the section's table has its own).
+    name, notes
+        What the file says about itself.
+    force
+        Whether to overwrite a file that is there.
+
+    Raises
+    ------
+    ModelError
+        If the file is there and `force` is false, or it cannot be written.
+    """
+    if isinstance(stations, int):
+        stations = np.union1d(np.linspace(0.0, span.length, stations), span.edges)
+    displacement = shapes.displacement(stations)
+    rotation = shapes.rotation(stations) + 0.0  # writes -0.0 as 0.0
+    content = {
+        "modal_data": 1,
+        "name": name,
+        "notes": notes or None,
+        "units": Units(length="m", mass="kg", time="s"),
+        "stations": stations.tolist(),
+        **_written_masses(span, stations),
+        "modes": [
+            Mode(
+                name=mode,
+                displacement=displacement[:, :, j].tolist(),
+                rotation=rotation[:, :, j].tolist(),
+            )
+            for j, mode in enumerate(shapes.names)
+        ],
+        "M": integrate(span, shapes, stiffening=False)[0].modal_mass.tolist(),
+        "K": shapes.stiffness.tolist(),
+        "D": None if shapes.damping is None else shapes.damping.tolist(),
+    }
+    given = {key: value for key, value in content.items() if value is not None}
+    _write(Path(path), dumps(ModalFile.model_validate(given)), force=force)
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    try:
+        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        message = f"{path}: the file is there already; overwrite it with force=True"
+        raise ModelError(message) from None
+    except OSError as error:
+        raise ModelError(f"{path}: the file cannot be written: {error.strerror}") from None
+
+
+def _reference(span: Span) -> Reference:
+    def masses(edges: Array) -> Masses:
+        x, weight = span.quadrature(POINTS, edges)
+        inertia = np.zeros((len(x), 3, 3))
+        for axis, name in enumerate(("Jx", "Jy", "Jz")):
+            if span.has(name):
+                inertia[:, axis, axis] = weight * span.at(name, x)
+        return Masses(x, weight * span.at("mass_per_length", x), inertia)
+
+    def stiffness(table: ShapeTable) -> Array:
+        x, weight = span.quadrature(POINTS, table.x)
+        total = np.zeros((table.displacement.shape[2],) * 2)
+        for motion in MOTIONS.values():
+            if span.has(motion.stiffness):
+                strain = table.splines[motion.direction](x, motion.order)
+                total += (weight * span.at(motion.stiffness, x) * strain.T) @ strain
+        return total
+
+    return Reference(span.length, masses, stiffness)
+
+
+def _written_masses(span: Span, x: Array) -> dict[str, object]:
+    """Mass and rotary inertia at stations: per length, or lumped if it is not linear in between.
+
+    A lump is the mass around a station weighted by the hat function of that station: the total mass
+    and its centre are exact.
+    """
+    jumps = len(span.edges) < len(span.stations)
+    if not jumps and np.isin(span.edges, x).all():
+        inertia = [span.at(name, x) if span.has(name) else 0 * x for name in ("Jx", "Jy", "Jz")]
+        density = span.at("mass_per_length", x)
+        written = {"mass_per_length": density, "inertia": np.stack(inertia, axis=1)}
+    else:
+        masses = _reference(span).masses(x)
+        hats = np.stack([np.interp(masses.x, x, row) for row in np.eye(len(x))])
+        moments = np.einsum("pkk->pk", masses.inertia)
+        written = {"station_mass": hats @ masses.mass, "inertia": hats @ moments}
+    return {key: values.tolist() for key, values in written.items() if np.any(values)}
+
+
+@dataclass(frozen=True, eq=False)
+class SplineCurve:
+    """A piecewise cubic along the span."""
+
+    spline: "PPoly"
+
+    def __call__(self, x: Array, nu: int = 0) -> Array:
+        """Return the ``nu``-th derivative at every x."""
+        return np.asarray(self.spline(x, nu))
+
+
+class Tabulated(Discretisation):
+    """Shapes at stations from a file, with curves through them."""
+
+    name: ClassVar[str] = "table"
+    summary: ClassVar[str] = "shapes, M, K and D from measurement or another program"
+    citation: ClassVar[str] = "Graves 1989"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Read the shapes of a span; what hangs on its ends and the counts do not matter."""
+        from scipy.interpolate import PPoly
+
+        if not isinstance(choice, TableChoice):
+            raise ShapeError(f"shapes: expected kind 'table' with a file, got '{choice.kind}'")
+        data = read_modal_data(choice.side_file, reference=_reference(span))
+        table = data.shapes
+        shapes = []
+        for j, name in enumerate(data.names):
+            curves = {}
+            for direction in DIRECTIONS:
+                spline = table.splines[direction]
+                if np.any(spline.c[:, :, j]):
+                    curves[direction] = SplineCurve(PPoly(spline.c[:, :, j], spline.x))
+            shapes.append(Shape(name, curves))
+        return Shapes(tuple(shapes), table.x, data.stiffness, data.mass, data.damping)

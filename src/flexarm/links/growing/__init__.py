@@ -1,0 +1,1 @@
+"""Links that slide out of their hub."""

@@ -1,0 +1,353 @@
+"""How the material of a sliding link moves: fields of xi = x/l, linear in coefficients.
+
+A section moves out with the beam and so along the shapes, ``d xi/dt = (1 - xi) l'/l`` (the time
+derivative of Theodore & Ghosal 1995, eqs 19-21, taken at a fixed material point).  Displacement,
+velocity per coordinate and acceleration are then combinations of a few functions of xi,
+``P, (1 - xi) P', (1 - xi)^2 P''`` with the parent curves P (where a factor is the length itself,
+``(1 - xi) P' + P`` in the middle, whose two parts come with one coefficient); the axial shortening
+of
+``G = int P' P'^T, (1 - xi) P' P'^T, (1 - xi)^2 (P' P'^T)'``.  Integrals over the exposed part are
+constant matrices between the coefficients.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from flexarm.links.base import Array, Direction
+from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.pairs import Pairs
+from flexarm.spatial import Expr, constant
+
+Axis = Literal["x", "y", "z"]
+AXES: tuple[Axis, ...] = ("x", "y", "z")
+_POINTS = 48
+
+
+@dataclass(frozen=True)
+class Field:
+    """A vector field along the exposed part: coefficients of the basis per axis."""
+
+    x: Expr
+    y: Expr
+    z: Expr
+
+    def of(self, axis: Axis) -> Expr:
+        """Pick one axis."""
+        return {"x": self.x, "y": self.y, "z": self.z}[axis]
+
+    def __add__(self, other: "Field") -> "Field":
+        """Add two fields."""
+        return Field(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __mul__(self, factor: Expr) -> "Field":
+        """Scale a field."""
+        return Field(self.x * factor, self.y * factor, self.z * factor)
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A field, its rate per own coordinate (length first) and its acceleration from velocities."""
+
+    value: Field
+    columns: tuple[Field, ...]
+    bias: Field
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Functions of xi per axis: at quadrature points, (n, g), with weights (g,)."""
+
+    functions: Mapping[Axis, Array]
+    weights: Array
+
+    @cached_property
+    def gram(self) -> dict[tuple[Axis, Axis], Array]:
+        """Integrals of products over xi, (n, n) per pair of axes."""
+        f = self.functions
+        return {(a, b): product_integrals(f[a], f[b], self.weights) for a in AXES for b in AXES}
+
+    @cached_property
+    def mean(self) -> dict[Axis, Array]:
+        """Integrals over xi, (n,) per axis."""
+        one = np.ones((1, len(self.weights)))
+        return {a: product_integrals(f, one, self.weights)[:, 0] for a, f in self.functions.items()}
+
+    def moment(self, f: Field, g: Field) -> Expr:
+        """Integrate ``f g^T`` over xi, (3, 3)."""
+        rows = []
+        for a in AXES:
+            left = f.of(a)
+            rows.append(
+                ca.horzcat(*[ca.dot(constant(self.gram[a, b].T) @ left, g.of(b)) for b in AXES])
+            )
+        return ca.vertcat(*rows)
+
+    def integral(self, f: Field) -> Expr:
+        """Integrate a field over xi, (3,)."""
+        return ca.vertcat(*[ca.dot(constant(self.mean[a]), f.of(a)) for a in AXES])
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """A direction's parent factors times amplitudes and rates at the current length."""
+
+    matrix: Expr
+    value: Expr  # A d
+    slope: Expr  # A' d
+    rate: Expr  # A d'
+    bend: Expr  # A'' d l'^2 + 2 A' d' l'
+    grows: Array  # 1 where A is a multiple of the length, else 0
+
+
+class SlidingMotion:
+    """The motion of a sliding link's material in terms of its own coordinates.
+
+    Parameters
+    ----------
+    shapes
+        The link's shapes, m of them.
+    own, rates
+        Exposed length and amplitudes, and their rates, (1 + m,).
+    stiffening
+        Whether bending draws the beam in.
+    """
+
+    def __init__(self, shapes: SlidingShapes, own: Expr, rates: Expr, *, stiffening: bool) -> None:
+        self.shapes, self.stiffening = shapes, stiffening
+        self.length, self.out = own[0], rates[0]
+        self.d, self.d_rate = own[1:], rates[1:]
+        plain = {d: self._factors(d) for d in shapes.factors}
+        self._plain = plain
+        self._divided = {d: self._over_length(f) for d, f in plain.items()}
+
+    def displacement(self) -> Moving:
+        """Give the displacement field of the exposed part, from the hub's mouth."""
+        x, y, z = (self._direction(self._plain[d]) for d in AXES)
+        columns = [Field(*c) for c in zip(x[1], y[1], z[1], strict=True)]
+        new = type(self.length)
+        one, xi = new(ca.DM([1, 0])), new(ca.DM([0, 1]))
+        value = Field(ca.vertcat(xi * self.length, x[0]), y[0], z[0])
+        columns = [
+            Field(ca.vertcat(one if k == 0 else new(2, 1), c.x), c.y, c.z)
+            for k, c in enumerate(columns)
+        ]
+        bias = Field(ca.vertcat(new(2, 1), x[2]), y[2], z[2])
+        if self.stiffening:
+            for direction in ("y", "z"):
+                drawn = self._drawn(direction)
+                value = Field(ca.vertcat(value.x, drawn[0]), value.y, value.z)
+                columns = [
+                    Field(ca.vertcat(c.x, e), c.y, c.z)
+                    for c, e in zip(columns, drawn[1], strict=True)
+                ]
+                bias = Field(ca.vertcat(bias.x, drawn[2]), bias.y, bias.z)
+        return Moving(value, tuple(columns), bias)
+
+    def rotation(self) -> Moving:
+        """Give the first-order angles of the sections: twist, -z', y'."""
+        x = self._direction(self._plain["twist"])
+        y = self._direction(self._divided["z"])
+        z = self._direction(self._divided["y"])
+        columns = [Field(a, -b, c) for a, b, c in zip(x[1], y[1], z[1], strict=True)]
+        return Moving(Field(x[0], -y[0], z[0]), tuple(columns), Field(x[2], -y[2], z[2]))
+
+    def displacement_basis(self, xi: Array, weights: Array) -> Basis:
+        """Evaluate the basis of the displacement at places xi."""
+        x = [np.ones_like(xi)[None], xi[None], _moved_rows(self.shapes, "x", xi)]
+        if self.stiffening:
+            x += [_drawn_rows(self.shapes, direction, xi) for direction in ("y", "z")]
+        functions: dict[Axis, Array] = {"x": np.concatenate(x)}
+        functions["y"], functions["z"] = (_moved_rows(self.shapes, d, xi) for d in ("y", "z"))
+        return Basis(functions, weights)
+
+    def rotation_basis(self, xi: Array, weights: Array) -> Basis:
+        """Evaluate the basis of the section angles at places xi."""
+        return Basis(
+            {
+                "x": _moved_rows(self.shapes, "twist", xi),
+                "y": _rows(self.shapes, "z", 1, xi),
+                "z": _rows(self.shapes, "y", 1, xi),
+            },
+            weights,
+        )
+
+    def _factors(self, direction: Direction) -> _Factors:
+        series = self.shapes.factors[direction]
+        low, high = range_ = self.shapes.range
+        derived = (chebyshev.chebder(series, nu) / ((high - low) / 2) ** nu for nu in range(3))
+        a, a1, a2 = (chebyshev_series(np.asarray(d), range_, self.length) for d in derived)
+        bend = a2 @ self.d * self.out**2 + 2 * (a1 @ self.d_rate) * self.out
+        grows = _grows(self.shapes, direction)
+        return _Factors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, grows)
+
+    def _over_length(self, f: _Factors) -> _Factors:
+        """Divide factors by the length, which slopes by x are more than slopes by xi."""
+        l, out = self.length, self.out
+        value = f.value / l
+        slope = f.slope / l - value / l
+        rate = f.rate / l
+        bend = f.bend / l - 2 * out * (f.slope * out + f.rate) / l**2 + 2 * value * out**2 / l**2
+        return _Factors(f.matrix / l, value, slope, rate, bend, 0 * f.grows)
+
+    def _direction(self, f: _Factors) -> tuple[Expr, list[Expr], Expr]:
+        """Coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``: value, columns, bias.
+
+        Where A grows with the length, ``A = A' l``, the second function is ``(1 - xi) P' + P``.
+        """
+        none = type(f.value)(f.value.shape[0], 1)
+        turn = self.out / self.length
+        value = ca.vertcat(f.value, none, none)
+        grows, other = constant(f.grows), constant(1 - f.grows)
+        along = grows * f.slope + other * (f.value / self.length)
+        columns = [ca.vertcat(other * f.slope, along, none)]
+        columns += [ca.vertcat(f.matrix[:, j], none, none) for j in range(self.d.shape[0])]
+        moving = f.slope * self.out + f.rate
+        along = grows * f.bend + other * (2 * turn * moving - 2 * turn**2 * f.value)
+        bias = ca.vertcat(other * f.bend, along, turn**2 * f.value)
+        return value, columns, bias
+
+    def _drawn(self, direction: Direction) -> tuple[Expr, list[Expr], Expr]:
+        """Coefficients of the shortening in the basis of products of slopes, sign included."""
+        f, l, out = self._plain[direction], self.length, self.out
+        pairs = Pairs.full(f.value.shape[0])
+        none = type(l)(pairs.count, 1)
+        turn = out / l
+        moving = f.slope * out + f.rate
+        size = pairs.products(f.value, f.value) / (2 * l)
+        by_length = (pairs.products(f.value, f.slope) - size) / l
+        rate = pairs.products(f.value, moving) / l - size * turn
+        second = (
+            (pairs.products(moving, moving) + pairs.products(f.value, f.bend)) / l
+            - pairs.products(f.value, moving) * turn / l
+            - rate * turn
+            + size * turn**2
+        )
+        columns = [-ca.vertcat(by_length, size / l, none)]
+        for j in range(self.d.shape[0]):
+            product = pairs.products(f.value, f.matrix[:, j]) / l
+            columns.append(-ca.vertcat(product, none, none))
+        bias = ca.vertcat(second, 2 * turn * rate - 2 * turn**2 * size, turn**2 * size)
+        return -ca.vertcat(size, none, none), columns, -bias
+
+
+def evaluate(moving: Moving, basis: Basis) -> tuple[Expr, Expr, Expr]:
+    """Evaluate a moving field at the one place of a basis: value, columns (3, k), bias."""
+
+    def at(field: Field) -> Expr:
+        rows = [ca.dot(constant(basis.functions[a][:, 0]), field.of(a)) for a in AXES]
+        return ca.vertcat(*rows)
+
+    return at(moving.value), ca.horzcat(*[at(c) for c in moving.columns]), at(moving.bias)
+
+
+def exposed_points(shapes: SlidingShapes) -> tuple[Array, Array]:
+    """Place Gauss-Legendre points with their weights on every panel of xi."""
+    node, weight = np.polynomial.legendre.leggauss(_POINTS)
+    half = np.diff(shapes.edges) / 2
+    return (
+        ((shapes.edges[:-1] + half)[:, None] + half[:, None] * node).ravel(),
+        (half[:, None] * weight).ravel(),
+    )
+
+
+def product_integrals(f: Array, g: Array, weights: Array) -> Array:
+    """Integrate products of functions given at the points, (n, points) and (m, points): (n, m).
+
+    What is rounding beside the largest value that functions of such size can have (Schwarz) is
+    zero: for orthogonal shapes the sum comes to at most 3e-14 of it, for others to 1e-5 and more.
+    """
+    left, right = f * np.sqrt(weights), g * np.sqrt(weights)
+    largest = np.outer(np.linalg.norm(left, axis=1), np.linalg.norm(right, axis=1))
+    found = left @ right.T
+    return np.where(np.abs(found) <= 1e-13 * largest, 0.0, found)
+
+
+def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> Expr:
+    """Evaluate the factors of a direction's parent curves at an exposed length [m], (K, m)."""
+    return chebyshev_series(shapes.factors[direction], shapes.range, length)
+
+
+def chebyshev_series(series: Array, range_: tuple[float, float], length: Expr) -> Expr:
+    """Evaluate a Chebyshev series of matrices (R, a, b) over a range of lengths."""
+    low, high = range_
+    if len(series) == 1:
+        return constant(series[0]) * type(length)(1)
+    if len(series) == 2:
+        start, slope = _line(series, range_)
+        return constant(start) + length * constant(slope)
+    t = (2 * length - low - high) / (high - low)
+    values = [type(t)(1), t]
+    total = constant(series[0]) + t * constant(series[1])
+    for term in series[2:]:
+        values.append(2 * t * values[-1] - values[-2])
+        total = total + values[-1] * constant(term)
+    return total
+
+
+def _line(series: Array, range_: tuple[float, float]) -> tuple[Array, Array]:
+    """Write a series (2, a, b) as ``start + slope l``; start is 0 for multiples of the length."""
+    low, high = range_
+    slope = series[1] / ((high - low) / 2)
+    start = series[0] - slope * ((low + high) / 2)
+    # three roundings of numbers of the first coefficient's size
+    rounding = 4 * np.finfo(float).eps * np.abs(series[0])
+    return np.where(np.abs(start) <= rounding, 0.0, start), slope
+
+
+def _grows(shapes: SlidingShapes, direction: Direction) -> Array:
+    """Mark the parents whose factors are multiples of the length by 1, others by 0, (K,)."""
+    series = shapes.factors[direction]
+    if len(series) != 2:
+        return np.zeros(series.shape[1])
+    start, slope = _line(series, shapes.range)
+    return np.where(np.any(slope, axis=1) & ~np.any(start, axis=1), 1.0, 0.0)
+
+
+def _moved_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array:
+    """Stack the functions of a displacement or twist, (3 K, g)."""
+    rows = _rows(shapes, direction, 0, xi)
+    count = len(rows) // 3
+    rows[count : 2 * count] += _grows(shapes, direction)[:, None] * rows[:count]
+    return rows
+
+
+def _rows(shapes: SlidingShapes, direction: Direction, nu: int, xi: Array) -> Array:
+    """Stack ``P, (1 - xi) P', (1 - xi)^2 P''`` of the nu-th derivatives, (3 K, g)."""
+    left = 1 - xi
+    return np.concatenate([left**k * shapes.values(direction, xi, nu + k) for k in range(3)])
+
+
+def _drawn_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array:
+    """Stack ``G, (1 - xi) P' P'^T, (1 - xi)^2 (P' P'^T)'`` over pairs of parents, (3 n, g)."""
+    pairs = Pairs.full(len(shapes.parents[direction]))
+    slope, bend = shapes.values(direction, xi, 1), shapes.values(direction, xi, 2)
+    left = 1 - xi
+    squares = np.einsum("ig,jg->gij", slope, slope)
+    change = np.einsum("ig,jg->gij", bend, slope)
+    change = change + change.transpose(0, 2, 1)
+    parts = (_integrated(shapes, direction, xi), left[:, None, None] * squares)
+    stacked = [*parts, (left**2)[:, None, None] * change]
+    return np.concatenate([pairs.of(part).T for part in stacked])
+
+
+def _integrated(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array:
+    """Integrate products of slopes from 0 to each xi, (g, K, K)."""
+    node, weight = np.polynomial.legendre.leggauss(_POINTS)
+    edges = shapes.edges
+
+    def piece(start: Array, end: Array) -> Array:
+        half = (end - start) / 2
+        where = (start + half)[:, None] + half[:, None] * node
+        slope = shapes.values(direction, where.ravel(), 1).reshape(-1, *where.shape)
+        return np.asarray(np.einsum("pg,ipg,jpg->pij", half[:, None] * weight, slope, slope))
+
+    panel = np.clip(np.searchsorted(edges, xi, side="left") - 1, 0, len(edges) - 2)
+    whole = piece(edges[:-1], edges[1:])
+    before = np.concatenate((np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)))
+    return np.asarray(before[panel] + piece(edges[panel], xi))

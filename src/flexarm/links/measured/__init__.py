@@ -1,0 +1,1 @@
+"""Modal data from finite elements or experiment."""

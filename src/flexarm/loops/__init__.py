@@ -1,0 +1,1 @@
+"""The language of compiled loops: Python functions as machine code."""

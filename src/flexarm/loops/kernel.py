@@ -1,0 +1,130 @@
+"""Functions that run in Python or, compiled by LLVM, as machine code."""
+
+import ctypes
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from flexarm.engine.cache import Cache, cache_folder
+from flexarm.engine.compile import host, load_object, machine
+from flexarm.engine.functions import source_version
+from flexarm.errors import FlexarmError
+from flexarm.loops.language import Array, Ints, Record, Source, address_of
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def kernel(function: Callable[..., Any]) -> "Kernel":
+    """Make a kernel of a Python function whose parameters and result are annotated."""
+    return Kernel(function)
+
+
+class Kernel(Source):
+    """A function that runs in Python as ``.python`` and, when called, compiled."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def address(self) -> int:
+        """Address of the machine code."""
+        self._engine = load_object(self._object_code())
+        return int(self._engine.get_function_address(f"kernel_{self.name}"))
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the machine code."""
+        *kinds, result = self.hints.values()
+        names = list(self.hints)[: len(kinds)]
+        if len(arguments) != len(kinds) or bool in (*kinds, result):
+            raise FlexarmError(
+                f"kernel '{self.name}': takes {', '.join(names)} and, called from Python, neither "
+                f"takes nor gives bools; got {len(arguments)} arguments"
+            )
+        given = list(zip(arguments, kinds, names, strict=True))
+        values = [_argument(*each) for each in given]
+        answer: Any = {float: ctypes.c_double, int: ctypes.c_int64}.get(result)
+        call = ctypes.CFUNCTYPE(answer, *map(type, values))(self.address)
+        returned = call(*values)
+        for value in arguments:
+            if isinstance(value, Record):
+                value.unpack()
+        return returned
+
+    def _object_code(self) -> bytes:
+        """Compile, or take from the cache."""
+        cache = Cache(cache_folder())
+        what = [
+            sorted(self._parts({})),
+            asdict(host()),
+            source_version(PACKAGE),
+            llvm.llvm_version_info,
+        ]
+        key = hashlib.sha256(b"kernel" + json.dumps(what).encode()).hexdigest()
+        code = cache.get(key)
+        if code is None:
+            from flexarm.loops.translate import translate
+
+            code = object_of(translate(self))
+            cache.put(key, code)
+        return code
+
+    def _parts(self, seen: dict[int, "Kernel"]) -> list[list[str]]:
+        """Say what its machine code depends on beside flexarm's source.
+
+        Of it and of all kernels that it calls: its text, the constants that it may read and the
+        records that it takes.
+        """
+        seen[id(self)] = self
+        code = self.python.__code__
+        found = {name: self.globals.get(name) for name in code.co_names}
+        constants = [f"{k}={v!r}" for k, v in found.items() if isinstance(v, (int, float))]
+        kinds = self.hints.values()
+        records = [k.layout().text for k in kinds if isinstance(k, type) and issubclass(k, Record)]
+        own = Path(code.co_filename).is_relative_to(PACKAGE)
+        text = str(code.co_firstlineno) if own else self.source
+        parts = [[self.name, text, *constants, *records]]
+        for each in found.values():
+            if isinstance(each, Kernel) and id(each) not in seen:
+                parts += each._parts(seen)
+        return parts
+
+
+def object_of(text: str) -> bytes:
+    """Optimise LLVM code with loops and emit an object file."""
+    with llvm.parse_assembly(text) as module:
+        module.verify()
+        target = machine(host(), 2)
+        optimise(module, target)
+        return bytes(target.emit_object(module))
+
+
+def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
+    """Run LLVM's passes over code with loops."""
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def _argument(value: Any, kind: Any, name: str) -> Any:
+    """Hand an argument over as machine code takes it."""
+    if kind is float:
+        return ctypes.c_double(value)
+    if kind is int:
+        if not -(2**63) <= value < 2**63:
+            raise FlexarmError(f"kernel argument '{name}': must be an int of 64 bits, got {value}")
+        return ctypes.c_int64(value)
+    if kind in (Array, Ints):
+        return ctypes.c_void_p(address_of(value, kind, name))
+    if not isinstance(value, kind):
+        wanted, got = kind.__name__, type(value).__name__
+        raise FlexarmError(f"kernel argument '{name}': must be a {wanted}, got {got}")
+    value.pack()
+    return ctypes.c_void_p(value.place)

@@ -1,0 +1,1 @@
+"""What every formulation rests on: kinematics, loads, geometry of bent links, validity."""

@@ -1,0 +1,1 @@
+"""Inertia and energy of what a link is made of."""

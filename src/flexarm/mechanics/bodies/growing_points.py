@@ -1,0 +1,106 @@
+"""What a sliding link weighs, seen from the mouth of its hub: the exposed part and the rest.
+
+Columns are those of material points: a section moves out with the beam and so along the shapes
+(Theodore & Ghosal 1995, eqs 19-21, with the time derivative at a fixed material point).
+"""
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.growing.fields import AXES, Basis, Field, Moving, SlidingMotion, exposed_points
+from flexarm.mechanics.bodies.points import Moments, joined, spread, turning
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+
+def sliding_moments(model: Model, part: LinkModel, own: Expr) -> Moments:
+    """Weigh a sliding link; its own coordinates are its exposed length and its amplitudes."""
+    shapes = part.sliding
+    assert shapes is not None
+    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
+    mu, length, k = table["mass_per_length"], own[0], own.shape[0]
+    rotary = np.array([table["Jx"], table["Jy"], table["Jz"]])
+    motion = SlidingMotion(shapes, own, type(own)(k, 1), stiffening=model.stiffening)
+    places = exposed_points(shapes)
+    total = joined(
+        _exposed(motion.displacement(), motion.displacement_basis(*places), mu * length),
+        _hidden(mu, rotary, part.length - length, k),
+    )
+    if np.any(rotary):
+        turned = _turned(motion.rotation(), motion.rotation_basis(*places), rotary * length)
+        total = joined(total, turned)
+    return total
+
+
+def _exposed(moving: Moving, basis: Basis, mass: Expr) -> Moments:
+    """Weigh the translation of the exposed part (eq. 21)."""
+    h, s = moving.value, moving.columns
+    mean = mass * basis.integral(h)
+    means = [mass * basis.integral(c) for c in s]
+    none = type(mass)(1, 1)
+    return Moments(
+        _bordered(mass, mean, mass * basis.moment(h, h)),
+        [
+            ca.vertcat(ca.horzcat(none, means[f].T), _without_first(mass * basis.moment(h, c)))
+            for f, c in enumerate(s)
+        ],
+        [[ca.diagcat(none, mass * basis.moment(c, b)) for c in s] for b in s],
+        type(mass)(len(s), len(s)),
+        ca.vertcat(mass, mean),
+        [ca.vertcat(none, c) for c in means],
+    )
+
+
+def _hidden(mu: float, rotary: Expr, hidden: Expr, k: int) -> Moments:
+    """Weigh the part in the hub, straight, from x = l - total length to 0 (eq. 19)."""
+    new, mass = type(hidden), mu * hidden
+    mean = ca.vertcat(-mass * hidden / 2, new(2, 1))
+    second = ca.diagcat(mass * hidden**2 / 3, new(2, 2))
+    second = second + constant(spread(np.diag(rotary))) * hidden
+    none, along = new(4, 4), new(4, 4)
+    along[0, 1], along[1, 1] = mass, mean[0]
+    inner, eps = new(4, 4), new(4, 1)
+    inner[1, 1], eps[1] = mass, mass
+    rows = [[none] * k for _ in range(k)]
+    rows[0][0] = inner
+    return Moments(
+        _bordered(mass, mean, second),
+        [along, *[none] * (k - 1)],
+        rows,
+        new(k, k),
+        ca.vertcat(mass, mean),
+        [eps, *[new(4, 1)] * (k - 1)],
+    )
+
+
+def _turned(moving: Moving, basis: Basis, inertia: Expr) -> Moments:
+    """Weigh the turning of the exposed part's sections, in link axes, by first-order angles."""
+    k = len(moving.columns)
+    new = type(inertia)
+    none = [new(4, 4)] * k
+    spin = [turning(inertia * basis.integral(c)) for c in moving.columns]
+    mass = new(k, k)
+    for i, a in enumerate(moving.columns):
+        for j, b in enumerate(moving.columns):
+            mass[i, j] = _product(basis, inertia, a, b)
+    half = (inertia[0] + inertia[1] + inertia[2]) / 2
+    second = ca.diag(half - inertia)
+    return Moments(
+        ca.diagcat(new(1, 1), second), spin, [none] * k, mass, new(4, 1), [new(4, 1)] * k
+    )
+
+
+def _product(basis: Basis, inertia: Expr, a: Field, b: Field) -> Expr:
+    parts = [
+        inertia[n] * (a.of(axis).T @ constant(basis.gram[axis, axis]) @ b.of(axis))
+        for n, axis in enumerate(AXES)
+    ]
+    return parts[0] + parts[1] + parts[2]
+
+
+def _bordered(mass: Expr, mean: Expr, second: Expr) -> Expr:
+    return ca.vertcat(ca.horzcat(mass, mean.T), ca.horzcat(mean, second))
+
+
+def _without_first(block: Expr) -> Expr:
+    return ca.horzcat(type(block)(3, 1), block)

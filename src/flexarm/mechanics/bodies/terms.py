@@ -1,0 +1,145 @@
+"""What a link's inertia comes to, seen from its root frame L, and how its sections move.
+
+Every coordinate that deforms a link is a column, the exposed length of a sliding link among them,
+so the recursions never ask what kind it is.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.mechanics.kinematics import Local, own_columns
+from flexarm.model import LinkModel
+from flexarm.spatial import Expr, Inertia, constant
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A link's inertia about L and its velocity-dependent forces; k own coordinates.
+
+    Attributes
+    ----------
+    mass, first, second
+        Mass [kg], first moment (3,), inertia matrix (3, 3).
+    angular, linear
+        Momentum per rate of own coordinate: about L and linear, (3, k) each.
+    modal
+        Mass matrix of the own coordinates, (k, k).
+    torque, force, effort
+        What the velocity products need: about L (3,), linear (3,), of own coordinates (k,).
+    """
+
+    mass: Expr
+    first: Expr
+    second: Expr
+    angular: Expr
+    linear: Expr
+    modal: Expr
+    torque: Expr
+    force: Expr
+    effort: Expr
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How a section moves relative to L: place, columns, rates and velocity-product terms.
+
+    Attributes
+    ----------
+    local
+        Place, rotation and columns.
+    spin, speed
+        Relative angular velocity and velocity, in L, (3,) each.
+    spin_bias, speed_bias
+        Relative accelerations at zero acceleration of the own coordinates, (3,) each.
+    """
+
+    local: Local
+    spin: Expr
+    speed: Expr
+    spin_bias: Expr
+    speed_bias: Expr
+
+
+def own_rates(part: LinkModel, v: Expr) -> Expr:
+    """Pick the rates of a link's own coordinates, (k,)."""
+    columns = own_columns(part)
+    return ca.vertcat(*[v[i] for i in columns]) if columns else type(v).zeros(0, 1)
+
+
+def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
+    """Weigh a rigid body in L; the k own coordinates do not move it."""
+    first, second = constant(body.first), constant(body.second)
+    zero = type(omega).zeros
+    return Terms(
+        body.mass,
+        type(omega)(first),
+        type(omega)(second),
+        zero(3, k),
+        zero(3, k),
+        zero(k, k),
+        ca.cross(omega, second @ omega) if body.mass or np.any(body.second) else zero(3, 1),
+        ca.cross(omega, ca.cross(omega, first)) if np.any(body.first) else zero(3, 1),
+        zero(k, 1),
+    )
+
+
+def attach(terms: Terms, body: Inertia, motion: Motion, omega: Expr) -> Terms:
+    """Add a rigid body that is fixed in a section of the link."""
+    local = motion.local
+    R, p, N, A = local.rotation, local.position, local.linear, local.angular
+    spin = omega + motion.spin
+    second = R @ constant(body.second) @ R.T
+    first = R @ constant(body.first)
+    # velocity of the centre's first moment m v = m (v_L + omega x p + N e') + spin x first
+    moment = body.mass * p + first
+    linear = body.mass * N - ca.skew(first) @ A
+    lever = ca.skew(p)
+    about = ca.skew(first) @ N + second @ A
+    angular = lever @ linear + about
+    whole = second - lever @ ca.skew(first) - ca.skew(first) @ lever - body.mass * lever @ lever
+    modal = N.T @ linear + A.T @ about
+    # acceleration of the section at zero acceleration of L and of the own coordinates
+    acceleration = (
+        ca.cross(omega, ca.cross(omega, p)) + 2 * ca.cross(omega, motion.speed) + motion.speed_bias
+    )
+    rotation = ca.cross(omega, motion.spin) + motion.spin_bias
+    force = (
+        body.mass * acceleration + ca.cross(rotation, first) + ca.cross(spin, ca.cross(spin, first))
+    )
+    torque = ca.cross(first, acceleration) + second @ rotation + ca.cross(spin, second @ spin)
+    added = Terms(
+        body.mass,
+        moment,
+        whole,
+        angular,
+        linear,
+        modal,
+        ca.cross(p, force) + torque,
+        force,
+        N.T @ force + A.T @ torque,
+    )
+    return add(terms, added)
+
+
+def add(a: Terms, b: Terms) -> Terms:
+    """Join two parts of one link."""
+    return Terms(
+        a.mass + b.mass,
+        a.first + b.first,
+        a.second + b.second,
+        a.angular + b.angular,
+        a.linear + b.linear,
+        a.modal + b.modal,
+        a.torque + b.torque,
+        a.force + b.force,
+        a.effort + b.effort,
+    )
+
+
+def axial(moment: Expr) -> Expr:
+    """Give ``int a x b`` from ``int a b^T``."""
+    return ca.vertcat(
+        moment[1, 2] - moment[2, 1], moment[2, 0] - moment[0, 2], moment[0, 1] - moment[1, 0]
+    )

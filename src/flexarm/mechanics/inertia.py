@@ -1,0 +1,148 @@
+"""Motions without inertia: found before anything is divided by the mass matrix."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.errors import SimulationError
+from flexarm.links.base import Array
+from flexarm.links.ends import own_inertia
+from flexarm.model import Model
+from flexarm.spatial import Inertia
+
+SINGULAR = 1e-12  # least eigenvalue of the scaled mass matrix that still leaves some digits
+ROUNDING = 1e-14  # of the inertia about other axes
+NAMED = 0.3  # of the largest entry of a vector
+FEW = 6
+
+
+@dataclass(frozen=True)
+class Weightless:
+    """A motion that has no inertia: where in the model file, what it is, what to do about it."""
+
+    place: str
+    message: str
+    remedy: str
+
+
+def weightless(
+    model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
+) -> Weightless | None:
+    """Look for a motion without inertia.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    mass
+        Mass matrix of the coordinates named, (k, k); of all that are not prescribed, out of the
+        whole one (n, n), if none are.
+    names
+        Coordinates that move.
+    when
+        For the message.
+    """
+    if names is None:
+        kept = [i for i in range(model.size) if i not in model.prescribed]
+        names, mass = [model.names[i] for i in kept], mass[np.ix_(kept, kept)]
+    if not np.all(np.isfinite(mass)):
+        return Weightless(
+            "links",
+            f"the mass matrix is beyond all numbers {when}",
+            "masses or lengths are too large: check their units",
+        )
+    least, vector = least_inertia(mass, _rounding(model, names))
+    if least > SINGULAR:
+        return None
+    size = np.abs(vector)
+    mine = [names[i] for i in np.argsort(-size) if size[i] > NAMED * size.max()]
+    which = mine[0] if len(mine) == 1 else f"a motion of {listed(mine)} together"
+    return Weightless(
+        place_of(model, mine[0]),
+        f"{which} has no inertia {when}: the mass matrix is singular, and neither modes nor "
+        "accelerations exist",
+        "give what it moves a mass or inertia (hub, body, Jx of the section, rotor_inertia), start "
+        "elsewhere, or fix the joint",
+    )
+
+
+def require_inertia(
+    model: Model, mass: Array, names: Sequence[str] | None = None, *, when: str = "at the start"
+) -> None:
+    """Refuse an arm in which some motion has no inertia; as `weightless`.
+
+    Raises
+    ------
+    SimulationError
+        If so, in the words of ``flexarm check``.
+    """
+    found = weightless(model, mass, names, when=when)
+    if found is not None:
+        raise SimulationError(f"{found.place}: {found.message}: {found.remedy}")
+
+
+def place_of(model: Model, coordinate: str) -> str:
+    """Say where in the model file a coordinate comes from."""
+    index = model.names.index(coordinate)
+    for i, part in enumerate(model.links):
+        if index in (part.motor, part.joint) or part.modes.start <= index < part.modes.stop:
+            return f"links[{i + 1}]"
+    return "base"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names with commas, not more than a few."""
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more
+
+
+def _rounding(model: Model, names: Sequence[str]) -> Array:
+    """Give what rounding leaves of the inertia [kg m^2] of masses on a joint's axis, (k,).
+
+    Of what each joint carries, a bound of the moments about the joint is summed from the tip on:
+    mass, mass times distance, mass times its square.
+    """
+    found: dict[str, float] = {}
+    carried = np.zeros(3)
+    for part in reversed(model.links):
+        carried = _shifted(carried + _moments(part.tip_body), part.length)
+        carried = carried + _moments(own_inertia(part.link))
+        carried = _shifted(carried, float(np.linalg.norm(part.pose_JL.position)))
+        if part.motion.turns:
+            found[part.joint_name] = ROUNDING * float(carried[2])
+        carried = _shifted(carried, float(np.linalg.norm(part.pose_FJ.position)))
+    return np.array([found.get(name, 0.0) for name in names])
+
+
+def _moments(body: Inertia) -> Array:
+    second = float(np.trace(body.second))
+    return np.array([body.mass, np.sqrt(body.mass * second), second])
+
+
+def _shifted(moments: Array, distance: float) -> Array:
+    zeroth, first, second = moments
+    return np.array(
+        [
+            zeroth,
+            first + distance * zeroth,
+            second + 2 * distance * first + distance**2 * zeroth,
+        ]
+    )
+
+
+def least_inertia(mass: Array, rounding: Array | float = 0.0) -> tuple[float, Array]:
+    """Find the least eigenvalue of M scaled to a unit diagonal, and its vector.
+
+    A coordinate that moves nothing, or no more than rounding errors (k,), has the eigenvalue 0; a
+    matrix that is none has an infinite one.
+    """
+    inertia = np.abs(np.diag(mass))
+    if not len(inertia) or not np.all(np.isfinite(mass)):
+        return np.inf, inertia
+    none = inertia <= rounding
+    if np.any(none):
+        return 0.0, none.astype(float)
+    size = np.sqrt(inertia)
+    values, vectors = np.linalg.eigh(mass / np.outer(size, size))
+    return float(values[0]), vectors[:, 0]

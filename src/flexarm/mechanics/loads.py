@@ -1,0 +1,255 @@
+"""Forces that do not come from inertia: springs, damping, friction, inputs, wrenches, gravity."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import FreeBase, Moving, SpringTable, Wrench
+from flexarm.arm.joint import Friction, Spring
+from flexarm.links.base import Array
+from flexarm.links.growing.fields import chebyshev_series
+from flexarm.mechanics.bodies.body import elastic_effort, elastic_energy, link_terms, table_energy
+from flexarm.mechanics.kinematics import (
+    LinkFrames,
+    base_frame,
+    base_jacobian,
+    frames,
+    jacobian,
+    own_columns,
+    section,
+)
+from flexarm.model import LinkModel, Model, prescribed_motion
+from flexarm.model.joints import JointMotion
+from flexarm.model.profiles import evaluate
+from flexarm.spatial import Expr, constant
+
+
+def input_names(model: Model) -> tuple[str, ...]:
+    """Names of the inputs: the joints that are driven by a torque or force."""
+    return tuple(part.joint_name for part in model.links if _driven(part))
+
+
+def input_matrix(model: Model) -> Array:
+    """Matrix B that turns inputs into generalised forces, (n, number of inputs).
+
+    An input acts on the motor's coordinate of an elastic joint; shapes with a root slope turn the
+    hub too and so take part.
+    """
+    driven = [part for part in model.links if _driven(part)]
+    matrix = np.zeros((model.size, len(driven)))
+    for k, part in enumerate(driven):
+        joint = part.link.joint
+        assert isinstance(joint, Moving) and part.joint is not None
+        gain = 1.0
+        if joint.drive is not None and joint.drive.motor_torque:
+            gain = joint.drive.gear_ratio
+        if part.motor is not None:
+            matrix[part.motor, k] = gain
+        else:
+            matrix[:, k] = gain * hub_row(model, part)
+    return matrix
+
+
+def hub_row(model: Model, part: LinkModel) -> Array:
+    """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
+    row = np.zeros(model.size)
+    assert part.joint is not None
+    row[part.joint] = 1.0
+    if part.elastic is not None and np.any(part.elastic.root_angle):
+        axis = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
+        row[part.modes] = axis @ part.elastic.root_angle
+    return row
+
+
+def elastic_force(model: Model, q: Expr) -> Expr:
+    """Gradient of the elastic energy of links and joints, (n,)."""
+    result = ca.gradient(_joint_energy(model, q), q)
+    for part in model.links:
+        effort = elastic_effort(model, part, q)
+        for i, column in enumerate(own_columns(part)):
+            result[column] += effort[i]
+    return result
+
+
+def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
+    """Elastic and gravitational energy [J]."""
+    elastic = _joint_energy(model, q)
+    weight = type(q)(0)
+    still = type(q).zeros(model.size, 1)
+    rotation, position = base_frame(model, q)
+    pull = constant(model.gravity)
+
+    def lower(R: Expr, p: Expr, mass: Expr, first: Expr) -> Expr:
+        return -ca.dot(pull, mass * p + R @ first)
+
+    if model.base_moves:
+        weight += lower(rotation, position, model.base_body.mass, constant(model.base_body.first))
+    for part, frame in zip(model.links, frames(model, q), strict=True):
+        elastic += elastic_energy(model, part, q)
+        terms = link_terms(model, part, q, still, type(q).zeros(3, 1))
+        weight += lower(frame.R_WL, frame.p_WL, terms.mass, terms.first)
+        body = part.tip_body
+        weight += lower(frame.R_WT, frame.p_WT, body.mass, constant(body.first))
+    return elastic, weight
+
+
+@dataclass(frozen=True)
+class Coulomb:
+    """Coulomb friction of a joint, ``force tanh(rate/smoothing)`` with ``rate = row @ v``."""
+
+    joint: str
+    motion: JointMotion
+    row: Array
+    force: float
+    smoothing: float
+
+    def slope(self, rate: float) -> float:
+        """Differentiate it by the rate."""
+        return self.force / self.smoothing * (1 - math.tanh(rate / self.smoothing) ** 2)
+
+
+def coulomb_frictions(model: Model) -> list[Coulomb]:
+    """List the joints with Coulomb friction."""
+    found = []
+    for part in model.links:
+        joint = part.link.joint
+        friction = joint.friction if isinstance(joint, Moving) and part.joint is not None else None
+        if isinstance(friction, Friction) and friction.coulomb:
+            row = np.asarray(hub_row(model, part), dtype=float).ravel()
+            smoothing = float(friction.smoothing or part.motion.smoothing)
+            force = float(friction.coulomb)
+            found.append(Coulomb(part.joint_name, part.motion, row, force, smoothing))
+    return found
+
+
+def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
+    """Generalised force that damping and friction need, (n,); v times it is what they take."""
+    result = type(v).zeros(model.size, 1)
+    for part in model.links:
+        if part.elastic is not None and np.any(part.elastic.damping):
+            rates = v[part.modes.start : part.modes.stop]
+            result[part.modes.start : part.modes.stop] += constant(part.elastic.damping) @ rates
+        if part.sliding is not None and part.sliding_damping is not None:
+            series = chebyshev_series(part.sliding_damping, part.sliding.range, q[part.joint])
+            rates = v[part.modes.start : part.modes.stop]
+            result[part.modes.start : part.modes.stop] += series @ rates
+        joint = part.link.joint
+        if not isinstance(joint, Moving) or part.joint is None:
+            continue
+        row = hub_row(model, part)
+        rate = ca.dot(constant(row), v)
+        if isinstance(joint.friction, Friction):
+            result += constant(row) * _friction(joint.friction, part.motion, rate, coulomb)
+        if isinstance(joint.spring, Spring) and joint.spring.damping:
+            result += constant(row) * (float(joint.spring.damping) * rate)
+        if part.motor is not None and joint.drive is not None and joint.drive.damping:
+            across = float(joint.drive.damping) * (v[part.motor] - rate)
+            result[part.motor] += across
+            result -= constant(row) * across
+    return result
+
+
+def wrench_list(model: Model) -> list[tuple[int, Wrench]]:
+    """Wrenches of the arm in order, each with the index of its link (-1 is the base)."""
+    base = model.arm.base
+    listed = [(-1, w) for w in base.wrenches] if isinstance(base, FreeBase) else []
+    for index, part in enumerate(model.links):
+        listed += [(index, w) for w in part.link.wrenches]
+    return listed
+
+
+def wrench_factors(model: Model, t: float) -> Array:
+    """Evaluate the factors of all wrenches at a time [s]."""
+    listed = wrench_list(model)
+    return np.array([1.0 if w.factor is None else evaluate(w.factor, t)[0] for _, w in listed])
+
+
+def prescribed_accelerations(model: Model, t: float) -> Array:
+    """Evaluate the accelerations of the prescribed coordinates at a time [s]."""
+    return np.asarray(prescribed_motion(model, t)[2])
+
+
+def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
+    """Sum J^T f of all wrenches, each times its factor, (n,)."""
+    result = type(q).zeros(model.size, 1)
+    if not wrench_list(model):
+        return result
+    loads = wrench_loads(model, q, frames(model, q), factors)
+    for (index, point, force, torque), (_, wrench) in zip(loads, wrench_list(model), strict=True):
+        if index < 0:
+            linear, angular = base_jacobian(model, q, point)
+        else:
+            linear, angular = jacobian(model, q, index, _place(model.links[index], wrench))
+        result += linear.T @ force + angular.T @ torque
+    return result
+
+
+def wrench_loads(
+    model: Model, q: Expr, placed: tuple[LinkFrames, ...], factors: Expr
+) -> list[tuple[int, Expr, Expr, Expr]]:
+    """List link index, point, force and torque of all wrenches in the world."""
+    result = []
+    for k, (index, wrench) in enumerate(wrench_list(model)):
+        force = constant(np.array(wrench.force)) * factors[k]
+        torque = constant(np.array(wrench.torque)) * factors[k]
+        if index < 0:
+            turned, position = base_frame(model, q)
+            along = 0.0 if wrench.at == "tip" else float(wrench.at)
+            point = position + turned @ constant(np.array([along, 0.0, 0.0]))
+        else:
+            frame, part = placed[index], model.links[index]
+            local = section(model, part, q, _place(part, wrench))
+            point, turned = frame.p_WL + frame.R_WL @ local.position, frame.R_WL @ local.rotation
+        if wrench.frame == "link":
+            force, torque = turned @ force, turned @ torque
+        result.append((index, point, force, torque))
+    return result
+
+
+def _place(part: LinkModel, wrench: Wrench) -> float:
+    """Tell the distance of a wrench from L [m] along the undeformed link."""
+    root = part.link.root_piece.length if part.link.root_piece is not None else 0.0
+    at = part.link.length if wrench.at == "tip" else float(wrench.at)
+    return at - root
+
+
+def _joint_energy(model: Model, q: Expr) -> Expr:
+    """Energy of joint springs and elastic transmissions [J]."""
+    energy = type(q)(0)
+    for part in model.links:
+        joint = part.link.joint
+        if not isinstance(joint, Moving) or part.joint is None:
+            continue
+        if joint.spring is not None:
+            rest = float(joint.spring.rest or 0.0)
+            wound = ca.dot(constant(hub_row(model, part)), q) - rest
+            energy += _spring_energy(joint.spring.stiffness, wound)
+        if part.motor is not None and joint.drive is not None:
+            wound = q[part.motor] - ca.dot(constant(hub_row(model, part)), q)
+            energy += _spring_energy(joint.drive.stiffness, wound)
+    return energy
+
+
+def _spring_energy(stiffness: object, wound: Expr) -> Expr:
+    if isinstance(stiffness, SpringTable):
+        return table_energy(stiffness.deflection, stiffness.effort, wound)
+    assert isinstance(stiffness, float)
+    return stiffness * wound**2 / 2
+
+
+def _friction(
+    friction: Friction[Any, Any, Any], motion: JointMotion, rate: Expr, coulomb: bool
+) -> Expr:
+    force = float(friction.viscous or 0.0) * rate
+    if coulomb and friction.coulomb:
+        smoothing = float(friction.smoothing or motion.smoothing)
+        force += float(friction.coulomb) * ca.tanh(rate / smoothing)
+    return force
+
+
+def _driven(part: LinkModel) -> bool:
+    joint = part.link.joint
+    return isinstance(joint, Moving) and joint.actuation == "torque"

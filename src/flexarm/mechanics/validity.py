@@ -1,0 +1,235 @@
+"""How far a run went in the range in which its model holds."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from flexarm.arm import Moving
+from flexarm.links.base import Array
+from flexarm.links.growing.fields import exposed_points
+from flexarm.links.integrals import shortening
+from flexarm.mechanics.deformed import Deformed, blocks, deformed, fibre_strain, flexible_links
+from flexarm.mechanics.loads import input_names
+from flexarm.model import LinkModel, Model
+
+# Slopes, and the error of the deflections at them over their range, measured in motion against the
+# exact inextensible beam.
+MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2))
+# Linear theory: a driven link is 4 % wrong at slopes where the above is 0.06 %, and a two-link fall
+# 14 to 25 % at slopes of 0.01.
+LINEAR_ERROR = ((0.0025, 1e-3),)
+SLOPE = 0.3  # from here on errors reach per cents
+SLOPE_LINEAR = 0.0025
+# What a link bent to a circular arc has at that slope: slope^2/6 and slope^2/3.
+SHORTENING = SLOPE**2 / 6
+QUARTIC_SHARE = SLOPE**2 / 3
+STRAIN = 0.005  # steel and aluminium yield at 0.002 to 0.005; what is neglected is of its order
+
+
+@dataclass(frozen=True)
+class LinkValidity:
+    """How far one link went, at the samples of a run.
+
+    Attributes
+    ----------
+    link
+        Its name.
+    slope, time
+        Largest slope of its axis against its root, and when [s].
+    strain
+        Largest strain along a fibre; unless the model file gives the section's shape, along the
+        axis; None if the link does not stretch either.
+    strain_of
+        ``fibre``, or ``axis``, whose strain is less where the link is bent.
+    shortening
+        Largest amount by which bending drew the axis in, over its length.
+    quartic_share
+        Largest share of the fourth order of the bending energy in the elastic energy.
+    """
+
+    link: str
+    slope: float
+    time: float
+    strain: float | None
+    strain_of: Literal["fibre", "axis"]
+    shortening: float
+    quartic_share: float
+
+
+@dataclass(frozen=True)
+class Validity:
+    """How far a run went in the range in which its model holds.
+
+    Attributes
+    ----------
+    slope, strain, shortening, quartic_share
+        The largest of all flexible links; strain is None where it is not known of any.
+    model_error
+        What the model's error was, over the range of the deflections, in motions of such slopes;
+        None beyond those that were measured.
+    links
+        The same per flexible link.
+    warnings
+        What went beyond the limits, one sentence per link and per input.
+    """
+
+    slope: float
+    strain: float | None
+    shortening: float
+    quartic_share: float
+    model_error: float | None
+    links: tuple[LinkValidity, ...]
+    warnings: tuple[str, ...]
+
+
+def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validity:
+    """Measure how far a motion went, at times t (T,), coordinates q (T, n) and inputs u (T, k)."""
+    links = tuple(_of_link(model, part, t, q) for part in flexible_links(model))
+    slope = max((link.slope for link in links), default=0.0)
+    strains = [link.strain for link in links if link.strain is not None]
+    table = MODEL_ERROR if model.stiffening else LINEAR_ERROR
+    return Validity(
+        slope=slope,
+        strain=max(strains, default=None),
+        shortening=max((link.shortening for link in links), default=0.0),
+        quartic_share=max((link.quartic_share for link in links), default=0.0),
+        model_error=next((error for limit, error in table if slope <= limit), None),
+        links=links,
+        warnings=(
+            *(text for link in links if (text := _warning(link, stiffening=model.stiffening))),
+            *(_overdriven(model, t, u) if u is not None else ()),
+        ),
+    )
+
+
+def input_limits(model: Model) -> Array:
+    """List the largest inputs that the model file allows, infinite where it says none, (k,)."""
+    found = []
+    for part in model.links:
+        joint = part.link.joint
+        if isinstance(joint, Moving) and joint.actuation == "torque":
+            effort = joint.limits.effort if joint.limits is not None else None
+            turned = joint.drive is not None and joint.drive.motor_torque
+            gear = abs(joint.drive.gear_ratio) if turned and joint.drive is not None else 1.0
+            found.append(math.inf if effort is None else float(effort) / gear)
+    return np.array(found)
+
+
+def _overdriven(model: Model, t: Array, u: Array) -> list[str]:
+    """Name the inputs that went beyond what the model file allows."""
+    found = []
+    for name, top, row in zip(input_names(model), input_limits(model), np.abs(u).T, strict=True):
+        if np.any(beyond := row > top * (1 + 1e-9)):
+            found.append(
+                f"{name}: input {row.max():.4g} > {top:.4g}, what its limits.effort allows, first "
+                f"at {t[np.argmax(beyond)]:.4g} s: runs do not cut inputs: ask for less, or cut a "
+                "law by flexarm.control.limited_law"
+            )
+    return found
+
+
+def _warning(link: LinkValidity, *, stiffening: bool) -> str:
+    """Say in words what a link went beyond, or nothing."""
+    strain = "strain" if link.strain_of == "fibre" else "strain of the axis"
+    limits = (
+        ("slope", link.slope, SLOPE if stiffening else SLOPE_LINEAR),
+        ("shortening over length", link.shortening, SHORTENING),
+        ("quartic share of the energy", link.quartic_share, QUARTIC_SHARE),
+        (strain, link.strain or 0.0, STRAIN),
+    )
+    beyond = {name: f"{name} {value:.2g} > {limit:.2g}" for name, value, limit in limits
+              if value > limit}  # fmt: skip
+    remedies = ["few materials stay linear at such strain"] if strain in beyond else []
+    if beyond.keys() - {strain}:
+        if not stiffening:
+            remedy = "without stiffening errors exceed 0.1 %, 14 % at slopes of 0.01: switch it on"
+        elif link.slope > MODEL_ERROR[-1][0]:
+            remedy = "not compared with the exact beam at such slopes: split the link in two"
+        else:
+            remedy = "errors of 0.4 to 2 % of the deflections: split the link in two"
+        remedies.insert(0, remedy)
+    if not beyond:
+        return ""
+    return f"{link.link}: {', '.join(beyond.values())}: {'; '.join(remedies)}"
+
+
+def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
+    """Find the largest values of a link."""
+    places, weights = _points(part)
+    strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
+    found = LinkValidity(part.name, 0.0, float(t[0]), strain, _strain_of(part, q), 0.0, 0.0)
+    for block in blocks(len(t), len(places)):
+        slopes, strained, drawn, share = _block(model, part, q[block], places, weights)
+        k = int(np.argmax(slopes))
+        if slopes[k] > found.slope:
+            found = replace(found, slope=float(slopes[k]), time=float(t[block][k]))
+        found = replace(
+            found,
+            strain=None if found.strain is None else max(found.strain, strained),
+            shortening=max(found.shortening, drawn),
+            quartic_share=max(found.quartic_share, share),
+        )
+    return found
+
+
+def _strain_of(part: LinkModel, q: Array) -> Literal["fibre", "axis"]:
+    """Say whose strain is known; of a link that does not bend all fibres have the axis's."""
+    link, section = deformed(part, q[:1]), part.link.section
+    known = section is not None and section.shape is not None
+    return "fibre" if known or not (link.has("y") or link.has("z")) else "axis"
+
+
+def _points(part: LinkModel) -> tuple[Array, Array]:
+    """Give quadrature points and weights over a link's coordinate, both ends of it among them."""
+    if part.sliding is not None:
+        places, weights = exposed_points(part.sliding)
+        return np.array([0.0, *places, 1.0]), np.array([0.0, *weights, 0.0])
+    assert part.elastic is not None
+    span, points = part.elastic.span, part.elastic.points
+    weights = points.mass / span.at("mass_per_length", points.x)
+    return np.array([0.0, *points.x, part.length]), np.array([0.0, *weights, 0.0])
+
+
+def _block(
+    model: Model, part: LinkModel, q: Array, places: Array, weights: Array
+) -> tuple[Array, float, float, float]:
+    """Find slopes (T,) and the largest strain, shortening and quartic share of some samples."""
+    link = deformed(part, q)
+    steep = link.values("y", places, 1), link.values("z", places, 1)
+    slopes = np.hypot(*steep).max(axis=1)
+    bends = link.curvatures(places, stiffening=model.stiffening)
+    strains = fibre_strain(part.link.section, link, places, bends)
+    tip = shortening(link.shapes, np.array([link.end]), link.shapes.edges)[0]
+    drawn = np.einsum("ij,ti,tj->t", tip, link.amplitudes, link.amplitudes, optimize=True)
+    drawn = drawn / (2 * link.scale * link.length)
+    quadratic, quartic = _energies(part, link, q, places, weights)
+    share = quartic / np.maximum(quadratic + quartic, 1e-300)
+    return slopes, float(strains.max()), float(drawn.max()), float(share.max())
+
+
+def _energies(
+    part: LinkModel, link: Deformed, q: Array, places: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Integrate the second and fourth order of the elastic energy [J], (T,) each."""
+    slope = {d: link.values(d, places, 1) for d in ("y", "z")}
+    bend = {d: link.values(d, places, 2) for d in ("y", "z")}
+    product = slope["y"] * bend["y"] + slope["z"] * bend["z"]
+    x = places if part.elastic is not None else 0 * places
+    area = weights * link.scale[:, None]
+    quadratic, quartic = np.zeros(len(q)), np.zeros(len(q))
+    for direction, name in (("y", "EIz"), ("z", "EIy")):
+        if link.span.has(name):
+            stiffness = area * link.span.at(name, x) / 2
+            quadratic += (stiffness * bend[direction] ** 2).sum(axis=1)
+            quartic += (stiffness * bend[direction] * slope[direction] * product).sum(axis=1)
+    if part.elastic is not None:
+        d = q[:, part.modes]
+        matrix = part.elastic.integrals.stiffness
+        return np.einsum("ti,ij,tj->t", d, matrix, d, optimize=True) / 2, quartic
+    for direction, name in (("twist", "GJ"), ("x", "EA")):
+        if link.span.has(name):
+            strain = link.values(direction, places, 1)  # type: ignore[arg-type]
+            quadratic += (area * link.span.at(name, x) / 2 * strain**2).sum(axis=1)
+    return quadratic, quartic

@@ -1,0 +1,75 @@
+"""Modules under the names that they had in version 0.1: what users wrote keeps working."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+# Old name: the modules that have its names now.
+MOVED = {
+    "analysis": (),
+    "analysis.check": ("check.check",),
+    "analysis.compare": ("study.compare",),
+    "analysis.converge": ("study.converge", "study.convergence"),
+    "analysis.equation_text": ("study.equation_text",),
+    "analysis.equations": ("study.equations",),
+    "analysis.equilibrium": ("linear.equilibrium",),
+    "analysis.linearise": ("linear.state_space",),
+    "analysis.modes": ("linear.modes",),
+    "analysis.operations": ("study.operations",),
+    "analysis.sweep": ("linear.sweep", "linear.tracks"),
+    "control.decoupling": ("control.laws.decoupling",),
+    "control.pd": ("control.laws.pd",),
+    "engine.emit_c": ("engine.emit.c",),
+    "engine.kernels": ("loops.kernel", "loops.language"),
+    "formulations.gibbs_appell_steps": ("formulations.gibbs_appell.steps",),
+    "formulations.loads": ("mechanics.loads",),
+    "integrate.choose": ("integrate.choice.choose", "integrate.methods"),
+    "integrate.explicit": ("integrate.methods.explicit",),
+    "integrate.many": ("integrate.batch.many",),
+    "integrate.method": ("integrate.methods.base",),
+    "integrate.plot": ("runs.plot",),
+    "integrate.run": ("runs.run", "runs.data"),
+    "integrate.run_file": ("runs.read", "runs.write"),
+    "kinematics": ("mechanics.kinematics",),
+    "links.tabulated": ("links.families.tabulated",),
+    "papers.korayem_ledger": ("papers.korayem.ledger",),
+    "profiles": ("model.profiles",),
+}
+
+
+class MovedFinder(MetaPathFinder, Loader):
+    """Finds modules by their old names."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find a module of flexarm that has moved."""
+        old = fullname.removeprefix("flexarm.")
+        if old == fullname or old not in MOVED:
+            return None
+        return ModuleSpec(fullname, self, is_package=not MOVED[old])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the module give the names of the new ones, with a word of where they are."""
+        homes = [f"flexarm.{home}" for home in MOVED[module.__name__.removeprefix("flexarm.")]]
+        if homes:
+            told = f"{module.__name__} is {' and '.join(homes)} now"
+            warnings.warn(told, DeprecationWarning, stacklevel=2)
+
+        def find(name: str) -> object:
+            for home in homes:
+                if hasattr(found := import_module(home), name):
+                    return getattr(found, name)
+            raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+
+        module.__dict__["__getattr__"] = find
+
+
+def install() -> None:
+    """Let the old names be imported."""
+    if not any(isinstance(each, MovedFinder) for each in sys.meta_path):
+        sys.meta_path.append(MovedFinder())

@@ -1,0 +1,1 @@
+"""Chen, Zhang & Liu 2012."""

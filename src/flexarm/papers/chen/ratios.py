@@ -1,0 +1,87 @@
+"""Chen, Zhang & Liu 2012: frequencies of a link behind a spring and a rotor, over two ratios."""
+
+import numpy as np
+
+from flexarm.linear.modes import modes
+from flexarm.links.base import Array
+from flexarm.links.beams.classical import BeamEnds, beam_roots
+from flexarm.papers.base import Difference, Figure, Found, Table, curve, decide
+from flexarm.papers.runs import changed
+
+LENGTH, MASS, EI = 7.11, 314.88, 3.8e6  # [m], [kg], [N m^2] of a boom
+
+
+def frequency_ratios() -> Found:
+    """Find the frequencies of link, joint spring and rotor over the two ratios."""
+    rotors, joints = (0.1, 0.5, 1.0, 5.0), (0.01, 0.1, 1.0, 10.0)
+    table = {(r, k): _ratios(r, k) for r in rotors for k in joints}
+    scaled = max(
+        abs(_ratios(r, k, scale=3.0) / table[r, k] - 1).max() for r, k in ((0.5, 0.1), (5.0, 10.0))
+    )
+    exact = max(
+        abs(table[r, k][:2] / _exact_ratios(r, k) - 1).max() for r in rotors for k in joints
+    )
+    by_rotor = np.ptp([table[r, 0.1][0] for r in rotors]) / table[1.0, 0.1][0]
+    by_joint = np.ptp([table[1.0, k][0] for k in joints]) / table[1.0, 0.1][0]
+    claims = (
+        decide(
+            "frequencies are parameterised by two ratios alone",
+            scaled < 1e-8,
+            "length, mass and stiffness scaled by 3, 9 and 27 at equal ratios change "
+            f"omega/sqrt(EI/(m L^3)) by {scaled:.1e}",
+        ),
+        decide("the ratio of link to rotor inertia matters", bool(by_rotor > 0.05),
+               f"the first frequency goes over {100 * by_rotor:.0f} % of itself"),
+        decide("the ratio of link to joint stiffness matters", bool(by_joint > 0.05),
+               f"the first frequency goes over {100 * by_joint:.0f} % of itself"),
+    )  # fmt: skip
+    rows = tuple(
+        (f"{r:g}", f"{k:g}", *(f"{x:.5f}" for x in table[r, k][:3])) for r in rotors for k in joints
+    )
+    head = ("link / rotor inertia", "link / joint stiffness", "1st", "2nd", "3rd")
+    fine = np.geomspace(joints[0], joints[-1], 41)
+    shown = [
+        curve(f"frequency equation, link / rotor inertia {r:g}", fine,
+              [_exact_ratios(r, float(k))[0] for k in fine])
+        for r in rotors
+    ]  # fmt: skip
+    shown += [
+        curve(f"elements, {r:g}", joints, [table[r, k][0] for k in joints], points=True)
+        for r in rotors
+    ]
+    return Found(
+        claims,
+        Difference(float(exact), "largest relative difference from the frequency equation"),
+        tables=(Table("omega / sqrt(EI/(m L^3)), motor free", head, rows),),
+        figures=(Figure("First frequency, motor free", "link / joint stiffness EI/(L K) [1]",
+                        "omega / sqrt(EI/(m L^3)) [1]", tuple(shown), log_x=True),),
+    )  # fmt: skip
+
+
+def _ratios(rotor: float, joint: float, scale: float = 1.0) -> Array:
+    """Find the lowest frequencies over sqrt(EI/(m L^3)), for ratios of inertia and stiffness."""
+    length, density, stiffness = LENGTH * scale, MASS / LENGTH * scale**2, EI * scale**3
+    drive = {
+        "rotor_inertia": density * length**3 / 3 / rotor,
+        "gear_ratio": 1.0,
+        "stiffness": stiffness / length / joint,
+    }
+    arm = changed(
+        "chen-rotating-link",
+        {
+            "links.1.joint": {"kind": "revolute", "drive": drive},
+            "links.1.length": length,
+            "links.1.section": {"mass_per_length": density, "EIz": stiffness},
+            "links.1.shapes": {"kind": "elements", "bending_y": 8},
+        },
+    )
+    found = modes(arm, joints="free")
+    unit = np.sqrt(stiffness / (density * length**4))
+    rates = [m.frequency_rad_s for m in found.modes if m.kind == "vibration"]
+    return np.asarray(np.sort(np.array(rates))[:3] / unit)
+
+
+def _exact_ratios(rotor: float, joint: float) -> Array:
+    """Solve the frequency equation of a beam on a spring and a rotor that is free to turn."""
+    ends = BeamEnds(spring=1 / joint, rotor=1 / (3 * rotor))
+    return np.asarray(np.square(beam_roots(ends, 2)))

@@ -1,0 +1,290 @@
+"""Chu et al.: the mass matrix itself, what it costs and what it leaves out."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.links.base import Array
+from flexarm.links.beams.classical import beam_roots, clamped_mass
+from flexarm.model import Model, build
+from flexarm.papers.base import Claim, Difference, Found, Item, Table, decide
+from flexarm.papers.chu.experiment import ARM, PAPER
+from flexarm.papers.runs import changed
+
+ARMS = {1: ARM, 2: "chu-example-2"}
+MANY = 20  # elements per link: what is taken for "a large number"
+EXACT = 4  # Gauss points by which an element's inertia is integrated exactly
+SHAPES = "links.2.shapes.bending_y"  # number of elements of the link of example 1
+CHAINS = {2: "count-2-2-2", 3: "count-3-2-2", 6: "count-6-6-3"}  # by number of links
+BEND = 0.5  # [rad], of joint 2 where matrices are compared
+COLUMNS = ("previous methods", "proposed method", "rigid robots")
+FORMS = (
+    ("M_ij", "integral of m_i (dr/dq)^T (dr/dq) dV over the element",
+     "m_i l_ie J_T^T J_T + J_R^T I_ij J_R", "m_li J_T^T J_T + J_R^T I_i J_R per link"),
+    ("M", "complex and implicit transformations", "sum of M_ij over links and elements",
+     "sum of M_i over links"),
+)  # fmt: skip
+
+
+def cost() -> Found:
+    """Measure how the formulation of the mass matrix grows with elements and links."""
+    elements = (2, 4, 8, 16)
+    arms = {(2, n): changed(ARMS[2], {f"links.{k}.shapes.bending_y": n for k in (1, 2)})
+            for n in elements}  # fmt: skip
+    chains = {(links, 4): _chain(name, links) for links, name in CHAINS.items()}
+    grown, chained = ([_formed(arm) for arm in each.values()] for each in (arms, chains))
+    saved, by_links = ([x[1] - x[0] for x in each] for each in (grown, chained))
+    powers = [float(np.log2(grown[3][k] / grown[2][k])) for k in (0, 1)]
+    power = float(np.log2(saved[3] / saved[2])) if min(saved) > 0 else 0.0
+    ratios = [", ".join(f"{x[1] / x[0]:.2f}" for x in each) for each in (grown, chained)]
+    claims = (
+        decide("without integrals the formulation is reduced by O(eta), the number of elements "
+               "(read as: by an amount in proportion to eta)",
+               min(saved) > 0 and abs(power - 1) < 0.2,
+               f"the expression of M is smaller by {', '.join(map(str, saved))} operations for "
+               f"{', '.join(map(str, elements))} elements per link than with integrals over the "
+               f"elements, from 8 to 16 with the power {power:.2f}; each grows with the powers "
+               f"{powers[0]:.2f} and {powers[1]:.2f}, so that it is no lower order of growth"),
+        decide("the formulation is more efficient than the previous, more so with many links and "
+               "elements",
+               all(0 < a < b for each in (saved, by_links) for a, b in pairwise(each)),
+               f"with integrals it is {ratios[0]} times as large for "
+               f"{', '.join(map(str, elements))} elements per link, and {ratios[1]} times for "
+               f"{', '.join(map(str, CHAINS))} links of 4; the operations saved grow with both"),
+    )  # fmt: skip
+    rows = tuple(
+        (name, *map(str, size), *map(str, found))
+        for name, sizes, each in (("example 2", arms, grown), ("plane chain", chains, chained))
+        for size, found in zip(sizes, each, strict=True)
+    )
+    head = ("arm", "links", "elements per link", "one point per element",
+            "integrated over each element", "by recursion, integrals of links")  # fmt: skip
+    return Found(
+        claims,
+        Difference(abs(power - 1), "power of eta with which the saving grows, less 1"),
+        tables=(Table("Operations in the symbolic expression of M, as it is formed", head, rows),),
+        because="What is compared is the formulation, as in the paper: M as a symbolic expression, "
+        f"elements integrated exactly by {EXACT} points. With the integrals of whole links worked "
+        f"out beforehand and a recursion it is {grown[3][0] / grown[3][2]:.1f} times smaller than "
+        "with one point per element (16 elements per link).",
+    )  # fmt: skip
+
+
+def _chain(name: str, links: int) -> Arm:
+    """Make a plane chain of equal flexible links out of a sample."""
+    link = {"joint": {"kind": "revolute"}, "rigid": False,
+            "section": {"mass_per_length": 5.0, "EIz": 1000.0},
+            "shapes": {"kind": "elements", "bending_y": 4}}  # fmt: skip
+    values = {f"links.{k}.{key}": x for k in range(1, links + 1) for key, x in link.items()}
+    return changed(name, values)
+
+
+def _formed(arm: Arm) -> tuple[int, int, int]:
+    """Count operations of M's expression: one point, integrated per element, by recursion."""
+    model = build(arm, stiffening=False)
+    one, whole = ElementJacobian(model, paper=True), ElementJacobian(model, points=EXACT)
+    return _size(one), _size(whole), _size(formulation("composite", model))
+
+
+def _size(equation: Formulation) -> int:
+    """Count the operations of the upper triangle of M, as they are traced."""
+    q = ca.SX.sym("q", equation.model.size)
+    function = ca.Function("M", [q], [ca.triu(equation.mass_expression(q))])
+    given = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
+    kinds = [function.instruction_id(k) for k in range(function.n_instructions())]
+    return sum(kind not in given for kind in kinds)
+
+
+def deficiency() -> Found:
+    """Show where the one-point mass matrix is singular, and what it does to frequencies."""
+    bare: Mapping[str, Any] = {"links.2.joint.hub": {}}
+    refused = _refusal(bare)
+    printed = ElementJacobian(build(changed(ARMS[1], bare)), paper=True)
+    size = printed.model.size
+    rank = np.linalg.matrix_rank(printed.mass_matrix(np.zeros(size)))
+    ratios = {(n, paper): _cantilever(n, paper) for n in (2, 5) for paper in (True, False)}
+    falls = [_least_eigenvalue(n) for n in (2, 3, 4)]
+    factors = [a / b for a, b in pairwise(falls)]
+    most = next(n - 1 for n in range(2, MANY + 2) if n > MANY or _refusal({SHAPES: n}))
+    worst, whole = (float(np.abs(ratios[5, paper] - 1).max()) for paper in (True, False))
+    claims = (
+        decide("the mass and all the moment of inertia of all elements are taken into account",
+               worst < 0.01,
+               "with the 5 elements of example 1 the first three frequencies of a cantilever are "
+               f"off by up to {100 * worst:.1f} %, with all inertia of the elements integrated by "
+               f"{100 * whole:.2g} %; 1 % is allowed"),
+        decide("more efficient when a large number of finite elements is considered, and so able "
+               "to take them", most >= MANY,
+               f"the link of example 1 can have {most}, where {MANY} is taken for many; with one "
+               "more M is singular to double precision: the least eigenvalue of the clamped link's "
+               f"scaled M falls by {' and '.join(f'{x:.0f}' for x in factors)} times from 2 to 4"),
+    )  # fmt: skip
+    check = decide("example 1 with the data in the text alone (no payload, no motor inertia) can "
+                   "be simulated", not refused,
+                   f"M is singular: {refused.partition(':')[2].strip() or refused}")  # fmt: skip
+    names = {True: "one point per element", False: "integrated"}
+    rows = tuple(
+        (str(n), names[paper], *(f"{x:.6f}" for x in r)) for (n, paper), r in ratios.items()
+    )
+    return Found(
+        claims,
+        Difference(worst, "largest relative error of the first three cantilever frequencies, 5 "
+                   "elements"),
+        tables=(Table("Cantilever frequencies over the exact ones",
+                      ("elements", "mass matrix", "mode 1", "mode 2", "mode 3"), rows),),
+        because=f"The mass matrix of example 1 without motor inertia has the rank {rank} of "
+        f"{size}: a motion of the nodes that no element's centre takes part in has no inertia.",
+        checks=(check,),
+    )  # fmt: skip
+
+
+def table_1() -> Found:
+    """Compare the three mass matrices of Table 1 where they should be the same: at the joints."""
+    counts = (1, 2, 4, 8)
+    full, thin = (_rigid_rows(sections=x) for x in (True, False))
+    blocks = {n: (_joint_rows(n, sections=False), _joint_rows(n, sections=True)) for n in counts}
+    size = np.abs(full).max()
+    gaps = [float(np.abs(own - full).max() / size) for _, own in blocks.values()]
+    left_out = [float(np.abs(old - full).max() / size) for old, _ in blocks.values()]
+    rods = max(float(np.abs(old - thin).max() / size) for old, _ in blocks.values())
+    listed = ", ".join(map(str, counts))
+    claims = (
+        decide("the global mass matrices for a flexible robot and a rigid robot are similar: that "
+               "of the rigid robot is left when the elastic parts are eliminated",
+               max(gaps) < 1e-10,
+               f"joint rows agree to {max(gaps):.1e} for {listed} elements per link"),
+        decide("in the previous methods not all the moment of inertia of an element and a link "
+               "are included", min(left_out) > 1e-10,
+               f"joint rows lack {min(left_out):.1e} of the largest, the sections' own inertia; "
+               f"but for it they agree with the rigid robot's to {rods:.1e}"),
+    )  # fmt: skip
+    places = ((0, 0, "M11"), (0, 1, "M12"), (1, 1, "M22"))
+    rows = tuple(
+        (name, str(n), *(f"{block[i, j]:.10f}" for block in (*pair, full)))
+        for n, pair in blocks.items() for i, j, name in places
+    )  # fmt: skip
+    return Found(
+        claims,
+        Difference(max(gaps), "joint rows of M, flexible by the proposed method against rigid, "
+                   "relative"),
+        tables=(
+            Table("Table 1, the paper's", ("", *COLUMNS), FORMS),
+            Table(f"Ours: joint rows of M of example 2, joint 2 at {BEND:g} rad, no deflection "
+                  "[kg m^2]", ("entry", "elements per link", *COLUMNS), rows),
+        ),
+        checks=(_elastic_rows(),),
+    )  # fmt: skip
+
+
+def _joint_rows(count: int, *, sections: bool) -> Array:
+    """Give the joints' part of M of example 2, deformed by nothing.
+
+    Parameters
+    ----------
+    count
+        Elements per link.
+    sections
+        Whether sections have an inertia of their own: then by the proposed method, else by
+        integrals over the elements.
+    """
+    inertia = {f"links.{k}.section.rotary_inertia": sections for k in (1, 2)}
+    shapes = {f"links.{k}.shapes.bending_y": count for k in (1, 2)}
+    model = build(changed(ARMS[2], {**inertia, **shapes}))
+    joints = [model.names.index(f"joint{k}") for k in (1, 2)]
+    q = np.zeros(model.size)
+    q[joints[1]] = BEND
+    if sections:
+        equation = ElementJacobian(model, paper=True)
+    else:
+        equation = ElementJacobian(model, points=EXACT)
+    return equation.mass_matrix(q)[np.ix_(joints, joints)]
+
+
+def _rigid_rows(*, sections: bool) -> Array:
+    """Add up M of example 2 with rigid links by the last column of Table 1."""
+    arm = changed(ARMS[2]).model_dump()
+    M, turned, columns = np.zeros((2, 2)), np.zeros(2), np.zeros((2, 2))
+    for k, (link, angle) in enumerate(zip(arm["links"], (0.0, BEND), strict=True)):
+        shape, length = link["section"]["shape"], link["length"]
+        mass = link["section"]["material"]["density"] * shape["width"] * shape["height"] * length
+        inertia = mass * (length**2 + (shape["width"] ** 2 if sections else 0.0)) / 12
+        across = np.array([-np.sin(angle), np.cos(angle)])
+        turned[k] = 1.0
+        centre = columns + length / 2 * np.outer(across, turned)
+        M += mass * centre.T @ centre + inertia * np.outer(turned, turned)
+        M += link["joint"]["hub"]["outboard"]["inertia"][2] * np.outer(turned, turned)
+        columns = columns + length * np.outer(across, turned)
+    return np.asarray(M + arm["payload"]["mass"] * columns.T @ columns)
+
+
+def _elastic_rows() -> Claim:
+    """Check whether both flexible matrices agree where the nodes move."""
+    model = build(changed(ARMS[2]))
+    rest = [k for k, name in enumerate(model.names) if not name.startswith("joint")]
+    one, whole = (matrices(model, paper)[0][np.ix_(rest, rest)] for paper in (True, False))
+    gap = float(np.abs(one - whole).max() / np.abs(whole).max())
+    return decide("the proposed matrix is the previous one in its elastic rows too", gap < 0.01,
+                  f"they differ by up to {100 * gap:.2g} % of the largest entry (2 elements per "
+                  "link)")  # fmt: skip
+
+
+def matrices(model: Model, paper: bool) -> tuple[Array, Array]:
+    """Give M and K of the straight arm, undeformed."""
+    equation = formulation("element-jacobian" if paper else "composite", model, paper=paper)
+    zero = np.zeros(model.size)
+    rows = [equation.parts(row, zero)["elastic"] for row in np.eye(model.size)]
+    return equation.mass_matrix(zero), np.array(rows)
+
+
+def _clamped(count: int, paper: bool = True) -> tuple[Array, Array]:
+    """Give M and K of the link of example 1, its joints held."""
+    model = build(changed(ARMS[1], {SHAPES: count}))
+    rest = [k for k, name in enumerate(model.names) if not name.startswith("joint")]
+    mass, stiff = (x[np.ix_(rest, rest)] for x in matrices(model, paper))
+    return mass, (stiff + stiff.T) / 2
+
+
+def _cantilever(count: int, paper: bool) -> Array:
+    squares = scipy.linalg.eigh(*reversed(_clamped(count, paper)), eigvals_only=True)[:3]
+    link = changed(ARMS[1]).model_dump()["links"][1]
+    bending, mass = (link["section"][key] for key in ("EIz", "mass_per_length"))
+    exact = np.square(beam_roots(clamped_mass(0.0), 3) / link["length"]) * np.sqrt(bending / mass)
+    return np.asarray(np.sqrt(squares) / exact)
+
+
+def _least_eigenvalue(count: int) -> float:
+    mass = _clamped(count)[0]
+    scale = np.sqrt(np.diag(mass))
+    return float(np.linalg.eigvalsh(mass / np.outer(scale, scale))[0])
+
+
+def _refusal(values: Mapping[str, Any]) -> str:
+    """Tell in words why example 1 cannot be simulated by the paper's matrix, "" if it can."""
+    model = build(changed(ARMS[1], values))
+    try:
+        formulation("element-jacobian", model, paper=True)
+    except FlexarmError as error:
+        return str(error)
+    return ""
+
+
+MATRIX_ITEMS = (
+    Item(PAPER, "cost", "cost of formulating the mass matrix",
+         "Without symbolic integrals the time complexity of the formulation is reduced by O(eta); "
+         "more efficient, more so for many links and elements.", cost),
+    Item(PAPER, "deficiency", "what one point per element leaves out",
+         "The mass and all the moment of inertia of all elements are taken into account; more "
+         "efficient when a large number of finite elements is considered.", deficiency),
+    Item(PAPER, "table-1", "Table 1: forms of the mass matrix",
+         "The mass matrix of a flexible robot has the form of a rigid robot's; previous methods "
+         "integrate over each element, and leave some moments of inertia out.", table_1),
+)  # fmt: skip

@@ -1,0 +1,410 @@
+"""Graves 1989: what V-Sim is said to do, run end to end.
+
+The paper prints no data and no results: most of its statements are about scope, and what is a
+number is what they imply.
+"""
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
+
+from flexarm.arm import Arm
+from flexarm.formulations import formulation
+from flexarm.formulations.base import Formulation
+from flexarm.io.overrides import change_arm
+from flexarm.links.base import Array
+from flexarm.links.beams.classical import BeamEnds, beam_roots
+from flexarm.links.families.tabulated import write_modal_data
+from flexarm.mechanics.loads import input_matrix
+from flexarm.model import Model, build
+from flexarm.papers.base import (
+    Difference,
+    Figure,
+    Found,
+    Item,
+    Table,
+    curve,
+    decide,
+    undecidable,
+)
+from flexarm.papers.runs import apart, changed, column, run_by, tip_deflection
+from flexarm.runs.run import Run
+
+PAPER = "graves-1989"
+LENGTH, DENSITY, EI = 7.11, 314.88 / 7.11, 3.8e6  # [m], [kg/m], [N m^2] of a boom
+FORCE, T_END = 10.0, 1.0  # [N] at the tip, [s]
+# A spring of the elbow that is soft up to a small angle and hardens beyond, and a soft one.
+SOFT, BREAK = 1.5e5, 2e-5  # [N m/rad], [rad]
+HARDENING = {
+    "deflection": [-0.01, -BREAK, BREAK, 0.01],
+    "effort": [-SOFT * (0.02 - BREAK), -SOFT * BREAK, SOFT * BREAK, SOFT * (0.02 - BREAK)],
+}
+SPRINGS: dict[str, Any] = {"soft": SOFT, "hardening": HARDENING}
+STATES = 5  # random ones, at which control is tried
+# How a spinning link is modelled: formulation, as in its paper, stiffening.
+SPUN = {
+    "varying": ("articulated", False, False),
+    "constant": ("kinematic-influence", True, False),
+    "stiffened": ("articulated", False, True),
+}
+RATES = (10.0, 20.0, 40.0, 80.0)  # [rad/s]
+BENT = (0.02, 0.1, 0.3, 0.6, 1.0)  # [rad] of a tip that is pushed aside
+LOADED = {"links.6.wrenches": [{"at": "tip", "force": [0.0, 0.0, FORCE]}]}
+
+
+def cantilever() -> Found:
+    """Find the frequencies of a cantilever by the method of kinematic influence."""
+    exact = np.square(beam_roots(BeamEnds(hub=math.inf), 3)) * math.sqrt(EI / DENSITY) / LENGTH**2
+    rows, gaps = [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "boom.yaml"
+        elastic = build(_boom({"kind": "clamped-free", "bending_y": 3})).links[0].elastic
+        assert elastic is not None  # the boom is flexible
+        write_modal_data(file, elastic.shapes, elastic.span, stations=81)
+        sources: dict[str, dict[str, Any]] = {
+            "analytical": {"kind": "clamped-free", "bending_y": 3},
+            "finite elements": {"kind": "elements", "bending_y": 8},
+            "a file of modal data": {"kind": "table", "file": str(file)},
+        }
+        for name, shapes in sources.items():
+            found = _locked(shapes)[:3]
+            gaps[name] = float(np.abs(found / exact - 1).max())
+            rows.append((name, *(f"{x:.5f}" for x in found)))
+    rows.append(("exact", *(f"{x:.5f}" for x in exact)))
+    claims = (
+        decide("flexibility is modelled by a finite number of modes: those of a cantilever",
+               gaps["analytical"] < 1e-6,
+               "three modes have the exact frequencies to "
+               f"{gaps['analytical']:.1e} of each, by M and K of the method"),
+        decide("structural data may come from finite elements, analysis or other sources",
+               max(gaps.values()) < 2e-3,
+               "frequencies are off by "
+               + ", ".join(f"{gap:.1e} ({name})" for name, gap in gaps.items()), measured=False),
+    )  # fmt: skip
+    return Found(
+        claims,
+        Difference(max(gaps.values()), "largest relative difference from the exact frequencies"),
+        tables=(Table("Cantilever [rad/s]", ("structural data", "1st", "2nd", "3rd"),
+                      tuple(rows)),),
+    )  # fmt: skip
+
+
+def _boom(shapes: dict[str, Any]) -> Arm:
+    return change_arm(
+        changed("chen-rotating-link"),
+        {"links.1.joint": {"kind": "revolute"}, "links.1.shapes": shapes},
+    )
+
+
+def _locked(shapes: dict[str, Any]) -> Array:
+    """Find frequencies of the clamped boom from M and K of the formulation [rad/s]."""
+    model = build(_boom(shapes), stiffening=False)
+    mass = formulation("kinematic-influence", model).mass_matrix(np.zeros(model.size))[1:, 1:]
+    squares = scipy.linalg.eigh(_stiffness(model), mass, eigvals_only=True)
+    return np.asarray(np.sqrt(squares))
+
+
+def _stiffness(model: Model) -> Array:
+    """Find K of the boom's elastic coordinates by the method."""
+    equation = formulation("kinematic-influence", model)
+    zero = np.zeros(model.size)
+    rows = [equation.parts(row, zero)["elastic"][1:] for row in np.eye(model.size)[1:]]
+    stiff = np.array(rows)
+    return np.asarray((stiff + stiff.T) / 2)
+
+
+@cache
+def _shuttle(spring: str, kind: str = "articulated", *, from_file: bool = True) -> Run:
+    """Simulate the Shuttle-like arm on its free base, pushed at the tip."""
+    values: dict[str, Any] = dict(LOADED)
+    values["links.3.joint.drive.stiffness"] = SPRINGS[spring]
+    with tempfile.TemporaryDirectory() as folder:
+        if from_file:
+            file = Path(folder) / "upper-arm.yaml"
+            elastic = build(changed("graves-rms")).links[1].elastic
+            assert elastic is not None  # the boom is flexible
+            write_modal_data(file, elastic.shapes, elastic.span, stations=41)
+            values["links.2.shapes"] = {"kind": "table", "file": str(file)}
+        arm = change_arm(changed("graves-rms"), values)
+        return run_by(arm, kind, t_end=T_END, dt=0.01, method="dop853", rtol=1e-8)
+
+
+def shuttle() -> Found:
+    """Run the Shuttle-like arm by the method: free base, modes from a file, nonlinear spring."""
+    whole = _shuttle("hardening", "kinematic-influence")
+    runs = {
+        "all of it, kinematic influence": whole,
+        "all of it, articulated": _shuttle("hardening"),
+        "its own modes, articulated": _shuttle("hardening", from_file=False),
+        "a spring that stays soft, articulated": _shuttle("soft"),
+    }
+    off = _momentum_off(whole, runs["its own modes, articulated"].model)
+    way = float(np.abs(whole.tip - whole.tip[0]).max())
+    apart_by = {name: float(np.abs(run.tip - whole.tip).max()) / way for name, run in runs.items()}
+    winding = {"soft": _winding(_shuttle("soft")), "hardening": _winding(whole)}
+    changed_by = apart(winding["hardening"], winding["soft"])
+    beyond = float(np.abs(winding["hardening"]).max() / BREAK)
+    base = float(np.abs(whole.q[-1, :3]).max())
+    claims = (
+        decide("motion of links and base, and their coupling, are in the model",
+               off < 1e-6 and base > 0,
+               f"momentum of arm and base is the impulse of the force to {off:.1e}, while the base "
+               f"has moved by {base:.2e} m"),
+        decide("the equations of motion may be used in simulations",
+               apart_by["all of it, articulated"] < 1e-6,
+               "the tip moves as by the articulated-body recursion to "
+               f"{apart_by['all of it, articulated']:.1e} of its way", measured=False),
+        decide("structural data may be read from elsewhere",
+               apart_by["its own modes, articulated"] < 1e-3,
+               "with the boom's own modes the tip moves the same to "
+               f"{apart_by['its own modes, articulated']:.1e} of its way", measured=False),
+        decide("nonlinear flexibilities may be included", beyond > 1 and changed_by > 0.01,
+               f"an elbow that hardens winds up {beyond:.1f} times as far as where it does, and by "
+               f"{100 * changed_by:.0f} % of the range differently from one that stays soft",
+               measured=False),
+        undecidable("results of V-Sim for the Shuttle's arm", "data and results"),
+    )  # fmt: skip
+    rows = tuple((name, x.status, f"{x.energy_balance:.1e}", x.method) for name, x in runs.items())
+    return Found(
+        claims,
+        Difference(off, "momentum of arm and base against the impulse, relative"),
+        tables=(Table("Runs: free base, tip force, modes from a file, hardening spring",
+                      ("arm", "status", "energy balance", "method"), rows),),
+        figures=(
+            Figure("Wind-up of the elbow", "time [s]", "angle [rad]",
+                   tuple(curve(name, whole.t, y) for name, y in winding.items())),
+            Figure("Orbiter, pushed through the arm", "time [s]", "displacement [m]",
+                   tuple(curve(axis, whole.t, column(whole, f"base.{axis}")) for axis in "xyz")),
+        ),
+    )  # fmt: skip
+
+
+def _winding(run: Run) -> Array:
+    return column(run, "elbow-pitch") - column(run, "elbow-pitch.motor")
+
+
+def _momentum_off(run: Run, model: Model) -> float:
+    """Compare the momentum of arm and base at the end with the impulse of the tip force."""
+    equation = formulation("kinematic-influence", model).anchored(run.anchors[-1])
+    momentum = (equation.mass_matrix(run.q[-1]) @ run.v[-1])[:3]
+    return float(np.abs(momentum - [0.0, 0.0, FORCE * T_END]).max() / (FORCE * T_END))
+
+
+def compensation() -> Found:
+    """Find inertia matrix and nonlinear torques, and compensate by them."""
+    model = build(changed("graves-rms"))
+    rng = np.random.default_rng(0)
+    ours, other = (formulation(name, model) for name in ("kinematic-influence", "composite"))
+    B = input_matrix(model)
+    off = {"inertia matrix": 0.0, "nonlinear torques": 0.0, "accelerations": 0.0}
+    for _ in range(STATES):
+        q, v = 0.1 * rng.standard_normal(model.size), 0.05 * rng.standard_normal(model.size)
+        mass, expected = ours.mass_matrix(q), other.mass_matrix(q)
+        scale = np.sqrt(np.diag(expected))
+        # elastic forces are the same code in both, and much larger
+        bias, coriolis = (each.parts(q, v)["coriolis"] / scale for each in (ours, other))
+        wanted = rng.standard_normal(B.shape[1:])
+        effort = _compensating(mass, ours.bias(q, v), B, wanted)
+        followed = B.T @ np.linalg.solve(expected, B @ effort - other.bias(q, v))
+        found = (
+            np.abs((mass - expected) / np.outer(scale, scale)).max(),
+            np.abs(bias - coriolis).max() / np.abs(coriolis).max(),
+            np.abs(followed - wanted).max() / np.abs(wanted).max(),
+        )
+        off = {name: max(x, float(y)) for (name, x), y in zip(off.items(), found, strict=True)}
+    claims = (
+        decide("the system inertia matrix may be obtained", off["inertia matrix"] < 1e-10,
+               f"it is that of composite to {off['inertia matrix']:.1e}", measured=False),
+        decide("the nonlinear torques may be obtained", off["nonlinear torques"] < 1e-8,
+               f"they are those of composite to {off['nonlinear torques']:.1e}", measured=False),
+        decide("they are what control with dynamical compensation needs",
+               off["accelerations"] < 1e-8,
+               f"torques of {B.shape[1]} motors, computed from both for wanted accelerations, give "
+               "these to an arm with the equations of composite to "
+               f"{off['accelerations']:.1e} of the largest"),
+    )  # fmt: skip
+    words = ("system inertia matrix", "nonlinear torques", "dynamical compensation")
+    beside = ("composite", "composite", "wanted of the motors, equations of composite")
+    rows = tuple(
+        (f'"{said}"', name, against, f"{x:.1e}")
+        for said, against, (name, x) in zip(words, beside, off.items(), strict=True)
+    )
+    head = ("the paper's words", "ours, by kinematic influence", "beside", "largest difference")
+    return Found(
+        claims,
+        Difference(max(off["inertia matrix"], off["nonlinear torques"]),
+                   "largest scaled difference of M and nonlinear torques from composite"),
+        tables=(Table(f"{STATES} random states of the Shuttle-like arm", head, rows),),
+    )  # fmt: skip
+
+
+def _compensating(mass: Array, bias: Array, B: Array, wanted: Array) -> Array:
+    """Find the inputs that give the driven coordinates wanted accelerations, others left free."""
+    moved, free = np.linalg.solve(mass, B), np.linalg.solve(mass, bias)
+    return np.asarray(np.linalg.solve(B.T @ moved, wanted + B.T @ free))
+
+
+def rotation_limit() -> Found:
+    """Show when modes without stiffening fail: at high rates, and at large deflections."""
+    spins = {
+        (rate, name): _spun(rate, kind, paper=paper, stiffening=stiffening)
+        for rate in RATES
+        for name, (kind, paper, stiffening) in SPUN.items()
+    }
+    ends = {rate: {name: spins[rate, name] for name in SPUN} for rate in RATES}
+    own = float(_locked({"kind": "clamped-free", "bending_y": 3})[0])
+    fast, slow = ([x for r, x in ends.items() if (r > own) == above] for above in (True, False))
+    far, near = ([x["varying"].most / LENGTH for x in part] for part in (fast, slow))
+    bends = [bent(angle) for angle in BENT]
+    grows = all(one.error < other.error for one, other in pairwise(bends))
+    small, large = bends[0], bends[-1]
+    claims = (
+        decide("if inertial variations due to flexibility are included, modes without stiffening "
+               "predict extremely large deflections and become unstable at high rotation rates",
+               all(x["varying"].growth > 0 and not x["stiffened"].growth for x in fast)
+               and not any(x["varying"].growth for x in slow) and min(far) > 0.5,
+               f"above {own:.1f} rad/s, the link's own frequency, deflections grow like exp(s t), "
+               + ", ".join(f"s = {x['varying'].growth:.1f}" for x in fast)
+               + f" 1/s, and reach {min(far):.2f} of the length or more before the run stops; "
+               f"below it the largest is {max(near):.2f}. With stiffening none grows"),
+        decide("in general, these models are valid only for small link deflections",
+               grows and small.error < 0.01 and large.error > 0.1,
+               "pushed aside at its tip, the link of modes is off a beam that bends exactly by "
+               + ", ".join(f"{100 * x.error:.2g} %" for x in bends) + " at deflections of "
+               + ", ".join(f"{x.exact:.2g}" for x in bends) + " of the length"),
+    )  # fmt: skip
+    steady = [x["constant"].most / LENGTH for x in fast]
+    checks = (
+        decide("it is the inertial variations that do it",
+               not any(x["constant"].growth for x in fast),
+               "by the equations of the paper, whose inertias (eq. 25) do not vary, nothing grows; "
+               f"the largest deflection is {max(steady):.2f} of the length"),
+    )  # fmt: skip
+    return Found(
+        claims,
+        Difference(None, "the paper has no numbers"),
+        tables=(_spin_table(ends), _bend_table(bends)),
+        checks=checks,
+    )
+
+
+class Spun(NamedTuple):
+    """A link that is spun up: how its run ends, its largest deflection [m], its growth [1/s]."""
+
+    status: str
+    most: float
+    growth: float
+
+
+class Bent(NamedTuple):
+    """A cantilever under a tip force: deflections over the length, exact and by modes."""
+
+    force: float
+    exact: float
+    modes: float
+
+    @property
+    def error(self) -> float:
+        """Relative error of the modes."""
+        return abs(self.modes / self.exact - 1)
+
+
+def _spun(rate: float, kind: str, *, paper: bool, stiffening: bool) -> Spun:
+    """Spin a link up in 1 s."""
+    motion = {"links.1.joint.motion.rate": rate, "links.1.joint.motion.duration": 1.0}
+    run = run_by(changed("chen-rotating-link", motion), kind, t_end=2.0, dt=0.01, paper=paper,
+                 stiffening=stiffening)  # fmt: skip
+    growth = _growth(rate, _link(kind, paper=paper, stiffening=stiffening))
+    return Spun(run.status, float(np.abs(tip_deflection(run)).max()), growth)
+
+
+@cache
+def _link(kind: str, *, paper: bool, stiffening: bool) -> Formulation:
+    model = build(changed("chen-rotating-link"), stiffening=stiffening)
+    return formulation(kind, model, paper=paper)
+
+
+def _growth(rate: float, equation: Formulation) -> float:
+    """Find how fast deflections grow at a steady rate [1/s]; 0 if they do not."""
+    q, v = np.zeros(equation.model.size), np.zeros(equation.model.size)
+    v[0], step, rest = rate, 1e-4, slice(1, None)
+    rows = [
+        (equation.bias(q + step * e, v) - equation.bias(q - step * e, v))[rest] / (2 * step)
+        for e in np.eye(len(q))[rest]
+    ]
+    mass = equation.mass_matrix(q)[rest, rest]
+    least = float(np.linalg.eigvals(np.linalg.solve(mass, np.array(rows).T)).real.min())
+    return math.sqrt(max(-least, 0.0))
+
+
+def bent(angle: float) -> Bent:
+    """Push a cantilever's tip aside until it turns by an angle [rad], exactly and by modes.
+
+    Notes
+    -----
+    The exact one is the elastica under a force that keeps its direction (Bisshopp & Drucker 1945).
+    """
+    m = (1 + math.sin(angle)) / 2
+    start = math.asin(1 / math.sqrt(2 * m))
+    load = float(ellipk(m) - ellipkinc(start, m))
+    exact = 1 - 2 * float(ellipe(m) - ellipeinc(start, m)) / load
+    force = load**2 * EI / LENGTH**2
+    return Bent(force, exact, force * _tip_compliance() / LENGTH)
+
+
+@cache
+def _tip_compliance() -> float:
+    """Find the deflection of the clamped boom's tip per force, by ten modes [m/N]."""
+    model = build(_boom({"kind": "clamped-free", "bending_y": 10}), stiffening=False)
+    elastic = model.links[0].elastic
+    assert elastic is not None  # the boom is flexible
+    tip = elastic.shapes.values("y", np.array([LENGTH]))[0]
+    return float(tip @ np.linalg.solve(_stiffness(model), tip))
+
+
+def _spin_table(ends: Mapping[float, Mapping[str, Spun]]) -> Table:
+    head = ["rate [rad/s]"]
+    for name in SPUN:
+        head += [f"{name}: largest deflection [m]", "growth [1/s]", "run"]
+    rows = tuple(
+        (f"{rate:g}",
+         *(cell for x in found.values() for cell in (f"{x.most:.3g}", f"{x.growth:.4g}", x.status)))
+        for rate, found in ends.items()
+    )  # fmt: skip
+    title = f"A link of {LENGTH:g} m spun up in 1 s; the paper: unstable at high rates"
+    return Table(title, tuple(head), rows)
+
+
+def _bend_table(bends: Sequence[Bent]) -> Table:
+    head = ("tip force [N]", "exact deflection [m]", "by modes [m]", "exact, of the length",
+            "error [%]")  # fmt: skip
+    rows = tuple(
+        (f"{x.force:.4g}", f"{x.exact * LENGTH:.4g}", f"{x.modes * LENGTH:.4g}",
+         f"{x.exact:.3g}", f"{100 * x.error:.3g}")
+        for x in bends
+    )  # fmt: skip
+    return Table("The link clamped and bent; the paper: valid for small deflections", head, rows)
+
+
+ITEMS = (
+    Item(PAPER, "cantilever", "frequencies of a cantilever",
+         "V-Sim is used from cantilever beams to the Shuttle's arm; structural data come from "
+         "experiments, finite elements or analysis.", cantilever),
+    Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base",
+         "Links and joints bend, the base moves, nonlinear flexibilities may be included.",
+         shuttle),
+    Item(PAPER, "compensation", "inertia matrix and nonlinear torques",
+         "The method gives both, as control with dynamical compensation needs.", compensation),
+    Item(PAPER, "rotation-limit", "modes without stiffening at high rates",
+         "If inertial variations due to flexibility are included, such models predict extremely "
+         "large deflections and become unstable at high rotation rates; in general they are valid "
+         "only for small link deflections.", rotation_limit),
+)  # fmt: skip

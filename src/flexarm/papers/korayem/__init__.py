@@ -1,0 +1,1 @@
+"""Korayem & Shafei 2009."""

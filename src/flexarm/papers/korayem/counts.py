@@ -1,0 +1,210 @@
+"""Operations of the steps of Korayem & Shafei (2009), counted on their generic model.
+
+Every constant is a symbol, so that no zero and no one can be saved on; each step is counted from
+symbols for what it takes to what it gives.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields
+
+import casadi as ca
+
+from flexarm.engine.lower import lower
+from flexarm.engine.stream import counts
+from flexarm.formulations.gibbs_appell.chain import Hinge, Link
+from flexarm.formulations.gibbs_appell.steps import (
+    Sums,
+    compound_rotations,
+    deflection_forces,
+    gathered_forces,
+    generalised_forces,
+    inertia_matrix,
+    link_forces,
+    motions,
+    positions,
+    rotations,
+    sums,
+)
+from flexarm.formulations.gibbs_appell.terms import Body, nothing, tilde
+from flexarm.spatial import Expr
+
+Pair = tuple[float, float]
+Formula = Callable[[int, int, int], Pair]
+
+# Table 1: products and sums of each step, over links n, flexible links f and modes m.
+TABLE_1: dict[int, Formula] = {
+    1: lambda n, f, m: (15 * n - 15, 6 * n - 6),
+    2: lambda n, f, m: (60 * n - 60, 55 * n - 55),
+    3: lambda n, f, m: (66 * n - 27, 54 * n - 21),
+    4: lambda n, f, m: (24 * n - 24, 24 * n - 24),
+    5: lambda n, f, m: (21 * f * m, 17 * f * m),
+    6: lambda n, f, m: (15 * m * f - 15 * m, n - 12 * m + 13 * m * f),
+    7: lambda n, f, m: (13.5 * n**2 - 40.5 * n + 27, 9 * n**2 - 27 * n + 18),
+    8: lambda n, f, m: (4.5 * n**2 - 13.5 * n + 9, 4.5 * n**2 - 13.5 * n + 9),
+    9: lambda n, f, m: (390 - 901.5 * n + 457.5 * n**2, 276 - 652.5 * n + 328.5 * n**2),
+    10: lambda n, f, m: (
+        30 * m * f**2 - 30 * m * f - 60 * m**2 * f + 18 * m**2 + 42 * m**2 * f**2,
+        9 * n**2 - 9 + 52.5 * m * f**2 - 79.5 * m * f + 18 * m - 89.5 * m**2 * f + 18 * m**2
+        + 53.5 * m**2 * f**2,
+    ),
+}  # fmt: skip
+
+
+def korayem_shafei(n: int, nf: int, m: int) -> tuple[float, float]:
+    """Evaluate the formulas of Korayem & Shafei for multiplications and additions (Table 2)."""
+    both = 18 * m**2
+    multiplications = (
+        both - 15 * m - 790.5 * n + 6 * m * nf + 475.5 * n**2 + 42 * m**2 * nf**2
+        + 30 * m * nf**2 - 60 * m**2 * nf + 300
+    )  # fmt: skip
+    additions = (
+        both + 6 * m - 553 * n - 49.5 * m * nf + 351 * n**2 + 53.5 * m**2 * nf**2
+        + 52.5 * m * nf**2 - 89.5 * m**2 * nf + 188
+    )  # fmt: skip
+    return multiplications, additions
+
+
+def book(n: int, nf: int, m: int) -> tuple[float, float]:
+    """Evaluate Book's formulas for multiplications and additions, as Korayem & Shafei give them.
+
+    Notes
+    -----
+    The printed ones are damaged; these give the numbers printed beside them.
+    """
+    multiplications = (
+        279 * n + 118 * m * nf**2 + 17.5 * m**2 * nf + 137.5 * nf * m + 84 * n**2
+        + 74 * n * nf * m + 6 * m**2 * nf**2 - 57 + 86 * n * nf + 126 * nf
+    )  # fmt: skip
+    additions = (
+        329 * n + 115.5 * m * nf**2 + 19 * m**2 * nf + 123 * nf * m + 85 * n**2
+        + 68 * n * nf * m + 6.5 * m**2 * nf**2 - 91 + 80 * n * nf + 111 * nf
+    )  # fmt: skip
+    return multiplications, additions
+
+
+def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:
+    """Count products and sums of every step for one size of arm."""
+    links = generic_chain(n, flexible, m)
+    size = sum(1 + len(link.variables) for link in links[1:])
+    v = symbols("v", size)
+    R = [ca.SX.eye(3), *[symbols("R", 3, 3) for _ in range(n)]]
+    omega, omega_d, r_dd, S, T, phi, chi = (
+        [ca.SX(3, 1), *[symbols("x", 3) for _ in range(n)]] for _ in range(7)
+    )
+    Q = [symbols("Q", len(link.variables)) for link in links]
+    tables, places, summed = generic_tables(links, R)
+    forces = link_forces(links, omega, omega_d, r_dd, None)
+    gathered = gathered_forces(links, R, S, T)
+    step_9 = sums(links, tables, places)
+    matrices = [links_only(getattr(step_9, field.name)) for field in fields(Sums)]
+    rows = symbols("given", size) - generalised_forces(links, R, phi, chi, Q, size)
+    results = {
+        1: rotations(links)[1:],
+        2: [x for y in motions(links, R, v, None, symbols("g", 3)) for x in y[1:]],
+        3: [*forces[0][2:], *forces[1][1:]],
+        4: [*gathered[0][1:], *gathered[1][1:]],
+        5: deflection_forces(links, omega, omega_d, r_dd, None)[1:],
+        6: [rows],
+        7: [x for row in compound_rotations(R)[1:] for x in row[1:]],
+        8: [x for row in positions(links, tables)[1:] for x in row[1:]],
+        9: [x for matrix in matrices for x in matrix],
+        10: [ca.triu(inertia_matrix(links, tables, places, summed, size))],
+    }
+    return {k: operations(result) for k, result in results.items()}
+
+
+def generic_chain(n: int, flexible: int, m: int) -> list[Link]:
+    """Make the paper's chain with a symbol for every number: the base, then links 1 to n.
+
+    The last links are the flexible ones; coordinates are numbered link by link.
+    """
+    none, no_columns = ca.SX(3, 1), ca.SX(3, 0)
+    eye = ca.SX.eye(3)
+    links = [Link(eye, eye, None, (), none, none, none, none, none, no_columns, no_columns,
+                  nothing(0))]  # fmt: skip
+    size = 0
+    for i in range(1, n + 1):
+        modes = m if i > n - flexible else 0
+        theta = symbols("theta", 3) if modes else none
+        axis = ca.SX(ca.sparsify(ca.DM([0, 0, 1])))
+        links.append(
+            Link(
+                A=symbols("A", 3, 3),
+                E=eye + tilde(theta),
+                hinge=Hinge(axis, size),
+                variables=tuple(range(size + 1, size + 1 + modes)),
+                r=symbols("r", 3),
+                r_d=symbols("r_d", 3) if modes else none,
+                r_v=none,
+                theta_d=symbols("theta_d", 3) if modes else none,
+                theta_v=none,
+                r_f=symbols("r_f", 3, modes),
+                theta_f=symbols("theta_f", 3, modes),
+                body=_generic_body(modes),
+            )
+        )
+        size += 1 + modes
+    return links
+
+
+def _generic_body(m: int) -> Body:
+    none = ca.SX(3, 1)
+    return Body(
+        M=symbols("M", 1),
+        B2=tilde(symbols("B2", 3)) if m else ca.SX(3, 3),
+        B3=tilde(symbols("B3", 3)),
+        B8=symbols("B8", 3, 3) if m else ca.SX(3, 3),
+        B9=symbols("B9", 3, 3),
+        eps=symbols("eps", 3, m),
+        alpha=symbols("alpha", 3, m),
+        beta=tuple(symbols("beta", 3, 3) for _ in range(m)),
+        sc=symbols("sc", m, m),
+        c=symbols("c", 3, m),
+        h=none,
+        s=none,
+        t=none,
+        w=ca.SX(m, 1),
+    )
+
+
+def generic_tables(
+    links: list[Link], R: list[Expr]
+) -> tuple[list[list[Expr]], list[list[Expr]], Sums]:
+    """Give symbols for what steps 7, 8 and 9 hand on: jR_k, jr_Ok/Oj and the sums."""
+    n = len(links)
+    tables = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
+    places = [[ca.SX(3, 1) for _ in range(n)] for _ in range(n)]
+    for j in range(n):
+        for k in range(j + 1, n):
+            tables[j][k] = R[k] if k == j + 1 else symbols("R", 3, 3)
+            tables[k][j] = tables[j][k].T
+            if j:
+                places[j][k] = links[j].r if k == j + 1 else symbols("r", 3)
+    known = sums(links, tables, places)
+    # a matrix that is structurally zero stays so
+    names = [field.name for field in fields(Sums)]
+    matrices = [[[_like(x) for x in row] for row in getattr(known, name)] for name in names]
+    return tables, places, Sums(**dict(zip(names, matrices, strict=True)))
+
+
+def operations(results: list[Expr]) -> tuple[int, int]:
+    """Count products and sums that take the symbols to the results."""
+    outputs = [result for result in results if result.nnz()]
+    function = ca.Function("step", [ca.vertcat(*ca.symvar(ca.veccat(*outputs)))], outputs)
+    found = counts(lower(function))
+    assert not found.divisions and not found.functions
+    return found.multiplications, found.additions
+
+
+def symbols(name: str, *shape: int) -> Expr:
+    """Make a matrix of symbols."""
+    return ca.SX.sym(name, *shape)
+
+
+def _like(matrix: Expr) -> Expr:
+    return symbols("X", 3, 3) if matrix.nnz() else ca.SX(3, 3)
+
+
+def links_only(matrix: list[list[Expr]]) -> list[Expr]:
+    """List the entries of a table by links, without the base's row and column."""
+    return [x for row in matrix[1:] for x in row[1:]]

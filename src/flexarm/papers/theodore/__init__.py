@@ -1,0 +1,1 @@
+"""Theodore & Ghosal 1995."""

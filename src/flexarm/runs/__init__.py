@@ -1,0 +1,1 @@
+"""What a simulation leaves: samples, files, tables, section forces, figures."""

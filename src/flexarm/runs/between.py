@@ -1,0 +1,74 @@
+"""Samples of a run taken out, or put in between."""
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.links.base import Array
+from flexarm.mechanics.kinematics import end_frame
+from flexarm.model import Model
+from flexarm.runs.curves import LINES, curves_of, hermite, split
+from flexarm.runs.data import RunData
+
+ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
+DRAWN = 8000  # samples that a figure or a page shows, at most
+
+
+def fill_in(run: RunData) -> RunData:
+    """Put as many samples between those of a run as it takes to draw it by lines, if they show it.
+
+    Coordinates and rates follow the cubics that samples and their rates fix, the tip follows them;
+    inputs, energies and works are interpolated linearly.
+    """
+    curves = curves_of(run.model, run.q[0])
+    values, bends = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))
+    off = np.diff(run.t)[:, None] * bends / 8 / curves.scales(values)
+    most = max(DRAWN // len(run.t), 1)
+    parts = min(int(np.ceil(np.sqrt(off.max(initial=0.0) / LINES))), most)
+    if parts < 2 or run.missed:
+        return run
+    t = split(run.t, parts)
+    before = np.minimum(np.arange(len(t)) // parts, len(run.t) - 2)
+    q, v = _between(run, t, before)
+    q[::parts], v[::parts] = run.q, run.v
+    anchors = run.anchors[np.arange(len(t)) // parts]
+    tip_rotation, tip = _tips(run.model, q, anchors)
+
+    def on_lines(values: Array) -> Array:
+        share = ((t - run.t[before]) / (run.t[before + 1] - run.t[before]))[:, None]
+        return np.asarray((1 - share) * values[before] + share * values[before + 1])
+
+    return replace(run, t=t, q=q, v=v, anchors=anchors, tip=tip, tip_rotation=tip_rotation,
+                   u=on_lines(run.u), energy=on_lines(run.energy),
+                   works=on_lines(run.works))  # fmt: skip
+
+
+def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Array, Array]:
+    """Interpolate coordinates and rates at times t in the intervals after given samples."""
+    pairs = np.stack([before, before + 1])
+    q, v = run.q[pairs], run.v[pairs]
+    t0, t1 = run.t[pairs]
+    # Where the anchor of a free base changes, its angles at the end count from another attitude.
+    k = np.flatnonzero(np.any(run.anchors[before] != run.anchors[before + 1], axis=(1, 2)))
+    q[1, k, 3:6] = q[0, k, 3:6] + (t1 - t0)[k, None] * v[0, k, 3:6]
+    v[1, k, 3:6] = v[0, k, 3:6]
+    return hermite(t0, t1, t, q, v)
+
+
+def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
+    """Find rotation (T, 3, 3) and position (T, 3) of the tip."""
+    states, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", 3, 3)
+    placed = replace(model, anchor=anchor) if model.floats else model
+    rotation, position = end_frame(placed, states)
+    pose = ca.vertcat(ca.vec(ca.SX(rotation).T), ca.SX(position))
+    find = ca.Function("tips", [states, anchor], [pose])
+    found = np.array(find(q.T, np.concatenate(anchors, axis=1))).T
+    return found[:, :9].reshape(-1, 3, 3), found[:, 9:]
+
+
+def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
+    """Take some samples of a run."""
+    arrays = {name: getattr(run, name)[rows] for name in ARRAYS}
+    return replace(run, **arrays)

@@ -1,0 +1,240 @@
+"""What a run holds, by name and with units: the variables of its dataset, file and table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexarm.arm import Moving
+from flexarm.io.model_file import dumps
+from flexarm.links.base import Array
+from flexarm.mechanics.deformed import (
+    along,
+    flexible_links,
+    read_stations,
+    section_forces,
+)
+from flexarm.model import Model
+from flexarm.runs.data import RunData
+from flexarm.runs.forces import joint_wrenches
+
+FILE = "model_file_"  # variables with the bytes of files that the model file names
+FORMAT = 1
+ENERGIES = ("kinetic", "elastic", "gravitational")
+WORKS = {
+    "work_inputs": "work done so far by the inputs",
+    "work_wrenches": "work done so far by the wrenches of the model file",
+    "work_prescribed": "work done so far by prescribed joints and a moved base",
+    "dissipated": "energy taken so far by damping and friction",
+}
+XYZ = np.array(["x", "y", "z"], dtype=object)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Numbers or words with a name for each axis, a unit and a description.
+
+    A variable that is named as its only axis has the labels of that axis.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    values: NDArray[Any]
+    unit: str
+    meaning: str
+
+
+def attributes(run: RunData) -> dict[str, str | int | float]:
+    """List what is said of a run as a whole; the arm as the text of a model file."""
+    return {
+        "flexarm_run": FORMAT,
+        "flexarm_version": version("flexarm"),
+        "arm": run.model.arm.name,
+        "status": run.status,
+        "reason": run.reason,
+        "method": run.method,
+        "why": run.why,
+        "rtol": run.rtol,
+        "steps": run.statistics.steps,
+        "rejections": run.statistics.rejections,
+        "evaluations": run.statistics.evaluations,
+        "cpu_seconds": run.statistics.cpu_seconds,
+        "energy_balance": run.energy_balance,
+        "model_file": dumps(run.model.arm),
+    }
+
+
+def main_variables(run: RunData) -> list[Variable]:
+    """List states, inputs, tip, energies and works."""
+    names, units = run.model.names, run.model.units
+    base = "unit of the coordinate, see 'unit'"
+    found = [
+        Variable("time", ("time",), run.t, "s", "time"),
+        Variable("coordinate", ("coordinate",), _words(names), "", "names of the coordinates"),
+        Variable("unit", ("coordinate",), _words(units), "", "units of the coordinates"),
+        Variable("q", ("time", "coordinate"), run.q, base, "coordinates"),
+        Variable("v", ("time", "coordinate"), run.v, f"{base}, per s", "rates of coordinates"),
+    ]
+    if run.u.shape[1]:
+        driven = input_units(run.model)
+        found += [
+            Variable("input", ("input",), _words(list(driven)), "", "driven joints"),
+            Variable("input_unit", ("input",), _words(list(driven.values())), "", "input units"),
+            Variable("u", ("time", "input"), run.u, "see 'input_unit'", "inputs of driven joints"),
+        ]
+    turned = quaternions(run.tip_rotation)
+    found += [
+        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+        Variable("component", ("component",), _words("wxyz"), "", "parts of a quaternion"),
+        Variable("tip_position", ("time", "axis"), run.tip, "m", "arm's tip in the world"),
+        Variable("tip_quaternion", ("time", "component"), turned, "1", "attitude of the arm's tip"),
+        Variable(
+            "tip_rotation", ("time", "axis", "tip_axis"), run.tip_rotation, "1",
+            "tip's axes (columns) in the world",
+        ),
+    ]  # fmt: skip
+    for k, name in enumerate(ENERGIES):
+        found.append(Variable(name, ("time",), run.energy[:, k], "J", f"{name} energy"))
+    for k, (name, meaning) in enumerate(WORKS.items()):
+        found.append(Variable(name, ("time",), run.works[:, k], "J", meaning))
+    if run.model.floats:
+        axes, meaning = ("time", "axis", "anchor_axis"), "axes that the base's angles are about"
+        found.append(Variable("anchor", axes, run.anchors, "1", meaning))
+    return found
+
+
+def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
+    """List deflection, slope and twist along the flexible links; nothing if none bends."""
+    places = read_stations(stations)
+    rows = [along(run.model, part, run.q, places) for part in flexible_links(run.model)]
+    if not rows:
+        return []
+    axes = ("time", "link", "station")
+    return [
+        *_labels(run.model, places),
+        Variable(
+            "deflection", (*axes, "axis"), np.stack([row.deflection for row in rows], axis=1),
+            "m", "displacement from the undeformed link, in the axes of its root",
+        ),
+        Variable(
+            "slope", (*axes, "axis"), np.stack([row.slope for row in rows], axis=1),
+            "1", "derivative of the deflection along the link",
+        ),
+        Variable(
+            "twist", axes, np.stack([row.twist for row in rows], axis=1),
+            "rad", "rotation about the link's axis",
+        ),
+    ]  # fmt: skip
+
+
+def force_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:
+    """List section forces, moments and strains along the flexible links."""
+    places = read_stations(stations)
+    rows = [section_forces(run.model, part, run.q, places) for part in flexible_links(run.model)]
+    if not rows:
+        return [Variable("time", ("time",), run.t, "s", "time")]
+    axes = ("time", "link", "station")
+    return [
+        Variable("time", ("time",), run.t, "s", "time"),
+        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+        *_labels(run.model, places),
+        Variable(
+            "force", (*axes, "axis"), np.stack([row.force for row in rows], axis=1), "N",
+            "tension (x) and shear that the outboard part exerts, in the axes of the section; "
+            "not a number where the link is rigid",
+        ),
+        Variable(
+            "moment", (*axes, "axis"), np.stack([row.moment for row in rows], axis=1), "N m",
+            "torsion (x) and bending moment that the outboard part exerts, in the axes of the "
+            "section; not a number where the link is rigid",
+        ),
+        Variable(
+            "strain", axes, np.stack([row.strain for row in rows], axis=1), "1",
+            "largest strain along the fibres of the section; unless the model file gives the "
+            "section by material and shape, of its axis, or not a number without shapes of stretch",
+        ),
+    ]  # fmt: skip
+
+
+def wrench_variables(run: RunData) -> list[Variable]:
+    """List what each joint transmits to its link."""
+    wrenches = joint_wrenches(run)
+    names = _words([part.joint_name for part in run.model.links])
+    said = "that the joint exerts on its link, at the joint, in the world"
+    return [
+        Variable("time", ("time",), run.t, "s", "time"),
+        Variable("joint", ("joint",), names, "", "joints"),
+        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+        Variable("force", ("time", "joint", "axis"), wrenches[:, :, :3], "N", f"force {said}"),
+        Variable("torque", ("time", "joint", "axis"), wrenches[:, :, 3:], "N m", f"torque {said}"),
+    ]
+
+
+def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
+    """List the columns of a run's table: header with unit, values (T,)."""
+    yield "time [s]", run.t
+    pairs = list(zip(run.model.names, run.model.units, strict=True))
+    for k, (name, unit) in enumerate(pairs):
+        yield f"{name} [{unit}]", run.q[:, k]
+    for k, (name, unit) in enumerate(pairs):
+        yield f"{name} rate [{unit}/s]", run.v[:, k]
+    for k, (name, unit) in enumerate(input_units(run.model).items()):
+        yield f"{name} input [{unit}]", run.u[:, k]
+    for k, axis in enumerate("xyz"):
+        yield f"tip {axis} [m]", run.tip[:, k]
+    for k, part in enumerate("wxyz"):
+        yield f"tip quaternion {part} [1]", quaternions(run.tip_rotation)[:, k]
+    tips = np.array([1.0])
+    for link in flexible_links(run.model):
+        moved = along(run.model, link, run.q, tips).deflection[:, 0]
+        for k, axis in enumerate("xyz"):
+            yield f"{link.name} tip deflection {axis} [m]", moved[:, k]
+    for k, name in enumerate(ENERGIES):
+        yield f"{name} energy [J]", run.energy[:, k]
+    for k, name in enumerate(WORKS):
+        yield f"{name.replace('_', ' ')} [J]", run.works[:, k]
+
+
+def input_units(model: Model) -> dict[str, str]:
+    """Give the driven joints in the order of u, with the unit of their input."""
+    return {
+        part.joint_name: part.motion.effort_unit
+        for part in model.links
+        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
+    }
+
+
+def quaternions(rotations: Array) -> Array:
+    """Turn rotations (T, 3, 3) into unit quaternions w, x, y, z (T, 4), without jumps of sign.
+
+    Notes
+    -----
+    Each is the main eigenvector of a symmetric matrix of the rotation's elements (Bar-Itzhack
+    2000), which is defined at every angle.
+    """
+    r = rotations
+    trace = np.trace(r, axis1=1, axis2=2)
+    matrix = np.zeros((len(r), 4, 4))
+    matrix[:, 0, 0] = trace
+    matrix[:, 1:, 1:] = r + r.transpose(0, 2, 1) - trace[:, None, None] * np.eye(3)
+    axial = np.stack([r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]], 1)
+    matrix[:, 0, 1:] = matrix[:, 1:, 0] = axial
+    found = np.linalg.eigh(matrix)[1][:, :, 3]
+    same = np.where((found[1:] * found[:-1]).sum(axis=1) < 0, -1.0, 1.0)
+    first = -1.0 if found[0, 0] < 0 else 1.0
+    return np.asarray(found * (first * np.cumprod([1.0, *same]))[:, None])
+
+
+def _labels(model: Model, places: Array) -> list[Variable]:
+    names = _words([part.name for part in flexible_links(model)])
+    return [
+        Variable("link", ("link",), names, "", "flexible links"),
+        Variable("station", ("station",), places, "1", "place over the (exposed) span"),
+    ]
+
+
+def _words(words: Any) -> NDArray[Any]:
+    return np.array(list(words), dtype=object)

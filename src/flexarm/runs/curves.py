@@ -1,0 +1,137 @@
+"""What a run's samples show: curves to look at, what moves between samples, cubics through them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.links.base import Array
+from flexarm.mechanics.deformed import tip_rows
+from flexarm.model import Model
+
+PER_PERIOD = 20  # samples that show a vibration whole
+# What half of the samples, with their rates, may be off at the others.  A vibration over the whole
+# range has five samples per period then, and a curve through all of them with their rates is off by
+# 0.3 %.
+CURVES = 0.05
+LINES = 0.01  # of a curve's range: what lines through the samples may be off
+SHARE = 0.1  # of the largest range in a figure's panel: less is no range of its own
+STILL = 1e-9  # of a length or an angle: less is rounding
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What is looked at: linear in the coordinates.
+
+    Attributes
+    ----------
+    rows
+        Coefficients, (R, n).
+    names
+        What each is.
+    panel
+        Those that are drawn beside each other have the same number, (R,).
+    """
+
+    rows: Array
+    names: tuple[str, ...]
+    panel: npt.NDArray[np.int64]
+
+    def scales(self, values: Array) -> Array:
+        """Give the range that the errors of each curve count by, from its values (T, R)."""
+        own = np.ptp(values, axis=0) if len(values) else np.zeros(len(self.names))
+        largest = np.full(self.panel.max(initial=0) + 1, STILL)
+        np.maximum.at(largest, self.panel, own)
+        return np.asarray(np.maximum(own, SHARE * largest[self.panel]))
+
+
+def split(times: Array, parts: int) -> Array:
+    """Split every interval between times into equal parts."""
+    places = np.arange(parts * (len(times) - 1) + 1) / parts
+    return np.interp(places, np.arange(len(times)), times)
+
+
+def curves_of(model: Model, q: Array) -> Curves:
+    """List joints, windups of elastic joints, base and deflections of links' tips at a start q."""
+    unit = np.eye(model.size)
+    found: list[tuple[int, str, Array]] = []
+    if model.base_moves:
+        found += [(0, "the base", unit[i]) for i in range(3)]
+    for part in model.links:
+        if part.joint is not None:
+            found.append((1 if part.motion.turns else 2, part.joint_name, unit[part.joint]))
+        if part.motor is not None and part.joint is not None:
+            wound = unit[part.motor] - unit[part.joint]
+            found.append((3, f"the drive of {part.joint_name}", wound))
+        rows = tip_rows(model, part.name, q)
+        found += [(4, f"the deflection of {part.name}", row) for row in rows]
+    return Curves(
+        np.array([row for _, _, row in found]).reshape(-1, model.size),
+        tuple(name for _, name, _ in found),
+        np.array([panel for panel, _, _ in found], dtype=np.int64),
+    )
+
+
+def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "") -> str:
+    """Say what moves faster than samples show, and what to do; empty if nothing does.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    t, q, v
+        Times [s], (T,), coordinates and rates, (T, n).
+    remedy
+        What to do, if not to take samples that are so much closer.
+
+    Notes
+    -----
+    From every second sample and its rates the others are predicted by a cubic.  The frequency of
+    what cannot be predicted is the ratio of its rates to its values, both less the mean of their
+    neighbours: that holds however few samples there are.
+    """
+    curves = curves_of(model, q[0])
+    if len(t) < 3 or not len(curves.rows):
+        return ""
+    values, rates = q @ curves.rows.T, v @ curves.rows.T
+    worst = off_cubics(t, values, rates) / curves.scales(values)
+    k = int(np.argmax(worst))
+    if worst[k] <= CURVES:
+        return ""
+    swings = [x[1:-1, k] - (x[:-2, k] + x[2:, k]) / 2 for x in (values, rates)]
+    sizes = [float(np.linalg.norm(x)) for x in swings]
+    if 0.0 in sizes:  # rates that are not those of the values
+        return ""
+    frequency = sizes[1] / sizes[0] / (2 * np.pi)
+    return (
+        f"{curves.names[k]} vibrates at about {frequency:.2g} Hz, faster than samples every "
+        f"{np.median(np.diff(t)):.2g} s show: curves through them are not its motion; "
+        f"{remedy or f'take a dt of {1 / (PER_PERIOD * frequency):.1g} s'}"
+    )
+
+
+def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
+    """Evaluate cubics, and their rates, from values y and rates dy (2, T, n) at t0 and t1."""
+    h = (t1 - t0)[:, None]
+    x = (t - t0)[:, None] / h
+    slope = (y[1] - y[0]) / h
+    c2 = 3 * slope - 2 * dy[0] - dy[1]
+    c3 = dy[0] + dy[1] - 2 * slope
+    value = y[0] + h * x * (dy[0] + x * (c2 + x * c3))
+    return np.asarray(value), np.asarray(dy[0] + x * (2 * c2 + 3 * x * c3))
+
+
+def off_lines(t: Array, values: Array, kept: npt.NDArray[np.int_]) -> Array:
+    """Find how far lines through kept samples are off the others, (R,)."""
+    drawn = [np.interp(t, t[kept], column[kept]) for column in values.T]
+    off = np.abs(np.array(drawn).reshape(values.shape[::-1]).T - values)
+    return np.asarray(off.max(axis=0, initial=0.0))
+
+
+def off_cubics(t: Array, values: Array, rates: Array) -> Array:
+    """Find how far off samples are that cubics through both neighbours predict, (R,)."""
+    ends = (np.stack([x[:-2], x[2:]]) for x in (values, rates))
+    value, rate = hermite(t[:-2], t[2:], t[1:-1], *ends)
+    apart = (t[2:] - t[:-2])[:, None] / 2
+    off = np.maximum(np.abs(value - values[1:-1]), apart * np.abs(rate - rates[1:-1]))
+    return np.asarray(off.max(axis=0, initial=0.0))

@@ -1,0 +1,117 @@
+"""What a simulation leaves, as arrays: times, states, inputs, energies, and what it took."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.mechanics.validity import Validity, validity
+from flexarm.model import Model
+from flexarm.runs.curves import what_is_missed
+
+STILL = 1e-12  # of the largest energy: what is exchanged below is rounding
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a run took: accepted and rejected steps, evaluations, CPU time of the solver [s]."""
+
+    steps: int
+    rejections: int
+    evaluations: int
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A simulated motion at T instants, as arrays.
+
+    Attributes
+    ----------
+    model
+        The arm.
+    t
+        Time [s], (T,).
+    q, v
+        Coordinates and rates in the order of ``model.names``, (T, n).
+    u
+        Inputs in the order of the driven joints, (T, inputs).
+    tip, tip_rotation
+        Position (T, 3) [m] and rotation (T, 3, 3) of the arm's tip in the world.
+    energy
+        Kinetic, elastic and gravitational energy [J], (T, 3).
+    works
+        Work done so far by inputs, wrenches and prescribed coordinates, and what was dissipated
+        [J], (T, 4).
+    anchors
+        Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
+    status, reason
+        ``finished``, ``stopped``, ``interrupted``, or ``running`` if it is not the end; when, why
+        and what to try.
+    method, why
+        The integrator, and why it was chosen.
+    rtol
+        The tolerance asked for.
+    statistics
+        What it took.
+    """
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    u: Array
+    tip: Array
+    tip_rotation: Array
+    energy: Array
+    works: Array
+    anchors: Array
+    status: str
+    reason: str
+    method: str
+    why: str
+    rtol: float
+    statistics: Statistics
+
+    @property
+    def work(self) -> Array:
+        """What inputs, wrenches and prescribed joints have put in less what was lost [J], (T,)."""
+        return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0]))
+
+    @property
+    def balance(self) -> Array:
+        """Energy less what was put in, from the start on [J], (T,): 0 but for the solver."""
+        error = self.energy.sum(axis=1) - self.energy[0].sum() - (self.work - self.work[0])
+        return np.asarray(error)
+
+    @property
+    def energy_balance(self) -> float:
+        """Largest error of the energy balance over the energy exchanged.
+
+        Of an arm that exchanges none: over its largest energy.
+        """
+        error = float(np.abs(self.balance).max())
+        size, largest = self.exchanged, float(np.abs(self.energy).max())
+        if size <= STILL * largest:
+            size = largest
+        return error / size if error else 0.0
+
+    @property
+    def exchanged(self) -> float:
+        """Energy that moved or changed its form [J], at the samples.
+
+        The largest kinetic energy, range of the elastic or gravitational one, or change of a work.
+        """
+        forms = np.hstack([self.energy[:, 1:], self.works])
+        return max(float(self.energy[:, 0].max()), float(np.ptp(forms, axis=0).max()))
+
+    @cached_property
+    def validity(self) -> Validity:
+        """How far the run went in the range in which its model holds."""
+        return validity(self.model, self.t, self.q, self.u)
+
+    @cached_property
+    def missed(self) -> str:
+        """What moves faster than the samples show, and which ``dt`` would; empty if nothing."""
+        return what_is_missed(self.model, self.t, self.q, self.v)

@@ -1,0 +1,122 @@
+"""Read runs back from their files, whoever wrote them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexarm.arguments import require_path
+from flexarm.arm import Arm
+from flexarm.arm.side_files import MAX_BYTES, MAX_TOTAL, SideFiles
+from flexarm.errors import FlexarmError, ModelError, ShapeError
+from flexarm.io.model_file import parse
+from flexarm.links.base import Array
+from flexarm.model import Model, build
+from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, input_units
+from flexarm.runs.data import Statistics
+from flexarm.runs.run import Run
+
+if TYPE_CHECKING:
+    from flexarm.runs.netcdf import Stored
+
+SOONEST = 1e-14  # of the last time: samples nearer than that are at the same one
+STATUSES = ("finished", "stopped", "interrupted", "running")
+
+
+def load_run(path: str | Path) -> Run:
+    """Read a run back from the NetCDF file that it was saved to.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    FlexarmError
+        If the file cannot be read, or holds no run.
+    ModelError
+        If the model file in it is not valid in this version of flexarm.
+    """
+    from flexarm.runs.netcdf import explained, open_stored
+
+    path = require_path("path", path)
+    with open_stored(path) as stored:
+        with explained(path):
+            if not stored.is_run(FORMAT):
+                message = "is no run of flexarm, or one of another version's format"
+                raise FlexarmError(f"{path}: {message}: simulate the arm again")
+            text, files = stored.text("model_file"), _kept_files(stored)
+        model = _read_model(path, text, files)
+        with explained(path):
+            return _assemble(model, stored)
+
+
+def _assemble(model: Model, stored: "Stored") -> Run:
+    """Put a run together from the contents of its file."""
+    samples = stored.count("time")
+    stored.require_words("coordinate", model.names)
+    inputs = len(input_units(model))
+    anchors = np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))
+    return Run(
+        model=model,
+        t=_times(stored, samples),
+        q=stored.numbers("q", (samples, model.size)),
+        v=stored.numbers("v", (samples, model.size)),
+        u=stored.numbers("u", (samples, inputs)) if inputs else np.zeros((samples, 0)),
+        tip=stored.numbers("tip_position", (samples, 3)),
+        tip_rotation=stored.rotations("tip_rotation", samples),
+        energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
+        works=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
+        anchors=stored.rotations("anchor", samples) if model.floats else anchors,
+        status=_status(stored),
+        reason=stored.text("reason"),
+        method=stored.text("method"),
+        why=stored.text("why"),
+        rtol=stored.number("rtol"),
+        statistics=Statistics(
+            int(stored.number("steps", whole=True)),
+            int(stored.number("rejections", whole=True)),
+            int(stored.number("evaluations", whole=True)),
+            stored.number("cpu_seconds"),
+        ),
+    )
+
+
+def _times(stored: "Stored", samples: int) -> Array:
+    t = stored.numbers("time", (samples,))
+    if not np.all(np.diff(t) > SOONEST * np.abs(t).max()):
+        raise stored.wrong("time", "must increase")
+    return t
+
+
+def _status(stored: "Stored") -> str:
+    status = stored.text("status")
+    if status not in STATUSES:
+        raise stored.wrong("status", f"must be one of {', '.join(STATUSES)}")
+    return status
+
+
+def _kept_files(stored: "Stored") -> dict[str, bytes]:
+    """Read the files that are kept with the model file, by their names in it."""
+    found: dict[str, bytes] = {}
+    left = MAX_TOTAL
+    while stored.has(name := f"{FILE}{len(found) + 1}"):
+        content = stored.bytes_of(name, min(MAX_BYTES, left))
+        left -= len(content)
+        said = stored.text("long_name", name)
+        if said in found:
+            raise stored.wrong(name, "is kept twice")
+        found[said] = content
+    return found
+
+
+def _read_model(path: Path, text: str, files: dict[str, bytes]) -> Model:
+    """Build the model of a run; the files that it names are those of the run, no others."""
+    kept = SideFiles(path, kept=files)
+    try:
+        return build(parse(Arm, text, name=f"{path}, model_file", files=kept))
+    except (ModelError, ShapeError) as error:
+        raise ModelError(
+            f"{path}: the model file in this run is not valid here:\n{error}"
+        ) from None

@@ -1,0 +1,130 @@
+"""The result of a simulation, by name and with units."""
+
+import io
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from flexarm.arguments import refused, require_path
+from flexarm.runs.data import RunData
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Run(RunData):
+    """A simulated motion: its arrays, tables of them, files, figures and pages."""
+
+    @cached_property
+    def dataset(self) -> "xarray.Dataset":
+        """The run as an xarray dataset, with units; the arm's model file is in its attributes."""
+        from flexarm.runs.contents import along_variables, attributes, main_variables
+        from flexarm.runs.write import to_dataset
+
+        variables = [*main_variables(self), *along_variables(self, None)]
+        return to_dataset(variables, attributes(self))
+
+    def along(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
+        """Find deflection, slope and twist along each flexible link.
+
+        Parameters
+        ----------
+        stations
+            How many from root to tip (11 if None), or fractions of the (exposed) span.
+        """
+        from flexarm.runs.contents import XYZ, Variable, along_variables
+        from flexarm.runs.write import to_dataset
+
+        labels = [
+            Variable("time", ("time",), self.t, "s", "time"),
+            Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+        ]
+        return to_dataset([*labels, *along_variables(self, stations)], {})
+
+    def section_forces(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
+        """Find forces, moments and largest strains along each flexible link, from its curvature.
+
+        Parameters
+        ----------
+        stations
+            How many from root to tip (11 if None), or fractions of the (exposed) span.
+
+        Notes
+        -----
+        They are as good as the second (shear: third) derivatives of the shapes, which converge
+        more slowly with the number of shapes than deflections do.  What `joint_wrenches` gives
+        follows from equilibrium instead.
+        """
+        from flexarm.runs.contents import force_variables
+        from flexarm.runs.write import to_dataset
+
+        return to_dataset(force_variables(self, stations), {})
+
+    def joint_wrenches(self) -> "xarray.Dataset":
+        """Find force and torque that each joint exerts on its link, at the joint, in the world."""
+        from flexarm.runs.contents import wrench_variables
+        from flexarm.runs.write import to_dataset
+
+        return to_dataset(wrench_variables(self), {})
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run to a NetCDF file, whole or not at all; `load_run` reads it back.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from flexarm.runs.write import save_run
+
+        save_run(self, path, force=force)
+
+    def to_csv(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run as a CSV table, whole or not at all: names and units in the first line.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from flexarm.runs.write import save_table
+
+        save_table(self, path, force=force)
+
+    def to_html(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run as one page that moves, whole or not at all."""
+        from flexarm.viewer.page import run_page, save_page
+
+        save_page(run_page([self]), path, force=force)
+
+    def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
+        """Draw joints, deflections, tip path and energy; write the figure if a path is given.
+
+        Parameters
+        ----------
+        path
+            The file, if any; its suffix says which kind (png, svg, pdf).
+        force
+            Whether to overwrite a file that is there: figures are drawn again and again.
+        """
+        from flexarm.io.whole_file import write_whole
+        from flexarm.runs.plot import plot_run
+
+        figure = plot_run(self)
+        if path is not None:
+            memory, kind = io.BytesIO(), require_path("path", path).suffix[1:].lower() or "png"
+            known = figure.canvas.get_supported_filetypes()
+            if kind not in known:
+                raise refused("path", path, f"a file that ends in one of {', '.join(known)}")
+            figure.savefig(memory, dpi=150, format=kind)
+            write_whole(path, memory.getvalue(), force=force)
+        return figure

@@ -1,0 +1,219 @@
+"""Keep a run: as an xarray dataset, as a NetCDF file that gives the run back, as a CSV table."""
+
+import io
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.arguments import require_flag, require_path
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Tabulated
+from flexarm.arm.side_files import SideFile, SideFiles, parts_beside
+from flexarm.errors import FlexarmError
+from flexarm.io.model_file import parse
+from flexarm.io.whole_file import write_whole
+from flexarm.links.measured.file import load_modal_file
+from flexarm.runs.contents import (
+    FILE,
+    Variable,
+    along_variables,
+    attributes,
+    main_variables,
+    table_columns,
+)
+from flexarm.runs.data import RunData
+
+if TYPE_CHECKING:
+    import xarray
+
+SHARE = 0.05  # of the time, that a run's snapshots may take
+PAUSE = 0.5  # [s] between two of them, at least
+
+
+def to_dataset(
+    variables: Sequence[Variable], attrs: dict[str, str | int | float]
+) -> "xarray.Dataset":
+    """Make an xarray dataset of variables; those named as their axis are its coordinates."""
+    import xarray
+
+    made: dict[str, Any] = {}
+    for each in variables:
+        described = {"long_name": each.meaning} | ({"units": each.unit} if each.unit else {})
+        made[each.name] = (each.axes, each.values, described)
+    labels = {each.name for each in variables if _is_label(each) or each.axes == (each.name,)}
+    return xarray.Dataset(
+        {name: value for name, value in made.items() if name not in labels},
+        {name: value for name, value in made.items() if name in labels},
+        attrs,
+    )
+
+
+def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
+    """Write a run to a NetCDF file, whole or not at all.
+
+    Parameters
+    ----------
+    run
+        The run; `load_run` gives an equal one back.
+    path
+        The file.
+    force
+        Whether to overwrite a file that is there.
+
+    Raises
+    ------
+    FlexarmError
+        If the file is there and `force` is false, it cannot be written, or what would be written
+        cannot be read back.
+    """
+    import h5netcdf  # type: ignore[import-untyped]
+
+    # Made in memory: what HDF5 does when a disk is full is nothing to rely on.
+    memory = io.BytesIO()
+    variables = [*main_variables(run), *along_variables(run, None)]
+    with h5netcdf.File(memory, "w") as file:
+        for variable in variables:
+            _write_variable(file, variable)
+        # By convention of NetCDF files these are no data but belong to an axis.
+        file.attrs["coordinates"] = " ".join(each.name for each in variables if _is_label(each))
+        kept_files = {each.name: each.content for each in _files_of(run.model.arm)}
+        for k, (name, content) in enumerate(kept_files.items(), 1):
+            data = np.frombuffer(content, dtype=np.uint8)
+            kept = Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name)
+            _write_variable(file, kept)
+        for key, value in attributes(run).items():
+            file.attrs[key] = value
+    _require_readable(memory, run, SideFiles(kept=kept_files))
+    write_whole(path, memory.getvalue(), force=force)
+
+
+def _require_readable(memory: io.BytesIO, run: RunData, files: SideFiles) -> None:
+    """Refuse to write what could not be read back: the model file, the times and the states."""
+    import h5netcdf
+
+    with h5netcdf.File(memory, "r") as file:
+        parse(Arm, str(file.attrs["model_file"]), name="the run's arm", files=files)
+        kept = {name: file[name][...] for name in ("time", "q", "v")}
+    for name, values in (("time", run.t), ("q", run.q), ("v", run.v)):
+        if not np.array_equal(kept[name], values, equal_nan=True):
+            raise FlexarmError(f"the run cannot be kept: its {name} does not read back as it is")
+
+
+def save_table(run: RunData, path: str | Path, *, force: bool = False) -> None:
+    """Write a run as a CSV table, whole or not at all: a line per sample, names and units on top.
+
+    Numbers have as many digits as it takes to read the same ones back.
+    """
+    columns = dict(table_columns(run))
+    rows = [",".join(columns)]
+    for row in np.stack(list(columns.values()), axis=1).tolist():
+        rows.append(",".join(map(repr, row)))
+    write_whole(path, ("\n".join(rows) + "\n").encode(), force=force)
+
+
+def _is_label(variable: Variable) -> bool:
+    return bool(variable.values.dtype == object)
+
+
+def _write_variable(file: Any, variable: Variable) -> None:
+    import h5py  # type: ignore[import-untyped]
+
+    values = variable.values
+    for axis, size in zip(variable.axes, values.shape, strict=True):
+        if axis not in file.dimensions:
+            file.dimensions[axis] = size
+    kind = h5py.string_dtype() if _is_label(variable) else values.dtype
+    made = file.create_variable(variable.name, variable.axes, kind)
+    made[...] = values
+    made.attrs["long_name"] = variable.meaning
+    if variable.unit:
+        made.attrs["units"] = variable.unit
+
+
+def _files_of(arm: Arm) -> Iterator[SideFile]:
+    """List the files that an arm is made of besides its model file."""
+    for part in parts_beside(arm):
+        yield part.side_file
+        if isinstance(part, Tabulated):
+            table = load_modal_file(part.side_file)[0].table
+            if table is not None:
+                yield part.side_file.read_beside(table)
+
+
+class LiveFile:
+    """A file with a run as far as it has come, whole at every moment and marked ``running``.
+
+    Give it to `simulate` as ``live``, and its `finish` the run that comes back.  The first snapshot
+    is written at once, under the same rule as any file; later ones take at most a 20th of the time.
+
+    Attributes
+    ----------
+    path
+        The file.
+    force
+        Whether to overwrite a file that is there.
+    failure
+        Why the last snapshot could not be written, if so: a run is not given up for that.
+    """
+
+    def __init__(self, path: str | Path, *, force: bool = False) -> None:
+        require_flag("force", force)
+        self.path, self.force = require_path("path", path), force
+        self.failure = ""
+        self._written: tuple[int, int] | None = None  # what tells our file from another's
+        self._begun = self._last = self._cost = self._spent = 0.0
+
+    def __call__(self, so_far: Callable[[], RunData]) -> None:
+        """Write the run so far, if it is time."""
+        now = time.perf_counter()
+        first = self._written is None
+        if not first and not self._due(now):
+            return
+        run = so_far()
+        if first:  # what is compiled and loaded for it is no measure of the next
+            import h5netcdf  # noqa: F401
+
+            now = time.perf_counter()
+        try:
+            self.finish(run)
+            self.failure = ""
+        except FlexarmError as error:
+            if first:
+                raise
+            self.failure = str(error)
+        self._last = time.perf_counter()
+        self._cost = self._last - now
+        if first:
+            self._begun = self._last
+        else:
+            self._spent += self._cost
+
+    def finish(self, run: RunData) -> None:
+        """Write a run in the place of what this has written so far.
+
+        Raises
+        ------
+        FlexarmError
+            If there is another file and `force` is false, or it cannot be written.
+        """
+        found = self._stamp()
+        ours = found is not None and found == self._written
+        try:
+            save_run(run, self.path, force=self.force or ours)
+        finally:  # also when interrupted after the file has come under its name
+            if self.force or found == self._written:
+                self._written = self._stamp()
+
+    def _due(self, now: float) -> bool:
+        enough = now - self._last >= PAUSE
+        return enough and (self._spent + self._cost) <= SHARE * (now - self._begun)
+
+    def _stamp(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns

@@ -1,0 +1,1 @@
+"""Convergence, comparison of formulations, closed-form equations, counts of operations."""

@@ -1,0 +1,357 @@
+"""All formulations on one arm: how far apart they are and what each costs.
+
+What is compared is inertia and gravity, which every formulation obtains in its own way.  Springs,
+damping and friction are left out: they are one code for all, and at a bent state elastic forces may
+be a million times larger, so that they would hide what differs.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arguments import require_count, require_flag, require_function
+from flexarm.arm import Arm
+from flexarm.engine.stream import Counts
+from flexarm.errors import FlexarmError
+from flexarm.formulations import FORMULATIONS, formulation
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.element_jacobian.formulation import ElementJacobian, refuse_points
+from flexarm.integrate.problem import table_of
+from flexarm.integrate.simulate import simulate
+from flexarm.links.base import Array
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Ints, run_equations
+from flexarm.mechanics.deformations import random_deformation
+from flexarm.model import Model, build, start_state
+from flexarm.study.operations import COUNTED, operation_counts
+
+REFERENCE = "composite"
+BOUND = 1e-10
+BENT = 0.02  # tip deflection of random states, of a link's length
+PACE = 10.0  # [1/s] rates of deflection, of the deflection
+RUN = 0.1  # [s] of the short run
+SECONDS = 0.01  # of timing
+
+
+class Errors(NamedTuple):
+    """Largest differences from the reference over some states; None where there are none.
+
+    Attributes
+    ----------
+    mass_matrix
+        Of the mass matrix, of its largest entry, with coordinates scaled by the square roots of
+        its diagonal, as for the other two.
+    bias
+        Of Coriolis and gravity forces together, of the larger one's largest entry.
+    acceleration
+        Of the accelerations of coordinates that are not prescribed, under these forces alone;
+        those that are prescribed accelerate by 1.
+    """
+
+    mass_matrix: float | None
+    bias: float | None
+    acceleration: float | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One formulation beside the reference.
+
+    Attributes
+    ----------
+    refusal
+        Why it does not treat the arm; then everything else is None.
+    errors
+        Over all states; without accelerations if one of them is singular.
+    singular
+        Why there are no accelerations at the start or at one of the states, else None.
+    curve
+        Errors of the random states by their deflection.
+    exponents
+        The powers of the deflection that these grow with, where two or more are above rounding.
+    counts
+        Operations by function.
+    microseconds
+        Of one forward dynamics, compiled quickly.
+    """
+
+    refusal: str | None = None
+    errors: Errors | None = None
+    singular: str | None = None
+    curve: tuple[Errors, ...] = ()
+    exponents: Errors | None = None
+    counts: dict[str, Counts] | None = None
+    microseconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    arm, coordinates, states
+        The arm's name, the number of its coordinates and of the states that were compared.
+    deflections
+        Tip deflections of the random states, of each link's length.
+    allowed
+        The difference that rounding may make: 1e-10, or 100 eps times the largest condition number
+        of the scaled mass matrix where that is larger.
+    formulations
+        The result by formulation.
+    """
+
+    arm: str
+    coordinates: int
+    states: int
+    deflections: tuple[float, ...]
+    allowed: float
+    formulations: dict[str, Compared]
+
+
+def compare(
+    arm: Arm,
+    *,
+    paper: bool = False,
+    points: int | None = None,
+    deflection: float | Sequence[float] = BENT,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Put an arm under every formulation, at random states and at those of a short run.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    paper
+        Let formulations keep their papers' approximations: their errors then show.
+    points
+        Gauss points per element of ``element-jacobian``; by default those that are exact.
+    deflection
+        How far the tip of each link is deflected, stretched, and turned times length in the random
+        states, of its length; several give the curve of errors over deflection.
+    seed
+        Of the random states.
+    progress
+        Called with the name of the formulation under way.
+
+    Raises
+    ------
+    FlexarmError
+        If the deflections, the seed or the points are none.
+    """
+    require_count("seed", seed, 0)
+    require_flag("paper", paper)
+    require_function("progress", progress, "of the formulation under way")
+    deflections = _deflections(deflection)
+    refuse_options(deflections, seed=seed, points=points)
+    model = build(arm)
+    reference = _traced(formulation(REFERENCE, model))
+    passed = _ran(arm)  # refuses what has no accelerations
+    drawn = [[_paced(reference, *s) for s in _random_states(model, seed, d)] for d in deflections]
+    groups = [[_State(q, v, _values(reference, q, v)) for q, v in g] for g in (*drawn, passed)]
+    roots = [state.expected.root for group in groups for state in group]
+    masses = [state.expected.mass for group in groups for state in group]
+    condition = max(np.linalg.cond(M / np.outer(r, r)) for M, r in zip(masses, roots, strict=True))
+    allowed = max(BOUND, 100 * float(np.finfo(float).eps) * float(condition))
+    found = {}
+    for name in FORMULATIONS:
+        if progress is not None:
+            progress(name)
+        keeps, own = paper and name != REFERENCE, name == ElementJacobian.name
+        try:
+            eq = formulation(name, model, paper=keeps, points=points if own else None)
+            found[name] = _compared(eq, groups, deflections, allowed)
+        except FlexarmError as error:
+            found[name] = Compared(refusal=str(error))
+    return Comparison(arm.name, model.size, len(masses), deflections, allowed, found)
+
+
+def _deflections(deflection: object) -> tuple[float, ...]:
+    """Read one deflection or several."""
+    given = [deflection] if isinstance(deflection, float | int) else deflection
+    try:
+        return tuple(float(each) for each in given)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise FlexarmError(f"deflection: must be a number or several, got {deflection!r}") from None
+
+
+def refuse_options(deflections: Sequence[float], *, seed: int, points: int | None) -> None:
+    """Refuse what cannot be compared."""
+    if not deflections or not all(0 < share <= 1 for share in deflections):
+        raise FlexarmError(
+            "deflection: must be parts of a link's length, over 0 and at most 1, got "
+            f"{', '.join(f'{share:g}' for share in deflections) or 'none'}"
+        )
+    if seed < 0:
+        raise FlexarmError(f"seed: must be 0 or more, got {seed}")
+    refuse_points(points)
+
+
+class _Values(NamedTuple):
+    """One equation at a state: the mass matrix, and what inertia and gravity alone give."""
+
+    mass: Array
+    coriolis: Array
+    gravity: Array
+    a: Array
+
+    @property
+    def root(self) -> Array:
+        """Scale of the coordinates, (n,)."""
+        return np.asarray(np.sqrt(np.diag(self.mass)))
+
+
+class _State(NamedTuple):
+    """Coordinates, rates, and the reference there."""
+
+    q: Array
+    v: Array
+    expected: _Values
+
+
+def _compared(
+    eq: Formulation, groups: list[list[_State]], deflections: Sequence[float], allowed: float
+) -> Compared:
+    """Put a formulation beside the reference, deflections and short run apart."""
+    traced = _traced(eq)
+    free = [i for i in range(eq.model.size) if i not in eq.model.prescribed]
+    rows = np.array([_largest_errors(traced, group, free) for group in groups])
+    curve = rows[: len(deflections)]
+    exponents = [_exponent(deflections, column, allowed) for column in curve.T]
+    q, v, _ = groups[0][0]
+    return Compared(
+        errors=_errors(rows.max(axis=0)),
+        singular=_singular(eq, traced, groups),
+        curve=tuple(_errors(row) for row in curve),
+        exponents=_errors(exponents),
+        counts={name: operation_counts(eq, name) for name in COUNTED},
+        microseconds=_microseconds(eq, q, v),
+    )
+
+
+def _errors(values: Array | list[float]) -> Errors:
+    """Take what is no number for nothing."""
+    return Errors(*(float(value) if np.isfinite(value) else None for value in values))
+
+
+def _largest_errors(traced: ca.Function, states: list[_State], free: list[int]) -> Array:
+    """Find the largest differences of mass matrix, bias and acceleration over states, (3,)."""
+    errors = np.zeros(3)
+    for q, v, wanted in states:
+        got, root = _values(traced, q, v), wanted.root
+        force = (got.coriolis - wanted.coriolis) + (got.gravity - wanted.gravity)
+        found = (
+            _relative((got.mass - wanted.mass) / np.outer(root, root), np.ones(1)),
+            _relative(force / root, wanted.coriolis / root, wanted.gravity / root),
+            _relative(((got.a - wanted.a) * root)[free], (wanted.a * root)[free]),
+        )
+        errors = np.maximum(errors, found)
+    return errors
+
+
+def _singular(eq: Formulation, traced: ca.Function, groups: list[list[_State]]) -> str | None:
+    """Say why there are no accelerations at the start or at one of the states, or None."""
+    start = start_state(eq.model)
+    for q, v in (start, *((state.q, state.v) for group in groups for state in group)):
+        if eq.guarded and not np.all(np.isfinite(_values(traced, q, v).a)):
+            return f"{'start' if q is start[0] else 'a state'}: {eq.singularity(q)}"
+    return None
+
+
+def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> float:
+    """Measure the power of the deflection that errors above rounding grow with, or NaN."""
+    above = np.isfinite(errors) & (errors > allowed)
+    x, y = np.log(np.asarray(deflections)[above]), np.log(errors[above])
+    return float(np.polyfit(x, y, 1)[0]) if len(set(x)) > 1 else np.nan
+
+
+def _traced(eq: Formulation) -> ca.Function:
+    """Trace the mass matrix, Coriolis and gravity forces, and accelerations under them alone."""
+    model = eq.model
+    q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    still, given = ca.SX(model.size, 1), ca.SX.ones(len(model.prescribed), 1)
+    coriolis = eq.inertial_expression(q, v, None, gravity=False)
+    gravity = eq.inertial_expression(q, still, None, gravity=True)
+    a, _ = eq.forward_expression(q, v, given, still)
+    return ca.Function("compared", [q, v], [eq.mass_expression(q), coriolis, gravity, a])
+
+
+def _values(traced: ca.Function, q: Array, v: Array) -> _Values:
+    mass, *vectors = (np.array(ca.densify(value)) for value in traced(q, v))
+    return _Values(mass, *(vector.ravel() for vector in vectors))
+
+
+def _relative(difference: Array, *wholes: Array) -> float:
+    size = max(float(np.abs(whole).max(initial=0.0)) for whole in wholes)
+    return float(np.abs(difference).max(initial=0.0)) / max(size, float(np.finfo(float).tiny))
+
+
+def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
+    """Scale rates so that Coriolis forces are as large as gravity, which else may hide them."""
+    found = _values(traced, q, v)
+    coriolis, gravity = (
+        float(np.abs(part / found.root).max()) for part in (found.coriolis, found.gravity)
+    )
+    rounding = 1e-6 * gravity  # what an arm without Coriolis forces has
+    return q, v * np.sqrt(gravity / coriolis) if gravity > 0 and coriolis > rounding else v
+
+
+def _random_states(
+    model: Model, seed: int, deflection: float, count: int = 2
+) -> list[tuple[Array, Array]]:
+    """Draw states: any joint angle, tips deflected by a part of the length.
+
+    Rates of deflection are in proportion to it, as those of a vibration are.
+    """
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        q, v = start_state(model)
+        for part in model.links:
+            turns = part.motion.turns
+            for index in (part.joint, part.motor):
+                if index is not None and index not in model.prescribed:
+                    q[index] += rng.uniform(-np.pi, np.pi) if turns else 0.0
+                    v[index] += rng.normal()
+            q[part.modes] = deflection * random_deformation(part, q, rng)
+            v[part.modes] = PACE * deflection * random_deformation(part, q, rng)
+        found.append((q, v))
+    return found
+
+
+def _ran(arm: Arm) -> list[tuple[Array, Array]]:
+    """Give states of a short run."""
+    run = simulate(arm, t_end=RUN, dt=RUN / 2)
+    return list(zip(run.q[1:], run.v[1:], strict=True))
+
+
+@kernel
+def _repeat(address: int, table: Ints, times: int) -> None:
+    """Evaluate compiled equations many times."""
+    for _ in range(times):
+        run_equations(address, table)
+
+
+def _microseconds(eq: Formulation, q: Array, v: Array) -> float:
+    compiled = eq.compiled("forward_dynamics")
+    given = {"q": q, "v": v, "anchor": np.array(eq.anchor, dtype=float)}
+    buffers = {
+        port.name: np.ascontiguousarray(given.get(port.name, np.zeros(port.shape)), dtype=float)
+        for port in (*compiled.inputs, *compiled.outputs)
+    }
+    table, kept = table_of(compiled, buffers)
+    _repeat(compiled.table_address, table, 1)
+    times, spent = 1, 0.0
+    while spent < SECONDS:
+        times *= 4
+        begun = time.perf_counter()
+        _repeat(compiled.table_address, table, times)
+        spent = time.perf_counter() - begun
+    del kept
+    return 1e6 * spent / times

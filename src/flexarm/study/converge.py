@@ -1,0 +1,234 @@
+"""How many shapes does an arm need, and which: errors of frequencies and of a run, and advice."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from flexarm.arguments import require_count, require_flag, require_function, require_positive
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.io.model_file import validated
+from flexarm.linear.at_start import (
+    RK4_REACH,
+    elastic_modes,
+    fastest_rate,
+    linearise_elastic,
+    lock_drives,
+    trace,
+)
+from flexarm.links.base import Array
+from flexarm.mechanics.inertia import require_inertia
+from flexarm.model import Model, build, start_state
+from flexarm.runs.run import Run
+from flexarm.study.advice import advice
+from flexarm.study.bases import (
+    Basis,
+    can_enrich,
+    enriched,
+    families,
+    fewer,
+    next_member,
+    of_family,
+    reference,
+    stretched,
+    title,
+)
+from flexarm.study.convergence import Convergence, Row
+from flexarm.study.shape_search import TRIALS, ShapeRuns, differences, search
+
+PER_PLANE = 3  # elastic modes that are compared per plane of bending
+BEND = np.radians(45)
+MISMATCH = 2.0  # times the difference to the next member: more says that the family is wrong
+SECOND_ORDER, UNDAMPED = 2.0, 5.0  # times slope^2; times that where errors of phase add up
+
+
+def converge(
+    arm: Arm,
+    *,
+    t_end: float = 1.0,
+    wish: float = 0.01,
+    others: bool = True,
+    trials: int = TRIALS,
+    progress: Callable[[str], None] | None = None,
+) -> Convergence:
+    """Estimate the error that an arm's shapes make, and find shapes that are good enough.
+
+    Parameters
+    ----------
+    arm
+        The arm, with the inputs and initial state that matter.
+    t_end
+        Duration of the runs [s].
+    wish
+        Error that would do, over the range of the deflections.
+    others
+        Whether to try fewer and more shapes, and other families, and to go on with the best of
+        them until they are within the wish.
+    trials
+        How many shapes are judged at most on the way there.
+    progress
+        Called with what is run next.
+
+    Raises
+    ------
+    FlexarmError
+        If no link has shapes that can be added to, or a run cannot begin.
+    """
+    arm = validated(arm)
+    if not any(can_enrich(link) for link in arm.links):
+        raise FlexarmError(
+            "no link has shapes that can be added to: links are rigid, or their shapes come from "
+            "a file"
+        )
+    t_end, wish = require_positive("t_end", t_end), require_positive("wish", wish)
+    require_flag("others", others)
+    require_function("progress", progress, "of what is run next")
+    require_count("trials", trials, 1)
+    say = progress or (lambda text: None)
+    listed = _bases(arm, others=others)
+    truth, _ = frequencies(reference(arm))
+    say("enriched")
+    made = ShapeRuns(t_end, wish)
+    best = made.of(listed[1].arm)
+    if best.status != "finished":
+        raise FlexarmError(f"the run with enriched shapes {best.status}: {best.reason}")
+    runs, rows = [best], []
+    for basis in listed:
+        say(basis.name)
+        run = made.of(basis.arm)
+        runs.append(run)
+        rows.append(_row(basis, run, best, truth))
+    by_link = differences(runs[1], best)
+    estimate = max(by_link.values(), default=None)
+    steps = None
+    if all(of_family(link) for link in arm.links if can_enrich(link)):
+        grown = next((r for b, r in zip(listed, runs[1:], strict=True) if b is listed[2]), None)
+        if grown is not None and grown.status == "finished":
+            steps = max(differences(runs[1], grown).values(), default=None)
+    mismatch = bool(estimate and steps is not None and estimate > MISMATCH * steps)
+    validity = best.validity
+    answer = None
+    if others and estimate is not None and estimate > wish:
+        tried = [
+            (b, row.run_error) for b, row in zip(listed, rows, strict=True) if b is not listed[1]
+        ]
+        answer = search(made, tried, wish=wish, trials=trials, say=say)
+    say("one more stretch shape")
+    found = Convergence(
+        arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
+        _model_error(arm, best), _stretch(arm, runs[1], made), tuple(rows), answer, (),
+    )  # fmt: skip
+    return replace(found, advice=tuple(advice(found, arm)))
+
+
+def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
+    """Find elastic frequencies [rad/s] of straight links, and the fastest rate at the start.
+
+    Returns
+    -------
+    found, rate
+        Frequencies by pose (``start``, ``bent``) and state of the joints (``free``, ``locked``);
+        largest eigenvalue at the start, damping included [rad/s].
+    """
+    model = build(arm, stiffening=False)  # which straight links at rest do not notice
+    traced = trace(model)
+    open_ = [i for i in range(model.size) if i not in model.prescribed]
+    found, rate = {}, 0.0
+    for pose, q in _poses(model).items():
+        linear = linearise_elastic(model, traced, q)
+        free = linear.keep(open_)
+        require_inertia(model, free.mass, free.names, when=f"in the posture '{pose}'")
+        found[pose, "free"] = elastic_modes(free).frequencies
+        found[pose, "locked"] = elastic_modes(lock_drives(model, linear)).frequencies
+        if pose == "start":
+            highest = float(found[pose, "free"].max(initial=0.0))
+            rate, _ = fastest_rate(free, highest)
+    return found, rate
+
+
+def _model_error(arm: Arm, run: Run) -> float | None:
+    """Tell the model's own error at the slopes of a run, over the range of the deflections."""
+    validity = run.validity
+    if validity.model_error is not None or not run.model.stiffening:
+        return validity.model_error
+    damped = any(np.any(np.asarray(link.damping)) for link in arm.links if link.flexible)
+    return SECOND_ORDER * validity.slope**2 * (1.0 if damped else UNDAMPED)
+
+
+def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
+    """Find what one more shape of stretch changes in the tip deflections, over their range."""
+    other = stretched(arm)
+    if other is None:
+        return None
+    try:
+        run = made.of(other)
+    except FlexarmError:  # a family that has no such shapes
+        return None
+    if {run.status, given.status} != {"finished"}:
+        return None
+    return max(differences(given, run).values(), default=None)
+
+
+def _bases(arm: Arm, *, others: bool) -> list[Basis]:
+    """List what is tried: as given, enriched, one more, and then fewer and other families."""
+    listed = [
+        Basis(f"as given: {title(arm)}", arm),
+        Basis("enriched", enriched(arm)),
+        Basis("one more", next_member(arm)),
+    ]
+    if not others:
+        return listed
+    less = fewer(arm)
+    listed += [Basis("one fewer", less)] if less is not None else []
+    known = {_same(each.arm) for each in listed}
+    for basis in families(arm):
+        try:
+            build(basis.arm, stiffening=False)
+        except ModelError:  # a family that this link cannot have
+            continue
+        if _same(basis.arm) not in known:
+            known.add(_same(basis.arm))
+            listed.append(basis)
+    return listed
+
+
+def _same(arm: Arm) -> bytes:
+    """Tell arms apart by the shapes that they end up with."""
+    parts = [
+        part.elastic for part in build(arm, stiffening=False).links if part.elastic is not None
+    ]
+    return b"".join(
+        np.round(np.concatenate([p.integrals.stiffness.ravel(), p.tip_angle.ravel()]), 6).tobytes()
+        for p in parts
+    )
+
+
+def _poses(model: Model) -> dict[str, Array]:
+    start, _ = start_state(model)
+    bent = start.copy()
+    for part in model.links[1:]:
+        if part.motion.turns and part.joint is not None:
+            bent[part.joint] = BEND
+            if part.motor is not None:
+                bent[part.motor] = BEND
+    return {"start": start, "bent": bent}
+
+
+def _row(basis: Basis, run: Run, best: Run, truth: dict[tuple[str, str], Array]) -> Row:
+    found, rate = frequencies(basis.arm)
+    model = run.model
+    planes = 1 + any(name.split(".")[-1].startswith("z") for name in model.names)
+    errors = {"free": 0.0, "locked": 0.0}
+    for (pose, state), exact in truth.items():
+        count = min(PER_PLANE * planes, len(found[pose, state]), len(exact))
+        relative = np.abs(found[pose, state][:count] / exact[:count] - 1)
+        errors[state] = max(errors[state], float(relative.max(initial=0.0)))
+    top = float(found["start", "free"].max(initial=0.0))
+    error = None
+    if run.status == "finished" and run is not best:
+        error = max(differences(run, best).values(), default=None)
+    return Row(
+        basis.name, model.size, errors["free"], errors["locked"], top,
+        RK4_REACH / rate if rate else float("inf"), error, run.statistics.cpu_seconds,
+    )  # fmt: skip

@@ -1,0 +1,228 @@
+"""Closed-form equations printed: as text, as LaTeX, as Python."""
+
+from collections.abc import Callable, Iterator
+
+from flexarm.study.equations import Equations, Matrix, Vector, rounded
+from flexarm.study.polynomials import Generator, Monomial, Polynomial
+
+WIDTH = 100
+_SMALL = 1e-4  # of the last digit that is printed: smaller coefficients are left out
+PLAIN = (" * (", ")")
+Write = Callable[[Polynomial], str]
+
+
+def as_text(equations: Equations, *, digits: int = 6) -> str:
+    """Print equations as plain text, entry by entry."""
+    equations = rounded(equations, _SMALL / 10**digits)
+    write = _plain(equations.generators, digits=digits)
+    lines = [f"{equations.arm}: M a + h + c + K q + k = B u", ""]
+    lines += [f"q = ({', '.join(g.name for g in equations.generators[: len(equations.names)])})"]
+    definitions = list(_definitions(equations, write))
+    if definitions:
+        lines += ["", "where", *[f"  {name} = {text}" for name, text in definitions]]
+    for symbol, entries in _entries(equations, write):
+        lines += ["", f"{symbol}, where not zero:" if entries else f"{symbol} = 0"]
+        for place, text in entries:
+            lines += _wrapped(f"  {symbol}[{place}] = ", text)
+    return "\n".join(lines) + "\n"
+
+
+def as_latex(equations: Equations, *, digits: int = 6) -> str:
+    """Print equations as LaTeX displays, entry by entry."""
+    equations = rounded(equations, _SMALL / 10**digits)
+    generators = equations.generators
+
+    def write(polynomial: Polynomial) -> str:
+        terms = [_latex_term(generators, powers, x, digits) for powers, x in polynomial.items()]
+        return " ".join(terms).removeprefix("+ ") or "0"
+
+    lines = [r"\begin{align*}"]
+    used = dict(_definitions(equations, write))
+    for generator in generators:
+        if generator.name not in used:
+            continue
+        if generator.kind == "inverse":
+            lines.append(rf"{generator.latex} &= \Bigl({write(generator.of)}\Bigr)^{{-1}} \\")
+        elif generator.kind == "sum":
+            lines.append(rf"{generator.latex} &= {write(generator.of)} \\")
+    for symbol, entries in _entries(equations, write, (r"\, \bigl(", r"\bigr)")):
+        for place, text in entries:
+            lines.append(rf"{symbol}_{{{place}}} &= {text} \\")
+    return "\n".join([*lines, r"\end{align*}"]) + "\n"
+
+
+def as_python(equations: Equations) -> str:
+    """Print equations as a Python module over NumPy, with all digits."""
+    generators, n = equations.generators, len(equations.names)
+    write = _plain(generators, digits=17)
+    lines = ['"""Equation of motion of an arm: M a + h + c + K q + k = B u."""', ""]
+    lines += ["from math import cos, sin", "", "import numpy as np", ""]
+    lines += [f"ARM = {equations.arm!r}", f"NAMES = {list(equations.names)!r}"]
+    functions = (
+        ("M", "mass_matrix", "Mass matrix", ["q"], [p for row in equations.M for p in row]),
+        ("h", "coriolis", "Coriolis and centrifugal forces", ["q", "v"], list(equations.h)),
+        ("c", "gravity", "Forces of gravity", ["q"], list(equations.c)),
+        ("K", "stiffness", "Stiffness matrix", ["q"], [p for row in equations.K for p in row]),
+        ("k", "further", "Elastic forces that K q leaves out", ["q"], list(equations.k)),
+    )
+    for symbol, name, about, arguments, entries in functions:
+        shape = f"({n}, {n})" if len(entries) == n * n and symbol in "MK" else str(n)
+        lines += ["", "", f"def {name}({', '.join(arguments)}):", f'    """{about} {symbol}."""']
+        for argument in arguments:
+            start = 0 if argument == "q" else n
+            names = ", ".join(g.name for g in generators[start : start + n])
+            lines.append(f"    {names}{',' if n == 1 else ''} = {argument}")
+        lines += [f"    {left} = {right}" for left, right in _needed(equations, entries, write)]
+        lines.append(f"    {symbol} = np.zeros({shape})")
+        for place, entry in enumerate(entries):
+            if not entry:
+                continue
+            where = f"{place // n}, {place % n}" if symbol in "MK" else str(place)
+            if symbol in "MK" and place % n < place // n:
+                lines.append(f"    {symbol}[{where}] = {symbol}[{place % n}, {place // n}]")
+            else:
+                lines.append(f"    {symbol}[{where}] = {_by_rates(equations, entry, write)}")
+        lines.append(f"    return {symbol}")
+    return "\n".join(lines) + "\n"
+
+
+def as_document(equations: Equations) -> dict[str, object]:
+    """Give the equations as plain data: expressions are Python's."""
+    write = _plain(equations.generators, digits=17)
+    return {
+        "arm": equations.arm,
+        "coordinates": list(equations.names),
+        "symbols": [g.name for g in equations.generators[: len(equations.names)]],
+        "definitions": dict(_definitions(equations, write)),
+        "terms": equations.terms,
+        "M": [[write(entry) for entry in row] for row in equations.M],
+        "h": [_by_rates(equations, entry, write) for entry in equations.h],
+        "c": [write(entry) for entry in equations.c],
+        "K": [[write(entry) for entry in row] for row in equations.K],
+        "k": [write(entry) for entry in equations.k],
+    }
+
+
+def _entries(
+    equations: Equations, write: Write, bracket: tuple[str, str] = PLAIN
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Give each quantity's entries that are not zero: place, counted from 1, and text."""
+
+    def matrix(entries: Matrix) -> list[tuple[str, str]]:
+        return [
+            (f"{i + 1},{j + 1}", write(row[j]))
+            for i, row in enumerate(entries)
+            for j in range(i, len(row))
+            if row[j]
+        ]
+
+    def vector(entries: Vector) -> list[tuple[str, str]]:
+        return [
+            (str(i + 1), _by_rates(equations, entry, write, bracket))
+            for i, entry in enumerate(entries)
+            if entry
+        ]
+
+    yield "M", matrix(equations.M)
+    yield "h", vector(equations.h)
+    yield "c", vector(equations.c)
+    yield "K", matrix(equations.K)
+    if any(equations.k):
+        yield "k", vector(equations.k)
+
+
+def _by_rates(
+    equations: Equations, entry: Polynomial, write: Write, bracket: tuple[str, str] = PLAIN
+) -> str:
+    """Write a polynomial with the products of rates taken out."""
+    n = len(equations.names)
+    grouped: dict[Monomial, Polynomial] = {}
+    for powers, x in entry.items():
+        rates = tuple(p for p in powers if n <= p[0] < 2 * n)
+        grouped.setdefault(rates, {})[tuple(p for p in powers if p not in rates)] = x
+    parts = []
+    for rates, factor in grouped.items():
+        if len(factor) == 1 or not rates:
+            parts.append(write({_join(rates, powers): x for powers, x in factor.items()}))
+        else:
+            parts.append(write({rates: 1.0}) + bracket[0] + write(factor) + bracket[1])
+    return " + ".join(parts).replace("+ -", "- ") or "0"
+
+
+def _join(a: Monomial, b: Monomial) -> Monomial:
+    return tuple(sorted(a + b))
+
+
+def _definitions(equations: Equations, write: Write) -> Iterator[tuple[str, str]]:
+    """Give names and texts of all definitions that some entry uses."""
+    rows = (*equations.M, equations.h, equations.c, *equations.K, equations.k)
+    yield from _needed(equations, [entry for row in rows for entry in row], write)
+
+
+def _needed(
+    equations: Equations, entries: list[Polynomial], write: Write
+) -> Iterator[tuple[str, str]]:
+    """Define what some entries use, in order."""
+    used = {g for entry in entries for powers in entry for g, _ in powers}
+    for place in range(len(equations.generators) - 1, -1, -1):
+        if place in used:
+            used |= {g for powers in equations.generators[place].of for g, _ in powers}
+    for place, generator in enumerate(equations.generators):
+        if place not in used:
+            continue
+        if generator.kind in ("sine", "cosine"):
+            yield generator.name, f"{generator.kind[:3]}({write(generator.of)})"
+        elif generator.kind == "inverse":
+            yield generator.name, f"1 / ({write(generator.of)})"
+        elif generator.kind == "sum":
+            yield generator.name, write(generator.of)
+
+
+def _plain(generators: tuple[Generator, ...], *, digits: int) -> Write:
+    def write(polynomial: Polynomial) -> str:
+        text = ""
+        for powers, x in polynomial.items():
+            number = _number(abs(x), digits)
+            factors = [_power(generators[g].name, p) for g, p in powers]
+            if number != "1" or not factors:
+                factors.insert(0, number)
+            sign = " - " if x < 0 else " + "
+            text += sign + "*".join(factors)
+        return (text[3:] if text.startswith(" + ") else text.replace(" - ", "-", 1)) or "0"
+
+    return write
+
+
+def _number(x: float, digits: int) -> str:
+    return repr(x).removesuffix(".0") if digits >= 17 else f"{x:.{digits}g}"
+
+
+def _power(name: str, power: int) -> str:
+    return name if power == 1 else f"{name}**{power}" if power > 0 else f"{name}**({power})"
+
+
+def _latex_term(generators: tuple[Generator, ...], powers: Monomial, x: float, digits: int) -> str:
+    number, _, exponent = f"{abs(x):.{digits}g}".partition("e")
+    if exponent:
+        number += rf" \cdot 10^{{{int(exponent)}}}"
+    factors = []
+    for g, p in powers:
+        symbol = generators[g].latex
+        if p != 1:
+            trig = generators[g].kind in ("sine", "cosine")
+            symbol = symbol.replace(" ", f"^{{{p}}} ", 1) if trig else rf"{{{symbol}}}^{{{p}}}"
+        factors.append(symbol)
+    if number != "1" or not factors:
+        factors.insert(0, number)
+    return ("- " if x < 0 else "+ ") + r"\, ".join(factors)
+
+
+def _wrapped(head: str, text: str) -> Iterator[str]:
+    """Break a long sum at its signs."""
+    line = head
+    for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
+        if len(line) + len(word) + 1 > WIDTH and line != head:
+            yield line.rstrip()
+            line = "      "
+        line += word + " "
+    yield line.rstrip()

@@ -1,0 +1,296 @@
+"""Closed-form equations of a small arm, numbers folded in, as polynomials that can be printed.
+
+Theodore & Ghosal 1995, eq 26: ``M q'' + h(q, q') + c(q) + K q = Gamma``.
+"""
+
+import keyword
+import re
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from flexarm.engine.lower import lower
+from flexarm.errors import FlexarmError
+from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
+from flexarm.links.growing.fields import SlidingMotion
+from flexarm.mechanics.bodies.points import homogeneous
+from flexarm.mechanics.kinematics import own_columns, own_values, sliding_place, tip_section
+from flexarm.mechanics.loads import elastic_force
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Array, Expr, constant
+from flexarm.study.polynomials import (
+    Generator,
+    Polynomial,
+    Ring,
+    cleaned,
+    evaluated,
+    largest,
+)
+
+Vector = tuple[Polynomial, ...]
+Matrix = tuple[Vector, ...]
+LARGEST = 12  # coordinates of an arm whose equations are worth printing
+RESERVED = ("q", "v", "M", "h", "c", "K", "k", "np", "sin", "cos")  # in what is printed as Python
+DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Equation of motion ``M a + h + c + K q + k = B u`` of an arm, entry by entry.
+
+    Attributes
+    ----------
+    arm
+        Name of the arm.
+    names
+        Coordinates, as the model names them.
+    generators
+        What the polynomials are in: coordinates, rates, and definitions in order.
+    M, K
+        Mass and stiffness matrix; K is of the elastic forces linear in angles and amplitudes.
+    h, c, k
+        Coriolis and centrifugal forces, gravity, and the elastic forces that K leaves out.
+    """
+
+    arm: str
+    names: tuple[str, ...]
+    generators: tuple[Generator, ...]
+    M: Matrix
+    h: Vector
+    c: Vector
+    K: Matrix
+    k: Vector
+
+    @property
+    def terms(self) -> int:
+        """Number of terms of all entries, those below the diagonals left out."""
+        both = (self.M, self.K)
+        upper = [
+            row[j] for matrix in both for i, row in enumerate(matrix) for j in range(i, len(row))
+        ]
+        return sum(len(entry) for entry in (*upper, *self.h, *self.c, *self.k))
+
+
+def closed_form(model: Model) -> Equations:
+    """Write the equations of an arm out as polynomials.
+
+    Raises
+    ------
+    FlexarmError
+        If the arm is too large, or its equations are no such polynomials.
+    """
+    _check(model)
+    n = model.size
+    q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
+    ring = Ring()
+    written = [_written(name, model.links) for name in model.names]
+    for i, (name, latex) in enumerate(written):
+        same = [other for other, _ in written[:i] if other == name]
+        ring.add(Generator(f"{name}_{i + 1}" if same else name, latex, "coordinate", {}))
+    for i in range(n):
+        known = ring.generators[i]
+        rate = Generator(f"{known.name}_dot", rf"\dot{{{known.latex}}}", "rate", {})
+        ring.add(rate)
+    tips = [_Tip(model, index, q, ring) for index in range(len(model.links))]
+    symbols = ca.vertcat(*[tip.symbols for tip in tips])
+    slopes = ca.vertcat(*[tip.slopes for tip in tips])
+    by_name = {part.name: tip for part, tip in zip(model.links, tips, strict=True)}
+    bodies = bodies_of(model, q, lambda part: by_name[part.name].transform)
+    M = closed_mass_matrix(model, bodies)
+    momentum = M @ v
+    # Algorithm 3, S2.1, through what the tips' symbols stand for
+    h = ca.jtimes(momentum, q, v) + ca.jtimes(momentum, symbols, slopes @ v)
+    energy = ca.dot(v, momentum) / 2
+    h = h - ca.gradient(energy, q) - slopes.T @ ca.gradient(energy, symbols)
+    c = closed_gravity(model, bodies)
+    function = ca.Function("equations", [q, v, symbols], [M, h, c, elastic_force(model, q)])
+    places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places]]
+    outputs = evaluated(lower(function), ring, places)
+    return _clean(model, ring, *[[entry[i] for i in range(len(entry))] for entry in outputs])
+
+
+def rounded(equations: Equations, dust: float) -> Equations:
+    """Drop coefficients that are small beside those of their row and column, and sort terms."""
+    sizes = np.sqrt([largest(row[i]) for i, row in enumerate(equations.M)])
+    stiff = np.sqrt([largest(row[i]) for i, row in enumerate(equations.K)])
+
+    def matrix(entries: Matrix, size: Array) -> Matrix:
+        return tuple(
+            tuple(cleaned(x, dust * float(size[i] * size[j])) for j, x in enumerate(row))
+            for i, row in enumerate(entries)
+        )
+
+    def vector(entries: Vector) -> Vector:
+        size = max(largest(entry) for entry in entries)
+        return tuple(cleaned(entry, dust * size) for entry in entries)
+
+    biggest = float(sizes.max())
+    return replace(
+        equations,
+        M=matrix(equations.M, sizes),
+        h=tuple(cleaned(x, dust * float(sizes[i]) * biggest) for i, x in enumerate(equations.h)),
+        c=vector(equations.c),
+        K=matrix(equations.K, stiff),
+        k=vector(equations.k),
+    )
+
+
+class _Tip:
+    """Symbols for the angles of a link's tip and its Cayley factor, and what they stand for.
+
+    Attributes
+    ----------
+    symbols, slopes, places
+        The symbols, their derivatives by the coordinates, their generators.
+    transform
+        E of the link and its derivatives by the link's own coordinates, in these symbols.
+    """
+
+    def __init__(self, model: Model, index: int, q: Expr, ring: Ring) -> None:
+        part, n = model.links[index], model.size
+        self.symbols, self.slopes, self.places = ca.SX(0, 1), ca.SX(0, n), list[int]()
+        bare = not part.tip_body.mass and not np.any(part.tip_body.second)
+        last = index == len(model.links) - 1 and bare
+        angle = ca.SX(3, 1) if last else _tip_angle(model, part, q)
+        local = tip_section(model, part, q)
+        rotation: Expr = ca.SX.eye(3) if last else local.rotation
+        if angle.nnz():
+            rotation = self._name(model, part, angle, q, ring)
+        E: Expr = homogeneous(rotation, local.position)
+        slope: Expr = ca.jacobian(ca.vec(ca.densify(E)), q)
+        if angle.nnz():
+            slope = slope + ca.jacobian(ca.vec(ca.densify(E)), self.symbols) @ self.slopes
+        columns = {i: ca.sparsify(ca.reshape(slope[:, i], 4, 4)) for i in own_columns(part)}
+        self.transform: tuple[Expr, dict[int, Expr]] = (E, columns)
+
+    def _name(self, model: Model, part: LinkModel, angle: Expr, q: Expr, ring: Ring) -> Expr:
+        """Add generators for the angles and the factor; give the rotation in their symbols."""
+        turning = [a for a in range(3) if angle[a].nnz()]
+        number = model.links.index(part) + 1
+        theta = ca.SX(3, 1)
+        own = [list(range(model.size))]
+        for a in turning:
+            theta[a] = ca.SX.sym(f"theta{number}{'xyz'[a]}")
+            function = ca.Function("angle", [q], [angle[a]])
+            of = evaluated(lower(function), ring, own)[0][0]
+            written = f"theta{number}_{'xyz'[a]}", rf"\theta_{{{number}{'xyz'[a]}}}"
+            self.places.append(ring.add(Generator(*written, "sum", of)))
+        named = ca.vertcat(*[theta[a] for a in turning])
+        by_q = ca.vertcat(*[ca.jacobian(angle[a], q) for a in turning])
+        self.symbols, self.slopes = named, by_q
+        if model.tip_rotation == "first-order":
+            return ca.SX.eye(3) + ca.skew(theta)
+        vector = theta * (1 + (theta[1] ** 2 + theta[2] ** 2) / 4) if model.stiffening else theta
+        size = 1 + ca.dot(vector, vector) / 4
+        kappa = ca.SX.sym(f"kappa{number}")
+        of = evaluated(lower(ca.Function("size", [named], [size])), ring, [list(self.places)])[0][0]
+        place = ring.add(Generator(f"kappa{number}", rf"\kappa_{{{number}}}", "inverse", of))
+        if not model.stiffening:
+            _relate(ring, place, self.places)
+        self.places.append(place)
+        change = -(kappa**2) * (ca.jacobian(size, named) @ by_q)
+        self.symbols, self.slopes = ca.vertcat(named, kappa), ca.vertcat(by_q, change)
+        matrix = ca.skew(vector)
+        return ca.SX.eye(3) + kappa * (matrix + matrix @ matrix / 2)
+
+
+def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
+    """Rewrite ``kappa theta^2`` of the last angle: kappa (1 + theta^T theta/4) is one."""
+    *others, last = angles
+    instead: Polynomial = {(): 4.0, ((kappa, 1),): -4.0}
+    for other in others:
+        instead[tuple(sorted([(kappa, 1), (other, 2)]))] = -1.0
+    ring.relations[kappa, last] = instead
+
+
+def _tip_angle(model: Model, part: LinkModel, q: Expr) -> Expr:
+    """Give the first-order angles of a link's tip, (3,)."""
+    if part.sliding is not None:
+        own = own_values(part, q)
+        motion = SlidingMotion(part.sliding, own, 0 * own, stiffening=model.stiffening)
+        return ca.sparsify(sliding_place(model, motion, 1.0)[2][0])
+    if part.elastic is None:
+        return ca.SX(3, 1)
+    d, e = q[part.modes.start : part.modes.stop], part.elastic
+    angle = constant(e.tip_angle) @ d
+    for a in range(3):
+        if np.any(e.tip_angle_quadratic[a]):
+            angle[a] += d.T @ constant(e.tip_angle_quadratic[a]) @ d / 2
+    return angle
+
+
+def _clean(
+    model: Model,
+    ring: Ring,
+    M: list[Polynomial],
+    h: list[Polynomial],
+    c: list[Polynomial],
+    force: list[Polynomial],
+) -> Equations:
+    """Drop rounding errors and split the elastic forces into ``K q`` and the rest."""
+    n = model.size
+    split = [_split(entry, _lengths(model), n) for entry in force]
+    found = Equations(
+        model.arm.name,
+        model.names,
+        tuple(ring.generators),
+        tuple(tuple(M[min(i, j) * n + max(i, j)] for j in range(n)) for i in range(n)),
+        tuple(h),
+        tuple(c),
+        tuple(tuple(row.get(j, {}) for j in range(n)) for row, _ in split),
+        tuple(rest for _, rest in split),
+    )
+    return rounded(found, DUST)
+
+
+def _split(
+    force: Polynomial, lengths: set[int], n: int
+) -> tuple[dict[int, Polynomial], Polynomial]:
+    """Split an elastic force by the coordinate it is linear in; lengths count as parameters."""
+    row: dict[int, Polynomial] = {}
+    rest: Polynomial = {}
+    for powers, x in force.items():
+        moved = [(g, p) for g, p in powers if g not in lengths]
+        if len(moved) == 1 and moved[0][1] == 1 and moved[0][0] < n:
+            key = tuple((g, p) for g, p in powers if g in lengths)
+            row.setdefault(moved[0][0], {})[key] = x
+        else:
+            rest[powers] = x
+    return row, rest
+
+
+def _lengths(model: Model) -> set[int]:
+    return {
+        part.joint for part in model.links if part.sliding is not None and part.joint is not None
+    }
+
+
+def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
+    """Write a coordinate's name as an identifier and in LaTeX."""
+    identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if identifier in RESERVED or keyword.iskeyword(identifier) or not identifier.isidentifier():
+        identifier = f"x_{identifier}"
+    for number, part in enumerate(links, 1):
+        if name == part.joint_name:
+            return identifier, rf"q_{{{number}}}"
+        if name == f"{part.joint_name}.motor":
+            return identifier, rf"q_{{{number}m}}"
+        if name.startswith(f"{part.name}."):
+            label = name.removeprefix(f"{part.name}.").replace("_", r"\_")
+            return identifier, rf"\mathit{{{label}}}_{{{number}}}"
+    return identifier, rf"\mathit{{{name.removeprefix('base.')}}}_{{0}}"
+
+
+def _check(model: Model) -> None:
+    if model.size > LARGEST:
+        raise FlexarmError(
+            f"{model.arm.name} has {model.size} coordinates: equations of at most {LARGEST} are "
+            "printed; 'flexarm count' counts those of larger arms"
+        )
+    for part in model.links:
+        if part.sliding is not None and any(len(f) > 2 for f in part.sliding.factors.values()):
+            raise FlexarmError(
+                f"{part.name}: its shapes follow its length, which takes long series: "
+                "use shapes that do not"
+            )
