@@ -107,9 +107,9 @@ def some_state(model: Model, seed: int = 1) -> Array:
     size = reach(model)
     for part in model.links:
         q[part.modes] *= 0.1 * size[part.modes]
-        if part.sliding is not None and part.joint is not None:
+        if part.sliding is not None:
             low, high = part.sliding.range
-            q[part.joint] = low + (0.5 + 0.4 * q[part.joint]) * (high - low)
+            q[part.exposed] = low + (0.5 + 0.4 * q[part.exposed]) * (high - low)
     return q
 
 

@@ -61,8 +61,8 @@ def test_coordinates_come_in_order_base_motor_joint_then_bending_twist_stretch()
     assert [part.modes for part in model.links] == [
         slice(8, 13), slice(14, 14), slice(14, 14), slice(15, 23)
     ]  # fmt: skip
-    assert [(part.motor, part.joint) for part in model.links] == [
-        (6, 7), (None, 13), (None, None), (None, 14)
+    assert [(axis.link, axis.motor, axis.index) for axis in model.axes] == [
+        (0, 6, 7), (1, None, 13), (3, None, 14)
     ]  # fmt: skip
 
 

@@ -125,6 +125,15 @@ def turn_z(angle: Expr) -> Expr:
     return matrix
 
 
+def turn_y(angle: Expr) -> Expr:
+    """Rotation about y by an angle [rad]."""
+    c: Expr = ca.cos(angle)
+    s: Expr = ca.sin(angle)
+    matrix = type(c).eye(3)
+    matrix[0, 0], matrix[0, 2], matrix[2, 0], matrix[2, 2] = c, s, -s, c
+    return matrix
+
+
 def base_rotation(angles: Expr) -> Expr:
     """Rotation ``Rx(rx) Ry(ry) Rz(rz)`` of a moving base."""
     matrices = []

@@ -200,13 +200,13 @@ def energies(model: Model, shape: np.ndarray, q: np.ndarray) -> dict[str, float]
             found[label] = (sum(both) - 2 * rest) * ratio**2
 
     for index, part in enumerate(model.links, 1):
-        if part.motor is not None and part.joint is not None:
-            measure(f"joint {index} wind-up", [part.motor])
-            twisted = shape[part.motor] - shape[part.joint]
-            ratio = abs(twisted / shape[part.motor]) ** 2 if shape[part.motor] else 0.0
+        for joint, motor in ((a.index, a.motor) for a in part.axes if a.motor is not None):
+            measure(f"joint {index} wind-up", [motor])
+            twisted = shape[motor] - shape[joint]
+            ratio = abs(twisted / shape[motor]) ** 2 if shape[motor] else 0.0
             found[f"joint {index} wind-up"] = found.get(f"joint {index} wind-up", 0.0) * ratio
-            if not shape[part.motor]:
-                measure(f"joint {index} wind-up", [part.joint])
+            if not shape[motor]:
+                measure(f"joint {index} wind-up", [joint])
         for word, letter in LETTERS.items():
             kept = [
                 i

@@ -139,7 +139,9 @@ def test_json_names_have_not_changed() -> None:
     assert fields == {
         "Notice": ["severity", "code", "place", "message", "remedy"],
         "Frequency": ["hz", "rad_s"],
-        "JointReport": ["name", "kind", "axis", "actuation", "elastic", "reflected_inertia"],
+        "JointReport": [
+            "name", "kind", "axis", "turns", "actuation", "elastic", "reflected_inertia",
+        ],
         "DirectionReport": [
             "direction", "stiffness", "count", "coordinates", "why", "clamped", "loaded",
         ],

@@ -16,8 +16,7 @@ Array = npt.NDArray[np.float64]
 
 def states(model: Model, count: int = 2) -> list[State]:
     """Draw random states of an arm."""
-    inputs = sum(link.joint.kind != "fixed" and link.joint.actuation == "torque"
-                 for link in model.arm.links)  # fmt: skip
+    inputs = sum(axis.driven for axis in model.axes)
     wrenches = len(wrench_list(model))
     return [random_state(model, k, inputs=inputs, wrenches=wrenches) for k in range(count)]
 

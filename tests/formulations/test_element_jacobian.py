@@ -67,8 +67,7 @@ def undeformed(model: Model) -> Array:
     """Joints at one angle, sliding links half out, no deflection."""
     q = np.zeros(model.size)
     for part in model.links:
-        if part.joint is not None:
-            q[part.joint] = 0.4 if part.sliding is None else 0.6
+        q[list(part.coordinates)] = 0.4 if part.sliding is None else 0.6
     return q
 
 
@@ -80,7 +79,7 @@ def frequencies(equation: Formulation, count: int = 3) -> Array:
     force = elastic_force(model, symbols)
     stiffness = np.array(ca.densify(ca.Function("K", [symbols], [ca.jacobian(force, symbols)])(q)))
     squares = scipy.linalg.eigh(stiffness, mass, eigvals_only=True)
-    rigid = sum(part.joint is not None for part in model.links)
+    rigid = len(model.axes)
     return np.asarray(np.sqrt(squares[rigid : rigid + count]))
 
 

@@ -42,8 +42,8 @@ def state(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for part in model.links:
         q[part.modes] *= 0.02
         v[part.modes] *= 0.1
-        if part.sliding is not None and part.joint is not None:
-            q[part.joint] = np.mean(part.sliding.range)
+        if part.sliding is not None:
+            q[part.exposed] = np.mean(part.sliding.range)
     return q, v, a
 
 

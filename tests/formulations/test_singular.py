@@ -73,8 +73,7 @@ def bent(equation: Formulation, amplitude: float) -> Array:
     q = np.zeros(equation.model.size)
     for part in equation.model.links:
         q[part.modes] = amplitude * part.length
-        if part.joint is not None:
-            q[part.joint] = 1.0
+        q[list(part.coordinates)] = 1.0
     return q
 
 

@@ -137,12 +137,9 @@ def locked_half_way(number: int) -> Locks:
     """Lock the first joint of every other random arm that has one that can be."""
     model = build(random_arm(number).arm)
     names = [
-        part.joint_name
-        for part in model.links
-        if part.joint is not None
-        and part.joint not in model.prescribed
-        and part.motor is None
-        and part.kind != "sliding"
+        axis.name
+        for axis in model.axes
+        if not axis.prescribed and axis.motor is None and not model.links[axis.link].motion.grows
     ]
     return {names[0]: [(0.1, 0.25)]} if names and number % 2 else {}
 

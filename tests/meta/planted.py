@@ -67,6 +67,6 @@ class Hasty(Prismatic):
 
 for wrong in (Heavy, Swirling, Weighty):
     FORMULATIONS[wrong.name] = wrong
-JOINTS[Hasty.name] = Hasty()
+JOINTS[Hasty.name] = Hasty
 cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
 METHODS["planted-order"] = replace(METHODS["rk4"], name="planted-order", order=5)

@@ -7,7 +7,7 @@ from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 from tests.physics.states import Array, amplitudes
 
-SPEED = {"revolute": 0.8, "prismatic": 0.2, "sliding": 0.2}  # [rad/s], [m/s]
+SPEED = {"rad": 0.8, "m": 0.2}  # per second
 
 
 def conservative(arm: Arm) -> Arm:
@@ -30,12 +30,12 @@ def kicked(model: Model, seed: int = 0) -> Array:
     q, v = start_state(model)
     random = np.random.default_rng(seed)
     for part in model.links:
-        if part.joint is not None:
-            v[part.joint] = SPEED[part.kind] * random.uniform(0.5, 1) * random.choice([-1, 1])
-        if part.motor is not None:
-            v[part.motor] = v[part.joint]
+        for axis in part.axes:
+            v[axis.index] = SPEED[axis.unit] * random.uniform(0.5, 1) * random.choice([-1, 1])
+            if axis.motor is not None:
+                v[axis.motor] = v[axis.index]
         if part.modes.stop > part.modes.start and "node" not in model.names[part.modes.start]:
-            length = None if part.joint is None else float(q[part.joint])
+            length = None if part.sliding is None else float(q[part.exposed])
             q[part.modes.start] += 0.1 * amplitudes(part, length)[0]
     if model.base_moves:
         v[:6] = random.uniform(-0.1, 0.1, 6)

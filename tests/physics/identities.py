@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flexarm.arm import Arm, Body, Moving
+from flexarm.arm import Arm, Body
 from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from tests.physics.states import Array, Verdict, compare
@@ -124,16 +124,16 @@ def joints_transmit_their_effort(arm: Traced) -> Verdict:
     (jacobian,) = arm("tip_jacobian", s.q)
     got, expected = [], []
     for k, part in enumerate(arm.model.links):
-        if part.kind not in ("revolute", "prismatic") or part.joint is None:
+        if len(part.axes) != 1 or part.kind not in ("revolute", "prismatic"):
             continue
-        own = 0.0
-        if part.rotor is not None and part.rotor.coordinate == part.joint:
+        index, own = part.axes[0].index, 0.0
+        if part.rotor is not None and part.rotor.coordinate == index:
             if part.rotor.axis is not None:
                 continue
-            own = part.rotor.ratio**2 * part.rotor.inertia * float(s.a[part.joint])
+            own = part.rotor.ratio**2 * part.rotor.inertia * float(s.a[index])
         rows = slice(3, 6) if part.kind == "revolute" else slice(0, 3)
-        got.append(jacobian[rows, part.joint] @ wrench[rows, k])
-        expected.append(effort[part.joint] - own)
+        got.append(jacobian[rows, index] @ wrench[rows, k])
+        expected.append(effort[index] - own)
     return compare(got, expected, size=np.append(np.abs(wrench).max(), expected))
 
 
@@ -226,18 +226,18 @@ def input_columns(model: Model) -> Array:
     """Write down how inputs act: on the motor, or on the hub, which a root slope turns too."""
     columns = []
     for part in model.links:
-        joint = part.link.joint
-        if not isinstance(joint, Moving) or joint.actuation != "torque":
-            continue
-        column = np.zeros(model.size)
-        if part.motor is not None:
-            column[part.motor] = 1.0
-        else:
-            column[part.joint] = 1.0
-            column[part.modes] = _root_slope(part)
-        if joint.drive is not None and joint.drive.motor_torque:
-            column *= joint.drive.gear_ratio
-        columns.append(column)
+        for axis in part.axes:
+            if axis.acts.actuation != "torque":
+                continue
+            column = np.zeros(model.size)
+            if axis.motor is not None:
+                column[axis.motor] = 1.0
+            else:
+                column[axis.index] = 1.0
+                column[part.modes] = _root_slope(part)
+            if axis.acts.drive is not None and axis.acts.drive.motor_torque:
+                column *= axis.acts.drive.gear_ratio
+            columns.append(column)
     return np.stack(columns, axis=1) if columns else np.zeros((model.size, 0))
 
 

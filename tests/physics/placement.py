@@ -24,6 +24,8 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # CasADi ships no types
 POINTS = 40
 E_X = np.array([1.0, 0.0, 0.0])
+E_Y = np.array([0.0, 1.0, 0.0])
+E_Z = np.array([0.0, 0.0, 1.0])
 
 
 @cache

@@ -25,7 +25,7 @@ DRAFTS = (
 PROFILES = ("constant", "step", "bang-bang", "sine", "cycloid", "spin-up", "linear table",
             "cubic table", "held table")  # fmt: skip
 SMOOTH = ("constant", "sine", "cycloid", "spin-up", "cubic table")
-JOINTS = ("revolute", "prismatic", "sliding", "fixed")
+JOINTS = ("revolute", "prismatic", "sliding", "screw", "universal", "fixed")
 
 OPTIONS: tuple[str, ...] = (
     *LINK_OPTIONS,
@@ -193,7 +193,22 @@ def _joint(draft: Draft, kind: str, *, pinned: bool, length: float) -> Piece:
         elastic = pinned or (actuation != "free" and draft.chance(0.6))
         joint["drive"] = _drive(draft, elastic=elastic)
     _springs(draft, joint)
+    if kind == "revolute" and not pinned and "dh" not in joint and draft.chance(0.3):
+        return _other_turn(draft, joint)
     return joint
+
+
+def _other_turn(draft: Draft, joint: Piece) -> Piece:
+    """Make a screw of a turn, or the first axis of a universal joint."""
+    if draft.chance(0.5):
+        draft.note("joint screw")
+        return joint | {"kind": "screw", "pitch": draft.number(-0.5, 0.5)}
+    draft.note("joint universal")
+    kept = {key: joint[key] for key in ("before", "after", "hub") if key in joint}
+    acts = {k: v for k, v in joint.items() if k not in (*kept, "kind", "axis", "drive")}
+    second: Piece = {"actuation": "free"}
+    _springs(draft, second)
+    return kept | {"kind": "universal", "first": acts, "second": second}
 
 
 def _place(draft: Draft, joint: Piece, *, pinned: bool) -> None:

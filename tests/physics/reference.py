@@ -11,11 +11,25 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import Arm, Body, FreeBase, Moving, Revolute, Sliding, Wrench
+from flexarm.arm import (
+    AnyActuated,
+    Arm,
+    Body,
+    FreeBase,
+    Moving,
+    Prismatic,
+    Revolute,
+    Screw,
+    Sliding,
+    Universal,
+    Wrench,
+)
 from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from tests.physics.placement import (
     E_X,
+    E_Y,
+    E_Z,
     Array,
     Expr,
     Growing,
@@ -172,11 +186,17 @@ class Reference:
         inner = end @ before
         self._body(inner, joint.hub.inboard)
         root, hub = inner @ after, inner
+        if isinstance(joint, Universal):
+            first, second = (self._q[i] for i in part.coordinates)
+            crossed = Pose(turn(E_Z, first) @ turn(E_Y, second), np.zeros(3))
+            root, hub = inner @ crossed @ after, inner @ crossed
+            self._acts(joint.first, first)
+            self._acts(joint.second, second)
         if isinstance(joint, Moving):
             angle = self._joint(part, end, before, after)
             root = inner
             if not isinstance(joint, Sliding):
-                root = inner @ self._motion(joint, self._coordinate(part.joint)) @ after
+                root = inner @ self._motion(joint, self._q[part.coordinates[0]]) @ after
                 hub = inner @ self._motion(joint, angle)
         self._body(hub, joint.hub.outboard)
         self._body(root, link.body)
@@ -204,6 +224,8 @@ class Reference:
         axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
         if isinstance(joint, Revolute):
             return Pose(turn(axis, value), np.zeros(3))
+        if isinstance(joint, Screw):
+            return Pose(turn(axis, value), ca.DM(axis) * joint.pitch * value / (2 * np.pi))
         return at(ca.DM(axis) * value)
 
     def _joint(self, part: LinkModel, end: Pose, before: Pose, after: Pose) -> Expr:
@@ -213,7 +235,7 @@ class Reference:
         axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
         if isinstance(joint, Sliding):
             axis = E_X
-        hub = self._coordinate(part.joint)
+        hub = self._q[part.coordinates[0]]
         if part.elastic is not None:
             slope = ca.DM(part.elastic.shapes.rotation(np.zeros(1))[0]) @ self._q[part.modes]
             hub = hub + ca.dot(after.rotation.T @ axis, slope)
@@ -221,7 +243,7 @@ class Reference:
         if joint.drive is not None:
             drive, ratio = joint.drive, joint.drive.gear_ratio
             if drive.stiffness is not None:
-                motor = self._coordinate(part.motor)
+                motor = self._coordinate(part.axes[0].motor)
                 self._elastic += spring(drive.stiffness, motor - hub)[1]
                 self._resist(motor - hub, drive.damping or 0.0)
             rate = ratio * self._rate(motor)
@@ -230,19 +252,25 @@ class Reference:
                 rate += ca.dot(before.rotation @ axis, spin)
             self._kinetic += drive.rotor_inertia * rate**2 / 2
             ratio = ratio if drive.motor_torque else 1.0
-        if joint.spring is not None:
-            deflection = hub - (joint.spring.rest or 0.0)
-            self._elastic += spring(joint.spring.stiffness, deflection)[1]
-            self._resist(hub, joint.spring.damping or 0.0)
-        if joint.friction is not None:
-            friction = joint.friction
-            self._resist(hub, friction.viscous or 0.0)
-            usual = 1e-3 if isinstance(joint, Revolute) else 1e-4
-            speed = self._rate(hub) / (friction.smoothing or usual)
-            self._drag += ca.gradient(hub, self._q) * (friction.coulomb or 0.0) * ca.tanh(speed)
+        self._acts(joint, hub)
         if joint.actuation == "torque":
-            self._inputs.append(ratio * ca.gradient(motor, self._q))
+            self._inputs[-1] = ratio * ca.gradient(motor, self._q)
         return hub
+
+    def _acts(self, acts: AnyActuated, moved: Expr) -> None:
+        """Add spring, friction and input along an axis that has moved."""
+        if acts.spring is not None:
+            deflection = moved - (acts.spring.rest or 0.0)
+            self._elastic += spring(acts.spring.stiffness, deflection)[1]
+            self._resist(moved, acts.spring.damping or 0.0)
+        if acts.friction is not None:
+            friction = acts.friction
+            self._resist(moved, friction.viscous or 0.0)
+            usual = 1e-4 if isinstance(acts, Prismatic | Sliding) else 1e-3
+            speed = self._rate(moved) / (friction.smoothing or usual)
+            self._drag += ca.gradient(moved, self._q) * (friction.coulomb or 0.0) * ca.tanh(speed)
+        if acts.actuation == "torque":
+            self._inputs.append(ca.gradient(moved, self._q))
 
     def _resist(self, moved: Expr, damping: float) -> None:
         """Add a viscous damper across a displacement."""
@@ -300,7 +328,7 @@ class Reference:
 
     def _sliding_span(self, part: LinkModel, root: Pose) -> Pose:
         """Add a beam that slides out of its hub, outside and inside; return its tip frame."""
-        link, length = part.link, self._coordinate(part.joint)
+        link, length = part.link, self._q[part.coordinates[0]]
         assert link.section is not None
         table = {n: float(v[0]) for n, v in Span.of(link.section, link.span).table.items()}
         rotary = np.array([[table["Jx"]], [table["Jy"]], [table["Jz"]]])
@@ -326,7 +354,7 @@ class Reference:
         return root @ self._turned(self._sliding_sections(part, np.ones(1), ca.SX(1, 1)))
 
     def _sliding_sections(self, part: LinkModel, xi: Array, shift: Expr) -> Sections:
-        length = self._coordinate(part.joint)
+        length = self._q[part.coordinates[0]]
         if part.sliding is None:
             return straight((xi + shift) * length)
         growing = Growing.of(part.sliding, length, self._q[part.modes])
@@ -374,7 +402,7 @@ class Reference:
             matrix = clamped_damping(link, part.elastic.shapes, link.span, bodies)
             self._dampers.append((part.modes, lambda q: matrix))
         if part.sliding is not None:
-            shapes, index = part.sliding, part.joint
+            shapes, index = part.sliding, part.coordinates[0]
 
             def at_length(q: Array) -> Array:
                 length = float(q[index])

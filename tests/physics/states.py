@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.arm import Moving
-from flexarm.model import LinkModel, Model
+from flexarm.model import Axis, LinkModel, Model
 
 Array = npt.NDArray[np.float64]
 TOLERANCE = 1e-10
@@ -70,14 +69,14 @@ def random_state(model: Model, seed: int, *, inputs: int, wrenches: int) -> Stat
         q[:3], q[3:6] = random.uniform(-1, 1, 3), random.uniform(-1.2, 1.2, 3)
         v[:6], a[:6] = random.uniform(-1, 1, (2, 6))
     for part in model.links:
-        if part.joint is not None:
-            q[part.joint] = _position(part, random)
-            v[part.joint], a[part.joint] = random.uniform(-2, 2, 2)
-        if part.motor is not None:
-            q[part.motor] = q[part.joint] + random.uniform(-0.1, 0.1)
-            v[part.motor] = v[part.joint] + random.uniform(-0.5, 0.5)
-            a[part.motor] = a[part.joint] + random.uniform(-0.5, 0.5)
-        length = None if part.joint is None else float(q[part.joint])
+        for axis in part.axes:
+            q[axis.index] = _position(part, axis, random)
+            v[axis.index], a[axis.index] = random.uniform(-2, 2, 2)
+            if axis.motor is not None:
+                q[axis.motor] = q[axis.index] + random.uniform(-0.1, 0.1)
+                v[axis.motor] = v[axis.index] + random.uniform(-0.5, 0.5)
+                a[axis.motor] = a[axis.index] + random.uniform(-0.5, 0.5)
+        length = None if part.sliding is None else float(q[part.exposed])
         size = amplitudes(part, length)
         for target, factor in ((q, 1.0), (v, 5.0), (a, 25.0)):
             target[part.modes] = factor * size * random.uniform(-1, 1, len(size))
@@ -131,18 +130,19 @@ def compare(
     return Verdict(relative, TOLERANCE, "1e-10")
 
 
-def _position(part: LinkModel, random: np.random.Generator) -> float:
+def _position(part: LinkModel, axis: Axis, random: np.random.Generator) -> float:
     """Draw a joint's coordinate inside its limits."""
-    if part.kind == "revolute":
+    if len(part.axes) == 3:  # angles of a ball, away from where two of them are one
+        return float(random.uniform(-1.2, 1.2))
+    if axis.turns:
         return float(random.uniform(-np.pi, np.pi))
     low, high = -0.5, 0.5
     if part.sliding is not None:
         low, high = part.sliding.range
-    joint = part.link.joint
-    assert isinstance(joint, Moving)
-    if joint.limits is not None:
-        low = low if joint.limits.lower is None else max(low, joint.limits.lower)
-        high = high if joint.limits.upper is None else min(high, joint.limits.upper)
+    limits = axis.acts.limits
+    if limits is not None:
+        low = low if limits.lower is None else max(low, limits.lower)
+        high = high if limits.upper is None else min(high, limits.upper)
     if part.sliding is None and part.link.joint.kind == "sliding":
         low, high = 0.2 * part.length, part.length
     # near its shortest a following shape changes fastest: stay clear of the end of its range

@@ -66,6 +66,22 @@ CASES = {
     "axis oblique": on_carrier("kind: revolute, axis: [1, 2, -0.5]"),
     "frame before": on_carrier(f"kind: revolute, before: {FRAME}"),
     "frame after": on_carrier(f"kind: revolute, axis: [1, 0, 1], after: {FRAME}"),
+    "screw": on_carrier(
+        f"kind: screw, pitch: -0.3, axis: [1, 2, -0.5], before: {FRAME}, after: {FRAME},"
+        " spring: {stiffness: 3, damping: 0.2, rest: 0.1}, friction: {viscous: 0.4, coulomb: 0.3}"
+    ),
+    "screw with a drive": on_carrier(
+        "kind: screw, pitch: 0.2, drive: {rotor_inertia: 2e-4, gear_ratio: 30, rotor: full,"
+        " stiffness: 80, damping: 0.1, motor_torque: true}"
+    ),
+    "universal": on_carrier(f"kind: universal, before: {FRAME}, after: {FRAME}"),
+    "universal with all that acts": arm(
+        CARRIER,
+        f"joint: {{kind: universal, hub: {{inboard: {BODY}, outboard: {BODY}}},"
+        " first: {spring: {stiffness: 3, damping: 0.2, rest: 0.1}},"
+        f" second: {{actuation: free, friction: {{viscous: 0.4, coulomb: 0.3}}}}}}, {BEAM}",
+        f"joint: {{kind: universal, before: {FRAME}}}, length: 0.4, body: {BODY}",
+    ),
     "standard DH": arm(
         f"joint: {{kind: revolute, dh: {{theta: 0.3, d: 0.2, alpha: 0.8}}}}, {BEAM}",
         f"joint: {{kind: revolute, dh: {{theta: -0.4, d: 0.1, alpha: 1.2}}}}, {BEAM}",
@@ -370,7 +386,7 @@ def state(case: str, number: int) -> tuple[Array, Array]:
     for part in model.links:
         q[part.modes] *= 0.05
         if part.link.joint.kind == "sliding":
-            q[part.joint] = random.uniform(0.4, 1.1)
+            q[part.exposed] = random.uniform(0.4, 1.1)
     return q, v
 
 

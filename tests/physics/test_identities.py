@@ -30,7 +30,7 @@ LIGHT = (
     "tg-rr-elements",
 )  # fmt: skip
 # Beyond the first block: one joint alone, all coordinates prescribed, and a fixed rigid first link.
-MORE = (158, 163, 366)
+MORE = (94, 209, 366)
 RANDOM = [str(number) for number in (*range(BLOCK), *MORE)]
 LIGHT_RANDOM = [str(number) for number in MORE]
 

@@ -40,11 +40,11 @@ def frequencies(arm: Arm, angles: npt.ArrayLike, *, locked: bool = False) -> Arr
     model = build(arm)
     equation = formulation("composite", model)
     q = np.zeros(model.size)
-    q[[part.joint for part in model.links if part.joint is not None]] = np.asarray(angles)
-    joints = [part.joint for part in model.links]
-    for part in model.links:
-        if part.motor is not None:
-            q[part.motor] = q[part.joint]
+    joints = [axis.index for axis in model.axes]
+    q[joints] = np.asarray(angles)
+    for axis in model.axes:
+        if axis.motor is not None:
+            q[axis.motor] = q[axis.index]
     bias = equation.function("bias")
     symbols = bias.sx_in()
     stiffness = ca.jacobian(bias.call(symbols, True, False)[0], symbols[0])

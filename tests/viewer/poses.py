@@ -35,12 +35,12 @@ def random_pose(model: Model, rng: np.random.Generator) -> Array:
     if model.base_moves:
         q[:6] = rng.uniform(-1, 1, 6)
     for part in model.links:
-        if part.joint is not None and part.kind == "revolute":
-            q[part.joint] = rng.uniform(-np.pi, np.pi)
-        elif part.joint is not None and part.kind == "prismatic":
-            q[part.joint] = rng.uniform(0, 0.3)
-        elif part.joint is not None:
-            q[part.joint] = rng.uniform(0.55, 0.8) * part.length
+        for axis in part.axes:
+            if axis.turns:
+                q[axis.index] = rng.uniform(-np.pi, np.pi)
+            else:
+                grown = rng.uniform(0.55, 0.8) * part.length
+                q[axis.index] = grown if part.motion.grows else rng.uniform(0, 0.3)
         q[part.modes] = rng.uniform(-1, 1, part.modes.stop - part.modes.start)
         if bends(part):
             steepest = np.abs(along(model, part, q[None], np.linspace(0, 1, 9)).slope[:, :, 1:])

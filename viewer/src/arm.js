@@ -69,6 +69,11 @@ function rod(parts, radius, material) {
   return mesh;
 }
 
+/** Tells whether a link slides out of its hub. */
+function grows(link) {
+  return Boolean(link.shape?.sliding);
+}
+
 function makeLink(parts, link, size, thick, i, reach) {
   const { group, materials, pose } = parts;
   const outer = thick[i].root;
@@ -81,18 +86,18 @@ function makeLink(parts, link, size, thick, i, reach) {
   made.before = rod(parts, 0.7 * inner, materials.hardware);
   made.after = rod(parts, 0.7 * inner, materials.hardware);
   made.slide = rod(parts, 0.6 * outer, materials.hardware);
-  if (link.kind === "revolute") {
-    made.joint = new Mesh(ROD, materials.hardware);
+  if (link.moves.some((each) => each.about !== null)) {
+    made.joint = new Mesh(link.moves.length > 1 ? BALL : ROD, materials.hardware);
     const radius = Math.max(1.75 * outer, 0.011 * reach * (parts.look === "other" ? SLIM : 1));
-    made.joint.scale.set(radius, radius, 2 * radius);
-  } else if (link.kind === "prismatic" || link.kind === "sliding") {
+    made.joint.scale.set(radius, radius, link.moves.length > 1 ? radius : 2 * radius);
+  } else if (link.moves.length || grows(link)) {
     made.joint = new Mesh(CUBE, materials.hardware);
     const [w, h] = [1.6 * size.width + inner, 1.6 * size.height + inner];
-    const turned = link.kind === "sliding"; // its box stands along x
+    const turned = grows(link); // its box stands along x
     made.joint.scale.set(turned ? h : w, turned ? w : h, 6 * outer);
   }
   if (made.joint) group.add(made.joint);
-  if (link.kind === "sliding") {
+  if (grows(link)) {
     made.inside = makeTube(outline(link.section, size), 2, materials.link);
     group.add(made.inside.mesh);
   }
@@ -166,10 +171,10 @@ function matrixOf({ R, p }) {
 }
 
 function placeJoint(made, link, out) {
-  const at = link.kind === "sliding" ? out.root : out.joint;
+  const at = grows(link) ? out.root : out.joint;
   made.joint.position.set(...at.p);
   made.joint.quaternion.setFromRotationMatrix(matrixOf(at));
-  if (link.kind === "sliding") {
+  if (grows(link)) {
     made.joint.quaternion.multiply(ALONG_X);
     // The beam leaves its hub at the mouth, which is the root.
     FROM.set(0, 0, -made.joint.scale.z / 2).applyQuaternion(made.joint.quaternion);

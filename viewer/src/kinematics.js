@@ -95,20 +95,31 @@ function unit(v) {
 }
 
 const TURN = new Float64Array(9);
+const SO_FAR = new Float64Array(9);
 
+// Each coordinate turns about an axis of the frame so far, or moves along its z, or both.
 function moveJoint(link, state, out) {
   const { joint, turned } = out;
   turned.R.set(joint.R);
   turned.p.set(joint.p);
-  const value = link.column === null ? 0 : state[link.column];
-  if (link.kind === "revolute") {
-    const c = Math.cos(value);
-    const s = Math.sin(value);
-    TURN.set([c, -s, 0, s, c, 0, 0, 0, 1]);
-    multiply(joint.R, TURN, turned.R);
-  } else if (link.kind === "prismatic") {
-    for (let k = 0; k < 3; k++) turned.p[k] += joint.R[3 * k + 2] * value;
-  }
+  link.moves.forEach(({ about, travel }, i) => {
+    const value = state[link.column + i];
+    for (let k = 0; k < 3; k++) turned.p[k] += turned.R[3 * k + 2] * travel * value;
+    if (about === null) return;
+    turnAbout(about, value);
+    SO_FAR.set(turned.R);
+    multiply(SO_FAR, TURN, turned.R);
+  });
+}
+
+function turnAbout(axis, angle) {
+  const [i, j] = [(axis + 1) % 3, (axis + 2) % 3];
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  TURN.fill(0);
+  TURN[4 * axis] = 1;
+  TURN[4 * i] = TURN[4 * j] = c;
+  TURN[3 * i + j] = -s;
+  TURN[3 * j + i] = s;
 }
 
 function straightLink(link, out) {

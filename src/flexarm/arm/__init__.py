@@ -2,6 +2,7 @@
 
 from flexarm.arm.joint import (
     DH,
+    AnyActuated,
     Drive,
     Fixed,
     Friction,
@@ -10,9 +11,11 @@ from flexarm.arm.joint import (
     Moving,
     Prismatic,
     Revolute,
+    Screw,
     Sliding,
     Spring,
     SpringTable,
+    Universal,
 )
 from flexarm.arm.link import (
     Arm,
@@ -29,6 +32,7 @@ from flexarm.arm.section import Material, Properties, Section, Station
 
 __all__ = [
     "DH",
+    "AnyActuated",
     "Arm",
     "Body",
     "Drive",
@@ -48,10 +52,12 @@ __all__ = [
     "Properties",
     "Revolute",
     "RigidPiece",
+    "Screw",
     "Section",
     "Sliding",
     "Spring",
     "SpringTable",
     "Station",
+    "Universal",
     "Wrench",
 ]

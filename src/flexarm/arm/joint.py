@@ -1,6 +1,7 @@
 """Joints: what they let move, what drives, springs, brakes and loads them."""
 
-from typing import Annotated, Generic, Literal, Self, TypeVar
+import math
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -167,13 +168,24 @@ class Start(Part, Generic[Q, S]):
 
 
 class Placed(Part):
-    """Where a joint sits: plain frames before and after it, or DH constants."""
+    """Where a joint sits: plain frames before and after it, or DH constants.
+
+    ``turns_about`` are the axes (0, 1, 2) of its frame that its coordinates turn about, one after
+    the other; of a joint of one axis that is z.
+    """
+
+    turns_about: ClassVar[tuple[int, ...]] = ()
 
     name: Name | None = None
     before: Frame | None = None
     after: Frame | None = None
     dh: DH | None = None
     hub: Hub = Hub()
+
+    @property
+    def travel(self) -> float:
+        """Distance that the link moves along z per coordinate [m], [m/rad]."""
+        return 0.0
 
     @model_validator(mode="after")
     def _frames_or_dh(self) -> Self:
@@ -182,10 +194,9 @@ class Placed(Part):
         return self
 
 
-class Moving(Placed, Generic[Q, S, E, K, D, PQ, PE]):
-    """What a joint that moves has: drive, limits, springs, friction, input or given motion."""
+class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE]):
+    """What acts along an axis of a joint: drive, limits, springs, friction, input, given motion."""
 
-    axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
     actuation: Literal["torque", "free", "prescribed"] = "torque"
     motion: PQ | None = None
     input: PE | None = None
@@ -197,10 +208,6 @@ class Moving(Placed, Generic[Q, S, E, K, D, PQ, PE]):
 
     @model_validator(mode="after")
     def _rules_of_motion(self) -> Self:
-        if not any(self.axis):
-            raise fault("must not be the zero vector", "axis")
-        if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
-            raise fault("a joint given by dh has its axis along z: leave it out", "axis")
         prescribed = self.actuation == "prescribed"
         if prescribed and self.motion is None:
             raise fault("a prescribed joint needs its motion as a function of time", "actuation")
@@ -222,11 +229,31 @@ class Moving(Placed, Generic[Q, S, E, K, D, PQ, PE]):
         return self.drive is not None and self.drive.stiffness is not None
 
 
+class Moving(Actuated[Q, S, E, K, D, PQ, PE], Placed, Generic[Q, S, E, K, D, PQ, PE]):
+    """A joint that moves along or about one axis."""
+
+    axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
+
+    @model_validator(mode="after")
+    def _rules_of_the_axis(self) -> Self:
+        if not any(self.axis):
+            raise fault("must not be the zero vector", "axis")
+        if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
+            raise fault("a joint given by dh has its axis along z: leave it out", "axis")
+        return self
+
+    @property
+    def axes(self) -> dict[str, "AnyActuated"]:
+        """What acts along each of its axes, by label; an only one has none."""
+        return {"": self}
+
+
 class Revolute(
     Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping, AngleProfile, TorqueProfile]
 ):
     """A turn about ``axis``."""
 
+    turns_about: ClassVar[tuple[int, ...]] = (2,)
     kind: Literal["revolute"]
 
 
@@ -236,6 +263,11 @@ class Prismatic(
     """A slide along ``axis`` that carries the whole link."""
 
     kind: Literal["prismatic"]
+
+    @property
+    def travel(self) -> float:
+        """Distance that the link moves along the axis per coordinate."""
+        return 1.0
 
 
 class Sliding(
@@ -259,13 +291,85 @@ class Sliding(
         return self
 
 
+class Screw(
+    Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping, AngleProfile, TorqueProfile]
+):
+    """A turn about ``axis`` that carries the link along it, ``pitch`` [m] per turn."""
+
+    turns_about: ClassVar[tuple[int, ...]] = (2,)
+    kind: Literal["screw"]
+    pitch: Length
+
+    @model_validator(mode="after")
+    def _travels(self) -> Self:
+        if self.pitch == 0:
+            raise fault("must not be 0: a joint that only turns is 'revolute'", "pitch")
+        return self
+
+    @property
+    def travel(self) -> float:
+        """Distance that the link moves along the axis per coordinate [m/rad]."""
+        return self.pitch / (2 * math.pi)
+
+
+class Turn(
+    Actuated[
+        Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping, AngleProfile, TorqueProfile
+    ]
+):
+    """What acts along one of several axes of a joint."""
+
+    @model_validator(mode="after")
+    def _direct(self) -> Self:
+        if self.drive is not None:
+            raise fault(
+                "an axis of a joint with several has no rotor or gear: give its torque, or use "
+                "two revolute joints with a short link between them",
+                "drive",
+            )
+        return self
+
+
+class Crossed(Placed):
+    """A joint of several axes that cross in its origin."""
+
+    @model_validator(mode="after")
+    def _by_frames(self) -> Self:
+        if self.dh is not None:
+            raise fault("describes a joint of one axis: use 'before' and 'after'", "dh")
+        return self
+
+
+class Universal(Crossed):
+    """A turn about z, and then one about the turned y: Cardan's joint."""
+
+    turns_about: ClassVar[tuple[int, ...]] = (2, 1)
+    kind: Literal["universal"]
+    first: Turn = Turn()
+    second: Turn = Turn()
+
+    @property
+    def axes(self) -> dict[str, "AnyActuated"]:
+        """What acts along each of its axes, by label."""
+        return {"first": self.first, "second": self.second}
+
+
 class Fixed(Placed):
     """A rigid attachment."""
 
     kind: Literal["fixed"]
 
+    @property
+    def axes(self) -> dict[str, "AnyActuated"]:
+        """It has none."""
+        return {}
 
-Joint = Annotated[Revolute | Prismatic | Sliding | Fixed, Field(discriminator="kind")]
+
+AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any]
+Joint = Annotated[
+    Revolute | Prismatic | Sliding | Screw | Universal | Fixed,
+    Field(discriminator="kind"),
+]
 
 
 def _require_positive(stiffness: object, damping: object) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictInt, model_validator
 
-from flexarm.arm.joint import Joint, Moving, Sliding
+from flexarm.arm.joint import Joint, Sliding
 from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
 from flexarm.arm.section import Section
@@ -360,6 +360,11 @@ class Arm(Part):
         """Names of the joints, ``joint1`` and so on where the file gives none."""
         return tuple(link.joint.name or f"joint{i}" for i, link in enumerate(self.links, 1))
 
+    def axis_names(self, index: int) -> tuple[str, ...]:
+        """Names of a joint's coordinates: its own, or one per axis."""
+        labels, name = self.links[index].joint.axes, self.joint_names[index]
+        return tuple(".".join(filter(None, (name, label))) for label in labels)
+
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         seen: dict[str, int] = {}
@@ -395,15 +400,11 @@ class Arm(Part):
 
     @model_validator(mode="after")
     def _configurations_name_joints(self) -> Self:
-        moving = [
-            name
-            for name, link in zip(self.joint_names, self.links, strict=True)
-            if isinstance(link.joint, Moving)
-        ]
         for i, link in enumerate(self.links):
             if isinstance(link.shapes, ClampedMass):
+                outboard = [n for k in range(i + 1, len(self.links)) for n in self.axis_names(k)]
                 for name in link.shapes.configuration:
-                    if name not in moving[0:] or self.joint_names.index(name) <= i:
+                    if name not in outboard:
                         raise fault(
                             "'{name}' is no moving joint outboard of this link",
                             "links", i, "shapes", "configuration", name, name=name,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import Arm, FreeBase, Moving, Sliding
+from flexarm.arm import Arm, FreeBase, Moving
 from flexarm.check.description_notices import (
     damping_notices,
     gravity_notices,
@@ -145,8 +145,8 @@ def _within_shapes(model: Model, start: Array) -> Array:
     """Move sliding links to where their shapes are known, (n,)."""
     pose = start.copy()
     for part in model.links:
-        if part.sliding is not None and part.joint is not None:
-            pose[part.joint] = np.clip(pose[part.joint], *part.sliding.range)
+        if part.sliding is not None:
+            pose[part.exposed] = np.clip(pose[part.exposed], *part.sliding.range)
     return pose
 
 
@@ -157,9 +157,9 @@ def _described(
     yield from gravity_notices(model.arm)
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
         yield from section_notices(index, part.link, facts)
-        if part.joint is not None:
-            at, speed = float(start[part.joint]), float(speeds[part.joint])
-            yield from joint_notices(index, part, at, speed)
+        for axis in part.axes:
+            at, speed = float(start[axis.index]), float(speeds[axis.index])
+            yield from joint_notices(part, axis, at, speed)
         if part.link.flexible:
             yield from damping_notices(index, part)
     yield from inertia_notices(model.arm)
@@ -173,8 +173,7 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
     piece = link.tip_piece.body.mass if link.tip_piece is not None else 0.0
     axis: Vector | None = None
     if isinstance(joint, Moving):
-        given = (1.0, 0.0, 0.0) if isinstance(joint, Sliding) else joint.axis
-        x, y, z = unit_vector(given).tolist()
+        x, y, z = unit_vector((1.0, 0.0, 0.0) if part.motion.grows else joint.axis).tolist()
         axis = (x, y, z)
     return LinkReport(
         name=part.name,
@@ -182,8 +181,9 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
             name=part.joint_name,
             kind=joint.kind,
             axis=axis,
-            actuation=joint.actuation if isinstance(joint, Moving) else None,
-            elastic=part.motor is not None,
+            turns=any(each.turns for each in part.axes),
+            actuation=", ".join(dict.fromkeys(each.acts.actuation for each in part.axes)) or None,
+            elastic=any(each.motor is not None for each in part.axes),
             reflected_inertia=reflected_rotor(link),
         ),
         length=link.length,
@@ -197,7 +197,8 @@ def _kinds(model: Model) -> list[str]:
     """Tell what each coordinate is."""
     kinds = ["base"] * (6 if model.base_moves else 0)
     for part in model.links:
-        kinds += ["motor"] * (part.motor is not None) + ["joint"] * (part.joint is not None)
+        for axis in part.axes:
+            kinds += ["motor"] * (axis.motor is not None) + ["joint"]
         kinds += ["amplitude"] * (part.modes.stop - part.modes.start)
     return kinds
 
@@ -234,8 +235,8 @@ def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
     bodies = [(model.base_body, *base_frame(model, q))]
     for part, frame in zip(model.links, frames(model, q), strict=True):
         inner = part.link.root_piece.length if part.link.root_piece is not None else 0.0
-        if part.sliding is not None and part.joint is not None:
-            inner = part.length - float(pose[part.joint])
+        if part.sliding is not None:
+            inner = part.length - float(pose[part.exposed])
         own = own_inertia(part.link).moved(Pose(np.eye(3), np.array([-inner, 0.0, 0.0])))
         bodies += [(own, frame.R_WL, frame.p_WL), (part.tip_body, frame.R_WT, frame.p_WT)]
     mass = sum(body.mass for body, _, _ in bodies)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from flexarm.arm import Arm, Body, FreeBase, Link, Moving
+from flexarm.arm import Arm, Body, FreeBase, Link
 from flexarm.check.report import LinkReport, Notice
 from flexarm.links.span import Span
-from flexarm.model import LinkModel
+from flexarm.model import Axis, LinkModel
 
 WAVE_SPEED = (100.0, 20_000.0)  # [m/s]; rubber 50 to 300, steel 5100, beryllium 12900
 MASS_PER_LENGTH = 1e5  # [kg/m]
@@ -89,23 +89,21 @@ def _units(place: str, message: str) -> Notice:
     return Notice("warning", "odd-units", place, message, UNITS)
 
 
-def joint_notices(index: int, part: LinkModel, start: float, speed: float) -> Iterator[Notice]:
-    """Tell of a start outside the joint's limits or shapes, and of an unusual gear."""
-    joint = part.link.joint
-    if not isinstance(joint, Moving):
-        return
-    place = f"links[{index + 1}].joint"
+def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> Iterator[Notice]:
+    """Tell of a start outside the limits or shapes of a joint's axis, and of an unusual gear."""
+    joint, name = axis.acts, axis.name
+    place = ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
     if joint.limits is not None:
         low, high, fastest = joint.limits.lower, joint.limits.upper, joint.limits.speed
         low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
-        unit = part.motion.unit
+        unit = axis.unit
         where = f"{place}.{'start' if joint.motion is None else 'motion'}"
         if not low <= start <= high:
             values = f"{start:.6g} {unit}, outside its limits {low:.6g} to {high:.6g} {unit}"
-            yield _outside(where, part.joint_name, values)
+            yield _outside(where, name, values)
         if fastest is not None and abs(speed) > fastest:
             values = f"{speed:.6g} {unit}/s, above its limit of {fastest:.6g} {unit}/s"
-            yield _outside(where, part.joint_name, values)
+            yield _outside(where, name, values)
     if part.sliding is not None:
         low, high = part.sliding.range
         if not low <= start <= high:
@@ -113,7 +111,7 @@ def joint_notices(index: int, part: LinkModel, start: float, speed: float) -> It
                 "warning",
                 "start-outside-shapes",
                 f"{place}.limits",
-                f"{part.joint_name} starts {start:.6g} m out, where its shapes are not known: they "
+                f"{name} starts {start:.6g} m out, where its shapes are not known: they "
                 f"are built for {low:.6g} to {high:.6g} m, and modes are given for the nearer one",
                 "widen limits.lower and limits.upper, or move the start",
             )
@@ -122,7 +120,7 @@ def joint_notices(index: int, part: LinkModel, start: float, speed: float) -> It
             "note",
             "gear-speeds-up",
             f"{place}.drive.gear_ratio",
-            f"the rotor of {part.joint_name} turns {abs(joint.drive.gear_ratio):.4g} times per "
+            f"the rotor of {name} turns {abs(joint.drive.gear_ratio):.4g} times per "
             "turn of the joint, slower than the joint itself",
             "gear_ratio is turns of the rotor per turn of the joint: a reduction of 100 is 100",
         )

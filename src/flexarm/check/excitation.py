@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import MovedBase, Moving
+from flexarm.arm import MovedBase
 from flexarm.arm.profile import Constant
 from flexarm.linear.at_start import Linear
 from flexarm.links.base import Array
@@ -91,10 +91,10 @@ def _random_state(
     q = pose.copy()
     for part in model.links:
         reach = max(part.length, 1e-3)
-        if part.joint is not None:
-            q[part.joint] = _random_joint(part, float(pose[part.joint]), generator)
-        if part.motor is not None and part.joint is not None:
-            q[part.motor] = q[part.joint] + 0.01 * generator.standard_normal()
+        for axis in part.axes:
+            q[axis.index] = _random_joint(part, float(pose[axis.index]), generator)
+            if axis.motor is not None:
+                q[axis.motor] = q[axis.index] + 0.01 * generator.standard_normal()
         for i in range(part.modes.start, part.modes.stop):
             scale[i] = reach * np.sqrt(own_inertia(part.link).mass) / size[i]
             q[i] = scale[i] * generator.standard_normal()
@@ -129,12 +129,7 @@ def _fixed(model: Model) -> set[int]:
     motions: list[object] = []
     if isinstance(base, MovedBase):
         motions += [getattr(base.motion, name) for name in BASE_COORDINATES]
-    joints = [part.link.joint for part in model.links]
-    motions += [
-        joint.motion
-        for joint in joints
-        if isinstance(joint, Moving) and joint.actuation == "prescribed"
-    ]
+    motions += [axis.acts.motion for axis in model.axes if axis.prescribed]
     return {
         index
         for index, motion in zip(model.prescribed, motions, strict=True)

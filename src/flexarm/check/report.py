@@ -48,6 +48,8 @@ class JointReport:
     ----------
     axis
         In the joint's frame, unit length; None for a rigid attachment.
+    turns
+        Whether it turns the link, about the axis if it has one, rather than moves it along.
     actuation
         ``torque``, ``free``, ``prescribed``, or None for a rigid attachment.
     reflected_inertia
@@ -57,6 +59,7 @@ class JointReport:
     name: str
     kind: str
     axis: Vector | None
+    turns: bool
     actuation: str | None
     elastic: bool
     reflected_inertia: float

@@ -68,9 +68,8 @@ def _print_links(console: "Console", report: "Report") -> None:
     rows = []
     for link in report.links:
         joint, flexible = link.joint, link.flexible
-        moved = "" if joint.axis is None else f" about {_triple(joint.axis)}"
-        if joint.kind in ("prismatic", "sliding"):
-            moved = moved.replace("about", "along")
+        word = "about" if joint.turns else "along"
+        moved = "" if joint.axis is None else f" {word} {_triple(joint.axis)}"
         kind = f"{joint.kind}{moved}"
         drive = (joint.actuation or "") + (", elastic" if joint.elastic else "")
         shapes = "rigid" if flexible is None else flexible.shapes

@@ -110,7 +110,7 @@ def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight:
     """Read what the options say of the joints."""
     from flexarm.errors import FlexarmError
 
-    units = {part.joint_name: part.motion.unit for part in model.links if part.joint is not None}
+    units = {axis.name: axis.unit for axis in model.axes}
     word = "auto"
     single: dict[str, str] = {}
     at: dict[str, float | list[float]] = {}

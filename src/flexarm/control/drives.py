@@ -85,13 +85,13 @@ def drives(model: Model) -> Drives:
     names = input_names(model)
     if not names:
         raise ModelError("no joint is driven: say 'actuation: torque' for at least one")
-    parts = [part for part in model.links if part.joint_name in names and part.joint is not None]
+    axes = [axis for axis in model.axes if axis.driven]
     unit = np.eye(model.size)
-    hubs = np.array([hub_row(model, part) for part in parts])
+    hubs = np.array([hub_row(model, axis) for axis in axes])
     motors = np.array(
         [
-            hub if part.motor is None else unit[part.motor]
-            for hub, part in zip(hubs, parts, strict=True)
+            hub if axis.motor is None else unit[axis.motor]
+            for hub, axis in zip(hubs, axes, strict=True)
         ]
     )
     matrix = input_matrix(model)

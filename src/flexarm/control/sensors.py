@@ -204,7 +204,7 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
 
 def _encoders(model: Model) -> tuple[str, ...]:
     """List the coordinates of joints and motors."""
-    found = [i for part in model.links for i in (part.motor, part.joint) if i is not None]
+    found = [i for axis in model.axes for i in (axis.motor, axis.index) if i is not None]
     return tuple(model.names[i] for i in found)
 
 
@@ -231,7 +231,7 @@ def _columns(model: Model, gauge: Gauge, length: Expr | None) -> Expr:
 
 def _bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
     part = _part(model, gauge)
-    length = None if part.sliding is None else q[part.joint]
+    length = None if part.sliding is None else q[part.exposed]
     return _columns(model, gauge, length) @ q[part.modes.start : part.modes.stop]
 
 
@@ -241,7 +241,7 @@ def _fitted(model: Model, moving: tuple[str, ...], gauges: Sequence[Gauge], z: E
     for k, name in enumerate(moving):
         q[model.names.index(name)] = z[k]
     for part in model.links:
-        length = None if part.sliding is None or part.joint is None else q[part.joint]
+        length = None if part.sliding is None else q[part.exposed]
         for axis in ("y", "z"):
             chosen = [k for k, g in enumerate(gauges) if g.link == part.name and g.axis == axis]
             if not chosen:

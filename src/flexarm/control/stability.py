@@ -31,7 +31,6 @@ from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies.body import elastic_effort
 from flexarm.mechanics.inertia import require_inertia
-from flexarm.mechanics.kinematics import own_columns
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
 from flexarm.runs.run import Run
@@ -162,7 +161,7 @@ class FrozenLoop:
         force = ca.SX.zeros(self.model.size)
         for part in self.model.links:
             effort = elastic_effort(self.model, part, x)
-            for i, column in enumerate(own_columns(part)):
+            for i, column in enumerate(part.own):
                 force[column] += effort[i]
         return np.array(ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q))
 

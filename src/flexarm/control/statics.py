@@ -16,7 +16,7 @@ from flexarm.arguments import (
     require_numbers,
     require_shaped,
 )
-from flexarm.arm import Arm, Moving
+from flexarm.arm import Arm
 from flexarm.arm.side_files import files_of
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
@@ -54,10 +54,7 @@ class Statics:
     @cached_property
     def loaded(self) -> bool:
         """Whether anything bends the arm at rest."""
-        springs = any(
-            isinstance(part.link.joint, Moving) and part.link.joint.spring is not None
-            for part in self.model.links
-        )
+        springs = any(axis.acts.spring is not None for axis in self.model.axes)
         return self.sag and (bool(np.any(self.model.gravity)) or springs)
 
     def at_joints(self, joints: Mapping[str, float], guess: Array | None = None) -> Array:
@@ -157,18 +154,14 @@ class Statics:
 
     def _free(self) -> list[int]:
         """List the driven joints' coordinates, which alone move when nothing bends."""
-        return [
-            part.joint
-            for part in self.model.links
-            if part.joint is not None and part.joint_name in self.drives.names
-        ]
+        return [axis.index for axis in self.model.axes if axis.driven]
 
     def _relaxed(self, q: Array) -> Array:
         """Let the motors follow their links where nothing winds the transmissions up."""
         if not self.loaded:
-            for part in self.model.links:
-                if part.motor is not None and part.joint is not None:
-                    q[part.motor] = q[part.joint]
+            for axis in self.model.axes:
+                if axis.motor is not None:
+                    q[axis.motor] = q[axis.index]
         return q
 
     @cached_property
@@ -229,10 +222,12 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
     links = []
     for part, link in zip(model.links, arm.links, strict=True):
         data = link.model_dump(exclude_unset=True)
-        if isinstance(link.joint, Moving) and part.joint is not None:
-            data["joint"]["start"] = {"position": float(q[part.joint])}
-            if part.motor is not None:
-                data["joint"]["start"]["motor_position"] = float(q[part.motor])
+        for axis in part.axes:
+            start = {"position": float(q[axis.index])}
+            if axis.motor is not None:
+                start["motor_position"] = float(q[axis.motor])
+            of_axis = data["joint"].setdefault(axis.label, {}) if axis.label else data["joint"]
+            of_axis["start"] = start
         if link.flexible:
             names = model.names[part.modes]
             data["start"] = {

@@ -32,7 +32,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.mechanics.kinematics import own_columns, picked
+from flexarm.mechanics.kinematics import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
 
@@ -59,15 +59,16 @@ class _Own:
 class _Eliminated:
     """What the outward pass needs of a link.
 
-    The joint's accelerations are ``joint_start - joint_gain A_in`` with A_in that of L before the
-    joint moves it.  A prescribed joint takes the effort ``reaction[0]^T A_in + reaction[1]``.
+    The joint's free accelerations are ``joint_start - joint_gain A_in`` with A_in that of L before
+    the joint moves it.  Prescribed ones take the effort ``reach^T A_in + size a - pushed``, with
+    all of the joint's accelerations in a: that is ``reaction``.
     """
 
     turn: Expr
     own: _Own
     joint_gain: Expr | None
     joint_start: Expr | None
-    reaction: tuple[Expr, Expr] | None
+    reaction: tuple[Expr, Expr, Expr] | None
 
 
 class Articulated(Composite):
@@ -96,6 +97,8 @@ class _Sweep:
         self.kept: list[_Eliminated] = []
         self.known: dict[str, tuple[Expr, Expr, Expr]] = {}
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)
+        for k, value in self.given.items():
+            self.acceleration[k] = value
         none = ca.SX(6, 6), ca.SX(6, 1), ca.SX.eye(3)
         self.outboard = _Outboard(*none)
 
@@ -119,7 +122,7 @@ class _Sweep:
         momentum, rest = shift_force(push, local.position), frame.T @ pull
         if few is not None:
             momentum, rest = momentum @ constant(few.rows), constant(few.rows.T) @ rest
-        own = list(own_columns(part))
+        own = list(part.own)
         momentum = ca.vertcat(t.angular, t.linear) + momentum
         rest = t.effort + rest - (self.applied[own] if own else ca.SX(0, 1))
         gain, start = ca.SX(0, 6), ca.SX(0, 1)
@@ -139,7 +142,7 @@ class _Sweep:
         self, state: LinkState, modal: Expr, momentum: Expr, force: Expr, rest: Expr
     ) -> tuple[Expr, Expr, Expr, Expr]:
         """Add a sliding joint's rotor, and make a prescribed exposed length a load on the rest."""
-        part, own = state.part, list(own_columns(state.part))
+        part, own = state.part, list(state.part.own)
         if part.rotor is not None and part.rotor.coordinate in own:
             # the rotor of a sliding joint spins with the exposed length
             k = own.index(part.rotor.coordinate)
@@ -190,16 +193,19 @@ class _Sweep:
                 size = size + spun.ratio**2 * spun.inertia
                 reach = reach + self._rotor_reach(state, spun)
             pushed = applied - axes.T @ force
-            if joints[0] in self.given:
-                joint_start = ca.vertcat(*[self.given[k] for k in joints])
-                reaction = (reach, size @ joint_start - pushed)
-                force = force + reach @ joint_start
-            else:
-                solved = ldl_solve(size, ca.horzcat(reach.T, pushed))
+            known = [i for i, k in enumerate(joints) if k in self.given]
+            free = [i for i in range(len(joints)) if i not in known]
+            if known:
+                moved = picked(self.acceleration, tuple(joints[i] for i in known))
+                reaction = (reach[:, known], size[known, :], pushed[known])
+                pushed = pushed - size[:, known] @ moved
+                force = force + reach[:, known] @ moved
+            if free:
+                solved = ldl_solve(size[free, free], ca.horzcat(reach[:, free].T, pushed[free]))
                 joint_gain, joint_start = solved[:, :6], solved[:, 6]
-                inertia = symmetric(inertia - reach @ joint_gain)
-                force = force + reach @ joint_start
-                if spun is None:
+                inertia = symmetric(inertia - reach[:, free] @ joint_gain)
+                force = force + reach[:, free] @ joint_start
+                if spun is None and not known:
                     _clear_axes(axes, inertia, force, applied)
         if rotor is not None:
             extra = self._rotor_load(state, rotor)
@@ -247,7 +253,7 @@ class _Sweep:
             if state.offset is not None:
                 current = shift_motion(current, state.offset)
             current = self._move_joint(state, kept, current) + state.bias
-            own = list(own_columns(state.part))
+            own = list(state.part.own)
             tip = shift_motion(current, state.tip.local.position) + tip_bias(state)
             if own:
                 moved, few = self._move_own(state, kept, current), kept.own.few
@@ -265,27 +271,25 @@ class _Sweep:
         return self.kept[index - 1].turn
 
     def _move_joint(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
-        if kept.joint_start is None:
-            return current
-        moved = kept.joint_start
-        if kept.joint_gain is not None:
-            moved = moved - kept.joint_gain @ current
-        for k, joint in enumerate(state.part.carried_by):
-            self.acceleration[joint] = moved[k]
-            if kept.reaction is not None:
-                reach, rest = kept.reaction
-                self.effort[joint] = ca.dot(reach[:, k], current) + rest[k]
-        return current + state.columns @ moved
+        joints = state.part.carried_by
+        if kept.joint_start is not None and kept.joint_gain is not None:
+            solved = kept.joint_start - kept.joint_gain @ current
+            for i, joint in enumerate(k for k in joints if k not in self.given):
+                self.acceleration[joint] = solved[i]
+        moved = picked(self.acceleration, joints)
+        if kept.reaction is not None:
+            reach, size, pushed = kept.reaction
+            pulled = reach.T @ current + size @ moved - pushed
+            for i, joint in enumerate(k for k in joints if k in self.given):
+                self.effort[joint] = pulled[i]
+        return current + state.columns @ moved if joints else current
 
     def _move_own(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
-        own = own_columns(state.part)
+        own = state.part.own
         free = [k for k in own if k not in self.given]
         solved = -(kept.own.gain @ current + kept.own.start)
         for i, k in enumerate(free):
             self.acceleration[k] = solved[i]
-        for k in own:
-            if k in self.given:
-                self.acceleration[k] = self.given[k]
         moved = ca.vertcat(*[self.acceleration[k] for k in own])
         if state.part.name in self.known:
             momentum, modal, rest = self.known[state.part.name]
@@ -296,7 +300,7 @@ class _Sweep:
 
     def _spin_rotor(self, state: LinkState, current: Expr) -> None:
         rotor = state.part.rotor
-        if rotor is None or rotor.coordinate == state.part.joint:
+        if rotor is None or rotor.coordinate in state.part.coordinates:
             return
         k = rotor.coordinate
         moved = self.applied[k] / (rotor.ratio**2 * rotor.inertia)
@@ -314,7 +318,6 @@ class _Sweep:
         force = rotate(out.rotation, out.force) + body_bias(body, base.omega)
         if 0 in self.given:
             a: Expr = ca.vertcat(*[self.given[k] for k in range(6)])
-            self.acceleration[0:6] = a
             current = ca.vertcat(
                 base.angular @ a[3:6] + base.omega_bias, base.rotation.T @ (a[0:3] + lift)
             )

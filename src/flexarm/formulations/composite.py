@@ -23,7 +23,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.mechanics.kinematics import frames, own_columns, picked
+from flexarm.mechanics.kinematics import frames, picked
 from flexarm.mechanics.loads import wrench_loads
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -85,7 +85,7 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
         else:
             rotation = turned @ rotation
         carried, pending = rotate_inertia(rotation, carried), _rotated(rotation, pending)
-        own = own_columns(state.part)
+        own = state.part.own
         push = carried @ columns
         block = symmetric(t.modal + columns.T @ push)
         for i, row in enumerate(own):
@@ -178,7 +178,7 @@ def _newton_euler(
         spin = turned.T @ (state.omega + state.tip.spin)
         force = force + body_matrix(part.tip_body) @ tips[index] + body_bias(part.tip_body, spin)
         force = rotate(turned, force)
-        own = own_columns(part)
+        own = part.own
         acceleration = accelerations[index]
         own_a = ca.vertcat(*[a[i] for i in own]) if a is not None and own else None
         momentum = ca.vertcat(t.angular, t.linear)
@@ -229,7 +229,7 @@ def _accelerate(
             current = current + state.columns @ picked(a, state.part.carried_by)
         roots.append(current)
         current = shift_motion(current, state.tip.local.position) + tip_bias(state)
-        own = own_columns(state.part)
+        own = state.part.own
         if a is not None and own:
             current = current + tip_columns(state) @ ca.vertcat(*[a[i] for i in own])
         current = rotate(state.tip.local.rotation.T, current)

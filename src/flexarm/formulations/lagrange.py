@@ -47,7 +47,7 @@ from flexarm.mechanics.bodies.points import (
     trace_of,
     turning,
 )
-from flexarm.mechanics.kinematics import own_columns, own_values, tip_section
+from flexarm.mechanics.kinematics import own_values, tip_section
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 
@@ -219,7 +219,7 @@ def _not_in_paper(model: Model) -> str | None:
             return f"{part.name} twists or stretches: Theodore & Ghosal's links bend only"
         if part.carried_by and not part.motion.hinge and part.elastic is not None:
             return f"{part.name} bends on a fixed prismatic joint: the paper's beams slide out"
-        if part.motor is not None:
+        if any(axis.motor is not None for axis in part.axes):
             return f"{part.joint_name} is elastic: Theodore & Ghosal's joints are rigid"
         if part.rotor is not None and part.rotor.axis is not None:
             return f"{part.joint_name} has a full rotor, which the paper does not have"
@@ -251,7 +251,7 @@ def bodies_of(model: Model, q: Expr, tip: Tip | None = None) -> list[Body]:
         bodies.append(Body(T, D, body_moments(step.body, q, 0)))
         if step.part is None:
             continue
-        part, own = step.part, own_columns(step.part)
+        part, own = step.part, step.part.own
         bodies += [Body(T, D, weight, own) for weight in _link_weights(model, part, q)]
         E, columns = link_transform(model, part, q) if tip is None else tip(part)
         D = {i: dT @ E for i, dT in D.items()}  # (S6.1)
@@ -266,7 +266,7 @@ def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[i
     """Form E_j (eqs. 2, 8), from a link's root to its tip, and its derivatives by own columns."""
     local = tip_section(model, part, q)
     E = homogeneous(local.rotation, local.position)  # (eqs. 2, 8)
-    own = own_columns(part)
+    own = part.own
     if not own:
         return E, {}
     columns = ca.jacobian(ca.vec(ca.densify(E)), ca.vertcat(*[q[i] for i in own]))

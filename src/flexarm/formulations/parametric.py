@@ -301,8 +301,8 @@ def _states(model: Model) -> Array:
 def _placed(model: Model, q: Array) -> Array:
     """Put sliding joints into the middle of their ranges."""
     for part in model.links:
-        if part.sliding is not None and part.joint is not None:
-            q[part.joint] = np.mean(part.sliding.range)
+        if part.sliding is not None:
+            q[part.exposed] = np.mean(part.sliding.range)
     return q
 
 

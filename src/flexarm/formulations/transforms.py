@@ -3,16 +3,18 @@
 Chen, Zhang & Liu 2012, eqs 1-4; Theodore & Ghosal 1995, eqs 1-4.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
 from flexarm.mechanics.bodies.points import homogeneous, pose_matrix
-from flexarm.mechanics.kinematics import tip_section
+from flexarm.mechanics.kinematics import picked, tip_section
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_z
+
+Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second derivative
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,12 @@ def steps(model: Model, q: Expr) -> list[Step]:
         before = pose_matrix(part.pose_FJ)
         before = before if base is None else base @ before
         base = None
-        motion = _moved(part, q)
-        coordinate = part.joint if motion is not None else None
-        step = _step(before, motion, pose_matrix(part.pose_JL), coordinate, part)
+        motions: list[Motion | None] = [*_motions(part, q)] or [None]
+        coordinates: Sequence[int | None] = part.carried_by or [None]
+        for motion, index in zip(motions[:-1], coordinates, strict=False):
+            result.append(_step(before, motion, None, index, None))
+            before = None
+        step = _step(before, motions[-1], pose_matrix(part.pose_JL), coordinates[-1], part)
         result.append(replace(step, body=part.root_body))
     return result
 
@@ -143,7 +148,7 @@ def torque_refusal(model: Model) -> str | None:
 
 def _step(
     before: Expr | None,
-    motion: tuple[Expr, Expr, Expr] | None,
+    motion: Motion | None,
     after: Expr | None,
     coordinate: int | None,
     part: LinkModel | None,
@@ -156,16 +161,18 @@ def _step(
     return Step(A, U, UU, coordinate, part)
 
 
-def _moved(part: LinkModel, q: Expr) -> tuple[Expr, Expr, Expr] | None:
-    """Differentiate twice how a joint moves its link by its one coordinate, if it has one."""
+def _motions(part: LinkModel, q: Expr) -> Iterator[Motion]:
+    """Differentiate twice how a joint moves its link by each coordinate, one after the other."""
     if not part.carried_by:
-        return None
-    own = ca.SX.sym("q")
-    value = homogeneous(*part.motion.place(own))
-    first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own), 4, 4))
-    second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), own), 4, 4))
-    function = ca.Function("joint", [own], ca.cse([value, first, second]))
-    return tuple(function(q[part.joint]))
+        return
+    own = ca.SX.sym("q", len(part.carried_by))
+    for k, placed in enumerate(part.motion.factors(own)):
+        value = homogeneous(*placed)
+        first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own[k]), 4, 4))
+        second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), own[k]), 4, 4))
+        function = ca.Function("joint", [own], ca.cse([value, first, second]))
+        A, U, UU = function(picked(q, part.carried_by))
+        yield A, U, UU
 
 
 def _turn(axis: int, angle: Expr) -> tuple[Expr, Expr, Expr]:

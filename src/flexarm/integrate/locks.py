@@ -4,16 +4,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from flexarm.arm import Moving
+from flexarm.arm import AnyActuated
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
 from flexarm.integrate.loop import rounding
 from flexarm.links.base import Array
-from flexarm.model import Model
+from flexarm.model import Axis, Model
 
 Locks = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -35,15 +36,16 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
     SimulationError
         If a joint cannot be locked, or an interval is none.
     """
-    joints = {part.joint_name: part for part in model.links if part.joint is not None}
+    joints = {axis.name: axis for axis in model.axes}
     for name, intervals in locks.items():
         if name not in joints:
             raise SimulationError(f"locks: no joint '{name}': there are {', '.join(joints)}")
-        part = joints[name]
-        if part.joint in model.prescribed or part.motor is not None or part.motion.grows:
+        axis = joints[name]
+        grows = model.links[axis.link].motion.grows
+        if axis.prescribed or axis.motor is not None or grows:
             raise SimulationError(
-                f"locks: {name} cannot be locked: only revolute and prismatic joints without a "
-                "motor coordinate can that are not prescribed"
+                f"locks: {name} cannot be locked: only joints without a motor coordinate can that "
+                "are not prescribed and do not slide out of their hub"
             )
         for begin, end in intervals:
             if not (0 <= begin < end and end - begin > rounding(begin)):
@@ -81,14 +83,15 @@ def lock(model: Model, names: Sequence[str]) -> Model:
         return model
     links = []
     for part in model.links:
-        joint = part.link.joint
-        if part.joint_name in names and isinstance(joint, Moving):
-            kept = joint.model_dump(exclude_unset=True, exclude={"input", "start", "actuation"})
-            still = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
-            held_joint = type(joint).model_validate(kept | still)
-            part = replace(part, link=part.link.model_copy(update={"joint": held_joint}))
-        links.append(part)
-    held = [part.joint for part in links if part.joint_name in names and part.joint is not None]
+        axes, joint = [], part.link.joint
+        for axis in part.axes:
+            if axis.name in names:
+                axis = replace(axis, acts=_held(axis.acts))
+                joint = _with(joint, axis)
+            axes.append(axis)
+        link = part.link.model_copy(update={"joint": joint})
+        links.append(replace(part, link=link, axes=tuple(axes)))
+    held = [axis.index for axis in model.axes if axis.name in names]
     arm = model.arm.model_copy(update={"links": tuple(part.link for part in links)})
     return replace(
         model,
@@ -97,6 +100,18 @@ def lock(model: Model, names: Sequence[str]) -> Model:
         prescribed=tuple(sorted({*model.prescribed, *held})),
         variant=f"locked {sorted(names)}",
     )
+
+
+def _held(acts: AnyActuated) -> AnyActuated:
+    """Prescribe a standstill to an axis of a joint."""
+    kept = acts.model_dump(exclude_unset=True, exclude={"input", "start", "actuation"})
+    still = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
+    return type(acts).model_validate(kept | still)
+
+
+def _with(joint: Any, axis: Axis) -> Any:
+    """Put what acts along an axis into the joint that it is of."""
+    return joint.model_copy(update={axis.label: axis.acts}) if axis.label else axis.acts
 
 
 def arrest(
@@ -111,7 +126,7 @@ def arrest(
         and the energy [J] that is dissipated.
     """
     model = equation.model
-    held = [p.joint for p in model.links if p.joint_name in names and p.joint is not None]
+    held = [axis.index for axis in model.axes if axis.name in names]
     if not held or not np.any(v[held]):
         return v, 0.0, 0.0
     composite = formulation("composite", model).anchored(equation.anchor)

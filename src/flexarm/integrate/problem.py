@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 from pydantic import ValidationError
 
-from flexarm.arm import Moving
 from flexarm.arm.joint import Limits
 from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
@@ -107,9 +106,9 @@ def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, li
 def channels(model: Model, inputs: Mapping[str, AnyProfile]) -> tuple[list[Channel], ...]:
     """List inputs, wrench factors and prescribed motions in the order of the equations."""
     driven = [
-        Channel(part.joint_name, inputs.get(part.joint_name) or part.link.joint.input or _still())
-        for part in model.links
-        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
+        Channel(axis.name, inputs.get(axis.name) or axis.acts.input or _still())
+        for axis in model.axes
+        if axis.driven
     ]
     pushed = [
         Channel(f"wrench {k + 1}", wrench.factor or _still(1.0))
@@ -205,12 +204,11 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         add([unit[i] for i in range(3)], reach, deflects=False)
         add([unit[i] for i in range(3, 6)], 1.0, deflects=False)
     for part in model.links:
-        turns = part.motion.turns
-        if part.joint is not None:
-            add([unit[part.joint]], 1.0 if turns else max(part.length, 0.1), deflects=False)
-        if part.motor is not None and part.joint is not None:
-            least = SMALL if turns else SMALL * max(part.length, 0.1)
-            add([unit[part.motor] - unit[part.joint]], least, deflects=True)
+        for axis in part.axes:
+            size = 1.0 if axis.turns else max(part.length, 0.1)
+            add([unit[axis.index]], size, deflects=False)
+            if axis.motor is not None:
+                add([unit[axis.motor] - unit[axis.index]], SMALL * size, deflects=True)
         shapes = tip_rows(model, part.name, q)
         if len(shapes):
             add(list(shapes), SMALL * max(part.length, 1e-3), deflects=True)
@@ -235,9 +233,9 @@ def digit_watches(model: Model, wanted: float) -> list[Watch]:
     farthest = ROUNDED * max(wanted, TIGHT) / float(np.finfo(float).eps)
     reach = max(sum(part.length for part in model.links), 1e-3)
     far = [(k, reach if k < 3 else 1.0) for k in range(6 if model.base_moves else 0)]
-    for part in model.links:
-        scale = 1.0 if part.kind == "revolute" else max(part.length, 0.1)
-        far += [(k, scale) for k in (part.motor, part.joint) if k is not None]
+    for axis in model.axes:
+        scale = 1.0 if axis.turns else max(model.links[axis.link].length, 0.1)
+        far += [(k, scale) for k in (axis.motor, axis.index) if k is not None]
     remedy = (
         "numbers have 16 digits, and what is left of them for its motion does not keep the "
         "tolerance: count from a nearer place (angles: leave whole turns out), shorten the run, or "
@@ -258,13 +256,12 @@ def watches(model: Model, q: Array, wanted: float) -> list[Watch]:
     unit = np.eye(2 * n)
     if model.floats:
         found.append(Watch(unit[4], -TURN, TURN, "", ""))
+    for axis in model.axes:
+        if axis.acts.limits is not None and axis.index not in model.prescribed:
+            position, speed = unit[axis.index], unit[n + axis.index]
+            found += _limits(axis.name, axis.acts.limits, position, speed)
     for part in model.links:
-        joint = part.link.joint
-        limits = joint.limits if isinstance(joint, Moving) else None
-        if limits is not None and part.joint is not None and part.joint not in model.prescribed:
-            position, speed = unit[part.joint], unit[n + part.joint]
-            found += _limits(part.joint_name, limits, position, speed)
-        if part.sliding is not None and part.joint is not None:
+        if part.sliding is not None:
             low, high = part.sliding.range
             what = f"{part.name}: its exposed length"
             remedy = "its shapes hold in that range: change the drive, or"
@@ -272,11 +269,13 @@ def watches(model: Model, q: Array, wanted: float) -> list[Watch]:
                 (low * (1 - 1e-9), math.inf, "limits.lower"),
                 (-math.inf, high * (1 + 1e-9), "limits.upper or the length"),
             )
-            found += [Watch(unit[part.joint], a, b, what, f"{remedy} {key}") for a, b, key in ends]
+            found += [
+                Watch(unit[part.exposed], a, b, what, f"{remedy} {key}") for a, b, key in ends
+            ]
         if part.elastic is not None:
-            for axis in (1, 2):
+            for slope in part.elastic.tip_angle[1:]:
                 row = np.zeros(2 * n)
-                row[part.modes.start : part.modes.stop] = part.elastic.tip_angle[axis]
+                row[part.modes.start : part.modes.stop] = slope
                 if np.any(row):
                     what = f"{part.name}: the slope of its tip [rad]"
                     remedy = "bending this large is beyond the model: stiffen or split the link"
@@ -305,11 +304,7 @@ def _still(value: float = 0.0) -> Constant[float]:
 
 def read_inputs(model: Model, inputs: Mapping[str, Any]) -> dict[str, AnyProfile]:
     """Read inputs by joint: numbers, profiles, or profiles as a model file writes them."""
-    joints = {
-        part.joint_name: part.link.joint
-        for part in model.links
-        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
-    }
+    joints = {axis.name: axis.acts for axis in model.axes if axis.driven}
     found: dict[str, AnyProfile] = {}
     for name, value in inputs.items():
         if name not in joints:

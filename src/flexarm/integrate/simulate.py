@@ -215,9 +215,7 @@ def held(task: Task, q: Array, v: Array, works: Array, locked: Sequence[str]) ->
     """Begin a task at a state, with joints locked where they are."""
     v, given, lost = arrest(task.equation, q, v.copy(), locked)
     places = {
-        part.joint_name: float(q[part.joint])
-        for part in task.equation.model.links
-        if part.joint_name in locked and part.joint is not None
+        axis.name: float(q[axis.index]) for axis in task.equation.model.axes if axis.name in locked
     }
     moved = [
         Channel(c.name, Constant[float](kind="constant", value=places[c.name]))

@@ -8,8 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import Moving
-from flexarm.arm.joint import Friction
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
@@ -35,6 +33,7 @@ from flexarm.integrate.sampling import parts_for
 from flexarm.integrate.solve import Solution
 from flexarm.links.base import Array
 from flexarm.mechanics.inertia import require_inertia
+from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Statistics
@@ -271,13 +270,7 @@ def has_strong_dampers(task: "Task") -> bool:
 
 def has_dry_friction(model: Model) -> bool:
     """Tell whether any joint has friction that changes fast about standstill."""
-    joints = [part.link.joint for part in model.links]
-    return any(
-        isinstance(joint, Moving)
-        and isinstance(joint.friction, Friction)
-        and joint.friction.coulomb
-        for joint in joints
-    )
+    return bool(coulomb_frictions(model))
 
 
 def equal_step(

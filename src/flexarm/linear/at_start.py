@@ -7,7 +7,6 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
-from flexarm.arm import Moving
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import dissipative_force, elastic_force, hub_row
@@ -89,12 +88,7 @@ def linearise_elastic(model: Model, traced: ca.Function, pose: Array) -> Linear:
 
 def lock_drives(model: Model, linear: Linear) -> Linear:
     """Hold prescribed coordinates and driven hubs (of elastic joints: motors) where they are."""
-    driven = {
-        part.joint_name
-        for part in model.links
-        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
-    }
-    return linear.keep(*moves(model, driven))
+    return linear.keep(*moves(model, {axis.name for axis in model.axes if axis.driven}))
 
 
 def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
@@ -115,12 +109,11 @@ def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
     """
     held = set(model.prescribed)
     follow: list[tuple[int, Array]] = []
-    for part in model.links:
-        known = part.joint is None or part.joint in model.prescribed
-        if part.joint is not None and not known and part.joint_name in locked:
-            held.add(part.joint if part.motor is None else part.motor)
-            if part.motor is None:
-                follow.append((part.joint, hub_row(model, part)))
+    for axis in model.axes:
+        if axis.name in locked and axis.index not in model.prescribed:
+            held.add(axis.index if axis.motor is None else axis.motor)
+            if axis.motor is None:
+                follow.append((axis.index, hub_row(model, axis)))
     kept = [i for i in range(model.size) if i not in held]
     columns = np.eye(model.size)[:, kept]
     for index, row in follow:

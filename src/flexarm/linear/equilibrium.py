@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.arguments import require_flag, require_names, require_number, require_numbers
-from flexarm.arm import Arm, Moving
+from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
 from flexarm.linear.tangent import Point, Tangent
@@ -50,7 +50,7 @@ class Equilibrium:
 
     def holding(self) -> dict[str, float]:
         """Give the inputs [N m], [N] that hold the arm, by joint."""
-        names = [part.joint_name for part in self.model.links if is_driven(part)]
+        names = [axis.name for axis in self.model.axes if axis.driven]
         return dict(zip(names, self.point.u.tolist(), strict=True))
 
 
@@ -107,7 +107,7 @@ def settle_down(
     """Find an equilibrium, as `equilibrium` does, of equations that are compiled already."""
     model = tangent.model
     q, v = held_state(model, joints, speeds, t)
-    names = {part.joint_name for part in model.links if part.joint is not None}
+    names = {axis.name for axis in model.axes}
     for name in settle:
         _require_joint(name, names)
     locked = names - set(settle)
@@ -138,28 +138,24 @@ def held_state(
     v = np.zeros(model.size)
     known = list(model.prescribed)
     q[known] = prescribed_motion(model, t)[0]
-    named = {part.joint_name: part for part in model.links if part.joint is not None}
+    named = {axis.name: axis for axis in model.axes}
     for part in model.links:
         q[part.modes] = 0.0
-        if part.motor is not None and part.joint is not None:
-            q[part.joint] = q[part.motor]
+    for axis in model.axes:
+        if axis.motor is not None:
+            q[axis.index] = q[axis.motor]
     for values, target in ((joints, q), (speeds, v)):
         for name, value in values.items():
             _require_joint(name, named)
             if not np.isfinite(value):
                 raise FlexarmError(f"{name}: must be a finite number, got {value}")
-            part = named[name]
-            target[part.joint] = value
-            if part.motor is not None:
-                target[part.motor] = value
+            axis = named[name]
+            target[axis.index] = value
+            if axis.motor is not None:
+                target[axis.motor] = value
             if target is q:
-                _require_exposed(part, value)
+                _require_exposed(model.links[axis.link], value)
     return q, v
-
-
-def is_driven(part: LinkModel) -> bool:
-    """Tell whether a joint is driven by an input."""
-    return isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
 
 
 def _require_joint(name: str, known: Mapping[str, object] | Set[str]) -> None:
@@ -260,10 +256,9 @@ def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:
     notes = []
     for i, name in enumerate(model.names):
         free = i < 6 and model.floats
-        for part in model.links:
-            joint = part.link.joint
-            if i == part.joint and part.motor is None and isinstance(joint, Moving):
-                free = joint.actuation == "free"
+        for axis in model.axes:
+            if i == axis.index and axis.motor is None:
+                free = axis.acts.actuation == "free"
         if free and left[i]:
             unit = "N m" if model.units[i] == "rad" else "N"
             notes.append(

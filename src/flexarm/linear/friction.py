@@ -83,8 +83,8 @@ class DryFriction:
         return 4 * each.force / (math.pi * speed) * math.sqrt(reversing)
 
     def _notice(self, each: Coulomb, v: Array) -> str:
-        effort, length = each.motion.effort_unit, each.motion.unit
-        head = f"{each.joint}: Coulomb friction of {each.force:.4g} {effort}"
+        effort, length = each.axis.effort_unit, each.axis.unit
+        head = f"{each.axis.name}: Coulomb friction of {each.force:.4g} {effort}"
         value = f"{self._coefficient(each, v):.4g} {effort} s/{length}"
         if self.choice == "off":
             return (

@@ -194,13 +194,12 @@ def joint_states(
     given: bool,
 ) -> dict[str, State]:
     """Say of each joint whether it is free or locked; ``given``: an angle or a speed is."""
-    parts = [part for part in model.links if part.joint is not None]
     word: State = "free"
     if joints == "locked" or (joints == "auto" and given):
         word = "locked"
     elif joints not in ("free", "auto") and not isinstance(joints, Mapping):
         raise FlexarmError(f"joints: must be free, locked, or say it by name, got '{joints}'")
-    states = {part.joint_name: word for part in parts}
+    states = {axis.name: word for axis in model.axes}
     if isinstance(joints, Mapping):
         for name, state in joints.items():
             if name not in states:
@@ -208,9 +207,9 @@ def joint_states(
             if state not in ("free", "locked"):
                 raise FlexarmError(f"{name}: must be free or locked, got '{state}'")
             states[name] = state
-    for part in parts:
-        if part.joint in model.prescribed:
-            states[part.joint_name] = "locked"
+    for axis in model.axes:
+        if axis.index in model.prescribed:
+            states[axis.name] = "locked"
     return states
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.arm import Moving
 from flexarm.linear.eigen import Complex
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.mechanics.deformed import shapes_at_start, span_at_start
 from flexarm.mechanics.loads import hub_row
-from flexarm.model import LinkModel, Model
+from flexarm.model import Axis, LinkModel, Model
 
 WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
@@ -55,18 +54,15 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
     """Split an elastic stiffness matrix (n, n), taken at coordinates q, by place."""
     groups = []
     for index, part in enumerate(model.links):
-        joint = part.link.joint
-        if isinstance(joint, Moving) and part.joint is not None:
-            hub, drive = hub_row(model, part), 0.0
-            if part.motor is not None:
-                drive = float(elastic[part.motor, part.motor])
-                wound = hub - np.eye(model.size)[part.motor]
-                groups.append(
-                    Group(joint_title(model, index), "wind-up", drive * np.outer(wound, wound))
-                )
-            if joint.spring is not None:
-                rest = float(elastic[part.joint, part.joint]) - drive
-                groups.append(Group(joint_title(model, index), "spring", rest * np.outer(hub, hub)))
+        for axis in part.axes:
+            hub, drive, title = hub_row(model, axis), 0.0, axis_title(axis)
+            if axis.motor is not None:
+                drive = float(elastic[axis.motor, axis.motor])
+                wound = hub - np.eye(model.size)[axis.motor]
+                groups.append(Group(title, "wind-up", drive * np.outer(wound, wound)))
+            if axis.acts.spring is not None:
+                rest = float(elastic[axis.index, axis.index]) - drive
+                groups.append(Group(title, "spring", rest * np.outer(hub, hub)))
         for direction, columns in _directions(part, q).items():
             energy = np.zeros_like(elastic)
             block = np.ix_(columns, columns)
@@ -187,10 +183,11 @@ def link_title(model: Model, index: int) -> str:
     return f"link {index + 1}" if name == f"link{index + 1}" else name
 
 
-def joint_title(model: Model, index: int) -> str:
-    """Write a joint's name as words: ``joint 2`` where the file gives none."""
-    name = model.links[index].joint_name
-    return f"joint {index + 1}" if name == f"joint{index + 1}" else name
+def axis_title(axis: Axis) -> str:
+    """Write the name of a joint's axis as words: ``joint 2`` where the file gives none."""
+    default, number = f"joint{axis.link + 1}", f"joint {axis.link + 1}"
+    name = axis.name.removesuffix(f".{axis.label}")
+    return " ".join(filter(None, (number if name == default else name, axis.label)))
 
 
 def _title(groups: Sequence[Group], energies: Array) -> Title:
@@ -229,9 +226,9 @@ def _movers(model: Model) -> list[int]:
 
 def _coordinate_title(model: Model, i: int) -> str:
     """Write the name of a joint's, motor's or base's coordinate as words."""
-    for index, part in enumerate(model.links):
-        if i in (part.joint, part.motor):
-            return joint_title(model, index)
+    for axis in model.axes:
+        if i in (axis.index, axis.motor):
+            return axis_title(axis)
     return model.names[i].replace(".", " ")
 
 

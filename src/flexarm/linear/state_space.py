@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm.arguments import require_kind, require_names, require_number, require_shaped
-from flexarm.arm import Arm, Moving
+from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.linear.equilibrium import Equilibrium, is_driven, settle_down
+from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import hub_row
-from flexarm.model import LinkModel, Model, build, start_state
+from flexarm.model import Axis, Model, build, start_state
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def start_point(arm: Arm | Model) -> Point:
     """Take the state in which an arm starts, its inputs 0."""
     model = arm if isinstance(arm, Model) else build(arm)
     q, v = start_state(model)
-    return Point(q, v, np.zeros(sum(is_driven(part) for part in model.links)))
+    return Point(q, v, np.zeros(sum(axis.driven for axis in model.axes)))
 
 
 def point_of_run(run: Run, t: float) -> Point:
@@ -115,7 +115,7 @@ def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -
     B = np.vstack([np.zeros((n, m)), solved[:, 2 * n :]])
     names = _default_outputs(model) if outputs is None else tuple(outputs)
     C, D, values, units = _outputs(tangent, point, a, names, solved)
-    driven = [part for part in model.links if is_driven(part)]
+    driven = [axis for axis in model.axes if axis.driven]
     kept = [model.names[i] for i in open_]
     return StateSpace(
         A=A,
@@ -124,8 +124,8 @@ def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -
         D=D,
         states=(*kept, *(f"{name}.rate" for name in kept)),
         state_units=(*(model.units[i] for i in open_), *(f"{model.units[i]}/s" for i in open_)),
-        inputs=tuple(part.joint_name for part in driven),
-        input_units=tuple(_input_unit(part) for part in driven),
+        inputs=tuple(axis.name for axis in driven),
+        input_units=tuple(_input_unit(axis) for axis in driven),
         outputs=names,
         output_units=units,
         point=point,
@@ -155,19 +155,13 @@ def _required(model: Model, point: Point, inputs: int) -> Point:
     )
 
 
-def _input_unit(part: LinkModel) -> str:
-    joint = part.link.joint
-    assert isinstance(joint, Moving)
-    motor = joint.drive is not None and joint.drive.motor_torque
-    return "N m" if motor else part.motion.effort_unit
+def _input_unit(axis: Axis) -> str:
+    motor = axis.acts.drive is not None and axis.acts.drive.motor_torque
+    return "N m" if motor else axis.effort_unit
 
 
 def _default_outputs(model: Model) -> tuple[str, ...]:
-    joints = [
-        part.joint_name
-        for part in model.links
-        if part.joint is not None and part.joint not in model.prescribed
-    ]
+    joints = [axis.name for axis in model.axes if axis.index not in model.prescribed]
     return (*joints, "tip.x", "tip.y", "tip.z")
 
 
@@ -216,10 +210,9 @@ def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
     """List outputs that are linear in the coordinates: name, row (n,), unit."""
     unit = np.eye(model.size)
     found = [(name, unit[i], model.units[i]) for i, name in enumerate(model.names)]
-    for part in model.links:
-        if part.joint is not None:
-            row = hub_row(model, part) if part.motor is None else unit[part.motor]
-            found.append((f"{part.joint_name}.encoder", row, model.units[part.joint]))
+    for axis in model.axes:
+        row = hub_row(model, axis) if axis.motor is None else unit[axis.motor]
+        found.append((f"{axis.name}.encoder", row, axis.unit))
     return found
 
 

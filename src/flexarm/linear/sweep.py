@@ -94,7 +94,7 @@ def sweep(
 
     axes = [values for _, _, values in ranges]
     tracks = _line(solve, axes[0]) if len(axes) == 1 else _map(solve, axes[0], axes[1])
-    units = {part.joint_name: part.motion.unit for part in model.links if part.joint is not None}
+    units = {axis.name: axis.unit for axis in model.axes}
     kind: Literal["at", "speeds"] = "speeds" if kinds == {"speeds"} else "at"
     per = "/s" if kind == "speeds" else ""
     names = tuple(name for _, name, _ in ranges)

@@ -8,10 +8,11 @@ its rotor can hold gets through, ``I_r J_d/(I_r + J_d)``, nothing through a free
 """
 
 import math
+from itertools import zip_longest
 
 import numpy as np
 
-from flexarm.arm import Arm, Body, Link, Moving, Prismatic, Revolute, Sliding
+from flexarm.arm import Arm, Body, Link
 from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
@@ -72,9 +73,7 @@ def hub_inertia(link: Link) -> Inertia:
 
 def _axis_rotation(link: Link) -> Array:
     """Turn the axes in which a joint's axis is z into those that the user gave it."""
-    if isinstance(link.joint, Moving) and not isinstance(link.joint, Sliding):
-        return rotation_z_to(link.joint.axis)
-    return np.eye(3)
+    return rotation_z_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
 
 
 def joint_frame(link: Link) -> Pose:
@@ -127,12 +126,11 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
         return total
     following = arm.links[index + 1]
     before, after, _ = joint_poses(following)
-    value = configuration.get(arm.joint_names[index + 1], 0.0)
     pose = end_pose(arm.links[index]) @ before
-    if isinstance(following.joint, Revolute):
-        pose = pose @ Pose(turn(2, value), np.zeros(3))
-    elif isinstance(following.joint, Prismatic):
-        pose = pose @ Pose(np.eye(3), np.array([0.0, 0.0, value]))
+    values = [configuration.get(name, 0.0) for name in arm.axis_names(index + 1)]
+    for about, value in zip_longest(following.joint.turns_about, values):
+        along = np.array([0.0, 0.0, following.joint.travel * value])
+        pose = pose @ Pose(np.eye(3) if about is None else turn(about, value), along)
     root = pose @ after
     tip = root @ _shift(_flexible_end(following))
     beyond = outboard_inertia(arm, index + 1, configuration)
@@ -173,17 +171,17 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
 
 def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
     link = arm.links[index]
-    state = hold(arm, index).state
+    _, after, _ = joint_poses(link)
+    hub = hub_inertia(link)
+    if link.root_piece is not None:
+        hub = hub + body_inertia(link.root_piece.body)
     result = [math.inf] * 3
-    if state != "held" and isinstance(link.joint, Revolute):
-        _, after, _ = joint_poses(link)
-        hub = hub_inertia(link)
-        if link.root_piece is not None:
-            hub = hub + body_inertia(link.root_piece.body)
+    for which, about in enumerate(link.joint.turns_about):
+        state = hold(arm, index, which).state
         rotor = reflected_rotor(link) if state == "geared" else 0.0
-        direction = after.rotation.T @ np.array([0.0, 0.0, 1.0])
+        direction = after.rotation.T @ np.eye(3)[about]
         for axis in range(3):
-            if abs(direction[axis]) > _ALONG:
+            if state != "held" and abs(direction[axis]) > _ALONG:
                 result[axis] = float(hub.second[axis, axis]) + rotor
     return result[0], result[1], result[2]
 
@@ -193,16 +191,15 @@ def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
     if following >= len(arm.links):
         return 0.0
     link = arm.links[following]
-    if not isinstance(link.joint, Revolute):
-        return inertia
     _, _, end = joint_poses(arm.links[following - 1])
     before, _, _ = joint_poses(link)
-    direction = end.rotation @ before.rotation @ np.array([0.0, 0.0, 1.0])
-    state = hold(arm, following, inboard=True).state
-    if abs(direction[axis]) <= _ALONG or state == "held":
-        return inertia
-    rotor = reflected_rotor(link) if state == "geared" else 0.0
-    return rotor * inertia / (rotor + inertia) if rotor + inertia > 0 else 0.0
+    for which, about in enumerate(link.joint.turns_about):
+        direction = end.rotation @ before.rotation @ np.eye(3)[about]
+        state = hold(arm, following, which, inboard=True).state
+        if abs(direction[axis]) > _ALONG and state != "held":
+            rotor = reflected_rotor(link) if state == "geared" else 0.0
+            return rotor * inertia / (rotor + inertia) if rotor + inertia > 0 else 0.0
+    return inertia
 
 
 def _distal(arm: Arm, index: int) -> tuple[float, float]:

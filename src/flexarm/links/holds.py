@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
-from flexarm.arm import Arm, Link, Moving, Revolute
+from flexarm.arm import AnyActuated, Arm, Link
 from flexarm.arm.joint import SpringTable
 from flexarm.arm.shapes import Loaded
 from flexarm.links.span import Span
@@ -40,27 +40,30 @@ class Hold:
     known: bool = False
 
 
-def hold(arm: Arm, index: int, *, inboard: bool = False) -> Hold:
+def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold:
     """Tell what a joint lets through, by its wish, actuation, spring and drive.
 
     Parameters
     ----------
     arm, index
         The arm and which of its joints.
+    which
+        Of the joint's axes.
     inboard
         Whether the link before the joint feels it, at its tip, rather than the one behind.
     """
     link = arm.links[index]
-    joint = link.joint
-    known = not isinstance(joint, Moving) or joint.actuation == "prescribed"
+    axes = [*link.joint.axes.values()]
+    known = not axes or axes[which].actuation == "prescribed"
     if isinstance(link.shapes, Loaded) and link.shapes.root != "auto":
         return Hold(link.shapes.root, f"the file says root: {link.shapes.root}", known)
-    if not isinstance(joint, Moving):
+    if not axes:
         return Hold("held", "a rigid attachment", known)
     if known:
         return Hold("held", "the joint's motion is prescribed", known)
-    if not isinstance(joint, Revolute):
+    if not link.joint.turns_about:
         return Hold("held", "the joint slides and does not turn")
+    joint = axes[which]
     if joint.actuation == "torque" and reflected_rotor(link) == 0:
         return Hold("held", "torque-driven without a rotor inertia, taken as position-controlled")
     if joint.spring is not None or joint.elastic:
@@ -76,13 +79,11 @@ def hold(arm: Arm, index: int, *, inboard: bool = False) -> Hold:
 
 def reflected_rotor(link: Link) -> float:
     """Reflect the rotor's inertia to the joint [kg m^2]."""
-    joint = link.joint
-    if not isinstance(joint, Moving) or joint.drive is None:
-        return 0.0
-    return joint.drive.gear_ratio**2 * joint.drive.rotor_inertia
+    drives = [acts.drive for acts in link.joint.axes.values() if acts.drive is not None]
+    return sum(drive.gear_ratio**2 * drive.rotor_inertia for drive in drives)
 
 
-def _spring_ratio(joint: Revolute, link: Link) -> float:
+def _spring_ratio(joint: AnyActuated, link: Link) -> float:
     """Stiffness across a joint, its drive's and its own spring's, over EI/L of a link."""
     if link.section is None:
         return math.inf

@@ -48,8 +48,8 @@ def random_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> A
 
 def shapes_at(part: LinkModel, q: Array) -> tuple[Shapes | None, float]:
     """Give a link's shapes as they are now, and the length [m] that they have."""
-    if part.sliding is not None and part.joint is not None:
-        return part.sliding.at(float(q[part.joint])), float(q[part.joint])
+    if part.sliding is not None:
+        return part.sliding.at(float(q[part.exposed])), float(q[part.exposed])
     if part.elastic is not None:
         return part.elastic.shapes, part.elastic.span.length
     return None, part.length

@@ -153,8 +153,8 @@ def _refuse_many(stations: int) -> None:
 def deformed(part: LinkModel, q: Array) -> Deformed:
     """Take a flexible link's deformation out of coordinates q, (T, n)."""
     d = q[:, part.modes]
-    if part.sliding is not None and part.joint is not None:
-        length = q[:, part.joint]
+    if part.sliding is not None:
+        length = q[:, part.exposed]
         shapes, amplitudes = _parents(part.sliding, length, d)
         return Deformed(shapes, amplitudes, length, length, 1.0, part.sliding.span)
     assert part.elastic is not None
@@ -168,8 +168,7 @@ def span_at_start(part: LinkModel, pose: Array) -> Span:
         return part.elastic.span
     section = part.link.section
     assert part.sliding is not None and section is not None
-    assert part.joint is not None
-    return Span.of(section, float(pose[part.joint]))
+    return Span.of(section, float(pose[part.exposed]))
 
 
 def shapes_at_start(part: LinkModel, span: Span) -> Shapes:

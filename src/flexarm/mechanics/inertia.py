@@ -86,7 +86,8 @@ def place_of(model: Model, coordinate: str) -> str:
     """Say where in the model file a coordinate comes from."""
     index = model.names.index(coordinate)
     for i, part in enumerate(model.links):
-        if index in (part.motor, part.joint) or part.modes.start <= index < part.modes.stop:
+        own = [k for axis in part.axes for k in (axis.motor, axis.index)]
+        if index in own or part.modes.start <= index < part.modes.stop:
             return f"links[{i + 1}]"
     return "base"
 
@@ -109,8 +110,7 @@ def _rounding(model: Model, names: Sequence[str]) -> Array:
         carried = _shifted(carried + _moments(part.tip_body), part.length)
         carried = carried + _moments(own_inertia(part.link))
         carried = _shifted(carried, float(np.linalg.norm(part.pose_JL.position)))
-        if part.motion.turns:
-            found[part.joint_name] = ROUNDING * float(carried[2])
+        found |= {a.name: ROUNDING * float(carried[2]) for a in part.axes if a.turns}
         carried = _shifted(carried, float(np.linalg.norm(part.pose_FJ.position)))
     return np.array([found.get(name, 0.0) for name in names])
 

@@ -55,11 +55,6 @@ class LinkFrames:
     tip: Local
 
 
-def own_columns(part: LinkModel) -> tuple[int, ...]:
-    """List the indices in q of what deforms a link (of a sliding one, its length first)."""
-    return part.own
-
-
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
     """Place the frames of all links at coordinates q in the world."""
     rotation, position = base_frame(model, q)
@@ -229,10 +224,10 @@ def picked(q: Expr, indices: tuple[int, ...]) -> Expr:
 
 def _material_section(model: Model, part: LinkModel, q: Expr, x: float) -> Local:
     """Section of a sliding link at material distance x from the inner end; numbers only."""
-    assert part.sliding is not None and part.joint is not None
+    assert part.sliding is not None
     if not isinstance(q, ca.DM):
         raise FlexarmError("a material section of a sliding link needs numbers, not symbols")
-    exposed = float(q[part.joint])
+    exposed = float(q[part.exposed])
     beyond = x - (part.length - exposed)
     if beyond < 0:
         raise FlexarmError(

@@ -7,8 +7,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import FreeBase, Moving, SpringTable, Wrench
-from flexarm.arm.joint import Friction, Spring
+from flexarm.arm import FreeBase, SpringTable, Wrench
+from flexarm.arm.joint import Friction
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.mechanics.bodies.body import elastic_effort, elastic_energy, link_terms, table_energy
@@ -18,18 +18,16 @@ from flexarm.mechanics.kinematics import (
     base_jacobian,
     frames,
     jacobian,
-    own_columns,
     section,
 )
-from flexarm.model import LinkModel, Model, prescribed_motion
-from flexarm.model.joints import JointMotion
+from flexarm.model import Axis, LinkModel, Model, prescribed_motion
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Expr, constant
 
 
 def input_names(model: Model) -> tuple[str, ...]:
     """Names of the inputs: the joints that are driven by a torque or force."""
-    return tuple(part.joint_name for part in model.links if _driven(part))
+    return tuple(axis.name for axis in model.axes if axis.driven)
 
 
 def input_matrix(model: Model) -> Array:
@@ -38,29 +36,26 @@ def input_matrix(model: Model) -> Array:
     An input acts on the motor's coordinate of an elastic joint; shapes with a root slope turn the
     hub too and so take part.
     """
-    driven = [part for part in model.links if _driven(part)]
+    driven = [axis for axis in model.axes if axis.driven]
     matrix = np.zeros((model.size, len(driven)))
-    for k, part in enumerate(driven):
-        joint = part.link.joint
-        assert isinstance(joint, Moving) and part.joint is not None
-        gain = 1.0
-        if joint.drive is not None and joint.drive.motor_torque:
-            gain = joint.drive.gear_ratio
-        if part.motor is not None:
-            matrix[part.motor, k] = gain
+    for k, axis in enumerate(driven):
+        drive = axis.acts.drive
+        gain = drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
+        if axis.motor is not None:
+            matrix[axis.motor, k] = gain
         else:
-            matrix[:, k] = gain * hub_row(model, part)
+            matrix[:, k] = gain * hub_row(model, axis)
     return matrix
 
 
-def hub_row(model: Model, part: LinkModel) -> Array:
+def hub_row(model: Model, axis: Axis) -> Array:
     """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
     row = np.zeros(model.size)
-    assert part.joint is not None
-    row[part.joint] = 1.0
+    row[axis.index] = 1.0
+    part = model.links[axis.link]
     if part.elastic is not None and np.any(part.elastic.root_angle):
-        axis = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
-        row[part.modes] = axis @ part.elastic.root_angle
+        direction = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
+        row[part.modes] = direction @ part.elastic.root_angle
     return row
 
 
@@ -69,7 +64,7 @@ def elastic_force(model: Model, q: Expr) -> Expr:
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
         effort = elastic_effort(model, part, q)
-        for i, column in enumerate(own_columns(part)):
+        for i, column in enumerate(part.own):
             result[column] += effort[i]
     return result
 
@@ -100,8 +95,7 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
 class Coulomb:
     """Coulomb friction of a joint, ``force tanh(rate/smoothing)`` with ``rate = row @ v``."""
 
-    joint: str
-    motion: JointMotion
+    axis: Axis
     row: Array
     force: float
     smoothing: float
@@ -114,14 +108,11 @@ class Coulomb:
 def coulomb_frictions(model: Model) -> list[Coulomb]:
     """List the joints with Coulomb friction."""
     found = []
-    for part in model.links:
-        joint = part.link.joint
-        friction = joint.friction if isinstance(joint, Moving) and part.joint is not None else None
-        if isinstance(friction, Friction) and friction.coulomb:
-            row = np.asarray(hub_row(model, part), dtype=float).ravel()
-            smoothing = float(friction.smoothing or part.motion.smoothing)
-            force = float(friction.coulomb)
-            found.append(Coulomb(part.joint_name, part.motion, row, force, smoothing))
+    for axis in model.axes:
+        friction = axis.acts.friction
+        if friction is not None and friction.coulomb:
+            smoothing = float(friction.smoothing or axis.smoothing)
+            found.append(Coulomb(axis, hub_row(model, axis), float(friction.coulomb), smoothing))
     return found
 
 
@@ -133,22 +124,27 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
             rates = v[part.modes.start : part.modes.stop]
             result[part.modes.start : part.modes.stop] += constant(part.elastic.damping) @ rates
         if part.sliding is not None and part.sliding_damping is not None:
-            series = chebyshev_series(part.sliding_damping, part.sliding.range, q[part.joint])
+            series = chebyshev_series(part.sliding_damping, part.sliding.range, q[part.exposed])
             rates = v[part.modes.start : part.modes.stop]
             result[part.modes.start : part.modes.stop] += series @ rates
-        joint = part.link.joint
-        if not isinstance(joint, Moving) or part.joint is None:
-            continue
-        row = hub_row(model, part)
-        rate = ca.dot(constant(row), v)
-        if isinstance(joint.friction, Friction):
-            result += constant(row) * _friction(joint.friction, part.motion, rate, coulomb)
-        if isinstance(joint.spring, Spring) and joint.spring.damping:
-            result += constant(row) * (float(joint.spring.damping) * rate)
-        if part.motor is not None and joint.drive is not None and joint.drive.damping:
-            across = float(joint.drive.damping) * (v[part.motor] - rate)
-            result[part.motor] += across
-            result -= constant(row) * across
+        for axis in part.axes:
+            result += _along(axis, constant(hub_row(model, axis)), v, coulomb)
+    return result
+
+
+def _along(axis: Axis, row: Expr, v: Expr, coulomb: bool) -> Expr:
+    """Generalised force that friction and dampers along a joint's axis need, (n,)."""
+    acts, rate = axis.acts, ca.dot(row, v)
+    force = type(v)(0)
+    if acts.friction is not None:
+        force += _friction(acts.friction, axis, rate, coulomb)
+    if acts.spring is not None and acts.spring.damping:
+        force += float(acts.spring.damping) * rate
+    result = row * force
+    if axis.motor is not None and acts.drive is not None and acts.drive.damping:
+        across = float(acts.drive.damping) * (v[axis.motor] - rate)
+        result -= row * across
+        result[axis.motor] += across
     return result
 
 
@@ -219,17 +215,14 @@ def _place(part: LinkModel, wrench: Wrench) -> float:
 def _joint_energy(model: Model, q: Expr) -> Expr:
     """Energy of joint springs and elastic transmissions [J]."""
     energy = type(q)(0)
-    for part in model.links:
-        joint = part.link.joint
-        if not isinstance(joint, Moving) or part.joint is None:
-            continue
-        if joint.spring is not None:
-            rest = float(joint.spring.rest or 0.0)
-            wound = ca.dot(constant(hub_row(model, part)), q) - rest
-            energy += _spring_energy(joint.spring.stiffness, wound)
-        if part.motor is not None and joint.drive is not None:
-            wound = q[part.motor] - ca.dot(constant(hub_row(model, part)), q)
-            energy += _spring_energy(joint.drive.stiffness, wound)
+    for axis in model.axes:
+        spring, drive = axis.acts.spring, axis.acts.drive
+        if spring is not None:
+            wound = ca.dot(constant(hub_row(model, axis)), q) - float(spring.rest or 0.0)
+            energy += _spring_energy(spring.stiffness, wound)
+        if axis.motor is not None and drive is not None:
+            wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
+            energy += _spring_energy(drive.stiffness, wound)
     return energy
 
 
@@ -240,16 +233,9 @@ def _spring_energy(stiffness: object, wound: Expr) -> Expr:
     return stiffness * wound**2 / 2
 
 
-def _friction(
-    friction: Friction[Any, Any, Any], motion: JointMotion, rate: Expr, coulomb: bool
-) -> Expr:
+def _friction(friction: Friction[Any, Any, Any], axis: Axis, rate: Expr, coulomb: bool) -> Expr:
     force = float(friction.viscous or 0.0) * rate
     if coulomb and friction.coulomb:
-        smoothing = float(friction.smoothing or motion.smoothing)
+        smoothing = float(friction.smoothing or axis.smoothing)
         force += float(friction.coulomb) * ca.tanh(rate / smoothing)
     return force
-
-
-def _driven(part: LinkModel) -> bool:
-    joint = part.link.joint
-    return isinstance(joint, Moving) and joint.actuation == "torque"

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from flexarm.arm import Moving
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import exposed_points
 from flexarm.links.integrals import shortening
@@ -107,12 +106,11 @@ def validity(model: Model, t: Array, q: Array, u: Array | None = None) -> Validi
 def input_limits(model: Model) -> Array:
     """List the largest inputs that the model file allows, infinite where it says none, (k,)."""
     found = []
-    for part in model.links:
-        joint = part.link.joint
-        if isinstance(joint, Moving) and joint.actuation == "torque":
-            effort = joint.limits.effort if joint.limits is not None else None
-            turned = joint.drive is not None and joint.drive.motor_torque
-            gear = abs(joint.drive.gear_ratio) if turned and joint.drive is not None else 1.0
+    for axis in model.axes:
+        if axis.driven:
+            limits, drive = axis.acts.limits, axis.acts.drive
+            effort = None if limits is None else limits.effort
+            gear = abs(drive.gear_ratio) if drive is not None and drive.motor_torque else 1.0
             found.append(math.inf if effort is None else float(effort) / gear)
     return np.array(found)
 

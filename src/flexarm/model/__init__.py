@@ -2,11 +2,20 @@
 
 from flexarm.model.build import build
 from flexarm.model.flexible import link_shapes
-from flexarm.model.parts import BASE_COORDINATES, Flexible, LinkModel, Model, Rotor, TipRotation
+from flexarm.model.parts import (
+    BASE_COORDINATES,
+    Axis,
+    Flexible,
+    LinkModel,
+    Model,
+    Rotor,
+    TipRotation,
+)
 from flexarm.model.state import fingerprint, prescribed_motion, prescribed_profiles, start_state
 
 __all__ = [
     "BASE_COORDINATES",
+    "Axis",
     "Flexible",
     "LinkModel",
     "Model",

@@ -4,7 +4,7 @@ from typing import get_args
 
 import numpy as np
 
-from flexarm.arm import Arm, FreeBase, Link, MovedBase, Moving, Revolute
+from flexarm.arm import Arm, FreeBase, Link, MovedBase
 from flexarm.arm.shapes import Counted, CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.io.model_file import validated
@@ -25,9 +25,11 @@ from flexarm.model.flexible import (
     sliding_damping,
     sliding_shapes,
 )
-from flexarm.model.joints import JOINTS, JointMotion
+from flexarm.model.joints import JointMotion, motion_of
+from flexarm.model.joints.prismatic import Prismatic
 from flexarm.model.parts import (
     BASE_COORDINATES,
+    Axis,
     Flexible,
     LinkModel,
     Model,
@@ -174,21 +176,15 @@ def _build_link(
     link = arm.links[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
     root = Pose(np.eye(3), np.array([_root_length(link), 0.0, 0.0]))
-    motion = JOINTS[link.joint.kind]
+    motion = motion_of(link.joint)
     if motion.grows and not link.flexible:
         # a rigid beam that slides out is carried whole, from its inner end, along its own axis
-        motion = JOINTS["prismatic"]
+        motion = Prismatic()
         along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
         inner = Pose(np.eye(3), np.array([_tip_length(link) - link.length, 0.0, 0.0]))
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
-    motor = joint = None
-    if isinstance(link.joint, Moving):
-        (unit,) = motion.units
-        name = arm.joint_names[index]
-        if link.joint.elastic:
-            motor = _add(names, units, f"{name}.motor", unit)
-        joint = _add(names, units, name, unit)
+    axes = _axes(arm, index, motion, names, units)
     elastic, sliding, damping = None, None, None
     if link.flexible and motion.grows:
         sliding = sliding_shapes(arm, index) if like is None else like.sliding
@@ -217,7 +213,7 @@ def _build_link(
     check_amplitudes(arm, index, labels)
     turned = elastic is not None and bool(np.any(elastic.root_angle))
     if turned:
-        _check_hub_axis(arm, index, elastic, pose_to_root)
+        _check_hub_axis(arm, index, elastic, pose_to_root, motion)
     body = _root_body(link, with_hub=not turned)
     return LinkModel(
         name=arm.link_names[index],
@@ -230,23 +226,37 @@ def _build_link(
         hub_body=hub_inertia(link).moved(pose_to_root) if turned else NO_INERTIA,
         tip_body=tip_inertia(arm, index),
         length=link.length - _root_length(link) - _tip_length(link),
-        motor=motor,
-        joint=joint,
+        axes=axes,
         modes=slice(first, len(names)),
         elastic=elastic,
         sliding=sliding,
         sliding_damping=damping,
-        rotor=_rotor(link, joint if motor is None else motor, before @ pose_to_joint, motion),
+        rotor=_rotor(axes, before @ pose_to_joint, motion),
     )
 
 
-def _rotor(link: Link, coordinate: int | None, pose: Pose, motion: JointMotion) -> Rotor | None:
-    drive = link.joint.drive if isinstance(link.joint, Moving) else None
-    if drive is None or coordinate is None or drive.rotor_inertia == 0:
+def _axes(
+    arm: Arm, index: int, motion: JointMotion, names: list[str], units: list[str]
+) -> tuple[Axis, ...]:
+    """Give a joint's coordinates their places, each motor's before its axis's."""
+    axes = []
+    axes_of, named = arm.links[index].joint.axes, arm.axis_names(index)
+    for name, (label, acts), unit in zip(named, axes_of.items(), motion.units, strict=True):
+        motor = _add(names, units, f"{name}.motor", unit) if acts.elastic else None
+        place = _add(names, units, name, unit)
+        axes.append(Axis(name, label, index, acts, place, motor, unit, motion.smoothing))
+    return tuple(axes)
+
+
+def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | None:
+    """Give the rotor of the only axis of a joint, if it has one."""
+    drive = axes[0].acts.drive if axes else None
+    if drive is None or drive.rotor_inertia == 0:
         return None
     along = 0 if motion.grows else 2
-    axis = pose.rotation[:, along] if drive.rotor == "full" else None
-    return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, axis)
+    direction = pose.rotation[:, along] if drive.rotor == "full" else None
+    coordinate = axes[0].index if axes[0].motor is None else axes[0].motor
+    return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, direction)
 
 
 def _root_body(link: Link, *, with_hub: bool) -> Inertia:
@@ -285,27 +295,26 @@ def _add(names: list[str], units: list[str], name: str, unit: str) -> int:
 
 def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
     indices = list(range(6)) if isinstance(arm.base, MovedBase) else []
-    for part in links:
-        joint = part.link.joint
-        if isinstance(joint, Moving) and joint.actuation == "prescribed" and part.joint is not None:
-            indices.append(part.joint)
+    indices += [axis.index for part in links for axis in part.axes if axis.prescribed]
     return tuple(indices)
 
 
-def _check_hub_axis(arm: Arm, index: int, elastic: Flexible | None, after: Pose) -> None:
+def _check_hub_axis(
+    arm: Arm, index: int, elastic: Flexible | None, after: Pose, motion: JointMotion
+) -> None:
     """Refuse shapes that turn the root about an axis which the joint does not let turn."""
     assert elastic is not None
     axis = after.rotation.T @ np.array([0.0, 0.0, 1.0])
     off_axis = elastic.root_angle - np.outer(axis, axis @ elastic.root_angle)
     size = np.abs(elastic.root_angle).max()
-    if not isinstance(arm.links[index].joint, Revolute) or np.abs(off_axis).max() > 1e-9 * size:
+    if not motion.hinge or np.abs(off_axis).max() > 1e-9 * size:
         raise ModelError(
             f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root "
             "about an axis that the joint holds: use them only in the plane that a revolute "
             "joint turns in"
         )
-    joint = arm.links[index].joint
-    if isinstance(joint, Moving) and reflected_rotor(arm.links[index]) > 0 and not joint.elastic:
+    elastic_drives = (acts.elastic for acts in arm.links[index].joint.axes.values())
+    if reflected_rotor(arm.links[index]) > 0 and not all(elastic_drives):
         raise ModelError(
             f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the hub, and "
             "with it a rotor behind a rigid transmission, which is not modelled: use loaded "

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from flexarm.arm import Arm, FreeBase, Link
+from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.links.base import Array, Shapes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
@@ -69,6 +69,58 @@ class Rotor:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """One coordinate of a joint.
+
+    Attributes
+    ----------
+    name
+        Of the coordinate, and of the input that drives it.
+    label
+        Of the axis in the model file; empty for an only one.
+    link
+        Index of the link that the joint carries.
+    acts
+        What acts along it, as the model file has it.
+    index, motor
+        Where it and its motor's coordinate, if there is one, stand in q.
+    unit
+        Of the coordinate.
+    smoothing
+        Rate over which dry friction changes its sign, unless the file says it [unit/s].
+    """
+
+    name: str
+    label: str
+    link: int
+    acts: AnyActuated
+    index: int
+    motor: int | None
+    unit: str
+    smoothing: float
+
+    @property
+    def turns(self) -> bool:
+        """Whether the coordinate is an angle."""
+        return self.unit == "rad"
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of what drives it."""
+        return "N m" if self.turns else "N"
+
+    @property
+    def driven(self) -> bool:
+        """Whether it takes an input."""
+        return self.acts.actuation == "torque"
+
+    @property
+    def prescribed(self) -> bool:
+        """Whether its motion is given."""
+        return self.acts.actuation == "prescribed"
+
+
+@dataclass(frozen=True)
 class LinkModel:
     """One link: constant frames, bodies, shapes and where its coordinates stand in q.
 
@@ -88,8 +140,8 @@ class LinkModel:
         The outboard hub in J, kept apart from ``root_body`` where shapes turn the hub.
     length
         Distance from L to T, undeformed [m]; of a sliding link the whole beam.
-    motor, joint
-        Index of the motor's and the joint's coordinate in q, or None.
+    axes
+        The joint's coordinates.
     modes
         Slice of the amplitudes in q.
     elastic
@@ -113,8 +165,7 @@ class LinkModel:
     hub_body: Inertia
     tip_body: Inertia
     length: float
-    motor: int | None
-    joint: int | None
+    axes: tuple[Axis, ...]
     modes: slice
     elastic: Flexible | None
     sliding: SlidingShapes | None
@@ -129,13 +180,24 @@ class LinkModel:
     @property
     def carried_by(self) -> tuple[int, ...]:
         """Indices in q of the coordinates by which the joint moves the link as a whole."""
-        return () if self.joint is None or self.motion.grows else (self.joint,)
+        return () if self.motion.grows else self.coordinates
 
     @property
     def own(self) -> tuple[int, ...]:
         """Indices in q of what deforms the link: amplitudes, after the length if it grows."""
         modes = tuple(range(self.modes.start, self.modes.stop))
-        return modes if self.joint is None or not self.motion.grows else (self.joint, *modes)
+        return (*self.coordinates, *modes) if self.motion.grows else modes
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """Indices in q of the joint's coordinates."""
+        return tuple(axis.index for axis in self.axes)
+
+    @property
+    def exposed(self) -> int:
+        """Index in q of the exposed length of a link that grows."""
+        (axis,) = self.axes
+        return axis.index
 
 
 @dataclass(frozen=True)
@@ -185,6 +247,11 @@ class Model:
         """Whether the base is free."""
         return isinstance(self.arm.base, FreeBase)
 
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The coordinates of all joints."""
+        return tuple(axis for part in self.links for axis in part.axes)
+
     @property
     def size(self) -> int:
         """Number of coordinates."""
@@ -194,7 +261,5 @@ class Model:
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:
         """Index in q of each exposed length, and the least and largest that its shapes hold for."""
         return tuple(
-            (part.joint, *part.sliding.range)
-            for part in self.links
-            if part.sliding is not None and part.joint is not None
+            (part.exposed, *part.sliding.range) for part in self.links if part.sliding is not None
         )

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from flexarm.arm import FreeBase, MovedBase, Moving
+from flexarm.arm import FreeBase, MovedBase
 from flexarm.links.base import Array
 from flexarm.model.contents import write
 from flexarm.model.parts import BASE_COORDINATES, Model
@@ -26,16 +26,15 @@ def start_state(model: Model) -> tuple[Array, Array]:
     moved, moving, _ = prescribed_motion(model, 0.0)
     q[known], v[known] = moved, moving
     for part in model.links:
-        joint, link = part.link.joint, part.link
-        if isinstance(joint, Moving) and part.joint is not None:
-            if part.joint not in known:
-                q[part.joint] = joint.start.position or 0.0
-                v[part.joint] = joint.start.speed or 0.0
-            if part.motor is not None:
-                first, second = joint.start.motor_position, joint.start.motor_speed
-                q[part.motor] = q[part.joint] if first is None else first
-                v[part.motor] = v[part.joint] if second is None else second
-        for values, target in ((link.start, q), (link.start_speed, v)):
+        for axis in part.axes:
+            start = axis.acts.start
+            if not axis.prescribed:
+                q[axis.index], v[axis.index] = start.position or 0.0, start.speed or 0.0
+            if axis.motor is not None:
+                first, second = start.motor_position, start.motor_speed
+                q[axis.motor] = q[axis.index] if first is None else first
+                v[axis.motor] = v[axis.index] if second is None else second
+        for values, target in ((part.link.start, q), (part.link.start_speed, v)):
             for name, value in values.items():
                 target[model.names.index(f"{part.name}.{name}")] = value
     return q, v
@@ -46,11 +45,7 @@ def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
     found: list[AnyProfile | None] = []
     if isinstance(model.arm.base, MovedBase):
         found += [getattr(model.arm.base.motion, name) for name in BASE_COORDINATES]
-    for part in model.links:
-        joint = part.link.joint
-        if isinstance(joint, Moving) and joint.actuation == "prescribed":
-            found.append(joint.motion)
-    return found
+    return found + [axis.acts.motion for axis in model.axes if axis.prescribed]
 
 
 def prescribed_motion(model: Model, t: float) -> Array:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexarm.arm import Moving
 from flexarm.io.model_file import dumps
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import (
@@ -200,11 +199,7 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
 
 def input_units(model: Model) -> dict[str, str]:
     """Give the driven joints in the order of u, with the unit of their input."""
-    return {
-        part.joint_name: part.motion.effort_unit
-        for part in model.links
-        if isinstance(part.link.joint, Moving) and part.link.joint.actuation == "torque"
-    }
+    return {axis.name: axis.effort_unit for axis in model.axes if axis.driven}
 
 
 def quaternions(rotations: Array) -> Array:

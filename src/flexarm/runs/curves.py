@@ -58,11 +58,11 @@ def curves_of(model: Model, q: Array) -> Curves:
     if model.base_moves:
         found += [(0, "the base", unit[i]) for i in range(3)]
     for part in model.links:
-        if part.joint is not None:
-            found.append((1 if part.motion.turns else 2, part.joint_name, unit[part.joint]))
-        if part.motor is not None and part.joint is not None:
-            wound = unit[part.motor] - unit[part.joint]
-            found.append((3, f"the drive of {part.joint_name}", wound))
+        for axis in part.axes:
+            found.append((1 if axis.turns else 2, axis.name, unit[axis.index]))
+            if axis.motor is not None:
+                wound = unit[axis.motor] - unit[axis.index]
+                found.append((3, f"the drive of {axis.name}", wound))
         rows = tip_rows(model, part.name, q)
         found += [(4, f"the deflection of {part.name}", row) for row in rows]
     return Curves(

@@ -128,21 +128,21 @@ def tip_deflection(run: RunData, part: LinkModel) -> Array:
 def _joints(run: RunData, panel: "Axes") -> None:
     """Draw joints over time: those that turn in degrees, those that slide in metres."""
     panel.set(title="joints", xlabel="time [s]")
-    moving = [part for part in run.model.links if part.joint is not None]
-    turning = [part for part in moving if part.motion.turns]
+    moving = run.model.axes
+    turning = [axis for axis in moving if axis.turns]
     panel.set_ylabel("[deg]" if turning else "[m]")
     other = panel.twinx() if 0 < len(turning) < len(moving) else panel
     if other is not panel:
         other.set_ylabel("[m], dashed")
         other.spines["top"].set_visible(False)
     lines = []
-    for k, part in enumerate(moving):
-        values = run.q[:, part.joint]
-        look = curve_look(k, dashed=not part.motion.turns and other is not panel)
-        if part.motion.turns:
-            lines += panel.plot(run.t, np.degrees(values), label=part.joint_name, **look)
+    for k, axis in enumerate(moving):
+        values = run.q[:, axis.index]
+        look = curve_look(k, dashed=not axis.turns and other is not panel)
+        if axis.turns:
+            lines += panel.plot(run.t, np.degrees(values), label=axis.name, **look)
         else:
-            lines += other.plot(run.t, values, label=part.joint_name, **look)
+            lines += other.plot(run.t, values, label=axis.name, **look)
     legend_below(panel, lines)
 
 

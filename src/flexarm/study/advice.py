@@ -1,6 +1,6 @@
 """What to do about an arm's shapes, in words."""
 
-from flexarm.arm import Arm, Moving
+from flexarm.arm import Arm
 from flexarm.mechanics.validity import MODEL_ERROR
 from flexarm.study.convergence import Convergence
 from flexarm.study.shape_search import MOST_COORDINATES, Answer
@@ -48,8 +48,7 @@ def _answered(answer: Answer, found: Convergence) -> str:
 
 def _other_family(arm: Arm) -> str:
     held = all(
-        not isinstance(link.joint, Moving) or link.joint.actuation == "prescribed"
-        for link in arm.links
+        acts.actuation == "prescribed" for link in arm.links for acts in link.joint.axes.values()
     )
     if held:
         return "The joints are held: take loaded modes with 'root: held'."

@@ -314,11 +314,11 @@ def _random_states(
     for _ in range(count):
         q, v = start_state(model)
         for part in model.links:
-            turns = part.motion.turns
-            for index in (part.joint, part.motor):
-                if index is not None and index not in model.prescribed:
-                    q[index] += rng.uniform(-np.pi, np.pi) if turns else 0.0
-                    v[index] += rng.normal()
+            for axis in part.axes:
+                for index in (axis.index, axis.motor):
+                    if index is not None and index not in model.prescribed:
+                        q[index] += rng.uniform(-np.pi, np.pi) if axis.turns else 0.0
+                        v[index] += rng.normal()
             q[part.modes] = deflection * random_deformation(part, q, rng)
             v[part.modes] = PACE * deflection * random_deformation(part, q, rng)
         found.append((q, v))

@@ -207,11 +207,9 @@ def _same(arm: Arm) -> bytes:
 def _poses(model: Model) -> dict[str, Array]:
     start, _ = start_state(model)
     bent = start.copy()
-    for part in model.links[1:]:
-        if part.motion.turns and part.joint is not None:
-            bent[part.joint] = BEND
-            if part.motor is not None:
-                bent[part.motor] = BEND
+    for axis in model.axes:
+        if axis.turns and axis.link > 0:
+            bent[[k for k in (axis.index, axis.motor) if k is not None]] = BEND
     return {"start": start, "bent": bent}
 
 

@@ -15,7 +15,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies.points import homogeneous
-from flexarm.mechanics.kinematics import own_columns, own_values, sliding_place, tip_section
+from flexarm.mechanics.kinematics import own_values, sliding_place, tip_section
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
@@ -161,7 +161,7 @@ class _Tip:
         slope: Expr = ca.jacobian(ca.vec(ca.densify(E)), q)
         if angle.nnz():
             slope = slope + ca.jacobian(ca.vec(ca.densify(E)), self.symbols) @ self.slopes
-        columns = {i: ca.sparsify(ca.reshape(slope[:, i], 4, 4)) for i in own_columns(part)}
+        columns = {i: ca.sparsify(ca.reshape(slope[:, i], 4, 4)) for i in part.own}
         self.transform: tuple[Expr, dict[int, Expr]] = (E, columns)
 
     def _name(self, model: Model, part: LinkModel, angle: Expr, q: Expr, ring: Ring) -> Expr:
@@ -261,9 +261,7 @@ def _split(
 
 
 def _lengths(model: Model) -> set[int]:
-    return {
-        part.joint for part in model.links if part.sliding is not None and part.joint is not None
-    }
+    return {part.exposed for part in model.links if part.sliding is not None}
 
 
 def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
@@ -276,8 +274,9 @@ def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
             return identifier, rf"q_{{{number}}}"
         if name == f"{part.joint_name}.motor":
             return identifier, rf"q_{{{number}m}}"
-        if name.startswith(f"{part.name}."):
-            label = name.removeprefix(f"{part.name}.").replace("_", r"\_")
+        owner, _, label = name.partition(".")
+        if owner in (part.name, part.joint_name):
+            label = label.replace("_", r"\_")
             return identifier, rf"\mathit{{{label}}}_{{{number}}}"
     return identifier, rf"\mathit{{{name.removeprefix('base.')}}}_{{0}}"
 

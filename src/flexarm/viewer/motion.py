@@ -135,11 +135,12 @@ def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 def _joints(run: RunData) -> tuple[list[Curve], list[Curve]]:
     """List the joints that turn [deg] and those that slide [m]."""
     angles, slides = [], []
-    for part in run.model.links:
-        if part.joint is not None and part.motion.turns:
-            angles.append(Curve(part.joint_name, np.degrees(run.q[:, part.joint])))
-        elif part.joint is not None:
-            slides.append(Curve(part.joint_name, run.q[:, part.joint]))
+    for axis in run.model.axes:
+        values = run.q[:, axis.index]
+        if axis.turns:
+            angles.append(Curve(axis.name, np.degrees(values)))
+        else:
+            slides.append(Curve(axis.name, values))
     return angles, slides
 
 

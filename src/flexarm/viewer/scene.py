@@ -4,6 +4,7 @@ A page poses the arm itself, from coordinates: a run is then small, a mode is a 
 and deflections can be drawn larger than they are.
 """
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,7 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
         turned = [a @ base_rotation_matrix(row[3:6]) for a, row in zip(anchors, q, strict=True)]
         columns += [model.base_pose.position + q[:, :3], np.array(turned).reshape(len(q), 9)]
     for part in model.links:
-        if part.joint is not None:
-            columns.append(q[:, part.joint : part.joint + 1])
+        columns.append(q[:, part.coordinates])
         if bends(part):
             columns.append(deformed(part, q).amplitudes)
     return np.concatenate(columns, axis=1)
@@ -86,7 +86,7 @@ def shows_strain(part: LinkModel) -> bool:
 
 
 def _width(part: LinkModel) -> int:
-    count = 0 if part.joint is None else 1
+    count = len(part.axes)
     if part.elastic is not None:
         return count + len(part.elastic.shapes.shapes)
     return count + len(_shapes_of(part).shapes) if part.sliding is not None else count
@@ -94,7 +94,7 @@ def _width(part: LinkModel) -> int:
 
 def _shapes_of(part: LinkModel) -> Any:
     """Take a flexible link's shape functions; those of a sliding link are over xi = x/l."""
-    size = max(part.modes.stop, part.joint + 1 if part.joint is not None else 0)
+    size = max(part.modes.stop, *part.coordinates, 0) + 1
     return deformed(part, np.ones((1, size))).shapes
 
 
@@ -102,19 +102,27 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
     found: dict[str, Any] = {
         "name": part.name,
         "joint": part.joint_name,
-        "kind": part.kind,
+        "moves": _moves(part),
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
-        "column": None if part.joint is None else column,
+        "column": column if part.axes else None,
         "section": _section(part, arrays),
         "strain": shows_strain(part),
         "shape": None,
     }
     if bends(part):
-        first = column if part.joint is None else column + 1
-        found["shape"] = _shape(model, part, first, arrays)
+        found["shape"] = _shape(model, part, column + len(part.axes), arrays)
     return found
+
+
+def _moves(part: LinkModel) -> list[dict[str, Any]]:
+    """List how each coordinate of a joint moves its link: a turn about an axis, a way along z."""
+    axes = () if part.motion.grows else part.axes
+    return [
+        {"about": about, "travel": part.link.joint.travel if axis.turns else 1.0}
+        for axis, about in zip_longest(axes, part.link.joint.turns_about[: len(axes)])
+    ]
 
 
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.mechanics.bodies.body import elastic_effort
-from flexarm.mechanics.kinematics import own_columns
 from flexarm.model import Model
 from flexarm.spatial import Expr
 
@@ -100,7 +99,7 @@ def decoupled_input(
     if stiffness_error:
         for part in model.links:
             effort = elastic_effort(model, part, q)
-            for i, column in enumerate(own_columns(part)):
+            for i, column in enumerate(part.own):
                 applied[column] -= stiffness_error * effort[i]
     a, _ = equation.forward_expression(q, v, ca.SX(0, 1), applied)
     y = ca.DM(driven.motors) @ a

@@ -34,7 +34,7 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
     q, v, a = trajectory.motion(t)
     carried = ca.DM(_rigid_motions(model))
     inverse = formulation("composite", model).function("inverse_dynamics")
-    joints = [part.joint for part in model.links if part.joint is not None]
+    joints = [axis.index for axis in model.axes]
     force = inverse(
         q, carried @ v[joints], carried @ a[joints], ca.SX.zeros(len(wrench_list(model)))
     )
@@ -47,11 +47,8 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
 def _rigid_motions(model: Model) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Give how coordinates move with each joint if nothing bends, (n, joints)."""
     columns = []
-    for part in model.links:
-        if part.joint is not None:
-            column = np.zeros(model.size)
-            column[part.joint] = 1.0
-            if part.motor is not None:
-                column[part.motor] = 1.0
-            columns.append(column)
+    for axis in model.axes:
+        column = np.zeros(model.size)
+        column[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
+        columns.append(column)
     return np.array(columns).T

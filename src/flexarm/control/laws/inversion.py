@@ -156,14 +156,13 @@ class _Link:
 
     def __init__(self, model: Model) -> None:
         driven = drives(model)
-        joints = [part for part in model.links if part.joint is not None]
-        if len(joints) != 1 or not joints[0].motion.hinge or joints[0].motor is not None:
+        hinges = [axis for axis in model.axes if model.links[axis.link].motion.hinge]
+        if len(model.axes) != 1 or not hinges or hinges[0].motor is not None:
             raise ModelError(
                 "stable inversion is for one flexible link on a driven revolute joint with a rigid "
                 f"transmission: this arm has the coordinates {', '.join(model.names)}"
             )
-        assert joints[0].joint is not None
-        self.model, self.joint = model, joints[0].joint
+        self.model, self.joint = model, hinges[0].index
         self.rest = [i for i in range(model.size) if i != self.joint]
         if not self.rest:
             raise ModelError("stable inversion is for a flexible link: this one is rigid")
@@ -209,8 +208,7 @@ class _Link:
         q = ca.SX.sym("q", self.model.size)
         unturned = ca.SX(q)
         unturned[self.joint] = 0
-        part = next(part for part in self.model.links if part.joint is not None)
-        frame = frames(self.model, unturned)[self.model.links.index(part)]
+        frame = frames(self.model, unturned)[self.model.axes[0].link]
         seen = frame.R_WJ.T @ (end_frame(self.model, unturned)[1] - frame.p_WJ)
         return ca.Function("bearing", [q], [q[self.joint] + ca.atan2(seen[1], seen[0])])
 

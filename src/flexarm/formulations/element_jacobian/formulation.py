@@ -36,7 +36,7 @@ from flexarm.formulations.element_jacobian.lumps import (
 )
 from flexarm.links.base import Array
 from flexarm.mechanics.inertia import SINGULAR, least_inertia
-from flexarm.mechanics.kinematics import base_frame, base_jacobian, own_columns, tip_section
+from flexarm.mechanics.kinematics import base_frame, base_jacobian, tip_section
 from flexarm.mechanics.loads import potential_energy
 from flexarm.model import LinkModel, Model, build
 from flexarm.spatial import Expr, constant
@@ -88,8 +88,8 @@ def _singularity(equation: "ElementJacobian") -> str | None:
     q = np.random.default_rng(0).uniform(-1.0, 1.0, model.size)
     for part in model.links:
         q[part.modes] = 0.0
-        if part.sliding is not None and part.joint is not None:
-            q[part.joint] = sum(part.sliding.range) / 2
+        if part.sliding is not None:
+            q[part.exposed] = sum(part.sliding.range) / 2
     mass = np.array(ca.densify(equation.function("mass_matrix")(q)))
     free = [i for i in range(model.size) if i not in model.prescribed]
     least, vector = least_inertia(mass[np.ix_(free, free)])
@@ -244,7 +244,7 @@ class ElementJacobian(Formulation):
             lumps += frame.carry(part.root_body)
             lumps += self._elements(part, q, frame)
             tip = slope_tip(model, part, q) if self.paper else tip_section(model, part, q)
-            frame = frame.through(tip, own_columns(part))
+            frame = frame.through(tip, part.own)
             lumps += frame.carry(part.tip_body)
         return lumps
 
@@ -256,4 +256,4 @@ class ElementJacobian(Formulation):
             sections = constant_sections(self.model, part, q, self.points)
         else:
             return []
-        return [frame.weigh(s, own_columns(part), turned=self.paper) for s in sections]
+        return [frame.weigh(s, part.own, turned=self.paper) for s in sections]

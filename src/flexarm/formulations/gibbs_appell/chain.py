@@ -32,7 +32,6 @@ from flexarm.mechanics.kinematics import (
     Local,
     base_frame,
     base_jacobian,
-    own_columns,
     own_values,
     picked,
 )
@@ -147,7 +146,7 @@ def _carry(
     """Complete a link with what the joint at its tip adds to its deflection variables."""
     E, spin = tip.local.rotation, tip.spin
     A, hinge, lever = _joint(part, q)
-    own = () if part is None else own_columns(part)
+    own = () if part is None else part.own
     variables = list(own)
     r_f, theta_f = tip.local.linear, tip.local.angular
     e = E @ _offset(outer, q)

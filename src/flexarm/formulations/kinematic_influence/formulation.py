@@ -38,7 +38,6 @@ from flexarm.mechanics.kinematics import (
     base_frame,
     base_jacobian,
     frames,
-    own_columns,
     own_values,
     picked,
     tip_section,
@@ -138,7 +137,7 @@ class KinematicInfluence(Formulation):
             drift = walk.drift(part, frame.tip)
             omega, rates = walk.T.T @ walk.rate.omega, own_values(part, v)
             share = link_share(model, part, straight, rates, omega, Riding(tip, drift))
-            bodies.append(walk.body(share, own_columns(part), index))
+            bodies.append(walk.body(share, part.own, index))
             walk.cross_link(part, frame, drift)
         return bodies
 
@@ -289,7 +288,7 @@ class Walk:
 
     def drift(self, part: LinkModel, tip: Local) -> Expr:
         """Differentiate the tip's velocity in L at zero acceleration, (6,)."""
-        own = own_columns(part)
+        own = part.own
         if not own or not self.v.nnz():
             return ca.SX(6, 1)
         velocity = ca.vertcat(tip.linear, tip.angular) @ own_values(part, self.v)
@@ -299,7 +298,7 @@ class Walk:
         """Go from a link's frame to its deflected tip."""
         turned: Expr = ca.diagcat(self.T, self.T)
         psi = turned @ ca.vertcat(frame.tip.linear, frame.tip.angular)
-        for k, column in enumerate(own_columns(part)):
+        for k, column in enumerate(part.own):
             mode = Influence(column, psi[:3, k], psi[3:, k], frame.p_WT)  # (eq. 10)
             self.influences.append(mode)
         relative = psi @ own_values(part, self.v)

@@ -156,11 +156,7 @@ def _rates(task: Task) -> dict[str, float]:
     model = task.equation.model
     listed = [channel for group in task.groups for channel in group]
     sines = [float(np.abs(profile_pieces(each.profile)[:, 7]).max(initial=0.0)) for each in listed]
-    turning = [
-        abs(float(task.v[part.joint]))
-        for part in model.links
-        if part.joint is not None and part.motion.turns
-    ]
+    turning = [abs(float(task.v[axis.index])) for axis in model.axes if axis.turns]
     dry = has_dry_friction(model)
     modes = task.vibration.fastest if dry else task.vibration.largest
     return {

@@ -20,7 +20,7 @@ from flexarm.mechanics.bodies.terms import (
     own_rates,
     rigid_terms,
 )
-from flexarm.mechanics.kinematics import Local, own_columns, own_values, sliding_place, tip_section
+from flexarm.mechanics.kinematics import Local, own_values, sliding_place, tip_section
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, constant
 
@@ -117,11 +117,9 @@ def link_terms(model: Model, part: LinkModel, q: Expr, v: Expr, omega: Expr) -> 
 def elastic_effort(model: Model, part: LinkModel, q: Expr) -> Expr:
     """Gradient of the elastic energy by a link's own coordinates, (k,)."""
     if part.sliding is not None:
-        columns = ca.vertcat(*[q[i] for i in own_columns(part)])
+        columns = ca.vertcat(*[q[i] for i in part.own])
         gradient = ca.gradient(elastic_energy(model, part, q), q)
-        return (
-            ca.vertcat(*[gradient[i] for i in own_columns(part)]) if columns.shape[0] else columns
-        )
+        return ca.vertcat(*[gradient[i] for i in part.own]) if columns.shape[0] else columns
     if part.elastic is None:
         return type(q).zeros(0, 1)
     d = q[part.modes.start : part.modes.stop]

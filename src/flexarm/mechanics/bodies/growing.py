@@ -21,7 +21,7 @@ from flexarm.links.growing.fields import (
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.pairs import Pairs
 from flexarm.mechanics.bodies.terms import Terms, add, axial, own_rates, rigid_terms
-from flexarm.mechanics.kinematics import own_columns, own_values, sliding_place
+from flexarm.mechanics.kinematics import own_values, sliding_place
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
@@ -34,7 +34,7 @@ def sliding_terms(model: Model, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     own, rates = own_values(part, q), own_rates(part, v)
     motion = SlidingMotion(shapes, own, rates, stiffening=model.stiffening)
     total = add(
-        rigid_terms(part.root_body, omega, len(own_columns(part))),
+        rigid_terms(part.root_body, omega, len(part.own)),
         _inside(part.length, own, rates, omega, table),
     )
     places = exposed_points(shapes)
@@ -57,8 +57,8 @@ def sliding_terms(model: Model, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
 def sliding_energy(model: Model, part: LinkModel, q: Expr) -> Expr:
     """Sum the elastic energy of a sliding link's exposed part [J]."""
     shapes = part.sliding
-    assert shapes is not None and part.joint is not None
-    length, d = q[part.joint], q[part.modes.start : part.modes.stop]
+    assert shapes is not None
+    length, d = q[part.exposed], q[part.modes.start : part.modes.stop]
     xi, weight = exposed_points(shapes)
     energy = type(q)(0)
     strains: tuple[tuple[Direction, str, int], ...] = (

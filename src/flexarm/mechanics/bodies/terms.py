@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.mechanics.kinematics import Local, own_columns
+from flexarm.mechanics.kinematics import Local
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, Inertia, constant
 
@@ -64,7 +64,7 @@ class Motion:
 
 def own_rates(part: LinkModel, v: Expr) -> Expr:
     """Pick the rates of a link's own coordinates, (k,)."""
-    columns = own_columns(part)
+    columns = part.own
     return ca.vertcat(*[v[i] for i in columns]) if columns else type(v).zeros(0, 1)
 
 

@@ -1,10 +1,11 @@
 """What a joint is to the algorithms: how the frame behind it moves, coordinate by coordinate."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import casadi as ca
 
+from flexarm.arm import Joint
 from flexarm.spatial import Expr
 
 
@@ -36,6 +37,11 @@ class JointMotion(ABC):
     hinge: ClassVar[bool] = False
     smoothing: ClassVar[float] = 0.0
 
+    @classmethod
+    def of(cls, joint: Joint) -> Self:
+        """Make the motion of a joint that a model file describes."""
+        return cls()
+
     @abstractmethod
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Place K in J at the joint's coordinates: rotation (3, 3) and position (3,) [m]."""
@@ -44,20 +50,9 @@ class JointMotion(ABC):
     def columns(self, q: Expr) -> Expr:
         """Give the motion of K in J per rate, angular over linear, in axes of K, (6, k)."""
 
-    @property
-    def unit(self) -> str:
-        """Unit of the coordinate of a joint that has one."""
-        return self.units[0]
-
-    @property
-    def turns(self) -> bool:
-        """Whether its coordinates are angles."""
-        return "rad" in self.units
-
-    @property
-    def effort_unit(self) -> str:
-        """Unit of what drives it."""
-        return "N m" if self.turns else "N"
+    def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
+        """Take the motion apart: rotation and position by each coordinate, one after the other."""
+        return [self.place(q)]
 
     def bias(self, q: Expr, v: Expr) -> Expr:
         """Give the acceleration of K as seen from J from rates alone, in axes of K, (6,).

@@ -1,0 +1,40 @@
+"""A turn about an axis that carries the link along it."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from flexarm.arm import Joint
+from flexarm.arm import Screw as Description
+from flexarm.model.joints.base import JointMotion, column
+from flexarm.spatial import Expr, turn_z
+
+
+@dataclass(frozen=True)
+class Screw(JointMotion):
+    """Turn about z by an angle [rad], and move along z in proportion.
+
+    Attributes
+    ----------
+    travel
+        Per angle [m/rad].
+    """
+
+    name: ClassVar[str] = "screw"
+    units: ClassVar[tuple[str, ...]] = ("rad",)
+    smoothing: ClassVar[float] = 1e-3
+
+    travel: float
+
+    @classmethod
+    def of(cls, joint: Joint) -> Self:
+        """Take the pitch."""
+        assert isinstance(joint, Description)
+        return cls(joint.travel)
+
+    def place(self, q: Expr) -> tuple[Expr, Expr]:
+        """Turn about z and move along it."""
+        return turn_z(q[0]), column(2)[:3] * (self.travel * q[0])
+
+    def columns(self, q: Expr) -> Expr:
+        """Give the axis, as a turn and a slide."""
+        return column(2) + self.travel * column(5)
