@@ -9,8 +9,7 @@ import numpy as np
 
 from flexarm.arm import Moving
 from flexarm.errors import SimulationError
-from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.loop import rounding
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -100,7 +99,7 @@ def lock(model: Model, names: Sequence[str]) -> Model:
 
 
 def arrest(
-    equation: Formulation, q: Array, v: Array, names: Sequence[str]
+    equation: Equation, q: Array, v: Array, names: Sequence[str]
 ) -> tuple[Array, float, float]:
     """Stop joints at once, those of a model in which they are locked.
 
@@ -114,8 +113,7 @@ def arrest(
     held = [p.joint for p in model.links if p.joint_name in names and p.joint is not None]
     if not held or not np.any(v[held]):
         return v, 0.0, 0.0
-    composite = formulation("composite", model).anchored(equation.anchor)
-    mass = composite.mass_matrix(q)
+    mass = equation.mass_matrix(q)
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     change = np.zeros(model.size)
     change[held] = -v[held]
