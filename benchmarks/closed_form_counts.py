@@ -13,6 +13,7 @@ from closed_form_robot import inertia_count
 from closed_form_ways import Way, ways
 from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
+from flexarm.formulations.equation import Equation
 from flexarm.formulations.lagrange import Lagrange, paper_model
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
@@ -151,8 +152,8 @@ def _written_out(model: Model) -> tuple[int, int] | None:
     return written_out(angles + entries)
 
 
-def _compiled(eq: Lagrange | Composite) -> tuple[int, int]:
-    found = operation_counts(eq, "mass_matrix")
+def _compiled(form: Lagrange | Composite) -> tuple[int, int]:
+    found = operation_counts(Equation.of(form), "mass_matrix")
     return found.multiplications + found.divisions, found.additions
 
 

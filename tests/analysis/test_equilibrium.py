@@ -38,7 +38,7 @@ def test_a_large_sag_balances_the_gradient_of_the_potential_energy() -> None:
 
     def potential(at: np.ndarray) -> float:
         energy = eq.energy(at, np.zeros(model.size))
-        return energy.elastic + energy.gravitational
+        return float(energy.elastic + energy.gravitational)
 
     step = 1e-6
     slopes = [

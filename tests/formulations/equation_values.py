@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
 from tests.physics.states import State, random_state
@@ -29,9 +30,9 @@ def exponent(sizes: list[float], errors: list[float]) -> float:
 class Values:
     """An equation with numbers in and out."""
 
-    def __init__(self, equation: Formulation) -> None:
-        self.equation = equation
-        self._traced = cache(equation.function)
+    def __init__(self, given: Equation | Formulation) -> None:
+        self.equation = given if isinstance(given, Equation) else Equation.of(given)
+        self._traced = cache(self.equation.function)
 
     def call(self, name: str, *arrays: Array) -> list[Array]:
         """Evaluate one of the equation's functions."""

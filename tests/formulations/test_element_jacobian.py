@@ -15,6 +15,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.element_jacobian.lumps import element_points
+from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, build
@@ -264,7 +265,7 @@ def test_two_points_are_singular_too_and_say_so(n: int) -> None:
     x, weight = element_points(shapes.shapes.edges, 2)
     rows = np.column_stack([x, shapes.shapes.values("y", x)]) * np.sqrt(weight)[:, None]
     assert np.linalg.matrix_rank(rows) == 2 * n
-    equation = ElementJacobian(beam(n, PIVOT), points=2)
+    equation = Equation.of(ElementJacobian(beam(n, PIVOT), points=2))
     with pytest.raises(FlexarmError, match=r"mass matrix singular .* or say points=4"):
         equation.forward_dynamics(undeformed(equation.model), np.zeros(2 * n + 1), np.zeros(1))
 
@@ -389,7 +390,8 @@ def test_paper_refuses_arms_that_it_does_not_have(text: str, words: str) -> None
 def test_options_tell_compiled_functions_apart() -> None:
     model = beam(2, TURNED)
     q = np.linspace(0.1, 0.2, model.size)
-    three, four = ElementJacobian(model, points=3), ElementJacobian(model)
+    kinds = (ElementJacobian(model, points=3), ElementJacobian(model), Composite(model))
+    three, four, composite = (Equation.of(kind) for kind in kinds)
     assert np.abs(three.mass_matrix(q) - four.mass_matrix(q)).max() > 1e-4
     assert np.allclose(three.mass_matrix(q), Values(three).mass(q), rtol=1e-13)
-    assert np.allclose(four.mass_matrix(q), Composite(model).mass_matrix(q), rtol=1e-12)
+    assert np.allclose(four.mass_matrix(q), composite.mass_matrix(q), rtol=1e-12)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,8 +16,8 @@ from scipy.integrate import solve_ivp
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
+from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
@@ -179,7 +180,9 @@ def test_dropping_the_second_order_of_b9_costs_the_square_of_the_deflection(text
 def test_dropping_the_second_order_of_b9_saves_operations() -> None:
     model = sample("count-3-2-2")
     counted = [
-        operation_counts(GibbsAppell(model, paper=True, delta_squared=keep), "mass_matrix")
+        operation_counts(
+            Equation.of(GibbsAppell(model, paper=True, delta_squared=keep)), "mass_matrix"
+        )
         for keep in (True, False)
     ]
     whole, less = (found.multiplications + found.additions for found in counted)
@@ -192,7 +195,7 @@ def test_the_papers_arm_has_the_frequencies_of_an_exact_rotation_about_its_hangi
     # both rotations: gravity is an acceleration turned by E, whose first order is the same
     for rotation in ("cayley", "first-order"):
         model = build(flexarm.sample("korayem-two-link"), tip_rotation=rotation)
-        equation = GibbsAppell(model, paper=True)
+        equation = Equation.of(GibbsAppell(model, paper=True))
         q, still = ca.SX.sym("q", 4), ca.SX.zeros(4)
         stiffness = ca.Function("K", [q], [ca.jacobian(equation.function("bias")(q, still), q)])
         hanging = np.array([-np.pi / 2, 0, 0, 0])
@@ -204,7 +207,7 @@ def test_the_papers_arm_has_the_frequencies_of_an_exact_rotation_about_its_hangi
 
 def test_the_papers_arm_falls_as_its_sample_says() -> None:
     model = sample("korayem-two-link")
-    run = GibbsAppell(model, paper=True).function("forward_dynamics")
+    run = Equation.of(GibbsAppell(model, paper=True)).function("forward_dynamics")
 
     def rates(_: float, x: Array) -> Array:
         a = np.array(run(x[:4], x[4:], np.zeros(2), [], [])[0]).ravel()
@@ -233,7 +236,7 @@ def test_inverse_dynamics_costs_the_same_for_every_further_link(as_paper: bool) 
     def operations(links: int, name: str) -> int:
         link = f"joint: {{kind: revolute, dh: {{alpha: 0.7}}}}, {BEAM}"
         model = build(loads(arm(*[link] * links, more="stiffening: false")))
-        found = operation_counts(GibbsAppell(model, paper=as_paper), name)
+        found = operation_counts(Equation.of(GibbsAppell(model, paper=as_paper)), name)
         return found.multiplications + found.additions
 
     inverse, mass = (
@@ -302,7 +305,7 @@ def test_the_second_order_of_b9_is_dropped_by_the_name_of_the_formulation() -> N
     model = build(loads(PLANAR))
     less = flexarm.formulation("gibbs-appell", model, paper=True, delta_squared=False)
     q = 0.02 * np.arange(1.0, model.size + 1)
-    M = GibbsAppell(model, paper=True, delta_squared=False).mass_matrix(q)
+    M = Values(GibbsAppell(model, paper=True, delta_squared=False)).equation.mass_matrix(q)
     assert np.array_equal(less.mass_matrix(q), M)
     whole = flexarm.formulation("gibbs-appell", model, paper=True)
     assert not np.allclose(whole.mass_matrix(q), M, rtol=1e-9)
@@ -320,13 +323,14 @@ def test_formulations_without_that_term_refuse_to_drop_it() -> None:
 
 def test_options_are_handed_on_and_kept_apart_in_the_cache() -> None:
     model = build(loads(PLANAR))
-    kinds: list[Formulation] = [
+    kinds = [
         GibbsAppell(model),
         GibbsAppell(model, paper=True),
         GibbsAppell(model, paper=True, delta_squared=False),
     ]
-    assert len({kind.options() for kind in kinds}) == 3
-    assert [kind.options() for kind in kinds] == [kind._like(model).options() for kind in kinds]
+    assert len({Equation.of(kind).options() for kind in kinds}) == 3
+    again = [replace(kind, model=model).options() for kind in kinds]
+    assert [kind.options() for kind in kinds] == again
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.physics.test_against_reference import CASES
 
 def test_blocks_of_the_mass_matrix_are_by_joints_and_amplitudes() -> None:
     model = build(flexarm.sample("tg-rr"))
-    equation = Lagrange(model)
+    equation = flexarm.formulation("lagrange", model)
     assert [model.names[i] for i in equation.rigid] == ["joint1", "joint2"]
     assert all("link" in model.names[i] for i in equation.flexible)
     q = np.linspace(0.3, -0.02, model.size)

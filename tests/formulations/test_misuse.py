@@ -8,26 +8,26 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 
 SIZE = 6
 STILL = np.zeros(SIZE)
 
 
 @pytest.fixture(scope="module")
-def arm() -> Formulation:
+def arm() -> Equation:
     """Make the equation of two links with two modes each."""
     return flexarm.formulation("articulated", flexarm.build(flexarm.sample("count-2-2-2")))
 
 
 @pytest.fixture(scope="module")
-def telescope() -> Formulation:
+def telescope() -> Equation:
     """Make the equation of an arm that slides out of its hub."""
     return flexarm.formulation("composite", flexarm.build(flexarm.sample("telescope")))
 
 
 @pytest.fixture(scope="module")
-def floating() -> Formulation:
+def floating() -> Equation:
     """Make the equation of an arm on a free base."""
     return flexarm.formulation("composite", flexarm.build(flexarm.sample("canadarm-free-base")))
 
@@ -49,7 +49,7 @@ def test_a_formulation_takes_a_name_and_a_model(name: Any, model: Any, message: 
         flexarm.formulation(name, model)
 
 
-def test_an_unknown_function_is_refused(arm: Formulation) -> None:
+def test_an_unknown_function_is_refused(arm: Equation) -> None:
     with pytest.raises(FlexarmError, match="no function 'bogus': there are mass_matrix, bias"):
         arm.function("bogus")
     with pytest.raises(FlexarmError, match="no function 'bogus': there are mass_matrix, bias"):
@@ -70,7 +70,7 @@ def test_an_unknown_function_is_refused(arm: Formulation) -> None:
         (ca.SX.sym("q", SIZE), "must be real numbers"),
     ],
 )
-def test_coordinates_are_real_numbers(arm: Formulation, q: Any, message: str) -> None:
+def test_coordinates_are_real_numbers(arm: Equation, q: Any, message: str) -> None:
     for call in (
         lambda: arm.forward_dynamics(q, STILL, np.zeros(2)),
         lambda: arm.mass_matrix(q),
@@ -80,7 +80,7 @@ def test_coordinates_are_real_numbers(arm: Formulation, q: Any, message: str) ->
             call()
 
 
-def test_numbers_of_any_real_kind_will_do(arm: Formulation) -> None:
+def test_numbers_of_any_real_kind_will_do(arm: Equation) -> None:
     expected = arm.mass_matrix(STILL)
     for q in ([0] * SIZE, (0.0,) * SIZE, np.zeros(SIZE, dtype=np.int32), np.zeros(SIZE, "f4")):
         np.testing.assert_array_equal(arm.mass_matrix(q), expected)  # type: ignore[arg-type]
@@ -91,7 +91,7 @@ def test_numbers_of_any_real_kind_will_do(arm: Formulation) -> None:
 @pytest.mark.parametrize(
     "t", ["x", "0.1", None, np.nan, np.inf, -np.inf, np.zeros(3), [0.1], 1j, np.float32(np.nan)]
 )
-def test_a_time_is_one_finite_number(arm: Formulation, t: Any) -> None:
+def test_a_time_is_one_finite_number(arm: Equation, t: Any) -> None:
     u = np.zeros(2)
     for call in (
         lambda: arm.bias(STILL, STILL, t),
@@ -105,13 +105,13 @@ def test_a_time_is_one_finite_number(arm: Formulation, t: Any) -> None:
 
 
 @pytest.mark.parametrize("t", [0, -1.5, np.float32(0.5), np.int64(2), np.array(0.5)])
-def test_times_of_any_real_kind_will_do(arm: Formulation, t: Any) -> None:
+def test_times_of_any_real_kind_will_do(arm: Equation, t: Any) -> None:
     np.testing.assert_array_equal(arm.bias(STILL, STILL, t), arm.bias(STILL, STILL))
 
 
 @pytest.mark.parametrize("length", [-1.0, 0.0, 5.0, 0.124, 2.51])
 def test_a_length_outside_the_range_of_a_sliding_link_is_refused(
-    telescope: Formulation, length: float
+    telescope: Equation, length: float
 ) -> None:
     q, u = np.zeros(telescope.model.size), np.zeros(len(telescope.input_names))
     still = np.zeros_like(q)
@@ -129,7 +129,7 @@ def test_a_length_outside_the_range_of_a_sliding_link_is_refused(
 
 
 @pytest.mark.parametrize("length", [0.125, 1.0, 2.5, 2.5 * (1 + 1e-8)])
-def test_the_ends_of_a_sliding_links_range_will_do(telescope: Formulation, length: float) -> None:
+def test_the_ends_of_a_sliding_links_range_will_do(telescope: Equation, length: float) -> None:
     q = np.zeros(telescope.model.size)
     q[0] = length
     listed: Any = q.tolist()
@@ -148,12 +148,12 @@ def test_the_ends_of_a_sliding_links_range_will_do(telescope: Formulation, lengt
         np.array([[1, 0.01, 0], [0, 1, 0], [0, 0, 1]]),
     ],
 )
-def test_an_anchor_is_a_rotation(floating: Formulation, anchor: Any) -> None:
+def test_an_anchor_is_a_rotation(floating: Equation, anchor: Any) -> None:
     with pytest.raises(FlexarmError, match="anchor"):
         floating.anchored(anchor)
 
 
-def test_an_anchor_is_copied(floating: Formulation) -> None:
+def test_an_anchor_is_copied(floating: Equation) -> None:
     turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     other = floating.anchored(turned)
     turned[0, 0] = 5.0

@@ -9,7 +9,7 @@ import flexarm
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_function, jacobian
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.formulations.parametric import Parametric
+from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import Model
@@ -28,11 +28,9 @@ LARGE = ("chen-two-link", "canadarm-free-base")
 ANEW = ("korayem-two-link", "tg-rr-elements")
 
 
-def kept(sample: str, keys: list[str]) -> Parametric:
+def kept(sample: str, keys: list[str]) -> Equation:
     """Keep numbers of a sample as symbols."""
-    found = flexarm.formulation("composite", flexarm.build(flexarm.sample(sample)), parameters=keys)
-    assert isinstance(found, Parametric)
-    return found
+    return flexarm.formulation("composite", flexarm.build(flexarm.sample(sample)), parameters=keys)
 
 
 def state(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -195,11 +193,9 @@ links: [{joint: {kind: revolute}, length: 1, body: {mass: 1, com: [1, 0, 0]}}]
 """
 
 
-def of(text: str, keys: list[str]) -> Parametric:
+def of(text: str, keys: list[str]) -> Equation:
     """Keep numbers of an arm as symbols."""
-    found = flexarm.formulation("composite", flexarm.build(loads(text)), parameters=keys)
-    assert isinstance(found, Parametric)
-    return found
+    return flexarm.formulation("composite", flexarm.build(loads(text)), parameters=keys)
 
 
 @pytest.mark.parametrize("key", ["payload.com.1", "payload.com.2"])

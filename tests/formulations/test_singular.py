@@ -7,9 +7,10 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
+from flexarm.integrate.simulate import simulate
 from flexarm.model import build
-from flexarm.papers.runs import changed, run_by
+from flexarm.papers.runs import changed
 from tests.formulations.equation_values import Array
 
 PRINTED: dict[str, Any] = {
@@ -18,14 +19,14 @@ PRINTED: dict[str, Any] = {
 }  # the paper has no motor inertia
 
 
-def printed() -> Formulation:
+def printed() -> Equation:
     """The paper's second example as it is printed, with its own mass matrix."""
     return flexarm.formulation(
         "element-jacobian", build(changed("chu-example-2", PRINTED)), paper=True
     )
 
 
-def at(equation: Formulation, elbow: float) -> tuple[Array, Array, Array]:
+def at(equation: Equation, elbow: float) -> tuple[Array, Array, Array]:
     q = np.zeros(equation.model.size)
     q[equation.model.names.index("joint2")] = elbow
     return q, np.zeros_like(q), np.array([1.0, 0.5])
@@ -47,6 +48,14 @@ def test_the_second_example_as_printed_is_refused_when_straight_and_only_then() 
     assert np.all(np.isfinite(equation.inverse_dynamics(*straight[:2], np.ones(len(a)))))
 
 
+def test_a_row_of_a_batch_without_accelerations_is_refused_as_if_alone() -> None:
+    equation = printed()
+    (q, v, u), straight = at(equation, 0.5), at(equation, 0.0)[0]
+    assert np.all(np.isfinite(equation.forward_dynamics(np.array([q, q]), v, u)))
+    with pytest.raises(FlexarmError, match=r"matrix singular at these.*joint2.*paper=False"):
+        equation.forward_dynamics(np.array([q, straight]), v, u)
+
+
 def test_an_input_that_is_no_number_is_not_blamed_on_the_mass_matrix() -> None:
     equation = printed()
     q, v, u = at(equation, 0.5)
@@ -56,19 +65,19 @@ def test_an_input_that_is_no_number_is_not_blamed_on_the_mass_matrix() -> None:
 def test_a_run_does_not_start_where_the_paper_has_no_accelerations() -> None:
     arm = changed("chu-example-2", PRINTED)
     with pytest.raises(FlexarmError, match="mass matrix singular at these coordinates"):
-        run_by(arm, "element-jacobian", t_end=0.1, dt=0.05, paper=True)
+        simulate(arm, formulation="element-jacobian", t_end=0.1, dt=0.05, paper=True)
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 def test_a_run_stops_where_first_order_tips_make_m_indefinite(method: str) -> None:
     arm = changed("tg-rrr-2planes-elements", {"gravity": [0, 0, -3000]})
-    run = run_by(arm, "lagrange", t_end=0.1, dt=0.1, paper=True, method=method)
+    run = simulate(arm, formulation="lagrange", t_end=0.1, dt=0.1, paper=True, method=method)
     assert run.status == "stopped"
     assert "lagrange: its approximation leaves the mass matrix" in run.reason
     assert "link2.node2.slope_z" in run.reason
 
 
-def bent(equation: Formulation, amplitude: float) -> Array:
+def bent(equation: Equation, amplitude: float) -> Array:
     """All joints at 1 rad, nodes or modes of every link at some share of its length."""
     q = np.zeros(equation.model.size)
     for part in equation.model.links:

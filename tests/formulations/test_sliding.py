@@ -3,7 +3,6 @@
 import pytest
 
 import flexarm
-from flexarm.formulations.composite import Composite
 from flexarm.model import build
 from flexarm.papers.theodore.items import PRINTED_2
 from flexarm.study.operations import operation_counts
@@ -12,7 +11,8 @@ from flexarm.study.operations import operation_counts
 def mass_matrix_count(name: str) -> tuple[int, int]:
     """Count multiplications, divisions included, and additions of the inertia matrix."""
     found = operation_counts(
-        Composite(build(flexarm.sample(name), stiffening=False)), "mass_matrix"
+        flexarm.formulation("composite", build(flexarm.sample(name), stiffening=False)),
+        "mass_matrix",
     )
     return found.multiplications + found.divisions, found.additions
 

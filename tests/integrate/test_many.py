@@ -129,7 +129,9 @@ def test_a_run_that_stops_does_not_stop_its_neighbours() -> None:
         assert ends[-1] == "stopped"
 
 
-@pytest.mark.parametrize("module", ["flexarm.formulations.base", "flexarm.integrate.methods.base"])
+@pytest.mark.parametrize(
+    "module", ["flexarm.formulations.equation", "flexarm.integrate.methods.base"]
+)
 def test_threads_that_compile_at_once_get_the_same_machine_code(
     module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from flexarm.integrate.simulate import simulate
 from flexarm.papers.base import verdict
 from flexarm.papers.korayem.fall import (
     CONCORDANT,
@@ -16,7 +17,7 @@ from flexarm.papers.korayem.fall import (
     history,
     reading,
 )
-from flexarm.papers.runs import changed, run_by
+from flexarm.papers.runs import changed
 
 FAST = [number for number in FIGURES if number >= 8]
 
@@ -34,8 +35,10 @@ def test_converged_modes_are_in_concordance_with_finite_elements(number: int) ->
 def test_converged_modes_of_a_wrong_arm_are_not(change: dict[str, float]) -> None:
     shapes = {"kind": "loaded", "bending_y": 4}
     values = {f"links.{k}.{key}": x for k in (1, 2) for key, x in change.items()}
-    arm = changed("korayem-two-link", {f"links.{k}.shapes": shapes for k in (1, 2)} | values)
-    wrong = run_by(arm, "articulated", t_end=0.1, dt=DT, stiffening=False, method="dop853")
+    arm = changed("korayem-two-link", {f"links.{k}.shapes": shapes for k in (1, 2)} | values
+                  | {"stiffening": False})  # fmt: skip
+
+    wrong = simulate(arm, t_end=0.1, dt=DT, method="dop853")
     for number in FAST:
         what, how = FIGURES[number][0], reading(number)
         right = history(falls()["elements"].run, what)

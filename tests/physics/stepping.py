@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from tests.physics.states import Array
 
 Rate = Callable[[float, Array], Array]
 
 
-def free_motion(equation: Formulation) -> Rate:
+def free_motion(equation: Equation) -> Rate:
     """Rates of (q, v) of an arm on which nothing acts and no coordinate is prescribed."""
     forward = equation.compiled("forward_dynamics", level="fast")
     n = equation.model.size

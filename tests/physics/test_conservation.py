@@ -8,7 +8,7 @@ from scipy.integrate import DOP853
 
 import flexarm
 from flexarm.formulations import FORMULATIONS, formulation
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
 from flexarm.model import build, start_state
 from flexarm.spatial import base_rotation_matrix, base_spin
@@ -57,14 +57,14 @@ def sample_cases() -> list[object]:
     ]
 
 
-def energies(equation: Formulation, rows: Array, count: int = 100) -> Array:
+def energies(equation: Equation, rows: Array, count: int = 100) -> Array:
     """Kinetic, elastic and gravitational energy at about so many of the rows."""
     n = equation.model.size
     chosen = rows[:: max(1, len(rows) // count)]
     return np.array([equation.energy(y[:n], y[n:]) for y in [*chosen, rows[-1]]])
 
 
-def momentum(equation: Formulation, y: Array) -> Array:
+def momentum(equation: Equation, y: Array) -> Array:
     """Linear momentum and angular momentum about the world's origin, in world axes, (6,)."""
     model = equation.model
     n = model.size
@@ -116,7 +116,7 @@ class Tumble:
         return np.stack([anchor @ base_rotation_matrix(y[3:6]) for anchor, y in pairs])
 
 
-def tumble(equation: Formulation, t_end: float, limit: float) -> Tumble:
+def tumble(equation: Equation, t_end: float, limit: float) -> Tumble:
     """Follow a free base, measuring its angles anew where the middle one passes a limit [rad]."""
     n = equation.model.size
     y, t = np.concatenate(start_state(equation.model)), 0.0

@@ -17,7 +17,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedFree, Loaded, ShapeChoice
 from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.mechanics.kinematics import section
 from flexarm.model import build, prescribed_motion, start_state
 from tests.physics.states import Array
@@ -31,7 +31,7 @@ def with_shapes(name: str, shapes: ShapeChoice) -> Arm:
     return arm.model_copy(update={"links": (link,)})
 
 
-def in_hub_frame(equation: Formulation, q: Array) -> Array:
+def in_hub_frame(equation: Equation, q: Array) -> Array:
     """Place of the tip of a one-link arm, seen from its hub."""
     c, s = np.cos(q[0]), np.sin(q[0])
     _, place = equation.tip_pose(q)

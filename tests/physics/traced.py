@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
 from tests.physics.states import Array, State, random_state
@@ -28,7 +28,7 @@ class Traced:
         self, name: str, model: Model, shared: dict[Any, ca.Function], *, seed: int = 0
     ) -> None:
         self.model = model
-        self.equation: Formulation = formulation(name, model)
+        self.equation: Equation = formulation(name, model)
         self._shared = shared
         wrenches = len(wrench_list(model))
         inputs = len(self.equation.input_names)

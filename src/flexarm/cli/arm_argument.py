@@ -40,3 +40,12 @@ def _change(text: str) -> "Change":
         return read_change(text)
     except ModelError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def formulation_name(text: str) -> str:
+    """Read the name of a formulation from the command line."""
+    from flexarm.formulations import FORMULATIONS
+
+    if text not in FORMULATIONS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMULATIONS)}, got '{text}'")
+    return text

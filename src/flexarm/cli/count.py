@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arm_argument import add_arm, read_arm
+from flexarm.cli.arm_argument import add_arm, formulation_name, read_arm
 
 if TYPE_CHECKING:
     from flexarm.engine.stream import Counts
@@ -20,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--formulation",
         metavar="NAME",
-        type=_formulation_name,
-        default="articulated",
+        type=formulation_name,
         help="how the equation is obtained (default articulated)",
     )
     parser.add_argument(
@@ -39,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the operations of forward dynamics, of the mass matrix and of the bias."""
-    from flexarm.formulations import formulation
+    from flexarm.formulations import DEFAULT, formulation
     from flexarm.model import build
     from flexarm.study.operations import COUNTED, operation_counts
 
     arm = read_arm(args)
     model = build(arm, stiffening=STIFFENING[args.stiffening])
-    eq = formulation(args.formulation, model, points=args.points)
+    eq = formulation(args.formulation or DEFAULT, model, points=args.points)
     numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}
     if args.json:
         about = {
@@ -63,14 +62,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"{name:<16}" + "".join(f"  {found[kind]:>15}" for kind in KINDS))
     print("Of the mass matrix, which is symmetric, the upper triangle is counted.")
     return 0
-
-
-def _formulation_name(text: str) -> str:
-    from flexarm.formulations import FORMULATIONS
-
-    if text not in FORMULATIONS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMULATIONS)}, got '{text}'")
-    return text
 
 
 def _numbers(found: "Counts") -> dict[str, object]:

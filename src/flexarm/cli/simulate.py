@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arm_argument import add_arm, read_arm
+from flexarm.cli.arm_argument import add_arm, formulation_name, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
 from flexarm.errors import FlexarmError, LongRun, SimulationError
 from flexarm.integrate.options import refuse_options
@@ -42,6 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--rtol", type=float, default=1e-3, metavar="X",
         help="error of the deflections that is allowed, over their range (default 1e-3)",
+    )  # fmt: skip
+    add(
+        "--formulation", metavar="NAME", type=formulation_name,
+        help="how the equation is obtained (default articulated)",
+    )  # fmt: skip
+    add("--paper", action="store_true", help="keep the approximations of the formulation's paper")
+    add(
+        "--tip-rotation", choices=("cayley", "first-order"), default="cayley",
+        help="exact rotations of the links' tips (default), or I + skew(angles) as in papers",
     )  # fmt: skip
     add("--step", type=float, metavar="S", help="step of rk4 [s]")
     add(
@@ -78,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         require_writable(path, force=args.force)
         require_apart(path, [Path(args.arm)])
     arm = read_arm(args)
+    from flexarm.formulations import DEFAULT
     from flexarm.integrate.simulate import simulate
     from flexarm.runs.write import LiveFile
 
@@ -91,6 +101,9 @@ def run(args: argparse.Namespace) -> int:
             method=args.method,
             rtol=args.rtol,
             step=args.step,
+            formulation=args.formulation or DEFAULT,
+            paper=args.paper,
+            tip_rotation=args.tip_rotation,
             energy_audit=args.energy_audit,
             allow_long=args.yes,
             progress=progress,
@@ -193,6 +206,9 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "method": result.method,
         "why": result.why,
         "rtol": result.rtol,
+        "formulation": result.formulation,
+        "paper": result.paper,
+        "tip_rotation": result.model.tip_rotation,
         "steps": statistics.steps,
         "rejections": statistics.rejections,
         "evaluations": statistics.evaluations,
@@ -203,6 +219,16 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "missed": result.missed,
         "validity": _finite(dataclasses.asdict(result.validity)),
     }
+
+
+def _equation_line(result: "Run") -> dict[str, str]:
+    """Say by which equation a run was computed, where that is not the default."""
+    from flexarm.formulations import DEFAULT
+
+    words = [result.formulation, *(["as in its paper"] if result.paper else [])]
+    if result.model.tip_rotation == "first-order":
+        words.append("first-order tips")
+    return {} if words == [DEFAULT] else {"by": ", ".join(words)}
 
 
 def _finite(value: Any) -> Any:
@@ -226,6 +252,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
         print_line(console, f"warning: {result.missed}", style="yellow")
     lines = {
         "method": f"{result.method}: {result.why}",
+        **_equation_line(result),
         "steps": f"{statistics.steps}, {statistics.rejections} more rejected; "
         f"{statistics.evaluations} evaluations",
         "CPU": f"{spent:.3g} s{speed}; {prepared:.3g} s to prepare",

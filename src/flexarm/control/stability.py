@@ -23,7 +23,7 @@ from flexarm.control.linear import decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.laws import refuse_misfit
 from flexarm.integrate.methods.base import Motion
 from flexarm.linear.friction import DryFriction, FrictionChoice
@@ -89,7 +89,7 @@ class FrozenLoop:
         self.model, self._drives = model, drives(model)
         self._tangent = Tangent(model, wrenches=False, friction=friction)
         self._statics = Statics(model)
-        self._equation = formulation("articulated", model)
+        self._equation = formulation(DEFAULT, model)
 
     def coupling(self, q: Array) -> float:
         """Find the largest eigenvalue of H (eq. 50) at coordinates q."""
@@ -266,7 +266,7 @@ def closed_loop_eigenvalues(
     require_count("every", every, 1)
     n = run.model.size
     dry, slope_of_run = DryFriction(friction, friction_speed), DryFriction("tangent")
-    equation = formulation("articulated", run.model)
+    equation = formulation(DEFAULT, run.model)
     open_ = np.ix_(*[np.delete(np.arange(n), run.model.prescribed)] * 2)
     motion = Motion(equation, law)
     tangent = motion.tangent()

@@ -16,7 +16,7 @@ from flexarm.arguments import (
 from flexarm.control.statics import Statics, require_axes, require_point
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT, formulation
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model
@@ -85,7 +85,7 @@ class Trajectory:
 
     def tip(self, times: Array | float) -> Array:
         """Evaluate where the tip would be if the arm were at rest there [m], (T, 3)."""
-        equation = formulation("articulated", self.model)
+        equation = formulation(DEFAULT, self.model)
         return np.array([equation.tip_pose(row)[1] for row in self.at(times)[0]])
 
 
@@ -175,7 +175,7 @@ def tip_move(
     goal = to if callable(to) else require_point("to", to, axes)
     first = statics.at_joints(start or {})
     chosen = ["xyz".index(axis) for axis in axes]
-    begin = formulation("articulated", model).tip_pose(first)[1][chosen]
+    begin = formulation(DEFAULT, model).tip_pose(first)[1][chosen]
 
     def posture(s: float, guess: Array) -> Array:
         point = goal(s) if callable(goal) else (1 - s) * begin + s * goal

@@ -114,14 +114,6 @@ def _array(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return _buffer(math.prod(shape)).reshape(shape)
 
 
-def _output_shape(
-    port: Port, inputs: tuple[Port, ...], outputs: tuple[Port, ...]
-) -> tuple[int, ...]:
-    """Return the NumPy shape of an output: a derivative by an input of one element is a matrix."""
-    names = {f"d_{of.name}_d_{by.name}" for of in outputs for by in inputs if by.size == 1}
-    return (port.rows, port.columns) if port.name in names else port.shape
-
-
 @dataclass(frozen=True)
 class Target:
     """A machine to compile for, in LLVM's words."""
@@ -144,8 +136,21 @@ class Signature:
     operations: int
 
 
+class Loaded:
+    """Machine code in this process, and buffers for its calls from Python."""
+
+    def __init__(self, signature: Signature, code: bytes) -> None:
+        self.signature = signature
+        self._engine = load_object(code)
+        self.address: int = self._engine.get_function_address(signature.entry)
+        self.table_address: int = self._engine.get_function_address(signature.table_entry)
+        # One argument: through ctypes, each costs more than most functions of a small arm.
+        self.by_table = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.table_address)
+        self.mine = threading.local()
+
+
 class Compiled:
-    """Machine code in this process; it stays for as long as this object does.
+    """A function as machine code, which stays for as long as this object does.
 
     Attributes
     ----------
@@ -157,20 +162,28 @@ class Compiled:
         Of one that takes a single pointer, to a table of those pointers.
     operations : int
         Number of operations of one evaluation.
+    constants : tuple of ndarray
+        The last inputs, which `call` adds: numbers of its own, of a function that shares its
+        machine code with others.
     """
 
-    def __init__(self, signature: Signature, code: bytes) -> None:
-        self._engine = load_object(code)
-        self.address: int = self._engine.get_function_address(signature.entry)
-        self.inputs = signature.inputs
-        self.outputs = signature.outputs
-        self.width = signature.width
+    def __init__(self, loaded: Loaded, constants: tuple[NDArray[np.float64], ...] = ()) -> None:
+        signature = loaded.signature
+        self.loaded, self.constants = loaded, constants
+        self.address, self.table_address = loaded.address, loaded.table_address
+        self.inputs, self.outputs = signature.inputs, signature.outputs
+        self.width, self.operations = signature.width, signature.operations
         self.work_size = signature.work_size * signature.width
-        self.operations = signature.operations
-        self.table_address: int = self._engine.get_function_address(signature.table_entry)
-        # One argument: through ctypes, each costs more than most functions of a small arm.
-        self._by_table = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.table_address)
-        self._mine = threading.local()
+        self._by_table, self._mine = loaded.by_table, loaded.mine
+
+    def output_shape(self, port: Port) -> tuple[int, ...]:
+        """Return the NumPy shape of an output, lanes aside.
+
+        A derivative by an input of one element is a matrix.
+        """
+        single = [by.name for by in self.inputs if by.size == 1]
+        names = {f"d_{of.name}_d_{by}" for of in self.outputs for by in single}
+        return (port.rows, port.columns) if port.name in names else port.shape
 
     def call(self, *arrays: ArrayLike) -> tuple[NDArray[np.float64], ...]:
         """Evaluate the function.
@@ -190,7 +203,7 @@ class Compiled:
             desk: _Desk = self._mine.desk
         except AttributeError:
             desk = self._mine.desk = _Desk(self)
-        desk.take(arrays)
+        desk.take((*arrays, *self.constants))
         self._by_table(desk.table)
         return tuple([output.copy() for output in desk.outputs])
 
@@ -233,10 +246,7 @@ class _Desk:
         self._names = [port.name for port in compiled.inputs]
         self._inputs = [_array(port.shape + lanes) for port in compiled.inputs]
         self._shapes = [array.shape for array in self._inputs]
-        self.outputs = [
-            _array(_output_shape(port, compiled.inputs, compiled.outputs) + lanes)
-            for port in compiled.outputs
-        ]
+        self.outputs = [_array(compiled.output_shape(port) + lanes) for port in compiled.outputs]
         work = _buffer(compiled.work_size)
         self._kept = [*self._inputs, *self.outputs, work]
         self._pointers = np.array([array.ctypes.data for array in self._kept], dtype=np.uintp)

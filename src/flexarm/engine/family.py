@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import final
 
 import casadi
 import numpy as np
@@ -18,18 +18,13 @@ from flexarm.engine.stream import BINARY, Load, Operation, Port, Store, Stream
 CONSTANTS = "constants"
 
 
+@final
 class Member(Compiled):
-    """A function of a family: the family's machine code, called with its own numbers."""
+    """A function of a family: the family's machine code, with numbers of its own."""
 
     def __init__(self, shared: Compiled, constants: NDArray[np.float64], digest: str) -> None:
-        self.__dict__ = {**shared.__dict__, CONSTANTS: constants, "digest": digest}
-
-    constants: NDArray[np.float64]
-    digest: str
-
-    def call(self, *arrays: Any) -> tuple[NDArray[np.float64], ...]:
-        """Evaluate the function with its own numbers."""
-        return super().call(*arrays, self.constants)
+        super().__init__(shared.loaded, (constants,))
+        self.digest = digest
 
 
 class Family:
@@ -70,7 +65,7 @@ class Family:
             stream = self._streams[digest]
             wide = compile_stream(stream, level=self.level, width=width)
             self._wide.setdefault((digest, width), wide)
-        lanes = np.ascontiguousarray(np.stack([each.constants for each in members], axis=1))
+        lanes = np.ascontiguousarray(np.stack([each.constants[0] for each in members], axis=1))
         return Member(self._wide[digest, width], lanes, digest)
 
 

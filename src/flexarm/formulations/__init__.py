@@ -9,12 +9,14 @@ from flexarm.formulations.articulated import Articulated
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
 from flexarm.formulations.lagrange import Lagrange
-from flexarm.formulations.parametric import Parametric
 from flexarm.formulations.recursive_lagrange import RecursiveLagrange
 from flexarm.model import Model
+
+DEFAULT = Articulated.name
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     kind.name: kind
@@ -38,7 +40,7 @@ def formulation(
     delta_squared: bool = True,
     points: int | None = None,
     parameters: Sequence[str] = (),
-) -> Formulation:
+) -> Equation:
     """Make the equation of a model by the formulation of the given name.
 
     Parameters
@@ -56,8 +58,8 @@ def formulation(
         Gauss points per element; by default as many as integrate its inertia exactly, or the
         paper's one. For ``element-jacobian`` alone.
     parameters
-        Keys of numbers in the model file, such as ``payload.mass``, that stay symbols: the result
-        is a `Parametric`. For ``composite`` alone.
+        Keys of numbers in the model file, such as ``payload.mass``, that stay symbols: functions
+        take them as one more input ``p``, the last. For ``composite`` alone.
 
     Raises
     ------
@@ -74,13 +76,13 @@ def formulation(
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
     _refuse_options(name, delta_squared=delta_squared, points=points, parameters=parameters)
-    if not delta_squared:
-        return GibbsAppell(model, paper=paper, delta_squared=False)
-    if points is not None:
-        return ElementJacobian(model, paper=paper, points=points)
     if parameters:
-        return Parametric(model, parameters)
-    return FORMULATIONS[name](model, paper=paper)
+        return Equation.with_symbols(Composite(model), parameters)
+    if not delta_squared:
+        return Equation.of(GibbsAppell(model, paper=paper, delta_squared=False))
+    if points is not None:
+        return Equation.of(ElementJacobian(model, paper=paper, points=points))
+    return Equation.of(FORMULATIONS[name](model, paper=paper))
 
 
 def _refuse_options(

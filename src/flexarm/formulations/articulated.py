@@ -11,7 +11,7 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.base import ldl_solve
+from flexarm.formulations.base import Formulation, ldl_solve
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.low_rank import LowRank, low_rank
 from flexarm.formulations.recursion import (
@@ -71,12 +71,24 @@ class _Eliminated:
     reaction: tuple[Expr, Expr, Expr] | None
 
 
-class Articulated(Composite):
+class Articulated(Formulation):
     """Forward dynamics by eliminating each link's accelerations from tip to base."""
 
     name: ClassVar[str] = "articulated"
     citation: ClassVar[str] = "Jain & Rodriguez 1992, with columns for amplitudes"
     assumptions: ClassVar[str] = "none beyond the model's own; M and c are those of composite"
+
+    def mass_expression(self, q: Expr) -> Expr:
+        """Trace the mass matrix, that of composite, (n, n)."""
+        return Composite(self.model).mass_expression(q)
+
+    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
+        """Trace what inertia and gravity need, by composite, (n,)."""
+        return Composite(self.model).inertial_expression(q, v, a, gravity=gravity)
+
+    def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
+        """Trace what each joint transmits to its link, by composite, (6, links)."""
+        return Composite(self.model).joint_wrench_expression(q, v, a, factors)
 
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
         """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take."""

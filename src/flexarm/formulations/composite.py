@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import casadi as ca
 
+from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.recursion import (
     BaseState,
@@ -23,7 +24,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.mechanics.kinematics import frames, picked
+from flexarm.mechanics.kinematics import base_frame, frames, picked
 from flexarm.mechanics.loads import wrench_loads
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -70,7 +71,50 @@ class Composite(Formulation):
         return result
 
 
+def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
+    """Trace momentum, angular momentum about the world's origin and centre of mass, (3,) each.
+
+    Of links, hubs, rotors, payload and, where it moves, the base, in world axes.
+    """
+    if model.tip_rotation == "first-order":
+        raise FlexarmError(
+            "momentum: with first-order tip rotation outboard bodies are not rigid: build the "
+            "model with tip_rotation='cayley'"
+        )
+    base, still = base_state(model, q, v), type(q).zeros(model.size, 1)
+    states = link_states(model, q, still, base_state(model, q, still))
+    _, inertia, columns, turned = _gathered(model, states)
+    inertia = rotate_inertia(turned, inertia)
+    if base.angular is not None:
+        inertia = inertia + body_matrix(model.base_body)
+    total = ca.SX(6, 1)
+    for k, column in _rotated(turned, columns):
+        total = total + column * v[k]
+    rotation, origin = base_frame(model, q)
+    if base.angular is not None:
+        total = total + inertia @ ca.vertcat(base.omega, base.rotation.T @ v[0:3])
+    linear = rotation @ total[3:]
+    mass, first = inertia[5, 5], ca.inv_skew(inertia[:3, 3:])
+    return (
+        linear,
+        rotation @ total[:3] + ca.cross(origin, linear),
+        origin + rotation @ first / mass,
+    )
+
+
 def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr:
+    matrix, carried, pending, rotation = _gathered(model, states)
+    if base.angular is not None:
+        carried = rotate_inertia(rotation, carried) + body_matrix(model.base_body)
+        _base_block(matrix, base, carried, _rotated(rotation, pending))
+    return matrix
+
+
+def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Columns, Expr]:
+    """Form M but for the base's rows; inertia (6, 6) and momentum columns at the base.
+
+    The last is the rotation that takes the two into the base's axes.
+    """
     matrix = ca.SX(model.size, model.size)
     carried, rotation = ca.SX(6, 6), ca.SX.eye(3)
     pending: Columns = []  # momentum columns of outboard coordinates
@@ -113,10 +157,7 @@ def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr
             carried, pending = rotate_inertia(rotation, carried), _rotated(rotation, pending)
             carried, pending = _add_rotor(matrix, state.part.rotor, carried, pending)
             rotation = ca.SX.eye(3)
-    if base.angular is not None:
-        carried = rotate_inertia(rotation, carried) + body_matrix(model.base_body)
-        _base_block(matrix, base, carried, _rotated(rotation, pending))
-    return matrix
+    return matrix, carried, pending, rotation
 
 
 def _rotated(rotation: Expr, columns: Columns) -> Columns:

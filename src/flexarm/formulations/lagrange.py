@@ -31,7 +31,6 @@ import numpy as np
 
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
-from flexarm.links.base import Array
 from flexarm.links.integrals import integrate
 from flexarm.mechanics.bodies.growing_points import sliding_moments
 from flexarm.mechanics.bodies.points import (
@@ -55,14 +54,6 @@ Tip = Callable[[LinkModel], tuple[Expr, dict[int, Expr]]]
 LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
-class Partitioned(NamedTuple):
-    """Mass matrix by joints (r) and amplitudes (f): eq. 26."""
-
-    rr: Array
-    rf: Array
-    ff: Array
-
-
 class Lagrange(Formulation):
     """Closed-form equations of motion from the energies."""
 
@@ -72,9 +63,6 @@ class Lagrange(Formulation):
         f"none beyond the model's own; at most {LARGEST} coordinates. paper=True: links bend only, "
         "tips turn by I + skew(angles), no shortening, no rotary inertia of the sections"
     )
-
-    def __init__(self, model: Model, *, paper: bool = False) -> None:
-        super().__init__(paper_model(model) if paper else model, paper=paper)
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
@@ -90,22 +78,10 @@ class Lagrange(Formulation):
             return torque_refusal(model)
         return None
 
-    @property
-    def flexible(self) -> tuple[int, ...]:
-        """Indices of the amplitudes, q_f."""
-        return tuple(
-            i for part in self.model.links for i in range(part.modes.start, part.modes.stop)
-        )
-
-    @property
-    def rigid(self) -> tuple[int, ...]:
-        """Indices of all other coordinates (joints, motors, base), q_r."""
-        return tuple(i for i in range(self.model.size) if i not in self.flexible)
-
-    def partitioned(self, q: Array) -> Partitioned:
-        """Compute the blocks M_rr, M_rf, M_ff of the mass matrix."""
-        M, r, f = self.mass_matrix(q), self.rigid, self.flexible
-        return Partitioned(M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)])  # (eq. 26)
+    @staticmethod
+    def paper_model(model: Model) -> Model:
+        """Give a model the kinematics of the paper; one that has them is given back."""
+        return paper_model(model)
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix (Algorithms 1 and 2), (n, n)."""

@@ -12,10 +12,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations.base import solve_motion
 from flexarm.formulations.composite import Composite
+from flexarm.formulations.quantities import trace
 from flexarm.io.overrides import change_arm, read_value
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import (
+    applied_force,
     dissipative_force,
     elastic_force,
     input_matrix,
@@ -35,52 +38,44 @@ STATES = 24
 LINEAR = ("mass_matrix", "bias", "parts", "gravity", "inverse_dynamics", "energy", "matrices")
 
 
-class Parametric(Composite):
-    """`composite` with chosen numbers of the arm as one more input, `p`.
-
-    `function` gives CasADi functions that take p last, to be differentiated by it exactly; the
-    methods over NumPy arrays take the numbers in `values`, which `at` changes without a compile.
+class Parametric:
+    """Chosen numbers of an arm as one more input, `p`, of composite's functions.
 
     Attributes
     ----------
-    parameters, values
-        Keys of a model file, and their present values in the units of the file, (k,).
+    model
+        The arm.
+    keys, start
+        Keys of a model file, and their values there, in the units of the file, (k,).
     """
 
     def __init__(self, model: Model, parameters: Sequence[str]) -> None:
-        super().__init__(model)
-        self.parameters = _keys(parameters)
-        self.values: Array = np.array([_number(model, key) for key in self.parameters])
-        self._start = self.values
-        self._steps: Array = np.array([STEP * value or STEP for value in self.values])
+        self.model, self.keys = model, _keys(parameters)
+        self.start: Array = np.array([_number(model, key) for key in self.keys])
+        self._steps: Array = np.array([STEP * value or STEP for value in self.start])
         self._models = [
             _built(model, {key: value + step})
             for key, value, step in zip(
-                self.parameters, self.values.tolist(), self._steps.tolist(), strict=True
+                self.keys, self.start.tolist(), self._steps.tolist(), strict=True
             )
         ]
         self._bent = self._check()
 
-    def at(self, values: Sequence[float] | Array) -> "Parametric":
-        """Take other values, (k,), for the same equations.
-
-        They must be finite, and such that a model file may have them: a mass is not negative.
-        """
-        names = ", ".join(self.parameters)
+    def checked(self, values: Sequence[float] | Array) -> Array:
+        """Take values, (k,), or refuse those that no model file may have."""
+        names = ", ".join(self.keys)
         try:
             given = np.array(values, dtype=float)
         except (TypeError, ValueError):
             raise FlexarmError(f"values: must be numbers ({names}), got {values!r}") from None
-        if given.shape != self.values.shape:
+        if given.shape != self.start.shape:
             raise FlexarmError(
-                f"values: must be of shape {self.values.shape} ({names}), got shape {given.shape}"
+                f"values: must be of shape {self.start.shape} ({names}), got shape {given.shape}"
             )
         if not np.isfinite(given).all():
             raise FlexarmError(f"values: must be finite ({names}), got {given.tolist()}")
-        change_arm(self.model.arm, dict(zip(self.parameters, given.tolist(), strict=True)))
-        other = self._like(self.model)
-        other.values, other.family, other._compiled = given, self.family, self._compiled
-        return other
+        change_arm(self.model.arm, dict(zip(self.keys, given.tolist(), strict=True)))
+        return given
 
     def function(self, name: str) -> ca.Function:
         """Trace a function of the contract that is linear in the parameters, or follows from M.
@@ -97,16 +92,16 @@ class Parametric(Composite):
                 f"'energy' with parameters: it is not linear in {' and '.join(self._bent)}, as the "
                 "equations are: take it of the arm with these values, by flexarm.change_arm"
             )
-        p = ca.SX.sym("p", len(self.parameters))
-        share = (p - ca.DM(self._start)) / ca.DM(self._steps)
+        p = ca.SX.sym("p", len(self.keys))
+        share = (p - ca.DM(self.start)) / ca.DM(self._steps)
         if name in LINEAR:
-            parts = [Composite(model).function(name) for model in self._all]
+            parts = [trace(Composite(model), name) for model in self._all]
             symbols = parts[0].sx_in()
             first, *others = [part.call(symbols, True, False) for part in parts]
             results = _combined(first, others, share)
         elif name == "forward_dynamics":
             symbols, results = self._forward(share)
-            parts = [Composite(self.model).function(name)]
+            parts = [trace(Composite(self.model), name)]
         else:
             raise FlexarmError(
                 f"'{name}' with parameters: there are {', '.join(LINEAR)} and forward_dynamics"
@@ -120,7 +115,7 @@ class Parametric(Composite):
 
     def _forward(self, share: Expr) -> tuple[list[Expr], list[Expr]]:
         """Solve the combined equations for the accelerations."""
-        shape = Composite(self.model).function("forward_dynamics")
+        shape = trace(Composite(self.model), "forward_dynamics")
         symbols = shape.sx_in()
         q, v, u, w, given = symbols[:5]
         models = self._all
@@ -129,12 +124,11 @@ class Parametric(Composite):
         rows = []
         for model in models:
             one = Composite(model)
-            rest = one.applied_expression(q, v, u, w)
+            rest = applied_force(model, q, v, u, w)
             rest -= one.inertial_expression(q, v, None, gravity=True)
             rows.append([one.mass_expression(q), rest])
         mass, rest = _combined(rows[0], rows[1:], share)
-        solved = _Solved(self.model, mass).forward_expression(q, v, given, rest)
-        return symbols, list(solved)
+        return symbols, list(solve_motion(self.model, mass, rest, given))
 
     def _check(self) -> tuple[str, ...]:
         """Make sure that the equations are linear in each parameter, and in all together.
@@ -142,12 +136,12 @@ class Parametric(Composite):
         Returns those that energy is not linear in.
         """
         states = _states(self.model)
-        looks = [_look(model, self.anchor, states) for model in self._all]
+        looks = [_look(model, states) for model in self._all]
         bent: list[str] = []
-        for k, key in enumerate(self.parameters):
+        for k, key in enumerate(self.keys):
             if _apart(looks[0].values, looks[0], looks[k + 1]).max() <= SAME:
                 raise FlexarmError(f"'{key}' changes nothing in the equations of this arm")
-            values = self._start.copy()
+            values = self.start.copy()
             values[k] += 2 * self._steps[k]
             equations, energy = self._errors(values, looks, states)
             if equations > EXACT:
@@ -156,52 +150,21 @@ class Parametric(Composite):
                     "use simulate_many for runs with several values"
                 )
             bent += [key] if energy > EXACT else []
-        equations, energy = self._errors(self._start + 2 * self._steps, looks, states)
+        equations, energy = self._errors(self.start + 2 * self._steps, looks, states)
         if equations > EXACT:
             raise FlexarmError(
-                f"{', '.join(self.parameters)}: some of these multiply each other, so that the "
+                f"{', '.join(self.keys)}: some of these multiply each other, so that the "
                 "equations are not linear in all of them together: keep fewer as symbols"
             )
-        return tuple(bent) or (self.parameters if energy > EXACT else ())
+        return tuple(bent) or (self.keys if energy > EXACT else ())
 
     def _errors(self, values: Array, looks: list["_Look"], states: Array) -> tuple[float, float]:
         """Compare equations and energy with those of the arm that has these values."""
-        model = _built(self.model, dict(zip(self.parameters, values.tolist(), strict=True)))
+        model = _built(self.model, dict(zip(self.keys, values.tolist(), strict=True)))
         first, *others = [look.values for look in looks]
-        found = _combined(first, others, (values - self._start) / self._steps)
-        errors = _apart(found, looks[0], _look(model, self.anchor, states))
+        found = _combined(first, others, (values - self.start) / self._steps)
+        errors = _apart(found, looks[0], _look(model, states))
         return float(errors[:-2].max()), float(errors[-2:].max())
-
-    def options(self) -> str:
-        """Tell apart what is compiled, by the symbols."""
-        return f"parameters={self.parameters}"
-
-    def _like(self, model: Model) -> "Parametric":
-        """Keep what was found of this model: it is the only one that is asked for."""
-        other: Parametric = object.__new__(type(self))
-        other.__dict__ = {**self.__dict__, "model": model, "family": None, "_compiled": {}}
-        return other
-
-    def _call(self, name: str, *arrays: Array) -> tuple[Array, ...]:
-        if self.model.floats:
-            arrays = (*arrays, self.anchor)
-        return self.compiled(name).call(*arrays, self.values)
-
-
-class _Solved(Composite):
-    """Equations whose mass matrix is at hand."""
-
-    def __init__(self, model: Model, mass: Expr) -> None:
-        super().__init__(model)
-        self._mass = mass
-
-    def mass_expression(self, q: Expr) -> Expr:
-        """Give the mass matrix."""
-        return self._mass
-
-    def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
-        """Give nothing: inertia and gravity are among the forces already."""
-        return ca.SX(self.model.size, 1)
 
 
 @dataclass(frozen=True)
@@ -220,9 +183,9 @@ class _Look:
     scales: list[Array]
 
 
-def _look(model: Model, anchor: Array, states: Array) -> _Look:
+def _look(model: Model, states: Array) -> _Look:
     """Evaluate the equations of a model at states, (number, 2, n), and at rest."""
-    function = _traced(model, anchor)
+    function = _traced(model)
     rest = states[0] * 0.0
     rest[0] = _placed(model, rest[0])
     seen = [[np.array(part) for part in function(q, v)] for q, v in states]
@@ -238,10 +201,8 @@ def _look(model: Model, anchor: Array, states: Array) -> _Look:
     return look
 
 
-def _traced(model: Model, anchor: Array) -> ca.Function:
+def _traced(model: Model) -> ca.Function:
     """Trace what is looked at."""
-    if model.floats:
-        model = replace(model, anchor=ca.SX(ca.DM(anchor)))
     one = Composite(model)
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     elastic, loss = elastic_force(model, q), dissipative_force(model, q, v)

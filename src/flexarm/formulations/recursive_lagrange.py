@@ -76,9 +76,6 @@ class RecursiveLagrange(Formulation):
         "elastic energy; of the sections' rotary inertia the rate of twist alone"
     )
 
-    def __init__(self, model: Model, *, paper: bool = False) -> None:
-        super().__init__(paper_model(model) if paper else model, paper=paper)
-
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
@@ -92,6 +89,11 @@ class RecursiveLagrange(Formulation):
             return f"{reason}: ask for paper=False"
         first_order = paper or model.tip_rotation == "first-order"
         return torque_refusal(model) if first_order else None
+
+    @staticmethod
+    def paper_model(model: Model) -> Model:
+        """Give a model the kinematics of the paper; one that has them is given back."""
+        return paper_model(model)
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the generalised mass matrix J of eq. 28, (n, n)."""

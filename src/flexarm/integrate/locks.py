@@ -10,8 +10,7 @@ import numpy as np
 
 from flexarm.arm import AnyActuated
 from flexarm.errors import SimulationError
-from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.loop import rounding
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model
@@ -115,7 +114,7 @@ def _with(joint: Any, axis: Axis) -> Any:
 
 
 def arrest(
-    equation: Formulation, q: Array, v: Array, names: Sequence[str]
+    equation: Equation, q: Array, v: Array, names: Sequence[str]
 ) -> tuple[Array, float, float]:
     """Stop joints at once, those of a model in which they are locked.
 
@@ -129,8 +128,7 @@ def arrest(
     held = [axis.index for axis in model.axes if axis.name in names]
     if not held or not np.any(v[held]):
         return v, 0.0, 0.0
-    composite = formulation("composite", model).anchored(equation.anchor)
-    mass = composite.mass_matrix(q)
+    mass = equation.mass_matrix(q)
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     change = np.zeros(model.size)
     change[held] = -v[held]

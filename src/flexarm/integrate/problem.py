@@ -13,9 +13,8 @@ from pydantic import ValidationError
 from flexarm.arm.joint import Limits
 from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
-from flexarm.engine.family import Member
 from flexarm.errors import SimulationError
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.loop import PIECE, WORKS, System
 from flexarm.io.explain import explain_data
@@ -96,9 +95,9 @@ class Watch:
 
 def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, list[Array]]:
     """Make the table of pointers that compiled equations take, and keep what it points to."""
-    own = {"constants": compiled.constants} if isinstance(compiled, Member) else {}
-    ports = (*compiled.inputs, *compiled.outputs)
-    kept = [own[port.name] if port.name in own else buffers[port.name] for port in ports]
+    given = compiled.inputs[: len(compiled.inputs) - len(compiled.constants)]
+    kept = [buffers[port.name] for port in given]
+    kept += [*compiled.constants, *(buffers[port.name] for port in compiled.outputs)]
     kept.append(np.zeros(compiled.work_size + 8))
     return np.array([array.ctypes.data for array in kept], dtype=np.int64), kept
 
@@ -138,7 +137,7 @@ def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
 
 
 def system_of(
-    equation: Formulation, compiled: Compiled, groups: tuple[list[Channel], ...], *, lanes: int = 1
+    equation: Equation, compiled: Compiled, groups: tuple[list[Channel], ...], *, lanes: int = 1
 ) -> tuple[System, dict[str, Array]]:
     """Join compiled equations and channels.
 

@@ -7,11 +7,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused
+from flexarm.arguments import refused, require_flag
 from flexarm.arm import Arm
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
@@ -28,11 +28,11 @@ from flexarm.integrate.problem import (
 )
 from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, solve
-from flexarm.integrate.task import Task, prepare
+from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
-from flexarm.model import Model, build, start_state
+from flexarm.model import Model, TipRotation, build, start_state
 from flexarm.runs.curves import curves_of, split
 from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
@@ -46,6 +46,9 @@ def simulate(
     method: str = "auto",
     rtol: float = 1e-3,
     step: float | None = None,
+    formulation: str = DEFAULT,
+    paper: bool = False,
+    tip_rotation: TipRotation = "cayley",
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
     locks: Locks | None = None,
@@ -73,6 +76,11 @@ def simulate(
         Error of the deflections that is allowed, of their range over the run.
     step
         Step [s] of ``rk4``; chosen by the arm's fastest mode if None.
+    formulation, paper
+        How the equation is obtained, and whether with the approximations of its paper: as for
+        `flexarm.formulation`.
+    tip_rotation
+        As for `flexarm.build`.
     inputs
         By joint, in place of those of the model file: a number, or a profile as in a model file.
     control
@@ -100,14 +108,15 @@ def simulate(
     Raises
     ------
     SimulationError
-        If it cannot begin, or would take too long.
+        If it cannot begin, the formulation refuses the arm, or it would take too long.
 
     Warns
     -----
     LongRun
         If it will take more than a minute of CPU, with what to change.
     """
-    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step)
+    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step,
+           formulation=formulation, paper=paper)  # fmt: skip
     refuse_kinds(
         inputs=inputs, locks=locks, energy_audit=energy_audit, progress=progress, live=live
     )
@@ -116,15 +125,17 @@ def simulate(
     arm = validated(arm)
     times = sample_times(t_end, dt)
     consider([preparation(arm, len(times))], allow_long=allow_long)
-    model = build(arm)
+    model = equation_of(build(arm, tip_rotation=tip_rotation), name=formulation, paper=paper).model
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
     wanted = min(rtol, 1e-8) if energy_audit else rtol
     parts = legs(model, locks or {}, t_end)
     if locks:
         refuse_inputs(model, inputs, parts)
-    task = prepare(lock(model, parts[0].locked), times_of(times, parts[0]), inputs=inputs,
-                   control=control, locked=parts[0].locked, wanted=wanted)  # fmt: skip
+    equations = [equation_of(lock(model, leg.locked), name=formulation, paper=paper)
+                 for leg in parts]  # fmt: skip
+    task = prepare(equations[0].model, times_of(times, parts[0]), inputs=inputs, control=control,
+                   equation=equations[0], locked=parts[0].locked, wanted=wanted)  # fmt: skip
     if parts[0].locked:
         task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
     law = control if isinstance(control, Sampled) else None
@@ -159,10 +170,10 @@ def simulate(
         return whole(solve_in_equal_steps(task, chosen, wanted, progress, seen))
 
     run = go(task, None)
-    for leg in parts[1:]:
+    for leg, equation in zip(parts[1:], equations[1:], strict=True):
         if run.status != "finished":
             break
-        here = formulation("articulated", lock(model, leg.locked)).anchored(run.anchors[-1])
+        here = equation.anchored(run.anchors[-1])
         try:
             task = prepare(
                 here.model, times_of(times, leg), inputs=inputs, equation=here, locked=leg.locked,
@@ -182,6 +193,8 @@ def refuse(
     method: str,
     rtol: float,
     step: float | None = None,
+    formulation: str = DEFAULT,
+    paper: bool = False,
 ) -> None:
     """Refuse what cannot be simulated, before anything is built."""
     if not isinstance(arm, Arm):
@@ -193,6 +206,10 @@ def refuse(
         raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
     if step is not None and (method == "auto" or METHODS[method].adaptive):
         raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")
+    if not isinstance(formulation, str) or formulation not in FORMULATIONS:
+        listed = ", ".join(FORMULATIONS)
+        raise SimulationError(f"no formulation '{formulation}': there are {listed}")
+    require_flag("paper", paper, SimulationError)
     refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
 
 

@@ -9,14 +9,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.profile import Constant
-from flexarm.errors import SimulationError
-from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.formulations import DEFAULT, formulation
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.loop import WORKS
 from flexarm.integrate.methods.base import Beginning, Method, Motion
-from flexarm.integrate.observe import observe
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -46,13 +45,27 @@ TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is c
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 
 
+def equation_of(model: Model, *, name: str = DEFAULT, paper: bool = False) -> Equation:
+    """Make the equation of a model by a formulation that simulates it.
+
+    Raises
+    ------
+    SimulationError
+        If the formulation refuses the arm.
+    """
+    try:
+        return formulation(name, model, paper=paper)
+    except FlexarmError as error:
+        raise SimulationError(str(error)) from None
+
+
 def prepare(
     model: Model,
     times: Array,
     *,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
-    equation: Formulation | None = None,
+    equation: Equation | None = None,
     locked: Sequence[str] = (),
     state: tuple[Array, Array] | None = None,
     wanted: float = 1e-3,
@@ -66,7 +79,7 @@ def prepare(
     SimulationError
         If it cannot begin: the state is out of bounds, or a motion has no inertia in it.
     """
-    equation = equation or formulation("articulated", model)
+    equation = equation or formulation(DEFAULT, model)
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
     if isinstance(control, ca.Function):
         refuse_misfit(control, model)
@@ -97,7 +110,7 @@ def refuse_outside(task: "Task") -> None:
             )
 
 
-def _matrices(equation: Formulation, q: Array, v: Array) -> tuple[Array, ...]:
+def _matrices(equation: Equation, q: Array, v: Array) -> tuple[Array, ...]:
     anchor = (equation.anchor,) if equation.model.floats else ()
     return equation.compiled("matrices", level="fast").call(q, v, *anchor)
 
@@ -122,7 +135,7 @@ class Task:
         The tolerance.
     """
 
-    equation: Formulation
+    equation: Equation
     motion: Motion
     groups: tuple[list[Channel], ...]
     times: Array
@@ -223,7 +236,8 @@ class Task:
         """Evaluate what a run keeps at every sample."""
         n = self.equation.model.size
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-        energy, rotation, position = observe(self.equation, solution.states, solution.anchors)
+        placed = self.equation.anchored(solution.anchors)
+        energy, rotation, position = placed.observe(q, v)
         return Run(
             model=self.equation.model,
             t=solution.times,
@@ -240,6 +254,8 @@ class Task:
             method=method.name,
             why=why,
             rtol=rtol,
+            formulation=self.equation.name,
+            paper=self.equation.paper,
             statistics=Statistics(
                 solution.steps,
                 solution.rejections,

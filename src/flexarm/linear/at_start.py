@@ -62,7 +62,7 @@ def trace(model: Model) -> ca.Function:
     force (n,) with its derivative by q (n, n), and the damping force's derivative by v (n, n).
     """
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
-    equation = formulation("composite", model)
+    equation = formulation("composite", model).formulation
     elastic = elastic_force(model, q)
     outputs = [
         equation.mass_expression(q),

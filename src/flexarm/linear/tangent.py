@@ -206,7 +206,8 @@ def _interpreted(function: ca.Function) -> Callable[..., tuple[Array, ...]]:
 
 def _equation(model: Model, q: Expr, v: Expr, a: Expr, w: Expr) -> tuple[Expr, Expr]:
     """Write the force, and what of it is differentiated: all but Coulomb friction."""
-    inertial = formulation("composite", model).inertial_expression(q, v, a, gravity=True)
+    composite = formulation("composite", model).formulation
+    inertial = composite.inertial_expression(q, v, a, gravity=True)
     held = inertial + elastic_force(model, q) - wrench_force(model, q, w)
     return (
         held + dissipative_force(model, q, v),

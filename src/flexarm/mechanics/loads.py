@@ -157,6 +157,13 @@ def wrench_list(model: Model) -> list[tuple[int, Wrench]]:
     return listed
 
 
+def applied_force(model: Model, q: Expr, v: Expr, u: Expr, factors: Expr) -> Expr:
+    """Sum inputs and wrenches less springs, damping and friction, (n,)."""
+    total = ca.SX(ca.sparsify(ca.DM(input_matrix(model)))) @ u
+    total = total + wrench_force(model, q, factors)
+    return total - elastic_force(model, q) - dissipative_force(model, q, v)
+
+
 def wrench_factors(model: Model, t: float) -> Array:
     """Evaluate the factors of all wrenches at a time [s]."""
     listed = wrench_list(model)

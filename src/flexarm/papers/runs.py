@@ -1,4 +1,4 @@
-"""Arms of the papers with some values changed, and their motions under a given formulation."""
+"""Arms of the papers with some values changed, and histories of their runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.formulations import formulation
-from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.methods import METHODS
-from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.solve import solve
-from flexarm.integrate.task import prepare
 from flexarm.io.overrides import Change, load_changed
 from flexarm.links.base import Array
-from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
 
@@ -26,41 +19,6 @@ def changed(name: str, values: Mapping[str, Any] | None = None) -> Arm:
         for key, value in (values or {}).items()
     ]
     return load_changed(sample_path(name), changes)
-
-
-def run_by(
-    arm: Arm,
-    kind: str,
-    *,
-    t_end: float,
-    dt: float,
-    paper: bool = False,
-    stiffening: bool | None = None,
-    tip_rotation: TipRotation = "cayley",
-    method: str = "auto",
-    rtol: float = 1e-3,
-) -> Run:
-    """Simulate an arm by a formulation, with or without its paper's approximations.
-
-    Parameters
-    ----------
-    arm, kind
-        The arm and the formulation's name.
-    t_end, dt
-        Duration and interval of samples [s].
-    paper, stiffening, tip_rotation
-        As for `flexarm.formulation` and `flexarm.build`.
-    method, rtol
-        As for `flexarm.simulate`.
-    """
-    equation = formulation(
-        kind, build(arm, stiffening=stiffening, tip_rotation=tip_rotation), paper=paper
-    )
-    task = prepare(equation.model, sample_times(t_end, dt), equation=equation)
-    chosen, why = (
-        choose(task, rtol, audit=False) if method == "auto" else (METHODS[method], "asked for")
-    )
-    return task.run(chosen, solve(task.beginning(chosen, rtol)), rtol, why)
 
 
 def column(run: Run, name: str) -> Array:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.mechanics.validity import Validity, validity
 from flexarm.model import Model
@@ -55,6 +56,8 @@ class RunData:
         The tolerance asked for.
     statistics
         What it took.
+    formulation, paper
+        By which formulation, and whether with its paper's approximations.
     """
 
     model: Model
@@ -73,6 +76,8 @@ class RunData:
     why: str
     rtol: float
     statistics: Statistics
+    formulation: str = DEFAULT
+    paper: bool = False
 
     @property
     def work(self) -> Array:

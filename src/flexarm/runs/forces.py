@@ -1,20 +1,20 @@
 """What accelerations and joint wrenches a run's samples have."""
 
-import numpy as np
-
 from flexarm.formulations import formulation
+from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
 from flexarm.runs.data import RunData
 
 
+def equation_of(run: RunData) -> Equation:
+    """Make the equation that a run was computed by, anchored at every sample."""
+    equation = formulation(run.formulation, run.model, paper=run.paper)
+    return equation.anchored(run.anchors)
+
+
 def accelerations(run: RunData) -> Array:
     """Find the accelerations of a run's samples under its inputs, (T, n)."""
-    equation = formulation("articulated", run.model)
-    rows = zip(run.t, run.q, run.v, run.u, run.anchors, strict=True)
-    found = [
-        equation.anchored(anchor).forward_dynamics(q, v, u, float(t)) for t, q, v, u, anchor in rows
-    ]
-    return np.array(found)
+    return equation_of(run).forward_dynamics(run.q, run.v, run.u, run.t)
 
 
 def joint_wrenches(run: RunData) -> Array:
@@ -23,8 +23,4 @@ def joint_wrenches(run: RunData) -> Array:
     In world axes, at the joint's origin.
     """
     equation = formulation("composite", run.model)
-    rows = zip(run.t, run.q, run.v, accelerations(run), run.anchors, strict=True)
-    found = [
-        equation.anchored(anchor).joint_wrench(q, v, a, float(t)) for t, q, v, a, anchor in rows
-    ]
-    return np.array(found)
+    return equation.anchored(run.anchors).joint_wrench(run.q, run.v, accelerations(run), run.t)

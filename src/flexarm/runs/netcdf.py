@@ -116,6 +116,10 @@ class Stored:
         """Say whether there is a variable of that name."""
         return name in self.file
 
+    def says(self, name: str) -> bool:
+        """Tell whether the file has an attribute of a name."""
+        return name in self.file.attrs
+
     def is_run(self, version: int) -> bool:
         """Say whether this is a run in a version of the format."""
         try:

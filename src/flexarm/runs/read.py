@@ -1,7 +1,7 @@
 """Read runs back from their files, whoever wrote them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from flexarm.arguments import require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import MAX_BYTES, MAX_TOTAL, SideFiles
 from flexarm.errors import FlexarmError, ModelError, ShapeError
+from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.io.model_file import parse
 from flexarm.links.base import Array
-from flexarm.model import Model, build
+from flexarm.model import Model, TipRotation, build
 from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, input_units
 from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
@@ -47,12 +48,34 @@ def load_run(path: str | Path) -> Run:
                 message = "is no run of flexarm, or one of another version's format"
                 raise FlexarmError(f"{path}: {message}: simulate the arm again")
             text, files = stored.text("model_file"), _kept_files(stored)
-        model = _read_model(path, text, files)
+            by = _formulation(stored)
+        model = _read_model(path, text, files, by)
         with explained(path):
-            return _assemble(model, stored)
+            return _assemble(model, stored, by)
 
 
-def _assemble(model: Model, stored: "Stored") -> Run:
+class _By(NamedTuple):
+    """By which equations a run was computed."""
+
+    formulation: str
+    paper: bool
+    tip_rotation: TipRotation
+
+
+def _formulation(stored: "Stored") -> _By:
+    """Read by which equations a run was computed; files of before say nothing of it."""
+    if not stored.says("formulation"):
+        return _By(DEFAULT, False, "cayley")
+    name, tips = stored.text("formulation"), stored.text("tip_rotation")
+    if name not in FORMULATIONS:
+        raise stored.wrong("formulation", f"must be one of {', '.join(FORMULATIONS)}")
+    if tips not in get_args(TipRotation):
+        raise stored.wrong("tip_rotation", f"must be one of {', '.join(get_args(TipRotation))}")
+    paper = bool(stored.number("paper", whole=True))
+    return _By(name, paper, "first-order" if tips == "first-order" else "cayley")
+
+
+def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
     """Put a run together from the contents of its file."""
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
@@ -74,6 +97,8 @@ def _assemble(model: Model, stored: "Stored") -> Run:
         method=stored.text("method"),
         why=stored.text("why"),
         rtol=stored.number("rtol"),
+        formulation=by.formulation,
+        paper=by.paper,
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
             int(stored.number("rejections", whole=True)),
@@ -111,11 +136,13 @@ def _kept_files(stored: "Stored") -> dict[str, bytes]:
     return found
 
 
-def _read_model(path: Path, text: str, files: dict[str, bytes]) -> Model:
+def _read_model(path: Path, text: str, files: dict[str, bytes], by: _By) -> Model:
     """Build the model of a run; the files that it names are those of the run, no others."""
     kept = SideFiles(path, kept=files)
     try:
-        return build(parse(Arm, text, name=f"{path}, model_file", files=kept))
+        arm = parse(Arm, text, name=f"{path}, model_file", files=kept)
+        model = build(arm, tip_rotation=by.tip_rotation)
+        return FORMULATIONS[by.formulation].paper_model(model) if by.paper else model
     except (ModelError, ShapeError) as error:
         raise ModelError(
             f"{path}: the model file in this run is not valid here:\n{error}"

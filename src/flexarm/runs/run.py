@@ -72,6 +72,27 @@ class Run(RunData):
 
         return to_dataset(wrench_variables(self), {})
 
+    def momenta(self) -> "xarray.Dataset":
+        """Find momentum, angular momentum and centre of mass of all that moves, in the world."""
+        from flexarm.runs.motions import momentum_variables
+        from flexarm.runs.write import to_dataset
+
+        return to_dataset(momentum_variables(self), {})
+
+    def tip_motion(self) -> "xarray.Dataset":
+        """Find velocity and acceleration of the arm's tip, linear and angular, in the world."""
+        from flexarm.runs.motions import tip_variables
+        from flexarm.runs.write import to_dataset
+
+        return to_dataset(tip_variables(self), {})
+
+    def link_frames(self) -> "xarray.Dataset":
+        """Find place and axes of the root and the flexible tip of every link, in the world."""
+        from flexarm.runs.motions import frame_variables
+        from flexarm.runs.write import to_dataset
+
+        return to_dataset(frame_variables(self), {})
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the run to a NetCDF file, whole or not at all; `load_run` reads it back.
 

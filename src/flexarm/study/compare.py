@@ -18,8 +18,8 @@ from flexarm.arm import Arm
 from flexarm.engine.stream import Counts
 from flexarm.errors import FlexarmError
 from flexarm.formulations import FORMULATIONS, formulation
-from flexarm.formulations.base import Formulation
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian, refuse_points
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.problem import table_of
 from flexarm.integrate.simulate import simulate
 from flexarm.links.base import Array
@@ -216,7 +216,7 @@ class _State(NamedTuple):
 
 
 def _compared(
-    eq: Formulation, groups: list[list[_State]], deflections: Sequence[float], allowed: float
+    eq: Equation, groups: list[list[_State]], deflections: Sequence[float], allowed: float
 ) -> Compared:
     """Put a formulation beside the reference, deflections and short run apart."""
     traced = _traced(eq)
@@ -255,7 +255,7 @@ def _largest_errors(traced: ca.Function, states: list[_State], free: list[int]) 
     return errors
 
 
-def _singular(eq: Formulation, traced: ca.Function, groups: list[list[_State]]) -> str | None:
+def _singular(eq: Equation, traced: ca.Function, groups: list[list[_State]]) -> str | None:
     """Say why there are no accelerations at the start or at one of the states, or None."""
     start = start_state(eq.model)
     for q, v in (start, *((state.q, state.v) for group in groups for state in group)):
@@ -271,15 +271,15 @@ def _exponent(deflections: Sequence[float], errors: Array, allowed: float) -> fl
     return float(np.polyfit(x, y, 1)[0]) if len(set(x)) > 1 else np.nan
 
 
-def _traced(eq: Formulation) -> ca.Function:
+def _traced(eq: Equation) -> ca.Function:
     """Trace the mass matrix, Coriolis and gravity forces, and accelerations under them alone."""
-    model = eq.model
+    model, form = eq.model, eq.formulation
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     still, given = ca.SX(model.size, 1), ca.SX.ones(len(model.prescribed), 1)
-    coriolis = eq.inertial_expression(q, v, None, gravity=False)
-    gravity = eq.inertial_expression(q, still, None, gravity=True)
-    a, _ = eq.forward_expression(q, v, given, still)
-    return ca.Function("compared", [q, v], [eq.mass_expression(q), coriolis, gravity, a])
+    coriolis = form.inertial_expression(q, v, None, gravity=False)
+    gravity = form.inertial_expression(q, still, None, gravity=True)
+    a, _ = form.forward_expression(q, v, given, still)
+    return ca.Function("compared", [q, v], [form.mass_expression(q), coriolis, gravity, a])
 
 
 def _values(traced: ca.Function, q: Array, v: Array) -> _Values:
@@ -338,7 +338,7 @@ def _repeat(address: int, table: Ints, times: int) -> None:
         run_equations(address, table)
 
 
-def _microseconds(eq: Formulation, q: Array, v: Array) -> float:
+def _microseconds(eq: Equation, q: Array, v: Array) -> float:
     compiled = eq.compiled("forward_dynamics")
     given = {"q": q, "v": v, "anchor": np.array(eq.anchor, dtype=float)}
     buffers = {

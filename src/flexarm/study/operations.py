@@ -4,12 +4,12 @@ import casadi as ca
 
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Counts, counts
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 
 COUNTED = ("forward_dynamics", "mass_matrix", "bias")
 
 
-def operation_counts(eq: Formulation, name: str) -> Counts:
+def operation_counts(eq: Equation, name: str) -> Counts:
     """Count the operations of one function of a formulation, as they are compiled.
 
     Parameters
@@ -17,7 +17,7 @@ def operation_counts(eq: Formulation, name: str) -> Counts:
     eq
         The equation of an arm.
     name
-        One of `COUNTED`, or another name that `Formulation.function` knows.
+        One of `COUNTED`, or another name that `Equation.function` knows.
 
     Returns
     -------

@@ -21,8 +21,9 @@ from flexarm.control.drives import Drives, Gain, drives, require_stiffness_error
 from flexarm.control.laws.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
-from flexarm.formulations import formulation
+from flexarm.formulations.articulated import Articulated
 from flexarm.mechanics.bodies.body import elastic_effort
+from flexarm.mechanics.loads import applied_force, wrench_list
 from flexarm.model import Model
 from flexarm.spatial import Expr
 
@@ -93,9 +94,9 @@ def decoupled_input(
     model: Model, driven: Drives, q: Expr, v: Expr, wanted: Expr, *, stiffness_error: float = 0.0
 ) -> Expr:
     """Trace the inputs that give driven coordinates wanted accelerations (eqs 31, 48), (k,)."""
-    equation = formulation("articulated", model)
+    equation = Articulated(model)
     u = ca.SX.sym("u", len(driven.names))
-    applied = equation.applied_expression(q, v, u, _no_wrenches(equation.function("motion")))
+    applied = applied_force(model, q, v, u, ca.SX.zeros(len(wrench_list(model))))
     if stiffness_error:
         for part in model.links:
             effort = elastic_effort(model, part, q)
@@ -107,8 +108,3 @@ def decoupled_input(
     found = ca.solve(slope, wanted - ca.substitute(y, u, ca.SX.zeros(u.shape[0])))
     # Forces, and their change with u, share most of their work: a third is left.
     return ca.cse(found)
-
-
-def _no_wrenches(motion: ca.Function) -> Expr:
-    """Give the factors of wrenches that a law does not know of: 0."""
-    return ca.SX.zeros(*motion.size_in("w"))

@@ -18,7 +18,7 @@ from flexarm.control.drives import drives
 from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT, formulation
 from flexarm.links.base import Array
 from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.kinematics import end_frame, frames
@@ -178,7 +178,7 @@ class _Link:
         q[self.joint], v[self.joint] = y - turned, dy - ca.jtimes(turned, d, rates)
         u = self._input(bearing, q, v, ddy)
         nothing = ca.SX.zeros(len(wrench_list(model)))
-        motion = formulation("articulated", model).function("forward_dynamics")
+        motion = formulation(DEFAULT, model).function("forward_dynamics")
         a = motion(q, v, u, nothing, ca.SX(0, 1))[0]
         f = ca.vertcat(rates, a[self.rest])
         arguments = [x, y, dy, ddy]
@@ -217,7 +217,7 @@ class _Link:
         n = self.model.size
         qs, vs, us = ca.SX.sym("qs", n), ca.SX.sym("vs", n), ca.SX.sym("us", 1)
         nothing = ca.SX.zeros(len(wrench_list(self.model)))
-        motion = formulation("articulated", self.model).function("forward_dynamics")
+        motion = formulation(DEFAULT, self.model).function("forward_dynamics")
         a = motion(qs, vs, us, nothing, ca.SX(0, 1))[0]
         row = ca.jacobian(bearing(qs), qs)
         second = row @ a + ca.jtimes(row @ vs, qs, vs)

@@ -9,7 +9,7 @@ from flexarm.arguments import refused
 from flexarm.control.drives import drives
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT, formulation
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import wrench_list
 from flexarm.spatial import Expr
@@ -43,7 +43,7 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
-    equation = formulation("articulated", model).function("forward_dynamics")
+    equation = formulation(DEFAULT, model).function("forward_dynamics")
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     u = ca.SX.sym("u", len(driven.names))
     a, _ = equation(q, v, u, ca.SX.zeros(len(wrench_list(model))), ca.SX(0, 1))

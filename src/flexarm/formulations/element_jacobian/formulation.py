@@ -18,8 +18,8 @@ T, M(q)                 | 24, 25    | ``kinetic``; `mass_expression`
 C q', G(q)              | 7         | `inertial_expression`
 """
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -90,7 +90,9 @@ def _singularity(equation: "ElementJacobian") -> str | None:
         q[part.modes] = 0.0
         if part.sliding is not None:
             q[part.exposed] = sum(part.sliding.range) / 2
-    mass = np.array(ca.densify(equation.function("mass_matrix")(q)))
+    symbols = ca.SX.sym("q", model.size)
+    traced = ca.Function("M", [symbols], [ca.densify(equation.mass_expression(symbols))])
+    mass = np.array(traced(q))
     free = [i for i in range(model.size) if i not in model.prescribed]
     least, vector = least_inertia(mass[np.ix_(free, free)])
     pattern = np.zeros(model.size)
@@ -123,6 +125,7 @@ def refuse_points(points: int | None) -> None:
         raise FlexarmError(f"points: must be a number of points, 1 or more, got {points!r}")
 
 
+@dataclass(frozen=True, eq=False)
 class ElementJacobian(Formulation):
     """Mass matrix summed over points of beam elements, Coriolis forces by differentiating it.
 
@@ -153,31 +156,40 @@ class ElementJacobian(Formulation):
         "point per element, bending in one plane, tips turned by the slope, no axial shortening"
     )
 
-    def __init__(self, model: Model, *, paper: bool = False, points: int | None = None) -> None:
-        refuse_points(points)
-        if paper and points not in (None, 1):
+    points: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of points, or not the paper's."""
+        refuse_points(self.points)
+        if self.paper and self.points not in (None, 1):
             raise FlexarmError(
-                f"points: the paper has one per element, got {points}: leave points out, or say "
-                "paper=False"
+                f"points: the paper has one per element, got {self.points}: leave points out, or "
+                "say paper=False"
             )
-        if paper and (model.stiffening or model.tip_rotation == "first-order"):
-            model = replace(build(model.arm, stiffening=False), anchor=model.anchor)
-        super().__init__(model, paper=paper)
-        exact = EXACT_STIFFENED if model.stiffening else EXACT
-        self.points = points or (1 if paper else exact)
-        self.guarded = self.points < REGULAR
+        Formulation.__post_init__(self)
 
-    def _like(self, model: Model) -> "ElementJacobian":
-        return type(self)(model, paper=self.paper, points=self.points)
+    @staticmethod
+    def paper_model(model: Model) -> Model:
+        """Leave out the shortening, which the paper does not have."""
+        if not model.stiffening and model.tip_rotation == "cayley":
+            return model
+        return replace(build(model.arm, stiffening=False), anchor=model.anchor)
 
-    def options(self) -> str:
-        """Tell apart what is compiled, by the number of points too."""
-        return f"{super().options()} points={self.points}"
+    @property
+    def per_element(self) -> int:
+        """Gauss points per element."""
+        exact = EXACT_STIFFENED if self.model.stiffening else EXACT
+        return self.points or (1 if self.paper else exact)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether so few points may leave M singular."""
+        return self.per_element < REGULAR
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
-        reason = None if paper else super().refusal(model, paper=False)
+        reason = None if paper else Formulation.refusal(model, paper=False)
         if reason is not None:
             return reason
         for part in model.links:
@@ -214,17 +226,11 @@ class ElementJacobian(Formulation):
         force = ca.substitute(force, rates, ca.densify(v))
         return ca.sparsify(force + ca.gradient(weight, q))  # (eq. 7: G)
 
-    def _recipes(self) -> dict[str, Any]:
-        """List what can be traced; the gravitational energy is that of the same points."""
-
-        def energy(q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
-            lumps = self._lumps(q)
-            elastic = potential_energy(self.model, q)[0]
-            return _kinetic_energy(lumps, v), elastic, _weight(lumps, self.model.gravity)
-
-        recipes = super()._recipes()
-        _, inputs, outputs = recipes["energy"]
-        return {**recipes, "energy": (energy, inputs, outputs)}
+    def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
+        """Trace the energies [J]; kinetic and gravitational ones are of the same points."""
+        lumps = self._lumps(q)
+        elastic = potential_energy(self.model, q)[0]
+        return _kinetic_energy(lumps, v), elastic, _weight(lumps, self.model.gravity)
 
     def _lumps(self, q: Expr) -> list[Lump]:
         """Walk from the base to the tip and weigh every element on the way."""
@@ -251,9 +257,9 @@ class ElementJacobian(Formulation):
     def _elements(self, part: LinkModel, q: Expr, frame: Frame) -> list[Lump]:
         """Weigh the elements of a flexible link."""
         if part.sliding is not None:
-            sections = sliding_sections(self.model, part, q, self.points)
+            sections = sliding_sections(self.model, part, q, self.per_element)
         elif part.elastic is not None:
-            sections = constant_sections(self.model, part, q, self.points)
+            sections = constant_sections(self.model, part, q, self.per_element)
         else:
             return []
         return [frame.weigh(s, part.own, turned=self.paper) for s in sections]

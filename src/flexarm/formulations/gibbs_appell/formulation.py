@@ -26,6 +26,7 @@ chi_j, phi_j              | 99, 100    | ``chi``, ``phi``
 Links count from 0, the base; a base that moves has one more before it.
 """
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as ca
@@ -52,6 +53,7 @@ from flexarm.model import LinkModel, Model, build
 from flexarm.spatial import Expr
 
 
+@dataclass(frozen=True, eq=False)
 class GibbsAppell(Formulation):
     """Gibbs-Appell equations of a chain of links, recursively.
 
@@ -71,24 +73,31 @@ class GibbsAppell(Formulation):
         " angles are taken as its angular velocity (eq. 63) and points move linearly (eq. 2)"
     )
 
-    def __init__(self, model: Model, *, paper: bool = False, delta_squared: bool = True) -> None:
-        if not paper and not delta_squared:
+    delta_squared: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what the paper does not have."""
+        if not self.paper and not self.delta_squared:
             raise FlexarmError(
                 "gibbs-appell: delta_squared=False leaves a term of the equations out, which"
                 " belongs to the paper's approximations: set paper=True"
             )
-        reason = _paper_lacks(model) if paper else None
+        reason = _paper_lacks(self.model) if self.paper else None
         if reason is not None:
             raise FlexarmError(f"formulation 'gibbs-appell' refuses this: {reason}")
-        if paper and model.stiffening:  # the paper has no shortening
-            model = build(model.arm, stiffening=False, tip_rotation=model.tip_rotation)
-        super().__init__(model, paper=paper)
-        self.delta_squared = delta_squared
+        Formulation.__post_init__(self)
+
+    @staticmethod
+    def paper_model(model: Model) -> Model:
+        """Leave out the shortening, which the paper does not have."""
+        if not model.stiffening:
+            return model
+        return build(model.arm, stiffening=False, tip_rotation=model.tip_rotation)
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
-        return _paper_lacks(model) if paper else super().refusal(model, paper=False)
+        return _paper_lacks(model) if paper else Formulation.refusal(model, paper=False)
 
     def mass_expression(self, q: Expr) -> Expr:
         """Form the inertia matrix I(Theta) of eq. 94 by steps 1 and 7-10, (n, n)."""
@@ -125,13 +134,6 @@ class GibbsAppell(Formulation):
                     torque = torque - twist - ca.cross(point - frame.p_WJ, pull)
             result[:3, i], result[3:, i] = force, torque
         return result
-
-    def _like(self, model: Model) -> "GibbsAppell":
-        return GibbsAppell(model, paper=self.paper, delta_squared=self.delta_squared)
-
-    def options(self) -> str:
-        """Tell apart what is compiled, by the dropped term too."""
-        return f"{super().options()} delta_squared={self.delta_squared}"
 
     def _links(self, q: Expr, v: Expr) -> list[Link]:
         if self.paper:

@@ -65,17 +65,11 @@ class KinematicInfluence(Formulation):
         "I + skew(theta) with its transpose for inverse, no axial shortening"
     )
 
-    def __init__(self, model: Model, *, paper: bool = False) -> None:
-        if paper and (model.stiffening or model.tip_rotation == "first-order"):
-            plain = build(model.arm, stiffening=False)
-            model = replace(plain, anchor=model.anchor)
-        super().__init__(model, paper=paper)
-
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
         if not paper:
-            return super().refusal(model, paper=False)
+            return Formulation.refusal(model, paper=False)
         for part in model.links:
             if part.sliding is not None:
                 return (
@@ -84,6 +78,13 @@ class KinematicInfluence(Formulation):
                     "paper=False"
                 )
         return None
+
+    @staticmethod
+    def paper_model(model: Model) -> Model:
+        """Leave out the shortening, which the paper does not have."""
+        if not model.stiffening and model.tip_rotation == "cayley":
+            return model
+        return replace(build(model.arm, stiffening=False), anchor=model.anchor)
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix, (n, n)."""

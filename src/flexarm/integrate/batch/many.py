@@ -18,7 +18,8 @@ from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
 from flexarm.engine.family import Family, Member
 from flexarm.errors import FlexarmError, SimulationError
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
@@ -27,11 +28,11 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import Solution, begin_march, solve
-from flexarm.integrate.task import Task, prepare, refuse_outside
+from flexarm.integrate.task import Task, equation_of, prepare, refuse_outside
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
-from flexarm.model import build
+from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
 
 
@@ -42,6 +43,9 @@ def simulate_many(
     dt: float | None = None,
     method: str = "auto",
     rtol: float = 1e-3,
+    formulation: str = DEFAULT,
+    paper: bool = False,
+    tip_rotation: TipRotation = "cayley",
     parameters: Sequence[Mapping[str, Any]] | None = None,
     starts: Sequence[Mapping[str, float]] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
@@ -55,7 +59,7 @@ def simulate_many(
     ----------
     arm
         The arm.
-    t_end, dt, method, rtol
+    t_end, dt, method, rtol, formulation, paper, tip_rotation
         As for `flexarm.simulate`; ``auto`` chooses once, for the first run.
     parameters
         By run: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
@@ -85,14 +89,19 @@ def simulate_many(
     if workers is not None:
         require_count("workers", workers, 1, SimulationError)
     require_function("progress", progress, "of the number of runs done", SimulationError)
-    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol)
+    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, formulation=formulation, paper=paper)
     arm = validated(arm)
     t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
     family = Family()
     times = sample_times(t_end, dt)
     once = preparation(arm, len(times))
     consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
-    tasks = _tasks(arm, times, rtol, family, count, parameters, starts, inputs)
+
+    def equation(varied: Arm) -> Equation:
+        model = build(varied, tip_rotation=tip_rotation)
+        return equation_of(model, name=formulation, paper=paper).among(family)
+
+    tasks = _tasks(arm, times, rtol, equation, count, parameters, starts, inputs)
     if not tasks:
         return []
     first = tasks[0]
@@ -142,7 +151,7 @@ def _tasks(
     arm: Arm,
     times: Array,
     wanted: float,
-    family: Family,
+    equation: Callable[[Arm], Equation],
     count: int,
     parameters: Sequence[Mapping[str, Any]] | None,
     starts: Sequence[Mapping[str, float]] | None,
@@ -156,9 +165,8 @@ def _tasks(
         try:
             if parameters is not None or base is None:
                 varied = arm if parameters is None else change_arm(arm, parameters[k])
-                model = build(varied)
-                equation = formulation("articulated", model).among(family)
-                base = prepare(model, times, inputs=given, equation=equation, wanted=wanted)
+                made = equation(varied)
+                base = prepare(made.model, times, inputs=given, equation=made, wanted=wanted)
             elif inputs is not None:
                 same = base.equation
                 base = prepare(same.model, times, inputs=given, equation=same, wanted=wanted)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexarm.engine.compile import Compiled
 from flexarm.engine.functions import compile_recipe
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.loop import System
 from flexarm.integrate.problem import Measures, Watch
@@ -151,7 +151,7 @@ class Beginning:
         Bound of the step [s].
     """
 
-    equation: Formulation
+    equation: Equation
     motion: "Motion"
     system: System
     buffers: dict[str, Array]
@@ -248,7 +248,7 @@ class Motion:
         A function (t, q, v) to u that is part of the equations, or None.
     """
 
-    equation: Formulation
+    equation: Equation
     law: ca.Function | None = None
     # Machine code lives as long as its object: a run has only its address.
     kept: dict[str, Compiled] = field(default_factory=dict, repr=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.formulations import formulation
+from flexarm.integrate.simulate import simulate
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.papers.base import (
@@ -23,7 +24,7 @@ from flexarm.papers.base import (
     undecidable,
 )
 from flexarm.papers.chen.linear import linear_fall
-from flexarm.papers.runs import apart, changed, main_frequency, run_by, tip_deflection
+from flexarm.papers.runs import apart, changed, main_frequency, tip_deflection
 from flexarm.runs.run import Run
 
 PAPER = "chen-2012"
@@ -60,20 +61,22 @@ READINGS: dict[str, Mapping[str, Any]] = {
 @cache
 def _fall(elastic: bool, reading: str = SAMPLE) -> Run:
     t_end = max(DURATIONS) if reading == SAMPLE else FALL
-    return run_by(changed(ARMS[elastic], READINGS[reading]), "articulated", t_end=t_end, dt=DT)
+    return simulate(changed(ARMS[elastic], READINGS[reading]), t_end=t_end, dt=DT)
 
 
 @cache
 def _fall_as_printed(elastic: bool) -> Run:
     """Let the arm fall by the equations of the paper."""
-    return run_by(changed(ARMS[elastic]), "recursive-lagrange", t_end=FALL, dt=DT, paper=True)
+    return simulate(
+        changed(ARMS[elastic]), formulation="recursive-lagrange", t_end=FALL, dt=DT, paper=True
+    )
 
 
 @cache
 def _softer(stiffness: float) -> Run:
     """Let the arm fall with joints of another stiffness [N m/rad]."""
     values = {f"links.{k}.joint.drive.stiffness": stiffness for k in (1, 2)}
-    return run_by(changed("chen-two-link", values), "articulated", t_end=FALL, dt=DT)
+    return simulate(changed("chen-two-link", values), t_end=FALL, dt=DT)
 
 
 @cache
@@ -96,7 +99,7 @@ def _wound(share: float) -> Run:
     values = {
         f"links.{k}.joint.start.motor_position": x for k, x in enumerate(_turned(share).values(), 1)
     }
-    return run_by(changed("chen-two-link", values), "articulated", t_end=FALL, dt=DT)
+    return simulate(changed("chen-two-link", values), t_end=FALL, dt=DT)
 
 
 def _quantity(run: Run, what: str) -> Array:

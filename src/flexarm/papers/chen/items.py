@@ -3,11 +3,14 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from scipy.optimize import brentq
 
+from flexarm.formulations import DEFAULT
+from flexarm.integrate.simulate import simulate
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.linear.modes import modes
 from flexarm.links.beams.classical import BeamEnds, beam_roots
@@ -27,7 +30,7 @@ from flexarm.papers.base import (
 )
 from flexarm.papers.chen.fall import FALL_ITEMS, PAPER
 from flexarm.papers.chen.ratios import EI, LENGTH, MASS, frequency_ratios
-from flexarm.papers.runs import apart, changed, run_by, tip_deflection
+from flexarm.papers.runs import apart, changed, tip_deflection
 from flexarm.runs.run import Run
 
 EA = 2.84e7  # [N]
@@ -50,9 +53,10 @@ ALMOST = 0.10  # of the range: what is taken for "almost the same"
 def _spin(rate: float, rise: float, *, stiffening: bool) -> Run:
     arm = changed(
         "chen-rotating-link",
-        {"links.1.joint.motion.rate": rate, "links.1.joint.motion.duration": rise},
-    )
-    return run_by(arm, "articulated", t_end=rise + 2.0, dt=0.005, stiffening=stiffening)
+        {"links.1.joint.motion.rate": rate, "links.1.joint.motion.duration": rise,
+         "stiffening": stiffening},
+    )  # fmt: skip
+    return simulate(arm, t_end=rise + 2.0, dt=0.005)
 
 
 @cache
@@ -63,11 +67,12 @@ def _uniform(
     times = [0.0, 1.0, 2.0, 3.0]
     motion = {"kind": "table", "times": times, "values": [rate * t for t in times],
               "interpolation": "cubic"}  # fmt: skip
-    values = {"links.1.joint.motion": motion, "links.1.shapes.normalise": "tip",
+    values: dict[str, Any] = {"links.1.joint.motion": motion, "links.1.shapes.normalise": "tip",
               **{f"links.1.{key}": value for key, value in STARTS[how].items()}}  # fmt: skip
-    kind = "recursive-lagrange" if paper else "articulated"
-    arm = changed("chen-rotating-link", values)
-    return run_by(arm, kind, t_end=SHOWN, dt=0.005, stiffening=stiffening, paper=paper)
+    if stiffening is not None:
+        values["stiffening"] = stiffening
+    arm, kind = changed("chen-rotating-link", values), "recursive-lagrange" if paper else DEFAULT
+    return simulate(arm, formulation=kind, t_end=SHOWN, dt=0.005, paper=paper)
 
 
 def low_speed() -> Found:
@@ -151,7 +156,7 @@ def _as_printed(rate: float) -> Run:
         "chen-rotating-link",
         {"links.1.joint.motion.rate": rate, "links.1.joint.motion.duration": 15.0},
     )
-    return run_by(arm, "recursive-lagrange", t_end=17.0, dt=0.005, paper=True)
+    return simulate(arm, formulation="recursive-lagrange", t_end=17.0, dt=0.005, paper=True)
 
 
 def high_speed() -> Found:

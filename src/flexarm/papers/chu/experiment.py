@@ -11,6 +11,8 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.arm.profile import BangBang
+from flexarm.formulations import DEFAULT
+from flexarm.integrate.simulate import simulate
 from flexarm.links.base import Array
 from flexarm.model.profiles import breakpoints, evaluate
 from flexarm.papers.base import (
@@ -25,7 +27,7 @@ from flexarm.papers.base import (
     decide,
     undecidable,
 )
-from flexarm.papers.runs import apart, changed, column, run_by
+from flexarm.papers.runs import apart, changed, column
 from flexarm.runs.run import Run
 
 History = Callable[[Run], Array]
@@ -58,8 +60,8 @@ def _run(datum: str, factor: float, paper: bool = False) -> Run:
         value = given(changed(ARM), key)
         values = {key: [factor * x for x in value] if isinstance(value, list | tuple)
                   else factor * value}  # fmt: skip
-    kind = "element-jacobian" if paper else "articulated"
-    return run_by(changed(ARM, values), kind, t_end=T_END, dt=DT, paper=paper)
+    kind = "element-jacobian" if paper else DEFAULT
+    return simulate(changed(ARM, values), formulation=kind, t_end=T_END, dt=DT, paper=paper)
 
 
 def given(arm: Arm, key: str) -> Any:

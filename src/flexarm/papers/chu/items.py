@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from flexarm.formulations import DEFAULT
+from flexarm.integrate.simulate import simulate
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.papers.base import (
@@ -33,7 +35,7 @@ from flexarm.papers.chu.experiment import (
     two_valued,
 )
 from flexarm.papers.chu.matrix import ARMS, MATRIX_ITEMS, matrices
-from flexarm.papers.runs import apart, changed, column, run_by
+from flexarm.papers.runs import apart, changed, column
 from flexarm.runs.run import Run
 
 CLOSE = 0.10  # of the range: what is taken for "close resemblance"
@@ -93,8 +95,8 @@ def _run(example: int, paper: bool, datum: str = "", value: str = "") -> Run:
     """Simulate an example with the paper's mass matrix, or with the consistent one."""
     values = OPEN[example][datum][value] if datum else {}
     arm = changed(ARMS[example], values)
-    kind = "element-jacobian" if paper else "articulated"
-    return run_by(arm, kind, t_end=T_END, dt=DT, paper=paper)
+    kind = "element-jacobian" if paper else DEFAULT
+    return simulate(arm, formulation=kind, t_end=T_END, dt=DT, paper=paper)
 
 
 def _history(run: Run, what: str) -> Array:
@@ -217,7 +219,7 @@ def inputs(example: int) -> Found:
 
 def _travel(example: int, link: int, values: Mapping[str, Any]) -> float:
     """Measure the range of a joint with an input changed [m or rad]."""
-    run = run_by(changed(ARMS[example], values), "articulated", t_end=T_END, dt=DT)
+    run = simulate(changed(ARMS[example], values), t_end=T_END, dt=DT)
     return float(np.ptp(column(run, f"joint{link}")))
 
 

@@ -12,7 +12,9 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.base import Formulation
+from flexarm.formulations.composite import Composite
 from flexarm.formulations.element_jacobian.formulation import ElementJacobian
+from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import beam_roots, clamped_mass
 from flexarm.model import Model, build
@@ -92,13 +94,13 @@ def _formed(arm: Arm) -> tuple[int, int, int]:
     """Count operations of M's expression: one point, integrated per element, by recursion."""
     model = build(arm, stiffening=False)
     one, whole = ElementJacobian(model, paper=True), ElementJacobian(model, points=EXACT)
-    return _size(one), _size(whole), _size(formulation("composite", model))
+    return _size(one), _size(whole), _size(Composite(model))
 
 
-def _size(equation: Formulation) -> int:
+def _size(kind: Formulation) -> int:
     """Count the operations of the upper triangle of M, as they are traced."""
-    q = ca.SX.sym("q", equation.model.size)
-    function = ca.Function("M", [q], [ca.triu(equation.mass_expression(q))])
+    q = ca.SX.sym("q", kind.model.size)
+    function = ca.Function("M", [q], [ca.triu(kind.mass_expression(q))])
     given = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
     kinds = [function.instruction_id(k) for k in range(function.n_instructions())]
     return sum(kind not in given for kind in kinds)
@@ -108,7 +110,7 @@ def deficiency() -> Found:
     """Show where the one-point mass matrix is singular, and what it does to frequencies."""
     bare: Mapping[str, Any] = {"links.2.joint.hub": {}}
     refused = _refusal(bare)
-    printed = ElementJacobian(build(changed(ARMS[1], bare)), paper=True)
+    printed = Equation.of(ElementJacobian(build(changed(ARMS[1], bare)), paper=True))
     size = printed.model.size
     rank = np.linalg.matrix_rank(printed.mass_matrix(np.zeros(size)))
     ratios = {(n, paper): _cantilever(n, paper) for n in (2, 5) for paper in (True, False)}
@@ -202,10 +204,8 @@ def _joint_rows(count: int, *, sections: bool) -> Array:
     joints = [model.names.index(f"joint{k}") for k in (1, 2)]
     q = np.zeros(model.size)
     q[joints[1]] = BEND
-    if sections:
-        equation = ElementJacobian(model, paper=True)
-    else:
-        equation = ElementJacobian(model, points=EXACT)
+    points = None if sections else EXACT
+    equation = Equation.of(ElementJacobian(model, paper=sections, points=points))
     return equation.mass_matrix(q)[np.ix_(joints, joints)]
 
 

@@ -17,8 +17,9 @@ import scipy.linalg
 from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 
 from flexarm.arm import Arm
-from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
+from flexarm.formulations import DEFAULT, formulation
+from flexarm.formulations.equation import Equation
+from flexarm.integrate.simulate import simulate
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import BeamEnds, beam_roots
@@ -35,7 +36,7 @@ from flexarm.papers.base import (
     decide,
     undecidable,
 )
-from flexarm.papers.runs import apart, changed, column, run_by, tip_deflection
+from flexarm.papers.runs import apart, changed, column, tip_deflection
 from flexarm.runs.run import Run
 
 PAPER = "graves-1989"
@@ -51,9 +52,9 @@ SPRINGS: dict[str, Any] = {"soft": SOFT, "hardening": HARDENING}
 STATES = 5  # random ones, at which control is tried
 # How a spinning link is modelled: formulation, as in its paper, stiffening.
 SPUN = {
-    "varying": ("articulated", False, False),
+    "varying": (DEFAULT, False, False),
     "constant": ("kinematic-influence", True, False),
-    "stiffened": ("articulated", False, True),
+    "stiffened": (DEFAULT, False, True),
 }
 RATES = (10.0, 20.0, 40.0, 80.0)  # [rad/s]
 BENT = (0.02, 0.1, 0.3, 0.6, 1.0)  # [rad] of a tip that is pushed aside
@@ -122,7 +123,7 @@ def _stiffness(model: Model) -> Array:
 
 
 @cache
-def _shuttle(spring: str, kind: str = "articulated", *, from_file: bool = True) -> Run:
+def _shuttle(spring: str, kind: str = DEFAULT, *, from_file: bool = True) -> Run:
     """Simulate the Shuttle-like arm on its free base, pushed at the tip."""
     values: dict[str, Any] = dict(LOADED)
     values["links.3.joint.drive.stiffness"] = SPRINGS[spring]
@@ -134,7 +135,7 @@ def _shuttle(spring: str, kind: str = "articulated", *, from_file: bool = True) 
             write_modal_data(file, elastic.shapes, elastic.span, stations=41)
             values["links.2.shapes"] = {"kind": "table", "file": str(file)}
         arm = change_arm(changed("graves-rms"), values)
-        return run_by(arm, kind, t_end=T_END, dt=0.01, method="dop853", rtol=1e-8)
+        return simulate(arm, formulation=kind, t_end=T_END, dt=0.01, method="dop853", rtol=1e-8)
 
 
 def shuttle() -> Found:
@@ -319,20 +320,21 @@ class Bent(NamedTuple):
 
 def _spun(rate: float, kind: str, *, paper: bool, stiffening: bool) -> Spun:
     """Spin a link up in 1 s."""
-    motion = {"links.1.joint.motion.rate": rate, "links.1.joint.motion.duration": 1.0}
-    run = run_by(changed("chen-rotating-link", motion), kind, t_end=2.0, dt=0.01, paper=paper,
-                 stiffening=stiffening)  # fmt: skip
+    values = {"links.1.joint.motion.rate": rate, "links.1.joint.motion.duration": 1.0,
+              "stiffening": stiffening}  # fmt: skip
+    arm = changed("chen-rotating-link", values)
+    run = simulate(arm, formulation=kind, t_end=2.0, dt=0.01, paper=paper)
     growth = _growth(rate, _link(kind, paper=paper, stiffening=stiffening))
     return Spun(run.status, float(np.abs(tip_deflection(run)).max()), growth)
 
 
 @cache
-def _link(kind: str, *, paper: bool, stiffening: bool) -> Formulation:
+def _link(kind: str, *, paper: bool, stiffening: bool) -> Equation:
     model = build(changed("chen-rotating-link"), stiffening=stiffening)
     return formulation(kind, model, paper=paper)
 
 
-def _growth(rate: float, equation: Formulation) -> float:
+def _growth(rate: float, equation: Equation) -> float:
     """Find how fast deflections grow at a steady rate [1/s]; 0 if they do not."""
     q, v = np.zeros(equation.model.size), np.zeros(equation.model.size)
     v[0], step, rest = rate, 1e-4, slice(1, None)

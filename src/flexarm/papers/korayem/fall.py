@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from flexarm.formulations import DEFAULT
+from flexarm.integrate.simulate import simulate
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.papers.base import (
@@ -20,7 +22,7 @@ from flexarm.papers.base import (
     curve,
     decide,
 )
-from flexarm.papers.runs import apart, changed, column, main_frequency, rms, run_by
+from flexarm.papers.runs import apart, changed, column, main_frequency, rms
 from flexarm.runs.run import Run
 
 T_END, DT = 2.0, 1e-3  # [s]; the paper's figures have no numbers in the text
@@ -63,20 +65,20 @@ def _fall(
     kind: str, count: int, *, paper: bool = False, down: str = SAMPLE, t_end: float = T_END
 ) -> Run:
     shapes = {"kind": kind, "bending_y": count}
-    values = {"links.1.shapes": shapes, "links.2.shapes": shapes, "gravity": DOWN[down]}
-    name = "gibbs-appell" if paper else "articulated"
-    return run_by(
-        changed("korayem-two-link", values), name, t_end=t_end, dt=DT, paper=paper,
-        stiffening=False, method="dop853",
+    values = {"links.1.shapes": shapes, "links.2.shapes": shapes, "gravity": DOWN[down],
+              "stiffening": False}  # fmt: skip
+    return simulate(
+        changed("korayem-two-link", values), t_end=t_end, dt=DT, method="dop853",
+        formulation="gibbs-appell" if paper else DEFAULT, paper=paper,
     )  # fmt: skip
 
 
 @cache
 def first_order(kind: str) -> Run:
     """Simulate the fall with tips that turn by 1 + skew of their angles."""
-    return run_by(
-        changed("korayem-two-link"), kind, t_end=T_END, dt=DT, paper=kind == "gibbs-appell",
-        stiffening=False, tip_rotation="first-order", method="dop853",
+    return simulate(
+        changed("korayem-two-link", {"stiffening": False}), t_end=T_END, dt=DT, method="dop853",
+        formulation=kind, paper=kind == "gibbs-appell", tip_rotation="first-order",
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT, formulation
 from flexarm.io.sample import sample
 from flexarm.model import build
 from flexarm.papers.base import Difference, Found, Table, decide
@@ -136,7 +136,7 @@ def _own_counts() -> Table:
         name = "count-" + "-".join(map(str, size))
         ks = korayem_shafei(*size)
         cells = []
-        for kind, paper in (("gibbs-appell", True), ("articulated", False)):
+        for kind, paper in (("gibbs-appell", True), (DEFAULT, False)):
             model = build(sample(name), stiffening=False)
             found = operation_counts(formulation(kind, model, paper=paper), "forward_dynamics")
             products = found.multiplications + found.divisions

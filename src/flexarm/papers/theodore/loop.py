@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from flexarm.control import Timing, Trajectory, decoupling_law, joint_move, lqr
-from flexarm.formulations import formulation
+from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.simulate import simulate
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
@@ -22,7 +22,7 @@ from flexarm.papers.base import (
     curve,
     decide,
 )
-from flexarm.papers.runs import changed, run_by
+from flexarm.papers.runs import changed
 from flexarm.runs.run import Run
 
 PAPER = "theodore-1995"
@@ -213,7 +213,7 @@ def _damped(bandwidth: float) -> float:
     q_d, v_d = (each[-1] for each in found.motion.at(found.run.t)[:2])
     state = np.concatenate([found.run.q[p] - q_d, found.run.v[p] - v_d])
     step = scipy.linalg.expm((linear.A - linear.B @ regulator.gains[0]) * DT)
-    equation = formulation("articulated", found.run.model)
+    equation = formulation(DEFAULT, found.run.model)
     tip = equation.tip_pose(q_d)[1]
     moved = [equation.tip_pose(q_d + STEP * e)[1] - tip for e in np.eye(len(q_d))]
     slope = np.array(moved).T / STEP
@@ -229,8 +229,8 @@ def _damped(bandwidth: float) -> float:
 def _tip_error(rotation: tuple[float | str, ...]) -> float:
     """Find how far the tip leaves the straight arm's while joints move exactly [m]."""
     values = {"links.3.joint.before": {"rotation": list(rotation)}}
-    run = run_by(changed("theodore-rrp-motion", values), "articulated", t_end=MOVE, dt=5e-3)
-    equation = formulation("articulated", run.model)
+    run = simulate(changed("theodore-rrp-motion", values), t_end=MOVE, dt=5e-3)
+    equation = formulation(DEFAULT, run.model)
     straight = np.array(run.q)
     joints = [run.model.names.index(name) for name in GOALS]
     straight[:, [k for k in range(run.model.size) if k not in joints]] = 0.0

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from flexarm.control import Timing, closed_loop_eigenvalues, joint_move
 from flexarm.formulations import formulation
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along
 from flexarm.model import Model, build
@@ -201,7 +201,7 @@ def _fine() -> list[tuple[Array, Array]]:
 
 
 @cache
-def _equation(kind: str, counts: tuple[int, int], tip: str | None) -> tuple[Formulation, Array]:
+def _equation(kind: str, counts: tuple[int, int], tip: str | None) -> tuple[Equation, Array]:
     """Make the arm that bends in the plane of joint 2 alone, and its coordinates at the times."""
     values: dict[str, Any] = {}
     for k, count in zip((2, 3), counts, strict=True):
@@ -215,7 +215,7 @@ def _equation(kind: str, counts: tuple[int, int], tip: str | None) -> tuple[Form
     return formulation("composite", model), wanted
 
 
-def _modes(equation: Formulation, q: Array) -> tuple[Array, Array, Array]:
+def _modes(equation: Equation, q: Array) -> tuple[Array, Array, Array]:
     """Give squares of frequencies, vectors, and link 2's shares of the elastic energy."""
     model = equation.model
     rest, still = _plane(model), np.zeros(model.size)

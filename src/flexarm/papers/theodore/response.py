@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from flexarm.integrate.simulate import simulate
 from flexarm.links.base import Array
 from flexarm.papers.base import Difference, Figure, Found, Missing, curve, decide
-from flexarm.papers.runs import apart, changed, run_by
+from flexarm.papers.runs import apart, changed
 from flexarm.papers.theodore.loop import DT, KINDS, MOVE, SAMPLED, TIPS, loop
 from flexarm.runs.run import Run
 
@@ -85,7 +86,7 @@ def _moved(kind: str, tip: str) -> Run:
         values |= {f"links.{k}.shapes.bending_{axis}": MORE for k in (2, 3) for axis in "yz"}
         values["links.3.shapes.normalise"] = "mass"  # tips of higher modes may hardly move
     arm = changed("theodore-rrp-motion", values)
-    return run_by(arm, "articulated", t_end=MOVE, dt=DT, rtol=1e-5)
+    return simulate(arm, t_end=MOVE, dt=DT, rtol=1e-5)
 
 
 def lag(t: Array, first: Array, second: Array) -> float:

@@ -1,0 +1,66 @@
+"""One state or a batch of them: what the arrays of a call say."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.arguments import refused
+from flexarm.engine.compile import Compiled
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+
+Time = float | Array
+
+
+def checked_time(t: Any, *arrays: ArrayLike) -> Time:
+    """Return a time [s] as a float, or an array (N,) of a batch's; refuse what is none."""
+    if type(t) is not float and not isinstance(t, float | int):
+        try:
+            given = np.asarray(t)
+        except Exception:  # what a foreign object raises
+            given = np.asarray(None)
+        if given.ndim == 1 and given.dtype.kind in "fiu" and any(axes_of(a) == 2 for a in arrays):
+            if any(len(a) != len(given) for a in arrays if axes_of(a) == 2):  # type: ignore[arg-type]
+                raise refused("t", t, "one time in seconds, or one per row of the batch")
+            if np.all(np.isfinite(given)):
+                return given.astype(float)
+        if given.ndim or not isinstance(given.item(), float | int):
+            raise refused("t", t, "a time in seconds, one number")
+        t = float(given)
+    if not math.isfinite(t):
+        raise FlexarmError(f"t: must be a time in seconds, finite, got {t!r}")
+    return float(t)
+
+
+def rows_of(compiled: Compiled, inputs: tuple[ArrayLike, ...]) -> int | None:
+    """Count the rows of a batch, or None if there is one state."""
+    counts = {
+        port.name: len(given)  # type: ignore[arg-type]
+        for port, given in zip(compiled.inputs, inputs, strict=False)
+        if axes_of(given) == len(port.shape) + 1
+    }
+    if not counts:
+        return None
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise FlexarmError(f"batch: all must have the same number of rows, got {listed}")
+    return next(iter(counts.values()))
+
+
+def axes_of(given: Any) -> int:
+    """Count the axes of what should be an array; -1 of what is none."""
+    if type(given) is np.ndarray:
+        return given.ndim
+    try:
+        numbers = np.asarray(given)
+    except Exception:  # rows of unequal length, and what a foreign object raises
+        return -1
+    return numbers.ndim if numbers.dtype.kind in "fiub" else -1
+
+
+def as_matrix(found: Array, rows: int, columns: int) -> Array:
+    """Give a result of one state, or of each of a batch, the shape of a matrix."""
+    single = 1 if columns == 1 else 2
+    return found.reshape(*found.shape[: found.ndim - single], rows, columns)

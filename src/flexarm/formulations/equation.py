@@ -1,0 +1,381 @@
+"""The equation of an arm, NumPy in and out: what `flexarm.formulation` gives."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, final
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.arguments import refused
+from flexarm.engine.compile import Compiled, Level, real_numbers
+from flexarm.engine.family import Family
+from flexarm.engine.functions import compile_recipe
+from flexarm.errors import FlexarmError
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.batches import Time, as_matrix, axes_of, checked_time, rows_of
+from flexarm.formulations.parametric import Parametric
+from flexarm.formulations.quantities import Energy, Frames, Partitioned, Power, trace
+from flexarm.formulations.singular import why_singular
+from flexarm.links.base import Array
+from flexarm.loops.rows import call_rows
+from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
+from flexarm.model import Model, fingerprint
+
+# Relative to a range of exposed lengths: a run that ends there stops a little beyond.
+SLACK = 1e-6
+ROUNDED = 1e-6  # of an anchor that was written down with few digits
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """The equation ``M(q) a + c(q, v) = B u + sum J^T f`` of an arm, by a formulation.
+
+    Every method takes one state, arrays (n,), or a batch of N, arrays (N, n): results then have N
+    as their first axis.  In a batch, a time is one number or (N,), and an array without the axis
+    holds for all.  Arrays must be real and of the right shape, times finite, exposed lengths of
+    sliding links within their range.  Other NaN and infinities are not looked for: they make NaN.
+
+    Where an approximation may leave M singular or indefinite at some coordinates, the equation is
+    `guarded`: it has no accelerations there, which is said in words.
+
+    Attributes
+    ----------
+    formulation
+        The expressions, with the arm and all options.
+    anchor
+        Attitude that a free base's angles are relative to, world from anchor axes, (3, 3), or
+        (N, 3, 3) for a batch.
+    family
+        Equations that it shares machine code with, or None.
+    parametric, values
+        Numbers of the arm that are kept as symbols, or None, and their present values, (k,).
+    """
+
+    formulation: Formulation
+    anchor: Array
+    family: Family | None = None
+    parametric: Parametric | None = None
+    values: Array = field(default_factory=lambda: np.zeros(0))
+    _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, formulation: Formulation) -> "Equation":
+        """Make the equation of a formulation."""
+        return cls(formulation, formulation.model.base_pose.rotation)
+
+    @classmethod
+    def with_symbols(cls, formulation: Formulation, parameters: Sequence[str]) -> "Equation":
+        """Make the equation of `composite` that keeps numbers of the arm as symbols."""
+        symbols = Parametric(formulation.model, parameters)
+        anchor = formulation.model.base_pose.rotation
+        return cls(formulation, anchor, parametric=symbols, values=symbols.start)
+
+    @cached_property
+    def model(self) -> Model:
+        """The arm; with a paper's approximations, as the paper has it."""
+        return self.formulation.model
+
+    @property
+    def name(self) -> str:
+        """Name of the formulation."""
+        return self.formulation.name
+
+    @property
+    def paper(self) -> bool:
+        """Whether the approximations of the formulation's paper are kept."""
+        return self.formulation.paper
+
+    @cached_property
+    def guarded(self) -> bool:
+        """Whether an approximation may leave M singular or indefinite at some coordinates."""
+        return self.formulation.guarded
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs, in the order of u."""
+        return input_names(self.model)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Keys of the numbers that are kept as symbols."""
+        return () if self.parametric is None else self.parametric.keys
+
+    def options(self) -> str:
+        """All options as a text: with name and model, they determine every function."""
+        return f"{self.formulation.options()} parameters={self.parameters}"
+
+    @property
+    def flexible(self) -> tuple[int, ...]:
+        """Indices of the amplitudes, q_f."""
+        return tuple(
+            i for part in self.model.links for i in range(part.modes.start, part.modes.stop)
+        )
+
+    @property
+    def rigid(self) -> tuple[int, ...]:
+        """Indices of all other coordinates (joints, motors, base), q_r."""
+        return tuple(i for i in range(self.model.size) if i not in self.flexible)
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Compute the mass matrix M, (n, n)."""
+        n = self.model.size
+        return as_matrix(self._evaluate("mass_matrix", q)[0], n, n)
+
+    def partitioned(self, q: Array) -> Partitioned:
+        """Compute the blocks M_rr, M_rf, M_ff of the mass matrix."""
+        M, r, f = self.mass_matrix(q), list(self.rigid), list(self.flexible)
+        blocks = (M[..., rows, :][..., columns] for rows, columns in ((r, r), (r, f), (f, f)))
+        return Partitioned(*blocks)
+
+    def bias(self, q: Array, v: Array, t: Time = 0.0) -> Array:
+        """Compute all of c: Coriolis, gravity, elastic and dissipative forces, (n,).
+
+        It does not change with t, which has the same place in all these methods.
+        """
+        checked_time(t, q, v)
+        return self._evaluate("bias", q, v)[0]
+
+    def parts(self, q: Array, v: Array) -> dict[str, Array]:
+        """Compute the parts of c by name: coriolis, gravity, elastic, dissipative, (n,) each."""
+        values = self._evaluate("parts", q, v)
+        return dict(zip(("coriolis", "gravity", "elastic", "dissipative"), values, strict=True))
+
+    def gravity(self, q: Array) -> Array:
+        """Compute gravity's part of c, (n,)."""
+        return self._evaluate("gravity", q)[0]
+
+    def forward_dynamics(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
+        """Compute accelerations under inputs u, (n,); those prescribed are as their motion says.
+
+        Raises
+        ------
+        FlexarmError
+            If an approximation of the formulation leaves M singular or indefinite at q.
+        """
+        return self._driven_call("forward_dynamics", q, v, u, t)[0]
+
+    def reaction(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> Array:
+        """Compute the effort that each prescribed coordinate takes, (number prescribed,)."""
+        effort = self._driven_call("forward_dynamics", q, v, u, t)[1]
+        return np.asarray(effort[..., list(self.model.prescribed)])
+
+    def motion(self, q: Array, v: Array, u: Array, t: Time = 0.0) -> tuple[Array, Power]:
+        """Compute accelerations (n,), and the powers [W] that change the arm's energy."""
+        a, power = self._driven_call("motion", q, v, u, t)
+        return a, Power(*(power.tolist() if power.ndim == 1 else power.T))
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
+        """Compute the generalised force ``M a + c - sum J^T f`` that accelerations a take, (n,)."""
+        t = checked_time(t, q, v, a)
+        return self._evaluate("inverse_dynamics", q, v, a, self._at(wrench_factors, t))[0]
+
+    def energy(self, q: Array, v: Array) -> Energy:
+        """Compute kinetic, elastic and gravitational energy [J]."""
+        found = self._evaluate("energy", q, v)
+        return Energy(*(value.item() if value.ndim == 1 else value[:, 0] for value in found))
+
+    def tip_pose(self, q: Array) -> tuple[Array, Array]:
+        """Compute rotation (3, 3) and position (3,) of the arm's tip in the world."""
+        rotation, position = self._evaluate("tip_pose", q)
+        return rotation, position
+
+    def tip_jacobian(self, q: Array) -> Array:
+        """Compute the Jacobian of the arm's tip, linear over angular, in world axes, (6, n)."""
+        return as_matrix(self._evaluate("tip_jacobian", q)[0], 6, self.model.size)
+
+    def tip_velocity(self, q: Array, v: Array) -> Array:
+        """Compute the tip's velocity [m/s] over its angular one [rad/s], in world axes, (6,)."""
+        return self._evaluate("tip_velocity", q, v)[0]
+
+    def tip_acceleration(self, q: Array, v: Array, a: Array) -> Array:
+        """Compute the tip's acceleration [m/s^2] over its angular one [rad/s^2], in W, (6,)."""
+        return self._evaluate("tip_acceleration", q, v, a)[0]
+
+    def link_frames(self, q: Array) -> Frames:
+        """Compute root and flexible tip of every link in the world."""
+        count, found = len(self.model.links), []
+        for k, array in enumerate(self._evaluate("link_frames", q)):
+            side = as_matrix(array, 3, count if k % 2 else 3 * count)
+            split = side.reshape(*side.shape[:-1], count, -1)
+            frames = np.moveaxis(split, -3, -2)
+            found.append(frames[..., 0] if k % 2 else frames)
+        return Frames(*found)
+
+    def centre_of_mass(self, q: Array) -> Array:
+        """Compute the centre of mass of all that moves, in the world [m], (3,)."""
+        return self._evaluate("momentum", q, np.zeros(self.model.size))[2]
+
+    def linear_momentum(self, q: Array, v: Array) -> Array:
+        """Compute the momentum of all that moves, in world axes [kg m/s], (3,)."""
+        return self._evaluate("momentum", q, v)[0]
+
+    def angular_momentum(
+        self, q: Array, v: Array, *, about: ArrayLike | Literal["centre-of-mass"] | None = None
+    ) -> Array:
+        """Compute the angular momentum of all that moves, in world axes [kg m^2/s], (3,).
+
+        Parameters
+        ----------
+        q, v
+            Coordinates and rates.
+        about
+            A point of the world [m], (3,) or (N, 3); its origin if None, or ``centre-of-mass``.
+        """
+        linear, angular, centre = self._evaluate("momentum", q, v)
+        if about is None:
+            return angular
+        if isinstance(about, str):
+            if about != "centre-of-mass":
+                raise refused("about", about, "a point (3,) [m] or 'centre-of-mass'")
+            point = centre
+        else:
+            point = real_numbers("about", about, (3,) if np.ndim(about) < 2 else linear.shape)
+        return np.asarray(angular - np.cross(point, linear))
+
+    def joint_wrench(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
+        """Compute what each joint transmits to its link, (links, 6): force [N], torque [N m].
+
+        In world axes, at the joint's origin, at accelerations a.
+        """
+        t = checked_time(t, q, v, a)
+        found = self._evaluate("joint_wrench", q, v, a, self._at(wrench_factors, t))[0]
+        return np.swapaxes(as_matrix(found, 6, len(self.model.links)), -1, -2)
+
+    def observe(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Evaluate what a run keeps of its samples, wherever they are.
+
+        Returns
+        -------
+        energies, rotations, positions
+            Kinetic, elastic and gravitational energy [J], (N, 3); the tip's rotation (N, 3, 3)
+            and position [m], (N, 3), in the world.
+        """
+        seen = call_rows(self.compiled("observation"), len(q), self._inputs(q, v))[0]
+        return seen[:, :3], seen[:, 3:12].reshape(-1, 3, 3), seen[:, 12:]
+
+    def function(self, name: str) -> ca.Function:
+        """Trace one of the functions above, CasADi's symbols in and out.
+
+        ``forward_dynamics`` takes q, v, u, wrench factors and prescribed accelerations, and gives
+        accelerations and efforts.  With a free base every function takes its anchor attitude last,
+        and after it the numbers that are kept as symbols.
+        """
+        if self.parametric is not None:
+            return self.parametric.function(name)
+        return trace(self.formulation, name)
+
+    def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
+        """Compile one of the functions above, or take it from the cache."""
+        key = (name, level)
+        found = self._compiled.get(key)
+        if found is not None:
+            return found
+        if self.family is not None:
+            found = self.family.member(self.function(name))
+        else:
+            recipe = f"{self.name} {self.options()} {name} {fingerprint(self.model)}"
+            found = compile_recipe(recipe, lambda: self.function(name), level=level)
+        # Of two threads that compile at once both take the first one's: the other is not kept, and
+        # machine code goes with its object.
+        return self._compiled.setdefault(key, found)
+
+    def anchored(self, anchor: Array) -> "Equation":
+        """Take another attitude, (3, 3) or (N, 3, 3), that a free base's angles are relative to."""
+        shape = (len(anchor), 3, 3) if np.ndim(anchor) == 3 else (3, 3)
+        rotation = real_numbers("anchor", anchor, shape).copy()
+        off = np.abs(rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)).max(initial=0.0)
+        if not off <= ROUNDED or np.any(np.linalg.det(rotation) < 0):
+            raise FlexarmError(
+                "anchor: must be a rotation: columns of length 1 at right angles, right-handed"
+            )
+        return replace(self, anchor=rotation)
+
+    def at(self, values: Sequence[float] | Array) -> "Equation":
+        """Take other values, (k,), of the numbers that are kept as symbols, without a compile.
+
+        They must be finite, and such that a model file may have them: a mass is not negative.
+        """
+        if self.parametric is None:
+            raise FlexarmError(
+                "values: no numbers are kept as symbols: name them by formulation(..., parameters=)"
+            )
+        return replace(self, values=self.parametric.checked(values))
+
+    def among(self, family: Family) -> "Equation":
+        """Share machine code with equations that differ in their numbers alone."""
+        return replace(self, family=family, _compiled={})
+
+    def singularity(self, q: Array) -> str:
+        """Say why the mass matrix at coordinates q, (n,), cannot be inverted, or nothing."""
+        n = self.model.size
+        mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
+        return why_singular(self.name, self.model, mass, paper=self.paper)
+
+    def refuse_singular(self, q: Array) -> None:
+        """Refuse coordinates at which an approximation leaves M singular or indefinite."""
+        reason = self.singularity(q) if self.guarded else ""
+        if reason:
+            raise FlexarmError(reason)
+
+    def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: Time) -> tuple[Array, ...]:
+        t = checked_time(t, q, v, u)
+        factors, given = self._at(wrench_factors, t), self._at(prescribed_accelerations, t)
+        found = self._evaluate(name, q, v, u, factors, given)
+        if self.guarded and not np.all(np.isfinite(found[0])):
+            for k in np.flatnonzero(~np.isfinite(found[0]).all(axis=-1)):
+                here = self if self.anchor.ndim == 2 else replace(self, anchor=self.anchor[k])
+                here.refuse_singular(np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k])
+        return found
+
+    def _evaluate(self, name: str, q: Array, *arrays: Array) -> tuple[Array, ...]:
+        """Evaluate a function at coordinates for which the equations hold."""
+        for index, low, high in self.model.sliding_ranges:
+            try:
+                within = low <= q.item(index) <= high and q.ndim == 1
+            except (AttributeError, IndexError, TypeError):  # no array of the right kind
+                within = False
+            if not within:
+                q = self._within_range(q)
+        compiled, inputs = self.compiled(name), self._inputs(q, *arrays)
+        try:  # one state, which must be quick
+            return compiled.call(*inputs)
+        except FlexarmError:
+            count = rows_of(compiled, inputs)
+            if count is None:
+                raise
+        return call_rows(compiled, count, inputs)
+
+    def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
+        """Add the inputs that every function has."""
+        if self.model.floats:
+            arrays = (*arrays, self.anchor)
+        return arrays if self.parametric is None else (*arrays, self.values)
+
+    def _within_range(self, q: Array) -> Array:
+        """Take coordinates as an array, or refuse those that leave the range of a sliding link."""
+        n = self.model.size
+        q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
+        for index, low, high in self.model.sliding_ranges:
+            lengths = np.atleast_1d(q[..., index])
+            out = (lengths < low * (1 - SLACK)) | (lengths > high * (1 + SLACK))
+            if out.any():
+                raise FlexarmError(
+                    f"q[{index}]: the exposed length {self.model.names[index]} must be {low:g} to "
+                    f"{high:g} m, got {lengths[out][0]:g}: its shapes hold in that range; change "
+                    "q, or limits or length in the arm"
+                )
+        return q
+
+    def _at(self, function: Callable[[Model, float], Array], t: Time) -> Array:
+        """Evaluate a function of time, at one or at every row; one without values at none."""
+        if not isinstance(t, np.ndarray):
+            return function(self.model, t)
+        first = function(self.model, 0.0)
+        if not first.size:
+            return first
+        rows = [function(self.model, float(each)) for each in t]
+        return np.array(rows).reshape(len(t), *first.shape)

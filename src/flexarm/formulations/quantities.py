@@ -1,0 +1,211 @@
+"""What an equation gives: each quantity by name, as an expression of a formulation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import casadi as ca
+
+from flexarm.errors import FlexarmError
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.composite import momentum_expression
+from flexarm.links.base import Array
+from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
+from flexarm.mechanics.loads import (
+    applied_force,
+    dissipative_force,
+    elastic_force,
+    input_matrix,
+    input_names,
+    wrench_force,
+    wrench_list,
+)
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+
+class Power(NamedTuple):
+    """What inputs, wrenches and prescribed coordinates put in, and what is dissipated [W]."""
+
+    inputs: Any
+    wrenches: Any
+    prescribed: Any
+    dissipated: Any
+
+
+class Energy(NamedTuple):
+    """Energies of an arm [J]."""
+
+    kinetic: Any
+    elastic: Any
+    gravitational: Any
+
+
+class Frames(NamedTuple):
+    """Frames of all links in the world: rotations (links, 3, 3) and positions (links, 3) [m]."""
+
+    root_rotation: Array
+    root_position: Array
+    tip_rotation: Array
+    tip_position: Array
+
+
+class Partitioned(NamedTuple):
+    """Mass matrix by joints (r) and amplitudes (f)."""
+
+    rr: Array
+    rf: Array
+    ff: Array
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What can be traced.
+
+    Attributes
+    ----------
+    expression
+        Of a formulation and the inputs.
+    inputs, outputs
+        Their names: coordinates q, rates v, accelerations a, inputs u, wrench factors w, and given
+        accelerations of the prescribed coordinates.
+    """
+
+    expression: Callable[..., Any]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def trace(formulation: Formulation, name: str) -> ca.Function:
+    """Trace a quantity, CasADi's symbols in and out; a free base's anchor attitude comes last."""
+    if name not in QUANTITIES:
+        raise FlexarmError(f"no function '{name}': there are {', '.join(QUANTITIES)}")
+    quantity, model = QUANTITIES[name], formulation.model
+    symbols = [ca.SX.sym(key, _size(model, key)) for key in quantity.inputs]
+    extra = [ca.SX.sym("anchor", 3, 3)] if model.floats else []
+    if extra:
+        formulation = replace(formulation, model=replace(model, anchor=extra[0]))
+    results = quantity.expression(formulation, *symbols)
+    results = list(results) if isinstance(results, tuple | list) else [results]
+    names = [*quantity.inputs, *(["anchor"] if extra else [])]
+    return ca.Function(name, [*symbols, *extra], results, names, list(quantity.outputs))
+
+
+def _size(model: Model, key: str) -> int:
+    sizes = {
+        "u": len(input_names(model)),
+        "w": len(wrench_list(model)),
+        "given": len(model.prescribed),
+    }
+    return sizes.get(key, model.size)
+
+
+def _springs(model: Model, q: Expr, v: Expr) -> Expr:
+    return elastic_force(model, q) + dissipative_force(model, q, v)
+
+
+def _bias(f: Formulation, q: Expr, v: Expr) -> Expr:
+    return f.inertial_expression(q, v, None, gravity=True) + _springs(f.model, q, v)
+
+
+def _parts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
+    return (
+        f.inertial_expression(q, v, None, gravity=False),
+        _gravity(f, q),
+        elastic_force(f.model, q),
+        dissipative_force(f.model, q, v),
+    )
+
+
+def _gravity(f: Formulation, q: Expr) -> Expr:
+    return f.inertial_expression(q, ca.SX(f.model.size, 1), None, gravity=True)
+
+
+def _forward(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
+    return f.forward_expression(q, v, given, applied_force(f.model, q, v, u, w))
+
+
+def _inverse(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> Expr:
+    force = f.inertial_expression(q, v, a, gravity=True) + _springs(f.model, q, v)
+    return force - wrench_force(f.model, q, w)
+
+
+def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
+    return (
+        ca.densify(f.mass_expression(q)),
+        ca.densify(ca.jacobian(elastic_force(f.model, q), q)),
+        ca.densify(ca.jacobian(dissipative_force(f.model, q, v), v)),
+    )
+
+
+def _motion(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
+    """Trace accelerations and powers."""
+    driving = ca.SX(ca.sparsify(ca.DM(input_matrix(f.model)))) @ u
+    loading = wrench_force(f.model, q, w)
+    losing = dissipative_force(f.model, q, v)
+    applied = driving + loading - elastic_force(f.model, q) - losing
+    a, effort = f.forward_expression(q, v, given, applied)
+    return a, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
+
+
+def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
+    """Trace the energies, and the tip's rotation by rows and position."""
+    placed = (ca.vec(ca.densify(part.T)) for part in end_frame(f.model, q))
+    return ca.vertcat(*f.energy_expression(q, v), *placed)
+
+
+def _tip_jacobian(f: Formulation, q: Expr) -> Expr:
+    return ca.vertcat(*end_jacobian(f.model, q))
+
+
+def _tip_velocity(f: Formulation, q: Expr, v: Expr) -> Expr:
+    return _tip_jacobian(f, q) @ v
+
+
+def _tip_acceleration(f: Formulation, q: Expr, v: Expr, a: Expr) -> Expr:
+    jacobian = _tip_jacobian(f, q)
+    return jacobian @ a + ca.jtimes(jacobian @ v, q, v)
+
+
+def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
+    """Trace roots and tips: rotations side by side, (3, 3 links), and positions, (3, links)."""
+    placed = frames(f.model, q)
+    return (
+        ca.horzcat(*(frame.R_WL for frame in placed)),
+        ca.horzcat(*(frame.p_WL for frame in placed)),
+        ca.horzcat(*(frame.R_WT for frame in placed)),
+        ca.horzcat(*(frame.p_WT for frame in placed)),
+    )
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "mass_matrix": Quantity(lambda f, q: f.mass_expression(q), ("q",), ("M",)),
+    "bias": Quantity(_bias, ("q", "v"), ("c",)),
+    "parts": Quantity(_parts, ("q", "v"), ("coriolis", "gravity", "elastic", "dissipative")),
+    "gravity": Quantity(_gravity, ("q",), ("g",)),
+    "forward_dynamics": Quantity(_forward, ("q", "v", "u", "w", "given"), ("a", "effort")),
+    "inverse_dynamics": Quantity(_inverse, ("q", "v", "a", "w"), ("tau",)),
+    "energy": Quantity(
+        lambda f, q, v: f.energy_expression(q, v),
+        ("q", "v"),
+        ("kinetic", "elastic", "gravitational"),
+    ),
+    "matrices": Quantity(_matrices, ("q", "v"), ("M", "K", "D")),
+    "motion": Quantity(_motion, ("q", "v", "u", "w", "given"), ("a", "power")),
+    "observation": Quantity(_observation, ("q", "v"), ("seen",)),
+    "tip_pose": Quantity(lambda f, q: end_frame(f.model, q), ("q",), ("R", "p")),
+    "tip_jacobian": Quantity(_tip_jacobian, ("q",), ("J",)),
+    "tip_velocity": Quantity(_tip_velocity, ("q", "v"), ("velocity",)),
+    "tip_acceleration": Quantity(_tip_acceleration, ("q", "v", "a"), ("acceleration",)),
+    "link_frames": Quantity(_link_frames, ("q",), ("R_root", "p_root", "R_tip", "p_tip")),
+    "momentum": Quantity(
+        lambda f, q, v: momentum_expression(f.model, q, v),
+        ("q", "v"),
+        ("linear", "angular", "centre"),
+    ),
+    "joint_wrench": Quantity(
+        lambda f, q, v, a, w: f.joint_wrench_expression(q, v, a, w),
+        ("q", "v", "a", "w"),
+        ("wrench",),
+    ),
+}

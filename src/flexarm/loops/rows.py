@@ -1,0 +1,67 @@
+"""Compiled equations at every row of arrays, in a compiled loop."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.engine.compile import Compiled, real_numbers
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, Record, run_equations
+
+DOUBLE = 8  # [bytes]
+
+
+@dataclass
+class _Rows(Record):
+    """Compiled equations, and by how many bytes each of their pointers goes on per row."""
+
+    count: int
+    pointers: int
+    equations: int
+    table: Ints
+    strides: Ints
+
+
+@kernel
+def _evaluate(r: _Rows) -> None:
+    """Evaluate every row."""
+    for _ in range(r.count):
+        run_equations(r.equations, r.table)
+        for k in range(r.pointers):
+            r.table[k] += r.strides[k]
+
+
+def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tuple[Array, ...]:
+    """Evaluate compiled equations of one lane at several rows.
+
+    Parameters
+    ----------
+    compiled
+        The equations.
+    count
+        Number of rows.
+    arrays
+        The inputs, each of the shape of its port, the same at all rows, or with one more axis of
+        ``count`` at the front.
+
+    Returns
+    -------
+    tuple of ndarray
+        The outputs, with an axis of ``count`` at the front.
+    """
+    kept: list[Array] = []
+    strides = []
+    for port, given in zip(compiled.inputs, (*arrays, *compiled.constants), strict=True):
+        moves = np.ndim(given) > len(port.shape)
+        shape = (count, *port.shape) if moves else port.shape
+        kept.append(np.ascontiguousarray(real_numbers(port.name, given, shape)))
+        strides.append(DOUBLE * port.size if moves else 0)
+    outputs = [np.empty((count, *compiled.output_shape(port))) for port in compiled.outputs]
+    strides += [DOUBLE * port.size for port in compiled.outputs]
+    kept += [*outputs, np.empty(compiled.work_size + 1)]
+    table = np.array([array.ctypes.data for array in kept], dtype=np.int64)
+    moved = np.array([*strides, 0], dtype=np.int64)
+    _evaluate(_Rows(count, len(kept), compiled.table_address, table, moved))
+    return tuple(outputs)

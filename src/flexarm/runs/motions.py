@@ -1,0 +1,69 @@
+"""What moves at the samples of a run: momenta, the tip's motion and the links' frames, by name."""
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.runs.contents import XYZ, Variable
+from flexarm.runs.data import RunData
+from flexarm.runs.forces import accelerations, equation_of
+
+Rows = tuple[str, Array, str, str]
+
+
+def momentum_variables(run: RunData) -> list[Variable]:
+    """List momenta and centre of mass of all that moves."""
+    equation = equation_of(run)
+    own = equation.angular_momentum(run.q, run.v, about="centre-of-mass")
+    of, moment = "of all that moves, in the world", "kg m^2/s"
+    return _over_time(run, [
+        ("linear_momentum", equation.linear_momentum(run.q, run.v), "kg m/s", f"momentum {of}"),
+        ("angular_momentum", equation.angular_momentum(run.q, run.v), moment,
+         f"angular momentum {of}, about its origin"),
+        ("angular_momentum_about_centre", own, moment,
+         f"angular momentum {of}, about its centre of mass"),
+        ("centre_of_mass", equation.centre_of_mass(run.q), "m", f"centre of mass {of}"),
+    ])  # fmt: skip
+
+
+def tip_variables(run: RunData) -> list[Variable]:
+    """List velocity and acceleration of the arm's tip."""
+    equation = equation_of(run)
+    v = equation.tip_velocity(run.q, run.v)
+    a = equation.tip_acceleration(run.q, run.v, accelerations(run))
+    return _over_time(run, [
+        ("velocity", v[:, :3], "m/s", "velocity of the arm's tip in the world"),
+        ("angular_velocity", v[:, 3:], "rad/s", "angular velocity of the arm's tip"),
+        ("acceleration", a[:, :3], "m/s^2", "acceleration of the arm's tip in the world"),
+        ("angular_acceleration", a[:, 3:], "rad/s^2", "angular acceleration of the arm's tip"),
+    ])  # fmt: skip
+
+
+def frame_variables(run: RunData) -> list[Variable]:
+    """List root and flexible tip of every link."""
+    found = equation_of(run).link_frames(run.q)
+    names = np.array([part.name for part in run.model.links], dtype=object)
+    place, turn = ("time", "link", "axis"), ("time", "link", "axis", "link_axis")
+    ends = {
+        "root": (found.root_position, found.root_rotation),
+        "tip": (found.tip_position, found.tip_rotation),
+    }
+    variables = [*_over_time(run, []), Variable("link", ("link",), names, "", "links")]
+    for end, (position, rotation) in ends.items():
+        what = f"of the link's {end} in the world"
+        variables += [
+            Variable(f"{end}_position", place, position, "m", f"place {what}"),
+            Variable(f"{end}_rotation", turn, rotation, "1", f"axes (columns) {what}"),
+        ]
+    return variables
+
+
+def _over_time(run: RunData, rows: list[Rows]) -> list[Variable]:
+    """Name vectors of the world at all samples."""
+    return [
+        Variable("time", ("time",), run.t, "s", "time"),
+        Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
+        *(
+            Variable(name, ("time", "axis"), values, unit, meaning)
+            for name, values, unit, meaning in rows
+        ),
+    ]
