@@ -15,12 +15,14 @@ from flexarm.arm import (
     AnyActuated,
     Arm,
     Body,
+    Frame,
     FreeBase,
     Moving,
     Prismatic,
     Revolute,
     Screw,
     Sliding,
+    Spherical,
     Universal,
     Wrench,
 )
@@ -192,6 +194,13 @@ class Reference:
             root, hub = inner @ crossed @ after, inner @ crossed
             self._acts(joint.first, first)
             self._acts(joint.second, second)
+        if isinstance(joint, Spherical):
+            first = frame_pose(Frame(rotation=joint.start.rotation)).rotation
+            for k, i in enumerate(part.coordinates):
+                first = first @ turn(np.eye(3)[k], self._q[i])
+            root, hub = inner @ Pose(first, np.zeros(3)) @ after, inner @ Pose(first, np.zeros(3))
+            spin = spin_of(first.T @ self._rate(first))
+            self._drag += joint.damping * ca.jacobian(spin, self._v).T @ spin
         if isinstance(joint, Moving):
             angle = self._joint(part, end, before, after)
             root = inner

@@ -17,7 +17,7 @@ def free_motion(equation: Equation) -> Rate:
     forward = equation.compiled("forward_dynamics", level="fast")
     n = equation.model.size
     loads = [np.zeros(port.shape) for port in forward.inputs[2:5]]
-    if equation.model.floats:
+    if equation.model.attitudes:
         loads.append(equation.anchor)
 
     def rate(t: float, y: Array) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from flexarm.arm import Frame
 from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
@@ -81,6 +82,19 @@ CASES = {
         " first: {spring: {stiffness: 3, damping: 0.2, rest: 0.1}},"
         f" second: {{actuation: free, friction: {{viscous: 0.4, coulomb: 0.3}}}}}}, {BEAM}",
         f"joint: {{kind: universal, before: {FRAME}}}, length: 0.4, body: {BODY}",
+    ),
+    "spherical": on_carrier(
+        f"kind: spherical, before: {FRAME}, after: {FRAME}, start: {{rotation: [0.5, -0.8, 2]}}"
+    ),
+    "spherical, damped, under another": arm(
+        CARRIER,
+        f"joint: {{kind: spherical, damping: 0.4, hub: {{inboard: {BODY}, outboard: {BODY}}}}},"
+        f" {BEAM}",
+        f"joint: {{kind: spherical, before: {FRAME}}}, length: 0.4, body: {BODY}",
+    ),
+    "spherical on a free base": arm(
+        f"joint: {{kind: spherical, damping: 0.4}}, {BEAM}",
+        more=f"base: {{kind: free, rotation: [0.3, 0.2, -0.4], body: {BODY}}}\npayload: {BODY}",
     ),
     "standard DH": arm(
         f"joint: {{kind: revolute, dh: {{theta: 0.3, d: 0.2, alpha: 0.8}}}}, {BEAM}",
@@ -369,11 +383,14 @@ def traced(name: str, case: str, function: str) -> ca.Function:
 
 
 def call(name: str, case: str, function: str, *arguments: Array) -> list[Array]:
-    """Evaluate one function of a formulation; a free base stands in its own frame."""
+    """Evaluate one function of a formulation; angles are measured from where the file says."""
     run = traced(name, case, function)
     if run.n_in() > len(arguments):
-        base = prepared(case)[0].arm.base
-        arguments = (*arguments, np.array(frame_pose(base).rotation))
+        arm = prepared(case)[0].arm
+        starts = [link.joint.start for link in arm.links if link.joint.kind == "spherical"]
+        turned = [frame_pose(Frame(rotation=start.rotation)) for start in starts]
+        turned = [*([frame_pose(arm.base)] if arm.base.kind == "free" else []), *turned]
+        arguments = (*arguments, np.vstack([np.array(pose.rotation) for pose in turned]))
     results = run.call([ca.DM(argument) for argument in arguments])
     return [np.array(ca.densify(result)) for result in results]
 

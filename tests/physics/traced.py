@@ -127,16 +127,16 @@ class Traced:
         return ca.Function("derivatives", symbols, results, energy.name_in(), list(table))
 
     def _traced(self, name: str, make: Callable[[], ca.Function]) -> ca.Function:
-        kind = type(self.equation)
+        kind = type(self.equation.formulation)
         methods = [m for m in dir(kind) if m.endswith("_expression") and m != FORWARD]
-        methods += ["_recipes", "function", *([FORWARD] if name == "forward_dynamics" else [])]
+        methods += [FORWARD] if name == "forward_dynamics" else []
         key = (name, *(getattr(kind, method) for method in methods))
         if key not in self._shared:
             self._shared[key] = make()
         return self._shared[key]
 
     def _evaluated(self, function: ca.Function, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
-        if self.model.floats:
+        if self.model.attitudes:
             arrays = (*arrays, self.equation.anchor)
         results = [np.array(r) for r in function.call([ca.DM(array) for array in arrays])]
         return tuple(

@@ -1,7 +1,5 @@
 """Runs made of given coordinates, without a simulation: what the page draws is then known."""
 
-from dataclasses import replace
-
 import casadi as ca
 import numpy as np
 
@@ -24,9 +22,10 @@ def random_run(arm: Arm, samples: int, *, seed: int = 0) -> Run:
     model = build(arm)
     rng = np.random.default_rng(seed)
     q = np.array([random_pose(model, rng) for _ in range(samples)])
-    turned = [rotation_from_angles(tuple(rng.uniform(-1, 1, 3))) for _ in range(samples)]
     steady = np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))
-    return run_of(model, q, np.array(turned) if model.floats else np.array(steady))
+    count = len(model.attitudes)
+    turned = [rotation_from_angles(tuple(rng.uniform(-1, 1, 3))) for _ in range(samples * count)]
+    return run_of(model, q, np.array(turned).reshape(samples, -1, 3) if count else steady.copy())
 
 
 def random_pose(model: Model, rng: np.random.Generator) -> Array:
@@ -52,8 +51,8 @@ def run_of(model: Model, q: Array, anchors: Array, t: Array | None = None) -> Ru
     """Make a run of coordinates; rates, energies and works are 0."""
     samples = len(q)
     symbol = ca.SX.sym("q", model.size)
-    anchor = ca.SX.sym("anchor", 3, 3)
-    free = replace(model, anchor=anchor) if model.floats else model
+    anchor = ca.SX.sym("anchor", *model.start_anchors.shape)
+    free = model.anchored(anchor) if model.attitudes else model
     tip = ca.Function("tip", [symbol, anchor], list(end_frame(free, symbol)))
     ends = [[np.array(each) for each in tip(*pair)] for pair in zip(q, anchors, strict=True)]
     return Run(

@@ -27,6 +27,7 @@ SAMPLES = (
     "puma-560",  # DH constants, rigid
     "tg-rrp-2planes-elements",  # finite elements, sliding
     "graves-rms",
+    "crossed-joints",  # universal, spherical, screw
 )
 TUBE = """\
 flexarm: 1

@@ -102,6 +102,12 @@ function moveJoint(link, state, out) {
   const { joint, turned } = out;
   turned.R.set(joint.R);
   turned.p.set(joint.p);
+  if (link.attitude) {
+    TURN.set(state.subarray(link.column, link.column + 9));
+    orthonormalise(TURN);
+    multiply(joint.R, TURN, turned.R);
+    return;
+  }
   link.moves.forEach(({ about, travel }, i) => {
     const value = state[link.column + i];
     for (let k = 0; k < 3; k++) turned.p[k] += turned.R[3 * k + 2] * travel * value;

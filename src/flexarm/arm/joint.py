@@ -354,6 +354,27 @@ class Universal(Crossed):
         return {"first": self.first, "second": self.second}
 
 
+class Attitude(Part):
+    """Initial attitude, turned about fixed x, then y, then z, and spin in the link's axes."""
+
+    rotation: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
+    spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
+
+
+class Spherical(Crossed):
+    """A ball in its socket: turns freely about every axis, against ``damping`` times its spin."""
+
+    turns_about: ClassVar[tuple[int, ...]] = (0, 1, 2)
+    kind: Literal["spherical"]
+    damping: Annotated[TorqueDamping, Field(ge=0)] = 0.0
+    start: Attitude = Attitude()
+
+    @property
+    def axes(self) -> dict[str, "AnyActuated"]:
+        """Nothing acts along any of its three angles."""
+        return dict.fromkeys(("rx", "ry", "rz"), Turn(actuation="free"))
+
+
 class Fixed(Placed):
     """A rigid attachment."""
 
@@ -367,7 +388,7 @@ class Fixed(Placed):
 
 AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any]
 Joint = Annotated[
-    Revolute | Prismatic | Sliding | Screw | Universal | Fixed,
+    Revolute | Prismatic | Sliding | Screw | Universal | Spherical | Fixed,
     Field(discriminator="kind"),
 ]
 

@@ -76,11 +76,11 @@ def drives(model: Model) -> Drives:
         If the arm has none, or something moves it that a law of (t, q, v) does not know.
     """
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)", ModelError)
-    if model.base_moves or model.prescribed:
+    if model.base_moves or model.prescribed or model.attitudes:
         raise ModelError(
             "control laws are for an arm on a fixed base whose joints are driven or free: this one "
-            "has a moving base or prescribed joints; say 'actuation: torque' and let a law drive "
-            "them"
+            "has a moving base, spherical or prescribed joints; say 'actuation: torque' and let a "
+            "law drive them"
         )
     names = input_names(model)
     if not names:

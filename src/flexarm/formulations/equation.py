@@ -65,13 +65,13 @@ class Equation:
     @classmethod
     def of(cls, formulation: Formulation) -> "Equation":
         """Make the equation of a formulation."""
-        return cls(formulation, formulation.model.base_pose.rotation)
+        return cls(formulation, formulation.model.start_anchors)
 
     @classmethod
     def with_symbols(cls, formulation: Formulation, parameters: Sequence[str]) -> "Equation":
         """Make the equation of `composite` that keeps numbers of the arm as symbols."""
         symbols = Parametric(formulation.model, parameters)
-        anchor = formulation.model.base_pose.rotation
+        anchor = formulation.model.start_anchors
         return cls(formulation, anchor, parametric=symbols, values=symbols.start)
 
     @cached_property
@@ -284,15 +284,20 @@ class Equation:
         return self._compiled.setdefault(key, found)
 
     def anchored(self, anchor: Array) -> "Equation":
-        """Take another attitude, (3, 3) or (N, 3, 3), that a free base's angles are relative to."""
-        shape = (len(anchor), 3, 3) if np.ndim(anchor) == 3 else (3, 3)
-        rotation = real_numbers("anchor", anchor, shape).copy()
-        off = np.abs(rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)).max(initial=0.0)
-        if not off <= ROUNDED or np.any(np.linalg.det(rotation) < 0):
+        """Take another attitude that a free base's angles are relative to, (3, 3) or (N, 3, 3).
+
+        Attitudes of spherical joints come below it, in their order: (3 k, 3) or (N, 3 k, 3).
+        """
+        one = self.model.start_anchors.shape
+        shape = (len(anchor), *one) if np.ndim(anchor) == 3 else one
+        stacked = real_numbers("anchor", anchor, shape).copy()
+        turned = stacked.reshape(-1, 3, 3)
+        off = np.abs(turned @ np.swapaxes(turned, -1, -2) - np.eye(3)).max(initial=0.0)
+        if not off <= ROUNDED or np.any(np.linalg.det(turned) < 0):
             raise FlexarmError(
                 "anchor: must be a rotation: columns of length 1 at right angles, right-handed"
             )
-        return replace(self, anchor=rotation)
+        return replace(self, anchor=stacked)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
         """Take other values, (k,), of the numbers that are kept as symbols, without a compile.
@@ -351,7 +356,7 @@ class Equation:
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
         """Add the inputs that every function has."""
-        if self.model.floats:
+        if self.model.attitudes:
             arrays = (*arrays, self.anchor)
         return arrays if self.parametric is None else (*arrays, self.values)
 

@@ -6,7 +6,7 @@ two values of a number say what they are at any, and nothing in them knows which
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -119,8 +119,8 @@ class Parametric:
         symbols = shape.sx_in()
         q, v, u, w, given = symbols[:5]
         models = self._all
-        if self.model.floats:
-            models = [replace(model, anchor=symbols[5]) for model in models]
+        if self.model.attitudes:
+            models = [model.anchored(symbols[5]) for model in models]
         rows = []
         for model in models:
             one = Composite(model)

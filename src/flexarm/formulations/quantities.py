@@ -82,9 +82,9 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
         raise FlexarmError(f"no function '{name}': there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
     symbols = [ca.SX.sym(key, _size(model, key)) for key in quantity.inputs]
-    extra = [ca.SX.sym("anchor", 3, 3)] if model.floats else []
+    extra = [ca.SX.sym("anchor", *model.start_anchors.shape)] if model.attitudes else []
     if extra:
-        formulation = replace(formulation, model=replace(model, anchor=extra[0]))
+        formulation = replace(formulation, model=model.anchored(extra[0]))
     results = quantity.expression(formulation, *symbols)
     results = list(results) if isinstance(results, tuple | list) else [results]
     names = [*quantity.inputs, *(["anchor"] if extra else [])]

@@ -40,11 +40,11 @@ def legs(model: Model, locks: Locks, t_end: float) -> list[Leg]:
         if name not in joints:
             raise SimulationError(f"locks: no joint '{name}': there are {', '.join(joints)}")
         axis = joints[name]
-        grows = model.links[axis.link].motion.grows
-        if axis.prescribed or axis.motor is not None or grows:
+        motion = model.links[axis.link].motion
+        if axis.prescribed or axis.motor is not None or motion.grows or motion.anchored:
             raise SimulationError(
                 f"locks: {name} cannot be locked: only joints without a motor coordinate can that "
-                "are not prescribed and do not slide out of their hub"
+                "are not prescribed, not spherical and do not slide out of their hub"
             )
         for begin, end in intervals:
             if not (0 <= begin < end and end - begin > rounding(begin)):

@@ -253,8 +253,7 @@ def watches(model: Model, q: Array, wanted: float) -> list[Watch]:
     """
     n, found = model.size, digit_watches(model, wanted)
     unit = np.eye(2 * n)
-    if model.floats:
-        found.append(Watch(unit[4], -TURN, TURN, "", ""))
+    found += [Watch(unit[k + 1], -TURN, TURN, "", "") for k in model.attitudes]
     for axis in model.axes:
         if axis.acts.limits is not None and axis.index not in model.prescribed:
             position, speed = unit[axis.index], unit[n + axis.index]

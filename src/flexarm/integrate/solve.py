@@ -164,12 +164,15 @@ def _asked(log: Log, m: March) -> Ending | None:
 
 
 def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) -> None:
-    """Measure a free base's angles from where it is now, before they near their singularity."""
+    """Measure angles of attitudes from where they are now, before they near their singularity."""
     keep_samples(m)
     n = m.system.n
-    turned = anchors[-1][1] @ base_rotation_matrix(m.y[3:6])
-    m.y[n + 3 : n + 6] = base_spin(m.y[3:6], m.y[n + 3 : n + 6])
-    m.y[3:6] = 0.0
+    turned = anchors[-1][1].copy()
+    for k, first in enumerate(beginning.equation.model.attitudes):
+        angles, rates_of = m.y[first : first + 3], m.y[n + first : n + first + 3]
+        turned[3 * k : 3 * k + 3] @= base_rotation_matrix(angles)
+        rates_of[:] = base_spin(angles, rates_of)
+        angles[:] = 0.0
     anchors.append((m.kept, turned))
     beginning.buffers["anchor"][:] = turned.ravel()
     rates(m.system, m.t, m.y, m.f)

@@ -111,7 +111,7 @@ def refuse_outside(task: "Task") -> None:
 
 
 def _matrices(equation: Equation, q: Array, v: Array) -> tuple[Array, ...]:
-    anchor = (equation.anchor,) if equation.model.floats else ()
+    anchor = (equation.anchor,) if equation.model.attitudes else ()
     return equation.compiled("matrices", level="fast").call(q, v, *anchor)
 
 

@@ -97,7 +97,7 @@ def point_of_run(run: Run, t: float) -> Point:
     if not run.t[0] <= t <= run.t[-1]:
         raise FlexarmError(f"t: must be {run.t[0]:g} to {run.t[-1]:g} s, the run's, got {t:g}")
     k = int(np.argmin(np.abs(run.t - t)))
-    anchor = run.anchors[k] if run.model.floats else None
+    anchor = run.anchors[k] if run.model.attitudes else None
     return Point(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
 
 
@@ -144,14 +144,14 @@ def _require_outputs(outputs: object) -> None:
 
 def _required(model: Model, point: Point, inputs: int) -> Point:
     """Refuse a point that is no state of an arm, and give it in arrays."""
-    n, given = model.size, point.anchor
+    n, given, wanted = model.size, point.anchor, model.start_anchors.shape
     return replace(
         point,
         q=require_shaped("about.q", point.q, (n,)),
         v=require_shaped("about.v", point.v, (n,)),
         u=require_shaped("about.u", point.u, (inputs,)),
         t=require_number("about.t", point.t),
-        anchor=None if given is None else require_shaped("about.anchor", given, (3, 3)),
+        anchor=None if given is None else require_shaped("about.anchor", given, wanted),
     )
 
 

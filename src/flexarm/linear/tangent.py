@@ -1,7 +1,7 @@
 """Exact derivatives of an arm's equation at any state, one direction at a time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -149,9 +149,9 @@ class Tangent:
     def _call(self, name: str, point: Point, a: Array, *ways: Array) -> tuple[Array, ...]:
         factors = wrench_factors(self.model, point.t) * self.wrenches
         arrays = [point.q, point.v, a, factors, *ways]
-        if self.model.floats:
+        if self.model.attitudes:
             given = point.anchor
-            arrays.append(self.model.base_pose.rotation if given is None else given)
+            arrays.append(self.model.start_anchors if given is None else given)
         return self._function(name)(*arrays)
 
     def _function(self, name: str) -> Callable[..., tuple[Array, ...]]:
@@ -172,8 +172,8 @@ class Tangent:
 
     def _trace(self, name: str) -> ca.Function:
         n, pushes = self.model.size, len(wrench_list(self.model))
-        anchor = ca.SX.sym("anchor", 3, 3)
-        model = replace(self.model, anchor=anchor) if self.model.floats else self.model
+        anchor = ca.SX.sym("anchor", *self.model.start_anchors.shape)
+        model = self.model.anchored(anchor) if self.model.attitudes else self.model
         q, v, a = (ca.SX.sym(letter, n) for letter in ("q", "v", "a"))
         dq, dv, da = (ca.SX.sym(letter, n) for letter in ("dq", "dv", "da"))
         w = ca.SX.sym("w", pushes)
@@ -183,7 +183,7 @@ class Tangent:
         value, smooth = (ca.SX(ca.densify(each)) for each in maker(model, q, v, a, w))
         change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
         symbols, labels = [q, v, a, w, dq, dv, da], ["q", "v", "a", "w", "dq", "dv", "da"]
-        if self.model.floats:
+        if self.model.attitudes:
             symbols, labels = [*symbols, anchor], [*labels, "anchor"]
         outputs = [value, ca.SX(ca.densify(change))]
         return ca.Function(f"tangent_{name}", symbols, outputs, labels, ["value", "change"])

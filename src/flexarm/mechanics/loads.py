@@ -18,6 +18,7 @@ from flexarm.mechanics.kinematics import (
     base_jacobian,
     frames,
     jacobian,
+    picked,
     section,
 )
 from flexarm.model import Axis, LinkModel, Model, prescribed_motion
@@ -127,6 +128,11 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
             series = chebyshev_series(part.sliding_damping, part.sliding.range, q[part.exposed])
             rates = v[part.modes.start : part.modes.stop]
             result[part.modes.start : part.modes.stop] += series @ rates
+        if part.motion.drag:
+            spun = part.motion.columns(picked(q, part.carried_by))[:3, :]
+            torque = part.motion.drag * (spun @ picked(v, part.carried_by))
+            for k, row in zip(part.carried_by, ca.vertsplit(spun.T @ torque), strict=True):
+                result[k] += row
         for axis in part.axes:
             result += _along(axis, constant(hub_row(model, axis)), v, coulomb)
     return result

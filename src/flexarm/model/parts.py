@@ -1,8 +1,10 @@
 """What an arm is made ready as: constant arrays, coordinate names and slices."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
+
+import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.links.base import Array, Shapes
@@ -10,6 +12,7 @@ from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
+from flexarm.model.joints.spherical import Spherical
 from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
@@ -217,7 +220,8 @@ class Model:
     prescribed
         Indices of coordinates that are given functions of time.
     anchor
-        Attitude, as symbols, that stands in for ``base_pose.rotation`` where it may change.
+        Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
+        angles of a free base and of spherical joints are relative to.
     variant
         What tells this model from the one that `build` makes of the same arm; empty if nothing.
     """
@@ -240,7 +244,32 @@ class Model:
     @property
     def base_anchor(self) -> Expr:
         """Attitude that the base's angles are relative to, world from anchor axes, (3, 3)."""
-        return constant(self.base_pose.rotation) if self.anchor is None else self.anchor
+        if self.anchor is None or not self.floats:
+            return constant(self.base_pose.rotation)
+        return self.anchor[:3, :]
+
+    @cached_property
+    def attitudes(self) -> tuple[int, ...]:
+        """Where in q the three angles of a free base and of each spherical joint begin."""
+        balls = [part.coordinates[0] for part in self.links if part.motion.anchored]
+        return (3, *balls) if self.floats else tuple(balls)
+
+    @cached_property
+    def start_anchors(self) -> Array:
+        """Attitudes at the start, one below the other, (3 k, 3); of an arm without any, one."""
+        balls = [part.motion.start for part in self.links if isinstance(part.motion, Spherical)]
+        base = [self.base_pose.rotation] if self.floats or not balls else []
+        return np.vstack(base + balls)
+
+    def anchored(self, anchor: Expr) -> "Model":
+        """Measure angles from other attitudes, (3 k, 3)."""
+        first, links = 3 if self.floats else 0, []
+        for part in self.links:
+            if isinstance(part.motion, Spherical):
+                turned = replace(part.motion, anchor=anchor[first : first + 3, :])
+                part, first = replace(part, motion=turned), first + 3
+            links.append(part)
+        return replace(self, anchor=anchor, links=tuple(links))
 
     @cached_property
     def floats(self) -> bool:

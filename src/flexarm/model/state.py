@@ -34,6 +34,8 @@ def start_state(model: Model) -> tuple[Array, Array]:
                 first, second = start.motor_position, start.motor_speed
                 q[axis.motor] = q[axis.index] if first is None else first
                 v[axis.motor] = v[axis.index] if second is None else second
+        if part.motion.spin:
+            v[list(part.coordinates)] = part.motion.spin
         for values, target in ((part.link.start, q), (part.link.start_speed, v)):
             for name, value in values.items():
                 target[model.names.index(f"{part.name}.{name}")] = value

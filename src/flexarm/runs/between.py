@@ -50,17 +50,19 @@ def _between(run: RunData, t: Array, before: npt.NDArray[np.int_]) -> tuple[Arra
     pairs = np.stack([before, before + 1])
     q, v = run.q[pairs], run.v[pairs]
     t0, t1 = run.t[pairs]
-    # Where the anchor of a free base changes, its angles at the end count from another attitude.
+    # Where an anchor changes, the angles at the end count from another attitude.
     k = np.flatnonzero(np.any(run.anchors[before] != run.anchors[before + 1], axis=(1, 2)))
-    q[1, k, 3:6] = q[0, k, 3:6] + (t1 - t0)[k, None] * v[0, k, 3:6]
-    v[1, k, 3:6] = v[0, k, 3:6]
+    for first in run.model.attitudes:
+        angles = slice(first, first + 3)
+        q[1, k, angles] = q[0, k, angles] + (t1 - t0)[k, None] * v[0, k, angles]
+        v[1, k, angles] = v[0, k, angles]
     return hermite(t0, t1, t, q, v)
 
 
 def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
     """Find rotation (T, 3, 3) and position (T, 3) of the tip."""
-    states, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", 3, 3)
-    placed = replace(model, anchor=anchor) if model.floats else model
+    states, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
+    placed = model.anchored(anchor) if model.attitudes else model
     rotation, position = end_frame(placed, states)
     pose = ca.vertcat(ca.vec(ca.SX(rotation).T), ca.SX(position))
     find = ca.Function("tips", [states, anchor], [pose])

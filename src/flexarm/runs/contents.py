@@ -102,10 +102,18 @@ def main_variables(run: RunData) -> list[Variable]:
         found.append(Variable(name, ("time",), run.energy[:, k], "J", f"{name} energy"))
     for k, (name, meaning) in enumerate(WORKS.items()):
         found.append(Variable(name, ("time",), run.works[:, k], "J", meaning))
-    if run.model.floats:
-        axes, meaning = ("time", "axis", "anchor_axis"), "axes that the base's angles are about"
-        found.append(Variable("anchor", axes, run.anchors, "1", meaning))
+    axes = ("time", "axis", "anchor_axis")
+    for k, (name, owner) in enumerate(anchor_names(run.model)):
+        meaning = f"axes that the angles of {owner} are about"
+        found.append(Variable(name, axes, run.anchors[:, 3 * k : 3 * k + 3], "1", meaning))
     return found
+
+
+def anchor_names(model: Model) -> list[tuple[str, str]]:
+    """Name the variables with the anchors of a run, and what each is of."""
+    balls = [part.joint_name for part in model.links if part.motion.anchored]
+    base = [("anchor", "the base")] if model.floats else []
+    return base + [(f"anchor_{name}", name) for name in balls]
 
 
 def along_variables(run: RunData, stations: ArrayLike | None) -> list[Variable]:

@@ -1,6 +1,5 @@
 """Figures of a run."""
 
-from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING, TypedDict
 
@@ -105,8 +104,8 @@ def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
 
 def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = 25) -> Array:
     """Trace the deformed axis of all links at samples, in the world [m], (samples, points, 3)."""
-    q, anchor = ca.SX.sym("q", run.model.size), ca.SX.sym("anchor", 3, 3)
-    model = replace(run.model, anchor=anchor) if run.model.floats else run.model
+    q, anchor = ca.SX.sym("q", run.model.size), ca.SX.sym("anchor", *run.model.start_anchors.shape)
+    model = run.model.anchored(anchor) if run.model.attitudes else run.model
     rows = []
     for part, frame in zip(model.links, frames(model, q), strict=True):
         bends = part.elastic is not None or part.sliding is not None

@@ -13,7 +13,7 @@ from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build
-from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, input_units
+from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, anchor_names, input_units
 from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
 
@@ -80,7 +80,9 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
     samples = stored.count("time")
     stored.require_words("coordinate", model.names)
     inputs = len(input_units(model))
-    anchors = np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))
+    anchors = [stored.rotations(name, samples) for name, _ in anchor_names(model)]
+    if not anchors:
+        anchors = [np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))]
     return Run(
         model=model,
         t=_times(stored, samples),
@@ -91,7 +93,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         tip_rotation=stored.rotations("tip_rotation", samples),
         energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
         works=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
-        anchors=stored.rotations("anchor", samples) if model.floats else anchors,
+        anchors=np.concatenate(anchors, axis=1),
         status=_status(stored),
         reason=stored.text("reason"),
         method=stored.text("method"),

@@ -149,7 +149,7 @@ def mode_page(shapes: ModeShapes) -> str:
             raise FlexarmError(f"modes: {name} must have shape {shape} with modes in it, got {got}")
     arrays = Arrays()
     q = np.asarray(shapes.q, dtype=float)
-    anchor = model.base_pose.rotation if shapes.anchor is None else shapes.anchor
+    anchor = model.start_anchors if shapes.anchor is None else shapes.anchor
     rest = states(model, q[None], anchor[None])[0]
     modes: list[dict[str, Any]] = []
     for i, name in enumerate(shapes.names):

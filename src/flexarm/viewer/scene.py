@@ -60,17 +60,25 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
     q
         Coordinates, (T, n).
     anchors
-        Attitude that a free base's angles are relative to, (T, 3, 3).
+        Attitudes that angles of a free base and of spherical joints are relative to, (T, 3 k, 3).
     """
     columns = [np.zeros((len(q), 0))]
+    left = [*np.split(anchors, max(len(model.attitudes), 1), axis=1)]
     if model.base_moves:
-        turned = [a @ base_rotation_matrix(row[3:6]) for a, row in zip(anchors, q, strict=True)]
-        columns += [model.base_pose.position + q[:, :3], np.array(turned).reshape(len(q), 9)]
+        anchor = left.pop(0) if model.floats else np.tile(model.base_pose.rotation, (len(q), 1, 1))
+        columns += [model.base_pose.position + q[:, :3], _turned(anchor, q[:, 3:6])]
     for part in model.links:
-        columns.append(q[:, part.coordinates])
+        own = q[:, part.coordinates]
+        columns.append(_turned(left.pop(0), own) if part.motion.anchored else own)
         if bends(part):
             columns.append(deformed(part, q).amplitudes)
     return np.concatenate(columns, axis=1)
+
+
+def _turned(anchors: Array, angles: Array) -> Array:
+    """Give rotations row by row, (T, 9), from anchors (T, 3, 3) and angles (T, 3)."""
+    found = [a @ base_rotation_matrix(row) for a, row in zip(anchors, angles, strict=True)]
+    return np.array(found).reshape(len(angles), 9)
 
 
 def bends(part: LinkModel) -> bool:
@@ -86,10 +94,14 @@ def shows_strain(part: LinkModel) -> bool:
 
 
 def _width(part: LinkModel) -> int:
-    count = len(part.axes)
+    count = _joint_width(part)
     if part.elastic is not None:
         return count + len(part.elastic.shapes.shapes)
     return count + len(_shapes_of(part).shapes) if part.sliding is not None else count
+
+
+def _joint_width(part: LinkModel) -> int:
+    return 9 if part.motion.anchored else len(part.axes)
 
 
 def _shapes_of(part: LinkModel) -> Any:
@@ -103,6 +115,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "name": part.name,
         "joint": part.joint_name,
         "moves": _moves(part),
+        "attitude": part.motion.anchored,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
@@ -112,7 +125,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "shape": None,
     }
     if bends(part):
-        found["shape"] = _shape(model, part, column + len(part.axes), arrays)
+        found["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return found
 
 

@@ -18,7 +18,7 @@ T, M(q)                 | 24, 25    | ``kinetic``; `mass_expression`
 C q', G(q)              | 7         | `inertial_expression`
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as ca
@@ -173,7 +173,8 @@ class ElementJacobian(Formulation):
         """Leave out the shortening, which the paper does not have."""
         if not model.stiffening and model.tip_rotation == "cayley":
             return model
-        return replace(build(model.arm, stiffening=False), anchor=model.anchor)
+        plain = build(model.arm, stiffening=False)
+        return plain if model.anchor is None else plain.anchored(model.anchor)
 
     @property
     def per_element(self) -> int:

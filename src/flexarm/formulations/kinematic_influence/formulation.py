@@ -84,7 +84,8 @@ class KinematicInfluence(Formulation):
         """Leave out the shortening, which the paper does not have."""
         if not model.stiffening and model.tip_rotation == "cayley":
             return model
-        return replace(build(model.arm, stiffening=False), anchor=model.anchor)
+        plain = build(model.arm, stiffening=False)
+        return plain if model.anchor is None else plain.anchored(model.anchor)
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix, (n, n)."""

@@ -19,7 +19,7 @@ def compile_abreast(tasks: Sequence[Task], family: Family) -> Member | None:
     None if they cannot go abreast: their operations differ, or a base is free.
     """
     members = [task.motion.compiled() for task in tasks]
-    if any(task.equation.model.floats for task in tasks):
+    if any(task.equation.model.attitudes for task in tasks):
         return None
     return family.abreast([member for member in members if isinstance(member, Member)])
 

@@ -31,11 +31,16 @@ def solve_in_equal_steps(
     order = 1 if has_dry_friction(task.equation.model) else method.order
     longest = float(np.median(np.diff(task.times)))  # steps end at samples
     step = min(task.beginning(method, wanted).h, longest)
-    return solve_refined(run, step, wanted, task.measures, order)
+    return solve_refined(run, step, wanted, task.measures, order, task.equation.model.attitudes)
 
 
 def solve_refined(
-    run: Callable[[float], Solution], step: float, wanted: float, measures: Measures, order: int
+    run: Callable[[float], Solution],
+    step: float,
+    wanted: float,
+    measures: Measures,
+    order: int,
+    attitudes: tuple[int, ...] = (),
 ) -> Solution:
     """Run a motion in ever smaller equal steps until its error is below a tolerance.
 
@@ -51,6 +56,8 @@ def solve_refined(
         The quantities.
     order
         Of the method on this motion: 1 where forces change too fast for its own.
+    attitudes
+        Where in the state angles begin that are relative to an anchor.
 
     Returns
     -------
@@ -73,7 +80,7 @@ def solve_refined(
         if finer.ending.status == "interrupted":
             found = finer
             break
-        error = _error(found, finer, step, measures, order)
+        error = _error(found, finer, step, measures, order, attitudes)
         step, found = step / ratio, finer
         if error <= wanted:
             break
@@ -82,17 +89,26 @@ def solve_refined(
     return replace(found, seconds=seconds)
 
 
-def _error(found: Solution, finer: Solution, step: float, measures: Measures, order: int) -> float:
+def _error(
+    found: Solution,
+    finer: Solution,
+    step: float,
+    measures: Measures,
+    order: int,
+    attitudes: tuple[int, ...],
+) -> float:
     """Estimate the error of the finer of two runs; infinite if they do not tell."""
     # Steps end at samples, so that those taken are not in the ratio of those asked for.
     ratio = finer.steps * found.times[-1] / max(found.steps * finer.times[-1], 1e-300)
     alike = found.ending.status == finer.ending.status
     if ratio < 1.2 or not alike or abs(found.times[-1] - finer.times[-1]) > 2 * step:
         return np.inf
-    return float(_difference(found, finer, measures) / (ratio**order - 1))
+    return float(_difference(found, finer, measures, attitudes) / (ratio**order - 1))
 
 
-def _difference(one: Solution, other: Solution, measures: Measures) -> float:
+def _difference(
+    one: Solution, other: Solution, measures: Measures, attitudes: tuple[int, ...]
+) -> float:
     """Give the largest difference of a measured quantity over the range of its group."""
     n = measures.rows.shape[1]
     # The last state of a run that stopped is at a time of its own.
@@ -100,16 +116,19 @@ def _difference(one: Solution, other: Solution, measures: Measures) -> float:
     apart = one.states[:count, :n] - other.states[:count, :n]
     elsewhere = np.any(one.anchors[:count] != other.anchors[:count], axis=(1, 2))
     for k in np.flatnonzero(elsewhere).tolist():
-        apart[k, 3:6] = _turn(_attitude(one, k).T @ _attitude(other, k))
+        for i, first in enumerate(attitudes):
+            here, there = (_attitude(each, k, i, first) for each in (one, other))
+            apart[k, first : first + 3] = _turn(here.T @ there)
     scale = measures.floor.copy()
     np.maximum.at(scale, measures.group, np.ptp(other.states[:, :n] @ measures.rows.T, axis=0))
     worst = np.abs(apart @ measures.rows.T).max(axis=0, initial=0.0)
     return float((worst / scale[measures.group]).max(initial=0.0))
 
 
-def _attitude(solution: Solution, k: int) -> Array:
-    """Give the attitude of a free base at a sample, (3, 3)."""
-    return np.asarray(solution.anchors[k] @ base_rotation_matrix(solution.states[k, 3:6]))
+def _attitude(solution: Solution, k: int, i: int, first: int) -> Array:
+    """Give the i-th attitude at a sample, (3, 3), whose angles begin at a place in the state."""
+    anchor, angles = solution.anchors[k, 3 * i : 3 * i + 3], solution.states[k, first : first + 3]
+    return np.asarray(anchor @ base_rotation_matrix(angles))
 
 
 def _turn(rotation: Array) -> Array:

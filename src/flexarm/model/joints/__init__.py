@@ -7,10 +7,11 @@ from flexarm.model.joints.prismatic import Prismatic
 from flexarm.model.joints.revolute import Revolute
 from flexarm.model.joints.screw import Screw
 from flexarm.model.joints.sliding import Sliding
+from flexarm.model.joints.spherical import Spherical
 from flexarm.model.joints.universal import Universal
 
 JOINTS: dict[str, type[JointMotion]] = {
-    each.name: each for each in (Revolute, Prismatic, Sliding, Screw, Universal, Fixed)
+    each.name: each for each in (Revolute, Prismatic, Sliding, Screw, Universal, Spherical, Fixed)
 }
 
 

@@ -27,6 +27,11 @@ class JointMotion(ABC):
         and so belongs to the link's own.
     smoothing
         Rate over which dry friction changes its sign, unless the file says it [unit/s].
+    anchored
+        Whether its coordinates are three angles from an attitude that may be changed: ``anchor``.
+    spin, drag
+        Its rates at the start where the file gives them together, and the torque against its
+        spin [N m s/rad].
     hinge
         Whether it is one turn about z through J's origin, as in the papers.
     """
@@ -35,6 +40,9 @@ class JointMotion(ABC):
     units: ClassVar[tuple[str, ...]]
     grows: ClassVar[bool] = False
     hinge: ClassVar[bool] = False
+    anchored: ClassVar[bool] = False
+    spin: tuple[float, ...] = ()
+    drag: float = 0.0
     smoothing: ClassVar[float] = 0.0
 
     @classmethod

@@ -1,0 +1,71 @@
+"""A ball in its socket: three angles from an attitude that moves on before they are singular."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import casadi as ca
+
+from flexarm.arm import Joint
+from flexarm.arm import Spherical as Description
+from flexarm.links.base import Array
+from flexarm.model.joints.base import JointMotion, column
+from flexarm.spatial import Expr, base_rotation, constant, rotation_from_angles, turn_y, turn_z
+
+
+@dataclass(frozen=True)
+class Spherical(JointMotion):
+    """Turn by ``Rx(rx) Ry(ry) Rz(rz)`` from an anchor attitude.
+
+    Attributes
+    ----------
+    start, spin
+        Attitude at which it starts, (3, 3), and the spin there in axes of K [rad/s], (3,).
+    drag
+        Torque against its spin [N m s/rad].
+    anchor
+        The attitude that the angles are relative to, where that is not the one at the start.
+    """
+
+    name: ClassVar[str] = "spherical"
+    units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
+    anchored: ClassVar[bool] = True
+
+    start: Array
+    spin: tuple[float, ...] = ()
+    drag: float = 0.0
+    anchor: Expr | None = None
+
+    @classmethod
+    def of(cls, joint: Joint) -> Self:
+        """Take attitude, spin and damping."""
+        assert isinstance(joint, Description)
+        return cls(rotation_from_angles(joint.start.rotation), joint.start.spin, joint.damping)
+
+    def place(self, q: Expr) -> tuple[Expr, Expr]:
+        """Turn about x, y and z."""
+        return self._anchor @ base_rotation(q), type(q)(3, 1)
+
+    def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
+        """Turn about x, then y, then z."""
+        about_x = ca.SX.eye(3)
+        c, s = ca.cos(q[0]), ca.sin(q[0])
+        about_x[1, 1], about_x[1, 2], about_x[2, 1], about_x[2, 2] = c, -s, s, c
+        none = type(q)(3, 1)
+        return [(self._anchor @ about_x, none), (turn_y(q[1]), none), (turn_z(q[2]), none)]
+
+    def columns(self, q: Expr) -> Expr:
+        """Give x as the turns about y and z leave it, y as that about z does, and z."""
+        cy, sy, cz, sz = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[2]), ca.sin(q[2])
+        first = cy * cz * column(0) - cy * sz * column(1) + sy * column(2)
+        return ca.horzcat(first, sz * column(0) + cz * column(1), column(2))
+
+    def bias(self, q: Expr, v: Expr) -> Expr:
+        """Turn the first two axes on."""
+        cy, sy, cz, sz = ca.cos(q[1]), ca.sin(q[1]), ca.cos(q[2]), ca.sin(q[2])
+        x = -v[0] * (sy * cz * v[1] + cy * sz * v[2]) + cz * v[1] * v[2]
+        y = v[0] * (sy * sz * v[1] - cy * cz * v[2]) - sz * v[1] * v[2]
+        return x * column(0) + y * column(1) + cy * v[0] * v[1] * column(2)
+
+    @property
+    def _anchor(self) -> Expr:
+        return constant(self.start) if self.anchor is None else self.anchor
