@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused
-from flexarm.engine.compile import Compiled, Level, real_numbers
+from flexarm.arguments import is_number, is_word, refused, require_kind, shown
+from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import FlexarmError
@@ -215,8 +215,8 @@ class Formulation(ABC):
         anchor = ca.SX.sym("anchor", 3, 3)
         model = replace(self.model, anchor=anchor) if self.model.floats else self.model
         recipes = self._like(model)._recipes()
-        if name not in recipes:
-            raise FlexarmError(f"no function '{name}': there are {', '.join(recipes)}")
+        if not is_word(name, recipes):
+            raise FlexarmError(f"no function {shown(name)}: there are {', '.join(recipes)}")
         make, inputs, outputs = recipes[name]
         symbols = [ca.SX.sym(key, sizes[key]) for key in inputs]
         results = make(*symbols)
@@ -254,6 +254,9 @@ class Formulation(ABC):
 
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
         """Compile one of the functions above, or take it from the cache."""
+        require_kind("name", name, str, "the name of a function")
+        if not is_word(level, EFFORT):
+            raise refused("level", level, " or ".join(EFFORT))
         key = (name, level)
         found = self._compiled.get(key)
         if found is not None:
@@ -426,8 +429,8 @@ def checked_time(t: float) -> float:
         if given.ndim or not isinstance(given.item(), float | int):
             raise refused("t", t, "a time in seconds, one number")
         t = float(given)
-    if not math.isfinite(t):
-        raise FlexarmError(f"t: must be a time in seconds, finite, got {t!r}")
+    if not (type(t) is float and math.isfinite(t)) and not is_number(t):
+        raise refused("t", t, "a time in seconds, finite")
     return t
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused
+from flexarm.arguments import refused, shown
 from flexarm.arm import Arm
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
@@ -209,7 +209,7 @@ def refuse(
             SimulationError,
         )  # fmt: skip
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
-        raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
+        raise SimulationError(f"no method {shown(method)}: there are auto, {', '.join(METHODS)}")
     if step is not None and (method == "auto" or METHODS[method].adaptive):
         raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")
     refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
