@@ -52,6 +52,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build, start_state
 from flexarm.profiles import evaluate
 
+AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away
 CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
@@ -102,7 +103,8 @@ def simulate(
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     energy_audit
-        Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
+        Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
+        by a method that was asked for, the run's ``reason`` says so.
     allow_long
         Whether to run what is estimated to take more than an hour of CPU or 4 GB.
     progress
@@ -138,7 +140,7 @@ def simulate(
     model = build(arm)
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
-    wanted = min(rtol, 1e-8) if energy_audit else rtol
+    wanted = min(rtol, AUDIT) if energy_audit else rtol
     parts = legs(model, locks or {}, t_end)
     if locks:
         refuse_inputs(model, inputs, parts)
@@ -190,7 +192,7 @@ def simulate(
         except SimulationError as error:
             return replace(run, status="stopped", reason=f"at t = {leg.begin:.6g} s: {error}")
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
-    return run
+    return audited(run) if energy_audit else run
 
 
 def refuse(
@@ -213,6 +215,14 @@ def refuse(
     if step is not None and (method == "auto" or METHODS[method].adaptive):
         raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")
     refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
+
+
+def audited(run: Run) -> Run:
+    """Say so if the energy balance of a run that finished did not close as an audit asks."""
+    if run.status != "finished" or run.energy_balance <= AUDIT:
+        return run
+    closed = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT:.0e}"
+    return replace(run, reason=f"{closed}: take method 'auto', or a smaller rtol")
 
 
 def times_of(times: Array, leg: Leg) -> Array:
