@@ -4,6 +4,7 @@ import os
 import warnings
 from collections import UserList
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from flexarm.linear.tangent import Point
 from flexarm.linear.tracks import Sweep
 from flexarm.runs.write import LiveFile
 from flexarm.study.compare import compare
+from flexarm.viewer.page import mode_page, run_page, save_page, shapes_of
 
 LINK = "{joint: {kind: revolute}, length: 1, body: {mass: 1, com: [0.5, 0, 0]}}"
 
@@ -231,8 +233,6 @@ modes(arm, joints=3)
 modes(arm, joints=["free"])
 # joint1
 modes(arm, joints={"joint1": 3})
-# no joint
-modes(arm, joints={3: "free"})
 # at
 modes(arm, at=3)
 modes(arm, at={"joint1": "x"})
@@ -557,6 +557,88 @@ linearise(arm, outputs=["joint1", "joint1"])
 formulation("lagrange", model, paper="x")
 # delta_squared
 formulation("lagrange", model, delta_squared=5)
+# tip_rotation
+build(arm, tip_rotation=np.zeros(4))
+# stiffening
+build(arm, stiffening=Hostile())
+# values
+change_arm(arm, HostileValues())
+# joints
+equilibrium(arm, joints=HostileValues())
+modes(arm, joints=np.zeros(4))
+modes(arm, joints={3: "free"})
+modes(arm, joints=HostileValues())
+# joint1
+modes(arm, joints={"joint1": np.zeros(4)})
+# friction
+modes(arm, friction=np.zeros(4))
+# deflection
+compare(arm, deflection=np.broadcast_to(0.02, (10**9,)))
+compare(arm, deflection=Hostile())
+# seed
+compare(arm, seed=np.zeros(4))
+# trials
+converge(bend, trials=np.zeros(4))
+# dt
+simulate(arm, t_end=0.02, dt=Fraction(1, 3))
+# no method
+simulate(arm, t_end=1, method=Hostile())
+# no formulation
+formulation(Hostile(), model)
+# parameters
+formulation("articulated", model, parameters=np.zeros(4))
+formulation("articulated", model, parameters=0)
+# t
+formulation("composite", model).bias([0, 0], [0, 0], 10**400)
+# no function
+formulation("composite", model).function(["mass_matrix"])
+formulation("composite", model).compiled("\\ud800")
+# name
+formulation("composite", model).compiled(["mass_matrix"])
+# level
+formulation("composite", model).compiled("mass_matrix", level=["fast"])
+formulation("composite", model).compiled("mass_matrix", level=1j)
+# timing
+Timing(np.zeros(4), 1.0)
+# gauge: axis
+Gauge("link1", 0.5, axis=np.zeros(4))
+# rates
+sensors(model, rates=np.zeros(4))
+sampled(law, 0.1, model, rates=np.zeros(4))
+# side
+pd_law(traj, stiffness=1, damping=1, side=np.zeros(4))
+# gravity
+pd_law(traj, stiffness=1, damping=1, gravity=np.zeros(4))
+# start
+joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0), start=np.zeros(4))
+joint_move(model, {"joint1": 0.5}, Timing("quintic", 1.0), start=[])
+tip_move(model, (0.7, 0.6), Timing("quintic", 1.0), axes="xy", start=np.zeros(4))
+# poles
+link_decoupling_law(traj, poles=Hostile())
+link_decoupling_law(traj, poles=range(10**15))
+# points
+lqr(traj, points=np.zeros(4))
+lqr(traj, points=int)
+lqr(traj, points=10**400)
+stiffness_error_along(traj, stiffness=1, damping=1, points=10**400)
+stable_inversion(model, 0.5, Timing("quintic", 1.0), points=10**400)
+# every
+closed_loop_eigenvalues(law, run, every=np.array(1.0))
+# q
+start_at(arm, model, np.ma.masked_all(2))
+# runs
+run_page(None)
+run_page(run)
+run_page([None])
+# labels
+run_page([run], 5)
+run_page([run], ["a", "b"])
+# found
+shapes_of(None)
+# shapes
+mode_page(None)
+# page
+save_page(None, "x.html")
 """
 
 
@@ -574,6 +656,16 @@ class HostileMapping(dict[str, float]):
     """A mapping whose names cannot be listed."""
 
     def __iter__(self) -> Iterator[str]:
+        raise RuntimeError
+
+
+class HostileValues(dict[str, float]):
+    """A mapping whose values cannot be had."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["joint1"])
+
+    def __getitem__(self, name: str) -> float:
         raise RuntimeError
 
 
@@ -619,6 +711,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "bend": flexarm.sample("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
         "loads": loads, "LiveFile": LiveFile, "Hostile": Hostile, "BytesPath": BytesPath,
         "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,
+        "HostileValues": HostileValues, "Fraction": Fraction, "mode_page": mode_page,
+        "run_page": run_page, "save_page": save_page, "shapes_of": shapes_of,
         "Point": Point, "swept": swept, "partly": control.sensors(one),
         "single": control.joint_move(one, {"joint1": 0.5}, control.Timing("quintic", 1.0)),
         "law": control.pd_law(traj, stiffness=1.0, damping=1.0),
@@ -645,8 +739,11 @@ def test_every_public_function_is_misused() -> None:
 
 
 def test_numbers_of_numpy_and_fractions_are_numbers(names: dict[str, Any]) -> None:
-    from fractions import Fraction
-
     for t_end in (np.float32(0.25), Fraction(1, 4), np.float64(0.25)):
         run = flexarm.simulate(names["arm"], t_end=t_end, dt=Fraction(1, 8))  # type: ignore[arg-type]
         assert run.t.tolist() == [0, 0.125, 0.25]
+    timing = control.Timing("quintic", Fraction(1, 2), Fraction(1, 4))  # type: ignore[arg-type]
+    motion = control.joint_move(names["model"], {"joint1": Fraction(1, 2)}, timing)  # type: ignore[dict-item]
+    assert motion.at(0.75)[0][0, 0] == 0.5
+    law = flexarm.Sampled(lambda t, q, v: [0, 0], Fraction(1, 16))  # type: ignore[arg-type]
+    assert flexarm.simulate(names["arm"], t_end=0.25, control=law).status == "finished"

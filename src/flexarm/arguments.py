@@ -4,8 +4,9 @@ Every message says the name of the argument, what is expected and what it got.
 """
 
 import math
+import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,10 +71,22 @@ def require_positive(name: str, value: object, error: Kind = FlexarmError) -> fl
     return float(value)  # type: ignore[arg-type]
 
 
-def require_count(name: str, value: object, least: int, error: Kind = FlexarmError) -> None:
-    """Refuse what is no whole number from a least one on."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
-        raise refused(name, value, f"a whole number, {least} or more", error)
+def require_count(
+    name: str, value: object, least: int, error: Kind = FlexarmError, most: float = math.inf
+) -> None:
+    """Refuse what is no whole number from a least one on, up to a largest one if there is one."""
+    try:
+        whole = not isinstance(value, bool) and least <= operator.index(value) <= most  # type: ignore[arg-type]
+    except Exception:  # no whole number, and what a foreign object raises
+        whole = False
+    if not whole:
+        upper = "or more" if most == math.inf else f"to {most:,}"
+        raise refused(name, value, f"a whole number, {least} {upper}", error)
+
+
+def is_word(value: object, words: Iterable[str]) -> bool:
+    """Tell whether a value is one of some words; of an array ``in`` would not."""
+    return isinstance(value, str) and value in words
 
 
 def require_flag(name: str, value: object, error: Kind = FlexarmError) -> None:
@@ -97,13 +110,13 @@ def require_mapping(
     if not isinstance(value, Mapping):
         raise refused(name, value, f"a mapping: {what}", error)
     try:
-        keys = list(value)
+        found = {key: value[key] for key in value}
     except Exception:
-        raise refused(name, value, f"a mapping: {what}, whose names can be listed", error) from None
-    for key in keys:
+        raise refused(name, value, f"a mapping: {what}, that can be listed", error) from None
+    for key in found:
         if not isinstance(key, str):
             raise refused(name, key, f"a mapping: {what}, whose names are text", error)
-    return value
+    return found
 
 
 def require_numbers(
@@ -137,6 +150,7 @@ def require_array(name: str, value: object, error: Kind = FlexarmError) -> "Arra
     try:
         found = np.asarray(value)
         numbers = found.dtype.kind in "iuf" and bool(np.all(np.isfinite(found)))
+        numbers = numbers and not np.ma.is_masked(value)
     except Exception:  # rows of different length, and what a foreign object raises
         numbers = False
     if not numbers:

@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -436,6 +437,12 @@ def _of_bytes() -> Iterator[Kind]:
         at = data.find(b"GCOL") + 16  # where HDF5 keeps texts: free space of no size
         data[at : at + 16] = bytes(16)
 
+    def overlapping(data: bytearray, rng: random.Random) -> None:
+        count = 10_000  # collections of texts that all go on in the same objects
+        for k in range(count, 0, -1):
+            data += b"GCOL\x01\0\0\0" + struct.pack("<QHHIQ", 1 << 40, 1, 0, 0, 32 * (k - 1))
+        data += struct.pack("<HHIQ", 1, 0, 0, 0) * count
+
     def noise(data: bytearray, rng: random.Random) -> None:
         data[8:] = rng.randbytes(2000)
 
@@ -444,10 +451,11 @@ def _of_bytes() -> Iterator[Kind]:
 
     changes = {
         "cut": cut, "flipped": flipped, "early": early, "blank": blank, "longest": longest,
-        "shifted": shifted, "endless": endless, "noise": noise, "grown": grown,
+        "shifted": shifted, "endless": endless, "overlapping": overlapping, "noise": noise,
+        "grown": grown,
     }  # fmt: skip
     for what, change in changes.items():
-        yield Kind(f"bytes: {what}", _bytes(change), what in ("noise", "endless"))
+        yield Kind(f"bytes: {what}", _bytes(change), what in ("noise", "endless", "overlapping"))
 
 
 def _bytes(

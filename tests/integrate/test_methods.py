@@ -153,6 +153,23 @@ def test_auto_takes_about_the_least_work(case: str) -> None:
     assert "Hz" in why
 
 
+def test_an_arm_at_rest_stays_there_by_every_method() -> None:
+    arm = flexarm.sample("tg-rp")  # a sliding link at 0.65 m: rounding of that is no vibration
+    for method in ("etd4", "dop853", "rodas4"):
+        run = flexarm.simulate(arm, t_end=0.02, method=method, energy_audit=True)
+        assert not run.v.any()
+        assert run.energy_balance == 0
+        assert run.statistics.steps < 2000
+
+
+def test_an_energy_audit_that_does_not_close_says_so() -> None:
+    arm = flexarm.sample("spin-up-beam")
+    run = flexarm.simulate(arm, t_end=0.05, method="etd4", energy_audit=True)
+    assert run.energy_balance > 1e-8
+    assert run.reason.startswith("the energy balance closed to")
+    assert flexarm.simulate(arm, t_end=0.05, energy_audit=True).reason == ""
+
+
 def test_an_energy_audit_keeps_the_energy_of_a_long_undamped_run() -> None:
     run = flexarm.simulate(fall(), t_end=20.0, energy_audit=True)
     assert run.method == "dop853"

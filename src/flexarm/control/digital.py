@@ -9,6 +9,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import (
+    is_word,
+    refused,
     require_array,
     require_count,
     require_number,
@@ -81,8 +83,8 @@ def sampled(
             f"delay: must be at most {LONGEST_DELAY:,} periods of {period:g} s, got {delay:g}: "
             "take a longer period, or a shorter delay"
         )
-    if rates not in ("measured", "difference"):
-        raise FlexarmError(f"rates: must be 'measured' or 'difference', got '{rates}'")
+    if not is_word(rates, ("measured", "difference")):
+        raise refused("rates", rates, "'measured' or 'difference'")
     if sensed is not None:
         require_sensors_fit(sensed, law, model)
     count = model.size if sensed is None else len(sensed.names)

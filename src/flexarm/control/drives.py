@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from flexarm.arguments import require_array, require_kind, require_number
+from flexarm.arguments import is_word, refused, require_array, require_kind, require_number
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import hub_row, input_matrix, input_names
@@ -42,8 +42,8 @@ class Drives:
 
     def rows(self, side: Side) -> Array:
         """Give the rows of one side, (k, n)."""
-        if side not in ("motor", "link"):
-            raise FlexarmError(f"side: must be 'motor' or 'link', got '{side}'")
+        if not is_word(side, ("motor", "link")):
+            raise refused("side", side, "'motor' or 'link'")
         return self.motors if side == "motor" else self.hubs
 
     def gains(self, name: str, value: Gain) -> Array:

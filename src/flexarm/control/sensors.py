@@ -7,7 +7,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused, require_kind, require_number
+from flexarm.arguments import is_word, refused, require_kind, require_number
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
 from flexarm.integrate.laws import refuse_misfit
@@ -44,11 +44,14 @@ class Gauge:
     def __post_init__(self) -> None:
         """Refuse what is no place for a gauge."""
         require_kind("gauge: link", self.link, str, "the name of a link")
-        if self.axis not in ("y", "z"):
+        if not is_word(self.axis, ("y", "z")):
             raise refused("gauge: axis", self.axis, "'y' or 'z'")
-        require_number("gauge: at", self.at, least=0.0, largest=1.0)
-        if not require_number("gauge: distance", self.distance):
+        at = require_number("gauge: at", self.at, least=0.0, largest=1.0)
+        distance = require_number("gauge: distance", self.distance)
+        if not distance:
             raise refused("gauge: distance", self.distance, "a number other than 0")
+        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "distance", distance)
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,13 @@ def sensors(
     z, dz = ca.SX.sym("z", len(names)), ca.SX.sym("dz", len(names))
     found = _fitted(mine, moving, gauges, z)
     moved = ca.jtimes(found, z, dz)
+    if not is_word(rates, ("measured", "none")):
+        raise refused("rates", rates, "'measured' or 'none'")
     if rates == "none":
         joints = [mine.names.index(name) for name in moving]
         still = ca.SX.zeros(mine.size)
         still[joints] = moved[joints]
         moved = still
-    elif rates != "measured":
-        raise FlexarmError(f"rates: must be 'measured' or 'none', got '{rates}'")
     estimate = ca.Function("estimate", [z, dz], [ca.densify(found), ca.densify(moved)])
     return Sensors(names, measure, estimate)
 

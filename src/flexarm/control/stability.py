@@ -37,6 +37,7 @@ from flexarm.runs.run import Run
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ROUNDING = 1e-9  # of the largest eigenvalue: real parts below are none
+MOST_POINTS = 100_000  # postures along a path
 LARGEST = 1e3  # stiffness errors beyond are not looked for
 
 
@@ -208,7 +209,7 @@ def stiffness_error_along(
         of its smoothing at the state).  See `DryFriction`.
     """
     require_trajectory(trajectory)
-    require_count("points", points, 1)
+    require_count("points", points, 1, most=MOST_POINTS)
     dry = DryFriction(friction, friction_speed)
     loop = FrozenLoop(trajectory.model, friction=dry)
     progress = np.linspace(0.0, 1.0, points)

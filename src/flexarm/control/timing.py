@@ -6,7 +6,7 @@ from typing import Literal
 
 import casadi as ca
 
-from flexarm.arguments import require_number, require_positive
+from flexarm.arguments import is_word, require_number, require_positive, shown
 from flexarm.errors import FlexarmError
 from flexarm.spatial import Expr
 
@@ -38,13 +38,16 @@ class Timing:
 
     def __post_init__(self) -> None:
         """Refuse a timing that is none."""
-        if self.kind not in KINDS:
-            raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got '{self.kind}'")
+        if not is_word(self.kind, KINDS):
+            raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got {shown(self.kind)}")
         require_positive("timing: duration", self.duration)
         require_number("timing: duration", self.duration, least=SHORTEST, largest=LONGEST)
-        if require_number("timing: begin", self.begin) < 0:
+        for name in ("duration", "begin", "ramp"):
+            given = require_number(f"timing: {name}", getattr(self, name))
+            object.__setattr__(self, name, given)
+        if self.begin < 0:
             raise FlexarmError(f"timing: begin must be >= 0, got {self.begin:g}")
-        if not 0 < require_number("timing: ramp", self.ramp) <= 0.5:
+        if not 0 < self.ramp <= 0.5:
             raise FlexarmError(f"timing: ramp must be above 0 and at most 0.5, got {self.ramp:g}")
 
     @property

@@ -122,7 +122,7 @@ def joint_move(
     """
     require_mapping("to", to, "positions by joint", optional=False)
     statics = Statics(model, sag=sag)
-    first = statics.at_joints(start or {})
+    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
     names = statics.drives.names
     begin = dict(zip(names, (statics.drives.hubs @ first).tolist(), strict=True))
     last = statics.at_joints(to, first)
@@ -173,7 +173,7 @@ def tip_move(
     statics = Statics(model, sag=sag)
     require_axes(axes)
     goal = to if callable(to) else require_point("to", to, axes)
-    first = statics.at_joints(start or {})
+    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
     chosen = ["xyz".index(axis) for axis in axes]
     begin = formulation(DEFAULT, model).tip_pose(first)[1][chosen]
 

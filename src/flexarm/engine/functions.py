@@ -177,7 +177,11 @@ def compile_recipe(
     """
     cache = cache or Cache(cache_folder())
     tracer = [source_version(PACKAGE), casadi.CasadiMeta.version()]
-    recipe_key = _key(recipe.encode(), json.dumps(tracer).encode(), _settings(level, width))
+    recipe_key = _key(
+        recipe.encode(errors="backslashreplace"),
+        json.dumps(tracer).encode(),
+        _settings(level, width),
+    )
     known = cache.get(recipe_key)
     entry = None if known is None else cache.get(known.decode())
     if entry is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flexarm.arguments import require_flag
+from flexarm.arguments import require_flag, require_names, shown
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
@@ -69,9 +69,10 @@ def formulation(
     if not isinstance(model, Model):
         raise FlexarmError(_no_model(name, model))
     if not isinstance(name, str) or name not in FORMULATIONS:
-        raise FlexarmError(f"no formulation '{name}': there are {', '.join(FORMULATIONS)}")
+        raise FlexarmError(f"no formulation {shown(name)}: there are {', '.join(FORMULATIONS)}")
     require_flag("paper", paper)
     require_flag("delta_squared", delta_squared)
+    require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import refused
+from flexarm.arguments import is_number, refused
 from flexarm.engine.compile import Compiled
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
@@ -29,8 +29,8 @@ def checked_time(t: Any, *arrays: ArrayLike) -> Time:
         if given.ndim or not isinstance(given.item(), float | int):
             raise refused("t", t, "a time in seconds, one number")
         t = float(given)
-    if not math.isfinite(t):
-        raise FlexarmError(f"t: must be a time in seconds, finite, got {t!r}")
+    if not (type(t) is float and math.isfinite(t)) and not is_number(t):
+        raise refused("t", t, "a time in seconds, finite")
     return float(t)
 
 

@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import refused
-from flexarm.engine.compile import Compiled, Level, real_numbers
+from flexarm.arguments import is_word, refused, require_kind
+from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
 from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import FlexarmError
@@ -271,9 +271,13 @@ class Equation:
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
         """Compile one of the functions above, or take it from the cache."""
         key = (name, level)
-        found = self._compiled.get(key)
-        if found is not None:
-            return found
+        try:
+            return self._compiled[key]
+        except (KeyError, TypeError):
+            require_kind("name", name, str, "the name of a function")
+        if not is_word(level, EFFORT):
+            raise refused("level", level, " or ".join(EFFORT))
+        found: Compiled
         if self.family is not None:
             found = self.family.member(self.function(name))
         else:

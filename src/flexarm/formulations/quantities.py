@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
+from flexarm.arguments import is_word, shown
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import momentum_expression
@@ -78,8 +79,8 @@ class Quantity:
 
 def trace(formulation: Formulation, name: str) -> ca.Function:
     """Trace a quantity, CasADi's symbols in and out; a free base's anchor attitude comes last."""
-    if name not in QUANTITIES:
-        raise FlexarmError(f"no function '{name}': there are {', '.join(QUANTITIES)}")
+    if not is_word(name, QUANTITIES):
+        raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
     symbols = [ca.SX.sym(key, _size(model, key)) for key in quantity.inputs]
     extra = [ca.SX.sym("anchor", *model.start_anchors.shape)] if model.attitudes else []

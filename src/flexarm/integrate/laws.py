@@ -104,6 +104,7 @@ class Sampled:
             )
         if not is_positive(self.period):
             raise SimulationError(f"Sampled: period must be > 0 [s], got {shown(self.period)}")
+        object.__setattr__(self, "period", float(self.period))
 
 
 class Log:

@@ -37,6 +37,8 @@ def refuse_options(*, t_end: float, dt: float | None, rtol: float, step: float |
     for name, value in given.items():
         if not (is_positive(value) or (value is None and name != "t_end")):
             raise refused(name, value, "> 0 and a finite number", SimulationError)
+    t_end = float(t_end)
+    dt, step = (None if each is None else float(each) for each in (dt, step))
     if not SHORTEST <= t_end <= LONGEST:
         size = "small, must be at least" if t_end < SHORTEST else "large, must be at most"
         limit = SHORTEST if t_end < SHORTEST else LONGEST

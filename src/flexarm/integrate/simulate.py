@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused, require_flag
+from flexarm.arguments import refused, require_flag, shown
 from flexarm.arm import Arm
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
@@ -36,6 +36,8 @@ from flexarm.model import Model, TipRotation, build, start_state
 from flexarm.runs.curves import curves_of, split
 from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
+
+AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 
 
 def simulate(
@@ -91,7 +93,8 @@ def simulate(
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     energy_audit
-        Step so closely that the energy balance closes to 1e-8, whatever ``rtol``.
+        Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
+        by a method that was asked for, the run's ``reason`` says so.
     allow_long
         Whether to run what is estimated to take more than an hour of CPU or 4 GB.
     progress
@@ -128,7 +131,7 @@ def simulate(
     model = equation_of(build(arm, tip_rotation=tip_rotation), name=formulation, paper=paper).model
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
-    wanted = min(rtol, 1e-8) if energy_audit else rtol
+    wanted = min(rtol, AUDIT) if energy_audit else rtol
     parts = legs(model, locks or {}, t_end)
     if locks:
         refuse_inputs(model, inputs, parts)
@@ -182,7 +185,7 @@ def simulate(
         except SimulationError as error:
             return replace(run, status="stopped", reason=f"at t = {leg.begin:.6g} s: {error}")
         run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
-    return run
+    return audited(run) if energy_audit else run
 
 
 def refuse(
@@ -203,7 +206,7 @@ def refuse(
             SimulationError,
         )  # fmt: skip
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
-        raise SimulationError(f"no method '{method}': there are auto, {', '.join(METHODS)}")
+        raise SimulationError(f"no method {shown(method)}: there are auto, {', '.join(METHODS)}")
     if step is not None and (method == "auto" or METHODS[method].adaptive):
         raise SimulationError(f"step: is for method rk4, got {method}, which chooses its steps")
     if not isinstance(formulation, str) or formulation not in FORMULATIONS:
@@ -211,6 +214,14 @@ def refuse(
         raise SimulationError(f"no formulation '{formulation}': there are {listed}")
     require_flag("paper", paper, SimulationError)
     refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
+
+
+def audited(run: Run) -> Run:
+    """Say so if the energy balance of a run that finished did not close as an audit asks."""
+    if run.status != "finished" or run.energy_balance <= AUDIT:
+        return run
+    closed = f"the energy balance closed to {run.energy_balance:.1e}, not to {AUDIT:.0e}"
+    return replace(run, reason=f"{closed}: take method 'auto', or a smaller rtol")
 
 
 def times_of(times: Array, leg: Leg) -> Array:

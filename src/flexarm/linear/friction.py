@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from flexarm.arguments import require_positive
+from flexarm.arguments import is_word, refused, require_positive
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import Coulomb, coulomb_frictions
@@ -41,8 +41,8 @@ class DryFriction:
 
     def __post_init__(self) -> None:
         """Refuse what is no choice."""
-        if self.choice not in get_args(FrictionChoice):
-            raise FlexarmError(f"friction: must be off, secant or tangent, got '{self.choice}'")
+        if not is_word(self.choice, get_args(FrictionChoice)):
+            raise refused("friction", self.choice, "off, secant or tangent")
         if self.speed is None:
             return
         if self.choice != "secant":

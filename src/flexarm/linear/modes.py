@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.linalg
 
-from flexarm.arguments import require_flag, require_numbers
+from flexarm.arguments import is_word, refused, require_flag, require_mapping, require_numbers
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
@@ -195,18 +195,20 @@ def joint_states(
 ) -> dict[str, State]:
     """Say of each joint whether it is free or locked; ``given``: an angle or a speed is."""
     word: State = "free"
-    if joints == "locked" or (joints == "auto" and given):
-        word = "locked"
-    elif joints not in ("free", "auto") and not isinstance(joints, Mapping):
-        raise FlexarmError(f"joints: must be free, locked, or say it by name, got '{joints}'")
-    states = {axis.name: word for axis in model.axes}
+    by_name: Mapping[str, State] = {}
     if isinstance(joints, Mapping):
-        for name, state in joints.items():
-            if name not in states:
-                raise FlexarmError(f"no joint '{name}': there are {', '.join(states) or 'none'}")
-            if state not in ("free", "locked"):
-                raise FlexarmError(f"{name}: must be free or locked, got '{state}'")
-            states[name] = state
+        by_name = require_mapping("joints", joints, "free or locked by joint")
+    elif not is_word(joints, ("free", "locked", "auto")):
+        raise refused("joints", joints, "free, locked, or say it by name")
+    elif joints == "locked" or (joints == "auto" and given):
+        word = "locked"
+    states = {axis.name: word for axis in model.axes}
+    for name, state in by_name.items():
+        if name not in states:
+            raise FlexarmError(f"no joint '{name}': there are {', '.join(states) or 'none'}")
+        if not is_word(state, ("free", "locked")):
+            raise refused(name, state, "free or locked")
+        states[name] = state
     for axis in model.axes:
         if axis.index in model.prescribed:
             states[axis.name] = "locked"

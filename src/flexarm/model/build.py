@@ -4,6 +4,7 @@ from typing import get_args
 
 import numpy as np
 
+from flexarm.arguments import is_word, shown
 from flexarm.arm import Arm, FreeBase, Link, MovedBase
 from flexarm.arm.shapes import Counted, CraigBampton, Lumped
 from flexarm.errors import ModelError
@@ -124,10 +125,12 @@ def _checked(arm: Arm, stiffening: object, tip_rotation: object, shapes_of: obje
         raise ModelError("arm: must be an Arm, got a Model: it is built already")
     arm = validated(arm)
     if stiffening is not None and not isinstance(stiffening, bool | np.bool_):
-        raise ModelError(f"stiffening: expected True, False or None, got {stiffening!r}")
+        raise ModelError(f"stiffening: expected True, False or None, got {shown(stiffening)}")
     known = get_args(TipRotation)
-    if tip_rotation not in known:
-        raise ModelError(f"tip_rotation: expected one of {', '.join(known)}, got {tip_rotation!r}")
+    if not is_word(tip_rotation, known):
+        raise ModelError(
+            f"tip_rotation: expected one of {', '.join(known)}, got {shown(tip_rotation)}"
+        )
     if isinstance(shapes_of, Model):
         _check_alike(arm, shapes_of.arm)
     elif shapes_of is not None:

@@ -43,12 +43,12 @@ def open_stored(path: Path) -> Iterator["Stored"]:
     with explained(path):
         if not path.is_file():
             raise FlexarmError(f"{path}: no such file")
-        _check_heaps(path)
         file = h5py.File(path, "r")
     with file:
         stored = Stored(path, file, path.stat().st_size)
         with explained(path):
-            stored.refuse_ballast()
+            stored.refuse_ballast()  # before the rest of the file is looked through
+            _check_heaps(path)
         yield stored
 
 
@@ -69,7 +69,7 @@ def _check_heaps(path: Path) -> None:
     Raises
     ------
     ValueError
-        If there is one, or nothing is in the file.
+        If there is one, or if collections overlap.
 
     Notes
     -----
@@ -78,6 +78,7 @@ def _check_heaps(path: Path) -> None:
     in its size, so that HDF5 does not get past one of size 0.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        left = len(data) // 16  # objects that fit into the file, once each
         start = data.find(_HEAP)
         while start >= 0:
             at, end = start + 16, start + int.from_bytes(data[start + 8 : start + 16], "little")
@@ -86,6 +87,9 @@ def _check_heaps(path: Path) -> None:
                 size = int.from_bytes(data[at + 8 : at + 16], "little")
                 if not index and size < 16:
                     raise ValueError("a collection that does not end")
+                left -= 1
+                if left < 0:
+                    raise ValueError("collections that overlap")
                 at += size if not index else 16 + (size + 7) // 8 * 8
             start = data.find(_HEAP, start + 1)
 

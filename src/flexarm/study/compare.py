@@ -8,12 +8,13 @@ be a million times larger, so that they would hide what differs.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import require_count, require_flag, require_function
+from flexarm.arguments import refused, require_count, require_flag, require_function
 from flexarm.arm import Arm
 from flexarm.engine.stream import Counts
 from flexarm.errors import FlexarmError
@@ -32,6 +33,7 @@ from flexarm.study.operations import COUNTED, operation_counts
 REFERENCE = "composite"
 BOUND = 1e-10
 BENT = 0.02  # tip deflection of random states, of a link's length
+MOST_DEFLECTIONS = 100
 PACE = 10.0  # [1/s] rates of deflection, of the deflection
 RUN = 0.1  # [s] of the short run
 SECONDS = 0.01  # of timing
@@ -176,9 +178,12 @@ def _deflections(deflection: object) -> tuple[float, ...]:
     """Read one deflection or several."""
     given = [deflection] if isinstance(deflection, float | int) else deflection
     try:
-        return tuple(float(each) for each in given)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise FlexarmError(f"deflection: must be a number or several, got {deflection!r}") from None
+        found = tuple(float(each) for each in islice(given, MOST_DEFLECTIONS + 1))  # type: ignore[call-overload]
+    except Exception:  # no numbers, and what a foreign object raises
+        raise refused("deflection", deflection, "a number or several") from None
+    if len(found) > MOST_DEFLECTIONS:
+        raise refused("deflection", deflection, f"at most {MOST_DEFLECTIONS} numbers")
+    return found
 
 
 def refuse_options(deflections: Sequence[float], *, seed: int, points: int | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.arguments import listed, refused, require_kind, require_names
 from flexarm.errors import FlexarmError
 from flexarm.io.whole_file import write_whole
 from flexarm.linear.modes import Modes
@@ -56,14 +57,15 @@ class ModeShapes:
 
 def shapes_of(found: Modes) -> ModeShapes:
     """Take the shapes of modes that `flexarm.linear.modes.modes` found; rigid motions too."""
-    listed = found.modes
+    require_kind("found", found, Modes, "Modes, such as flexarm.modes(arm)")
+    every = found.modes
     return ModeShapes(
         model=found.model,
         q=found.equilibrium.point.q,
-        names=[mode.name for mode in listed],
-        frequencies=np.array([mode.frequency_hz for mode in listed]),
-        damping=np.array([mode.damping_ratio for mode in listed]),
-        vectors=np.stack([mode.shape for mode in listed], axis=1),
+        names=[mode.name for mode in every],
+        frequencies=np.array([mode.frequency_hz for mode in every]),
+        damping=np.array([mode.damping_ratio for mode in every]),
+        vectors=np.stack([mode.shape for mode in every], axis=1),
     )
 
 
@@ -80,8 +82,13 @@ def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
     Raises
     ------
     FlexarmError
-        If there is no run, or more than two.
+        If there is no run, or more than two, or the labels are not as many.
     """
+    given = listed(runs)
+    if given is None or not all(isinstance(each, RunData) for each in given):
+        raise refused("runs", runs, "a list of runs")
+    if require_names("labels", labels, "texts") and len(labels) != len(runs):
+        raise refused("labels", labels, f"{len(runs)} texts, or none")
     return fill_page(title_of(runs), run_data(runs, labels))
 
 
@@ -141,6 +148,7 @@ def mode_page(shapes: ModeShapes) -> str:
     FlexarmError
         If there is no mode, or the arrays do not fit together.
     """
+    require_kind("shapes", shapes, ModeShapes, "ModeShapes, such as shapes_of(modes(arm))")
     model, k = shapes.model, len(shapes.names)
     wanted = {"frequencies": (k,), "damping": (k,), "vectors": (model.size, k), "q": (model.size,)}
     for name, shape in wanted.items():
@@ -191,6 +199,7 @@ def save_page(page: str, path: str | Path, *, force: bool = False) -> None:
     force
         Whether to overwrite a file that is there.
     """
+    require_kind("page", page, str, "the text of a page")
     write_whole(path, page.encode("utf-8", errors="replace"), force=force)
 
 

@@ -29,6 +29,7 @@ from flexarm.spatial import Expr
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
 ITERATIONS = 60
 FEWEST = 101  # instants: with fewer a spline through them is no motion
+MOST_POINTS = 1_000_000  # instants
 WITHIN = 10  # instants of a motion, at least
 FURTHEST = 1e3  # [rad], of the tip
 
@@ -115,7 +116,7 @@ def stable_inversion(
     """
     to = require_number("to", to, least=-FURTHEST, largest=FURTHEST)
     require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
-    require_count("points", points, FEWEST)
+    require_count("points", points, FEWEST, most=MOST_POINTS)
     tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
     if timing.kind == "trapezoid":
         raise FlexarmError("timing: a trapezoid's acceleration jumps: use cycloid or quintic")

@@ -77,7 +77,7 @@ def _polynomial(poles: object) -> Array:
     expected = "four with negative real parts, none faster than 1e+12 1/s"
     try:
         roots = np.asarray(poles)
-    except ValueError:  # rows of different length
+    except Exception:  # rows of different length, and what a foreign object raises
         raise refused("poles", poles, expected) from None
     if roots.shape != (4,) or roots.dtype.kind not in "iufc":
         raise refused("poles", poles, expected)

@@ -28,6 +28,7 @@ from flexarm.spatial import Expr
 
 SLOWEST, FASTEST = 1e-3, 1e6  # [rad/s], bandwidths
 ROUNDING = 1e-9  # of the largest weight
+MOST_POINTS = 10_000  # linear models along a path
 UNDAMPED = 1e-9  # of the largest eigenvalue: real parts below are none
 
 
@@ -153,7 +154,7 @@ def lqr(
     """
     require_trajectory(trajectory)
     bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST)
-    require_count("points", points, 1)
+    require_count("points", points, 1, most=MOST_POINTS)
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
     dry = DryFriction(friction, friction_speed)
     tangent = Tangent(trajectory.model, wrenches=False, friction=dry)

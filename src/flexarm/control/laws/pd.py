@@ -4,7 +4,7 @@ from typing import Literal
 
 import casadi as ca
 
-from flexarm.arguments import require_kind
+from flexarm.arguments import is_word, refused, require_kind
 from flexarm.control.drives import Drives, Gain, Side, drives
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
@@ -57,12 +57,12 @@ def pd_law(
     q_d, v_d, _ = trajectory.motion(t)
     rows = ca.DM(driven.rows(side))
     u = -(kp * (rows @ (q - q_d)) + kd * (rows @ (v - v_d))) / driven.gear
+    if not is_word(gravity, ("posture", "state", "none")):
+        raise refused("gravity", gravity, "'posture', 'state' or 'none'")
     if gravity == "posture":
         u = u + holding_input(model, driven, q_d, springs=True)
     elif gravity == "state":
         u = u + holding_input(model, driven, q, springs=False)
-    elif gravity != "none":
-        raise FlexarmError(f"gravity: must be 'posture', 'state' or 'none', got '{gravity}'")
     if feedforward is not None:
         _require_feedforward(feedforward, driven)
         u = u + feedforward(t)

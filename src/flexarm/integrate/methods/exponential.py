@@ -2,7 +2,8 @@
 
 Near a reference state the arm is ``x_i'' + c_i x_i' + w_i^2 x_i = g_i`` in the modes of its mass
 and stiffness there, with a slowly changing g.  Each mode's oscillator is solved exactly and only g
-is interpolated, so that steps may be longer than the periods of fast modes.
+is interpolated, so that steps may be longer than the periods of fast modes.  Within a step x counts
+from where the step begins: rounding of large joint angles does not get into the deflections.
 """
 
 import math
@@ -46,8 +47,8 @@ class ExponentialMarch(March):
         Step for which the oscillators' responses are tabulated, at half and whole step, (n, 5)
         each; room for one more.
     x, g, p
-        Modal state at the step's begin (2n); g at its begin, two midpoints, end and new state
-        (5, n); powers likewise (5, 4).
+        Modal state at the step's begin (2n), its first half 0; g at its begin, two midpoints, end
+        and new state (5, n); powers likewise (5, 4).
     modal, trial, k, e, room
         A modal state, a state, its rates, an error, and room for the eigenproblem.
     renewals
@@ -195,6 +196,8 @@ def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
     n = m.system.n
     weigh(n, n, m.modes, m.modal, m.trial)
     weigh(n, n, m.modes, m.modal[n:], m.trial[n:])
+    for i in range(n):
+        m.trial[i] += m.y[i]
     rates(m.system, m.t + part * m.h, m.trial, m.k)
     remainder(m, m.modal, m.k, m.g[which * n :])
     for i in range(WORKS):
@@ -219,7 +222,8 @@ def exponential_step(m: ExponentialMarch) -> int:
         return 1
     tabulate(m)
     h = m.h
-    weigh(n, n, m.inverse, m.y, m.x)
+    for r in range(n):
+        m.x[r] = 0.0
     weigh(n, n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
     for i in range(WORKS):
@@ -256,7 +260,9 @@ def interpolation_error(m: ExponentialMarch) -> float:
     back = m.h_done
     alone = back == 0.0 or back > 20.0 * h
     if not alone:
-        weigh(n, n, m.inverse, m.y_old, m.modal)
+        for i in range(n):
+            m.trial[i] = m.y_old[i] - m.y[i]
+        weigh(n, n, m.inverse, m.trial, m.modal)
         weigh(n, n, m.inverse, m.y_old[n:], m.modal[n:])
         remainder(m, m.modal, m.f_old, m.k)
     for r in range(n):
@@ -284,6 +290,8 @@ def finish(m: ExponentialMarch) -> None:
     h = m.h
     weigh(n, n, m.modes, m.modal, m.y_new)
     weigh(n, n, m.modes, m.modal[n:], m.y_new[n:])
+    for i in range(n):
+        m.y_new[i] += m.y[i]
     for i in range(WORKS):
         middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
         gain = (m.p[i] + 2.0 * middle + m.p[3 * WORKS + i]) / 6.0
@@ -319,6 +327,8 @@ def exponential_sample(m: ExponentialMarch) -> int:
         answer(m, m.part, 0.0, 1.0 / (h * h), r, bend)
     weigh(n, n, m.modes, m.modal, m.sampled)
     weigh(n, n, m.modes, m.modal[n:], m.sampled[n:])
+    for i in range(n):
+        m.sampled[i] += m.y_old[i]
     z = tau / h
     for i in range(WORKS):
         middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
