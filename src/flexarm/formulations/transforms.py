@@ -170,8 +170,10 @@ def _motions(part: LinkModel, q: Expr) -> Iterator[Motion]:
         value = homogeneous(*placed)
         first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own[k]), 4, 4))
         second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), own[k]), 4, 4))
-        function = ca.Function("joint", [own], ca.cse([value, first, second]))
-        A, U, UU = function(picked(q, part.carried_by))
+        results = ca.cse([value, first, second])
+        anchors = ca.symvar(ca.substitute(ca.vec(ca.densify(value)), own, 0 * own))
+        function = ca.Function("joint", [own, ca.vertcat(*anchors)], results)
+        A, U, UU = function(picked(q, part.carried_by), ca.vertcat(*anchors))
         yield A, U, UU
 
 
