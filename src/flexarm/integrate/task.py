@@ -237,7 +237,7 @@ class Task:
         """Evaluate what a run keeps at every sample."""
         n = self.equation.model.size
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-        placed = self.equation.anchored(solution.anchors)
+        placed = replace(self.equation, anchor=solution.anchors)
         energy, rotation, position = placed.observe(q, v)
         return Run(
             model=self.equation.model,
