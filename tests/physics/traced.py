@@ -127,9 +127,9 @@ class Traced:
         return ca.Function("derivatives", symbols, results, energy.name_in(), list(table))
 
     def _traced(self, name: str, make: Callable[[], ca.Function]) -> ca.Function:
-        kind = type(self.equation)
+        kind = type(self.equation.formulation)
         methods = [m for m in dir(kind) if m.endswith("_expression") and m != FORWARD]
-        methods += ["_recipes", "function", *([FORWARD] if name == "forward_dynamics" else [])]
+        methods += [FORWARD] if name == "forward_dynamics" else []
         key = (name, *(getattr(kind, method) for method in methods))
         if key not in self._shared:
             self._shared[key] = make()

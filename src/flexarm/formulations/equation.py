@@ -315,12 +315,6 @@ class Equation:
         mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
         return why_singular(self.name, self.model, mass, paper=self.paper)
 
-    def refuse_singular(self, q: Array) -> None:
-        """Refuse coordinates at which an approximation leaves M singular or indefinite."""
-        reason = self.singularity(q) if self.guarded else ""
-        if reason:
-            raise FlexarmError(reason)
-
     def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: Time) -> tuple[Array, ...]:
         t = checked_time(t, q, v, u)
         factors, given = self._at(wrench_factors, t), self._at(prescribed_accelerations, t)
@@ -328,7 +322,9 @@ class Equation:
         if self.guarded and not np.all(np.isfinite(found[0])):
             for k in np.flatnonzero(~np.isfinite(found[0]).all(axis=-1)):
                 here = self if self.anchor.ndim == 2 else replace(self, anchor=self.anchor[k])
-                here.refuse_singular(np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k])
+                reason = here.singularity(np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k])
+                if reason:
+                    raise FlexarmError(reason)
         return found
 
     def _evaluate(self, name: str, q: Array, *arrays: Array) -> tuple[Array, ...]:
