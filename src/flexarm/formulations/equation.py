@@ -20,7 +20,6 @@ from flexarm.formulations.parametric import Parametric
 from flexarm.formulations.quantities import Energy, Frames, Partitioned, Power, trace
 from flexarm.formulations.singular import why_singular
 from flexarm.links.base import Array
-from flexarm.loops.rows import call_rows
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
 from flexarm.model import Model, fingerprint
 
@@ -254,6 +253,8 @@ class Equation:
             Kinetic, elastic and gravitational energy [J], (N, 3); the tip's rotation (N, 3, 3)
             and position [m], (N, 3), in the world.
         """
+        from flexarm.loops.rows import call_rows
+
         seen = call_rows(self.compiled("observation"), len(q), self._inputs(q, v))[0]
         return seen[:, :3], seen[:, 3:12].reshape(-1, 3, 3), seen[:, 12:]
 
@@ -343,6 +344,8 @@ class Equation:
             count = rows_of(compiled, inputs)
             if count is None:
                 raise
+        from flexarm.loops.rows import call_rows  # one state does without the language of loops
+
         return call_rows(compiled, count, inputs)
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
