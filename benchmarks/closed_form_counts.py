@@ -14,7 +14,7 @@ from closed_form_ways import Way, ways
 from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.lagrange import Lagrange, paper_model
+from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
 from flexarm.papers.theodore.items import PRINTED_2
@@ -53,7 +53,7 @@ def _row(robot: str, kind: str) -> dict[str, Any]:
         "robot": robot,
         "kind": kind,
         "published": PRINTED_2[robot, kind],
-        "written_out": _written_out(paper_model(model)),
+        "written_out": _written_out(Lagrange.paper_model(model)),
         "compiled": _compiled(Lagrange(model, paper=True)),
         "exact": _compiled(Lagrange(model)),
         "composite": _compiled(Composite(model)),

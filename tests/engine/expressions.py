@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flexarm.engine.compile import Compiled, Level, Loaded, Signature, host, object_code
+from flexarm.engine.compile import Compiled, Level, MachineCode, Signature, host, object_code
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.lower import lower
@@ -120,7 +120,7 @@ def compiled(
         code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
         len(stream.operations),
     )  # fmt: skip
-    return Compiled(Loaded(signature, object_code(code, level=level, target=host())))
+    return Compiled(MachineCode(signature, object_code(code, level=level, target=host())))
 
 
 def evaluate(function: casadi.Function, x: NDArray[np.float64]) -> NDArray[np.float64]:

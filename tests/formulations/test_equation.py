@@ -204,9 +204,8 @@ def test_momentum_of_a_standing_arm_changes_by_its_base_its_weight_and_its_loads
     for k in range(ROWS):
         state = tuple(each[k] for each in batch(model)[:4])
         (q, v, _, u), t = state, 0.3 + 0.1 * k
-        force, torque = np.split(
-            equation.joint_wrench(q, v, equation.forward_dynamics(q, v, u, t), t)[0], 2
-        )
+        a = equation.forward_dynamics(q, v, u, t)
+        force, torque = np.split(equation.joint_wrench(q, v, a, t)[0], 2)
         factor = 2 * np.sin(2 * np.pi * t)
         push, twist = factor * np.array([1.0, 2, 3]), factor * np.array([0.1, 0.2, 0.3])
         loaded = equation.link_frames(q).tip_position[1]

@@ -11,7 +11,7 @@ import flexarm
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.quantities import trace
-from flexarm.formulations.recursive_lagrange import RecursiveLagrange, paper_model
+from flexarm.formulations.recursive_lagrange import RecursiveLagrange
 from flexarm.io.model_file import loads
 from flexarm.model import build
 from tests.formulations.agreement import Traced, differences, exponent, verdicts
@@ -37,7 +37,7 @@ def test_first_order_tips_give_the_equation_of_their_energies(
 def test_the_paper_s_equation_is_that_of_its_energies(sample: str) -> None:
     model = build(flexarm.sample(sample))
     paper = Traced(RecursiveLagrange(model, paper=True))
-    energies = Traced(Lagrange(paper_model(model)))
+    energies = Traced(Lagrange(RecursiveLagrange.paper_model(model)))
     for name, verdict in verdicts(paper, energies, 0).items():
         assert verdict.good, f"{name}: {verdict}"
 

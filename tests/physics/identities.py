@@ -162,18 +162,37 @@ def first_joint_carries_weight_and_momentum(arm: Traced) -> Verdict:
 
 def tip_jacobian_is_the_tip_s_velocity(arm: Traced) -> Verdict:
     """J v is what the tip's pose changes by along v."""
-    s, step = arm.state, 1e-3
+    s = arm.state
     (jacobian,) = arm("tip_jacobian", s.q)
-    speed = max(float(np.abs(s.v).max()), 1.0)
-    poses = {k: arm("tip_pose", s.q + k * step / speed * s.v) for k in (-3, -2, -1, 1, 2, 3)}
-    weights = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # central differences of order 6
-    rates = [
-        sum(w * (poses[k][i] - poses[-k][i]) for k, w in weights.items()) * speed / step
-        for i in range(2)
-    ]
+    rates = rates_along(s.v, lambda ahead: arm("tip_pose", s.q + ahead))
     turning = rates[0] @ arm("tip_pose", s.q)[0].T
     spin = [turning[2, 1], turning[0, 2], turning[1, 0]]
     return compare(np.concatenate([rates[1], spin]), jacobian @ s.v)
+
+
+def momentum_is_that_of_the_centre_of_mass(arm: Traced) -> Verdict:
+    """The mass times the velocity of its centre; what pushes a moved base from rest makes it."""
+    s, model = arm.state, arm.model
+    mass = carried_mass(model.arm) + (model.base_body.mass if model.base_moves else 0.0)
+    linear, _, _ = arm("momentum", s.q, s.v)
+    (moved,) = rates_along(s.v, lambda ahead: arm("momentum", s.q + ahead, s.v)[2:])
+    verdict = compare(mass * moved, linear, size=np.append(linear, mass * np.abs(s.v).max()))
+    if not model.base_moves:
+        return verdict
+    pushed = compare((arm.mass @ s.v)[:3], linear)
+    return max(verdict, pushed, key=lambda found: found.error)
+
+
+def rates_along(v: Array, values: Callable[[Array], tuple[Array, ...]]) -> list[Array]:
+    """Differentiate values of a step ahead by time, moving at rates v."""
+    step = 1e-3 / max(float(np.abs(v).max()), 1.0)
+    seen = {k: values(k * step * v) for k in (-3, -2, -1, 1, 2, 3)}
+    weights = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # central differences of order 6
+    count = len(seen[1])
+    return [
+        np.asarray(sum(w * (seen[k][i] - seen[-k][i]) for k, w in weights.items()) / step)
+        for i in range(count)
+    ]
 
 
 OF_JOINT_WRENCHES = ("joints_transmit_their_effort", "first_joint_carries_weight_and_momentum")
@@ -194,6 +213,7 @@ IDENTITIES: dict[str, Callable[[Traced], Verdict]] = {
         joints_transmit_their_effort,
         first_joint_carries_weight_and_momentum,
         tip_jacobian_is_the_tip_s_velocity,
+        momentum_is_that_of_the_centre_of_mass,
     )
 }
 

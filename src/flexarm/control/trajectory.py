@@ -86,7 +86,7 @@ class Trajectory:
     def tip(self, times: Array | float) -> Array:
         """Evaluate where the tip would be if the arm were at rest there [m], (T, 3)."""
         equation = formulation(DEFAULT, self.model)
-        return np.array([equation.tip_pose(row)[1] for row in self.at(times)[0]])
+        return equation.tip_pose(self.at(times)[0])[1]
 
 
 def _line(name: str, value: object) -> Array:

@@ -136,7 +136,7 @@ class Signature:
     operations: int
 
 
-class Loaded:
+class MachineCode:
     """Machine code in this process, and buffers for its calls from Python."""
 
     def __init__(self, signature: Signature, code: bytes) -> None:
@@ -167,14 +167,16 @@ class Compiled:
         machine code with others.
     """
 
-    def __init__(self, loaded: Loaded, constants: tuple[NDArray[np.float64], ...] = ()) -> None:
-        signature = loaded.signature
-        self.loaded, self.constants = loaded, constants
-        self.address, self.table_address = loaded.address, loaded.table_address
+    def __init__(
+        self, machine_code: MachineCode, constants: tuple[NDArray[np.float64], ...] = ()
+    ) -> None:
+        signature = machine_code.signature
+        self.machine_code, self.constants = machine_code, constants
+        self.address, self.table_address = machine_code.address, machine_code.table_address
         self.inputs, self.outputs = signature.inputs, signature.outputs
         self.width, self.operations = signature.width, signature.operations
         self.work_size = signature.work_size * signature.width
-        self._by_table, self._mine = loaded.by_table, loaded.mine
+        self._by_table, self._mine = machine_code.by_table, machine_code.mine
 
     def output_shape(self, port: Port) -> tuple[int, ...]:
         """Return the NumPy shape of an output, lanes aside.

@@ -23,7 +23,7 @@ class Member(Compiled):
     """A function of a family: the family's machine code, with numbers of its own."""
 
     def __init__(self, shared: Compiled, constants: NDArray[np.float64], digest: str) -> None:
-        super().__init__(shared.loaded, (constants,))
+        super().__init__(shared.machine_code, (constants,))
         self.digest = digest
 
 

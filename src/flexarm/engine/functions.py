@@ -16,7 +16,7 @@ from flexarm.engine.cache import Cache, cache_folder
 from flexarm.engine.compile import (
     Compiled,
     Level,
-    Loaded,
+    MachineCode,
     Signature,
     chunk_size,
     host,
@@ -211,7 +211,7 @@ def _unpack(entry: bytes) -> Compiled:
     fields = json.loads(head)
     for side in ("inputs", "outputs"):
         fields[side] = tuple(Port(*port) for port in fields[side])
-    return Compiled(Loaded(Signature(**fields), code))
+    return Compiled(MachineCode(Signature(**fields), code))
 
 
 def _key(*parts: bytes) -> str:

@@ -13,7 +13,7 @@ import casadi as ca
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.inertia import SINGULAR
 from flexarm.mechanics.loads import potential_energy
-from flexarm.model import Model
+from flexarm.model import Model, TipRotation, build
 from flexarm.spatial import Expr
 
 
@@ -107,6 +107,14 @@ class Formulation(ABC):
         In world axes, at the joint's origin; wrenches on the links outboard are taken into account.
         """
         raise FlexarmError(f"{self.name} does not give joint wrenches: use composite")
+
+
+def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
+    """Build a model anew without shortening; one that has none is given back."""
+    if not model.stiffening and model.tip_rotation == tip_rotation:
+        return model
+    plain = build(model.arm, stiffening=False, tip_rotation=tip_rotation)
+    return plain if model.anchor is None else plain.anchored(model.anchor)
 
 
 def solve_motion(

@@ -20,7 +20,6 @@ from flexarm.formulations.parametric import Parametric
 from flexarm.formulations.quantities import Energy, Frames, Partitioned, Power, trace
 from flexarm.formulations.singular import why_singular
 from flexarm.links.base import Array
-from flexarm.loops.rows import call_rows
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
 from flexarm.model import Model, fingerprint
 
@@ -254,6 +253,8 @@ class Equation:
             Kinetic, elastic and gravitational energy [J], (N, 3); the tip's rotation (N, 3, 3)
             and position [m], (N, 3), in the world.
         """
+        from flexarm.loops.rows import call_rows
+
         seen = call_rows(self.compiled("observation"), len(q), self._inputs(q, v))[0]
         return seen[:, :3], seen[:, 3:12].reshape(-1, 3, 3), seen[:, 12:]
 
@@ -324,12 +325,6 @@ class Equation:
         mass = self.compiled("mass_matrix").call(*self._inputs(q))[0].reshape(n, n)
         return why_singular(self.name, self.model, mass, paper=self.paper)
 
-    def refuse_singular(self, q: Array) -> None:
-        """Refuse coordinates at which an approximation leaves M singular or indefinite."""
-        reason = self.singularity(q) if self.guarded else ""
-        if reason:
-            raise FlexarmError(reason)
-
     def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: Time) -> tuple[Array, ...]:
         t = checked_time(t, q, v, u)
         factors, given = self._at(wrench_factors, t), self._at(prescribed_accelerations, t)
@@ -337,7 +332,9 @@ class Equation:
         if self.guarded and not np.all(np.isfinite(found[0])):
             for k in np.flatnonzero(~np.isfinite(found[0]).all(axis=-1)):
                 here = self if self.anchor.ndim == 2 else replace(self, anchor=self.anchor[k])
-                here.refuse_singular(np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k])
+                reason = here.singularity(np.asarray(q) if np.ndim(q) == 1 else np.asarray(q)[k])
+                if reason:
+                    raise FlexarmError(reason)
         return found
 
     def _evaluate(self, name: str, q: Array, *arrays: Array) -> tuple[Array, ...]:
@@ -356,6 +353,8 @@ class Equation:
             count = rows_of(compiled, inputs)
             if count is None:
                 raise
+        from flexarm.loops.rows import call_rows  # one state does without the language of loops
+
         return call_rows(compiled, count, inputs)
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:

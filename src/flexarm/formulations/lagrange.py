@@ -80,8 +80,15 @@ class Lagrange(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Give a model the kinematics of the paper; one that has them is given back."""
-        return paper_model(model)
+        """Give a model the kinematics of Theodore & Ghosal, whatever it was built with.
+
+        Notes
+        -----
+        Eqs. 2, 8: the tip turns by I + skew; eq. 6: points move across the link only; eqs. 20, 21:
+        no rotary inertia of the sections; eq. 23: elastic energy quadratic in the amplitudes.
+        """
+        links = tuple(_paper_link(part) for part in model.links)
+        return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix (Algorithms 1 and 2), (n, n)."""
@@ -137,18 +144,6 @@ class Body:
     D: dict[int, Expr]
     weight: Moments
     own: tuple[int, ...] = ()
-
-
-def paper_model(model: Model) -> Model:
-    """Give a model the kinematics of Theodore & Ghosal, whatever it was built with.
-
-    Notes
-    -----
-    Eqs. 2, 8: the tip turns by I + skew; eq. 6: points move across the link only; eqs. 20, 21: no
-    rotary inertia of the sections; eq. 23: elastic energy quadratic in the amplitudes.
-    """
-    links = tuple(_paper_link(part) for part in model.links)
-    return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
 
 def _paper_link(part: LinkModel) -> LinkModel:

@@ -92,8 +92,18 @@ class RecursiveLagrange(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Give a model the kinematics of the paper; one that has them is given back."""
-        return paper_model(model)
+        """Give a model the kinematics and energies of Chen, Zhang & Liu, however it was built.
+
+        Notes
+        -----
+        Eqs. 2, 3: the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are; eq. 11: of
+        the rotary inertia the rate of twist alone; eq. 16: elastic energy quadratic in amplitudes.
+        """
+        links = tuple(
+            part if part.elastic is None else replace(part, elastic=_paper_span(part.elastic))
+            for part in model.links
+        )
+        return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the generalised mass matrix J of eq. 28, (n, n)."""
@@ -141,21 +151,6 @@ class Placed:
     W_hat: tuple[Expr, Expr, Expr]
     weight: Moments
     flow: Flow
-
-
-def paper_model(model: Model) -> Model:
-    """Give a model the kinematics and energies of Chen, Zhang & Liu, whatever it was built with.
-
-    Notes
-    -----
-    Eqs. 2, 3: the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are; eq. 11: of the
-    rotary inertia the rate of twist alone; eq. 16: elastic energy quadratic in the amplitudes.
-    """
-    links = tuple(
-        part if part.elastic is None else replace(part, elastic=_paper_span(part.elastic))
-        for part in model.links
-    )
-    return replace(model, links=links, stiffening=False, tip_rotation="first-order")
 
 
 def _paper_span(e: Flexible) -> Flexible:

@@ -90,7 +90,9 @@ def prepare(
         groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:])
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     q, v = start_state(model) if state is None else state
-    equation.refuse_singular(q)
+    reason = equation.singularity(q) if equation.guarded else ""
+    if reason:
+        raise SimulationError(reason)
     matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
     require_inertia(model, matrices[0], when="at the start" if state is None else "here")
     task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices), wanted)
@@ -236,7 +238,7 @@ class Task:
         """Evaluate what a run keeps at every sample."""
         n = self.equation.model.size
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-        placed = self.equation.anchored(solution.anchors)
+        placed = replace(self.equation, anchor=solution.anchors)
         energy, rotation, position = placed.observe(q, v)
         return Run(
             model=self.equation.model,

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from flexarm.runs.contents import Variable
+
+
+def _named(variables: "list[Variable]") -> "xarray.Dataset":
+    from flexarm.runs.write import to_dataset
+
+    return to_dataset(variables, {})
+
 
 @dataclass(frozen=True)
 class Run(RunData):
@@ -38,13 +46,12 @@ class Run(RunData):
             How many from root to tip (11 if None), or fractions of the (exposed) span.
         """
         from flexarm.runs.contents import XYZ, Variable, along_variables
-        from flexarm.runs.write import to_dataset
 
         labels = [
             Variable("time", ("time",), self.t, "s", "time"),
             Variable("axis", ("axis",), XYZ, "", "axes x, y, z"),
         ]
-        return to_dataset([*labels, *along_variables(self, stations)], {})
+        return _named([*labels, *along_variables(self, stations)])
 
     def section_forces(self, stations: ArrayLike | None = None) -> "xarray.Dataset":
         """Find forces, moments and largest strains along each flexible link, from its curvature.
@@ -61,37 +68,32 @@ class Run(RunData):
         follows from equilibrium instead.
         """
         from flexarm.runs.contents import force_variables
-        from flexarm.runs.write import to_dataset
 
-        return to_dataset(force_variables(self, stations), {})
+        return _named(force_variables(self, stations))
 
     def joint_wrenches(self) -> "xarray.Dataset":
         """Find force and torque that each joint exerts on its link, at the joint, in the world."""
         from flexarm.runs.contents import wrench_variables
-        from flexarm.runs.write import to_dataset
 
-        return to_dataset(wrench_variables(self), {})
+        return _named(wrench_variables(self))
 
     def momenta(self) -> "xarray.Dataset":
         """Find momentum, angular momentum and centre of mass of all that moves, in the world."""
         from flexarm.runs.motions import momentum_variables
-        from flexarm.runs.write import to_dataset
 
-        return to_dataset(momentum_variables(self), {})
+        return _named(momentum_variables(self))
 
     def tip_motion(self) -> "xarray.Dataset":
         """Find velocity and acceleration of the arm's tip, linear and angular, in the world."""
         from flexarm.runs.motions import tip_variables
-        from flexarm.runs.write import to_dataset
 
-        return to_dataset(tip_variables(self), {})
+        return _named(tip_variables(self))
 
     def link_frames(self) -> "xarray.Dataset":
         """Find place and axes of the root and the flexible tip of every link, in the world."""
         from flexarm.runs.motions import frame_variables
-        from flexarm.runs.write import to_dataset
 
-        return to_dataset(frame_variables(self), {})
+        return _named(frame_variables(self))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the run to a NetCDF file, whole or not at all; `load_run` reads it back.

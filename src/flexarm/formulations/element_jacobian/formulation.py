@@ -26,7 +26,7 @@ import numpy as np
 
 from flexarm.arm.shapes import Elements
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.element_jacobian.lumps import (
     Frame,
     Lump,
@@ -38,7 +38,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.inertia import SINGULAR, least_inertia
 from flexarm.mechanics.kinematics import base_frame, base_jacobian, tip_section
 from flexarm.mechanics.loads import potential_energy
-from flexarm.model import LinkModel, Model, build
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
 EXACT, EXACT_STIFFENED = 4, 6  # points for shapes of degree 3, and for the square of their slopes
@@ -171,10 +171,7 @@ class ElementJacobian(Formulation):
     @staticmethod
     def paper_model(model: Model) -> Model:
         """Leave out the shortening, which the paper does not have."""
-        if not model.stiffening and model.tip_rotation == "cayley":
-            return model
-        plain = build(model.arm, stiffening=False)
-        return plain if model.anchor is None else plain.anchored(model.anchor)
+        return unstiffened(model, "cayley")
 
     @property
     def per_element(self) -> int:

@@ -33,7 +33,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.gibbs_appell.chain import Link, exact_chain, paper_chain
 from flexarm.formulations.gibbs_appell.steps import (
     compound_rotations,
@@ -49,7 +49,7 @@ from flexarm.formulations.gibbs_appell.steps import (
 )
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.loads import wrench_loads
-from flexarm.model import LinkModel, Model, build
+from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr
 
 
@@ -90,9 +90,7 @@ class GibbsAppell(Formulation):
     @staticmethod
     def paper_model(model: Model) -> Model:
         """Leave out the shortening, which the paper does not have."""
-        if not model.stiffening:
-            return model
-        return build(model.arm, stiffening=False, tip_rotation=model.tip_rotation)
+        return unstiffened(model, model.tip_rotation)
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import casadi as ca
 
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.kinematic_influence.links import (
     Riding,
     Share,
@@ -43,7 +43,7 @@ from flexarm.mechanics.kinematics import (
     tip_section,
 )
 from flexarm.mechanics.loads import wrench_loads
-from flexarm.model import LinkModel, Model, Rotor, build
+from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 
 
@@ -82,10 +82,7 @@ class KinematicInfluence(Formulation):
     @staticmethod
     def paper_model(model: Model) -> Model:
         """Leave out the shortening, which the paper does not have."""
-        if not model.stiffening and model.tip_rotation == "cayley":
-            return model
-        plain = build(model.arm, stiffening=False)
-        return plain if model.anchor is None else plain.anchored(model.anchor)
+        return unstiffened(model, "cayley")
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix, (n, n)."""

@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 
 from flexarm.formulations import formulation
-from flexarm.formulations.lagrange import paper_model
+from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.sample import sample
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
@@ -215,7 +215,7 @@ def _sample(robot: str, kind: str) -> str:
 
 @cache
 def _readings(robot: str, kind: str) -> dict[str, Count]:
-    model = paper_model(build(sample(_sample(robot, kind)), stiffening=False))
+    model = Lagrange.paper_model(build(sample(_sample(robot, kind)), stiffening=False))
     joints = [part.joint_name for part in model.links]
     return readings(closed_form(model), joints)
 

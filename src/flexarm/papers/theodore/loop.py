@@ -234,7 +234,7 @@ def _tip_error(rotation: tuple[float | str, ...]) -> float:
     straight = np.array(run.q)
     joints = [run.model.names.index(name) for name in GOALS]
     straight[:, [k for k in range(run.model.size) if k not in joints]] = 0.0
-    rigid = np.array([equation.tip_pose(q)[1] for q in straight])
+    rigid = equation.tip_pose(straight)[1]
     return float(np.linalg.norm(run.tip - rigid, axis=1).max())
 
 
