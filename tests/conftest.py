@@ -1,16 +1,32 @@
 """What all tests share."""
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "FLEXARM_TEST_BROWSER"  # set to "required" where a missing browser is an error
 
 Starter = Callable[[list[str]], Browser]
+
+# Read when NumPy is first imported, here and in the processes that tests start: threads that wait
+# for each other over small matrices take three times the CPU, and more beside other workers.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Every run draws other examples.
+settings.register_profile("suite", max_examples=40)
+settings.load_profile("suite")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage the thousands of tests, which stay, and most of its rounds."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

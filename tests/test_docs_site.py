@@ -73,6 +73,10 @@ def site(address: str, browsers: Starter) -> Iterator[Page]:
     assert troubles == []
 
 
+# What leads somewhere among files does so from a server, too: that is for campaigns.
+@pytest.mark.parametrize(
+    "address", ["file", pytest.param("http", marks=pytest.mark.campaign)], indirect=True
+)
 def test_the_menu_and_the_links_of_every_page_lead_to_a_page_and_a_place(
     site: Page, address: str
 ) -> None:

@@ -18,8 +18,8 @@ from flexarm.errors import FlexarmError
 from flexarm.io.sample import sample
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames, jacobian, section
 from flexarm.model import Model, build, start_state
-from flexarm.samples import sample_names
 from flexarm.spatial import Expr
+from tests.physics.cases import distinct_samples
 
 Array = npt.NDArray[np.float64]
 SECTION = {"mass_per_length": 2.0, "EIy": 30.0, "EIz": 40.0, "GJ": 20.0, "EA": 500.0, "Jx": 0.01}
@@ -219,7 +219,7 @@ def test_jacobian_of_an_arm_on_any_base(base: str) -> None:
     assert_derivative(model, jacobian(model, ca.DM(q), 0, x), inner, q)
 
 
-@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("name", distinct_samples())
 def test_end_jacobian_of_every_sample(name: str) -> None:
     model = build(sample(name))
     pose = traced(model, lambda s: end_frame(model, s))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import flexarm
+from flexarm.cli import main
 from tests.docs_blocks import ROOT, blocks, commands, write_files
 
 README = ROOT / "README.md"
@@ -48,16 +49,26 @@ def test_every_make_command_is_a_target(command: str) -> None:
     assert set(command.split()[1:]) <= set(targets)
 
 
+def test_the_program_is_installed(tmp_path: Path) -> None:
+    run(["flexarm", "--version"], tmp_path)
+
+
 @pytest.mark.parametrize("command", FLEXARM)
-def test_every_flexarm_command_runs(command: str, tmp_path: Path) -> None:
+def test_every_flexarm_command_runs(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_files(README, tmp_path)
-    run(shlex.split(command), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(command)[1:]) == 0
 
 
 @pytest.mark.parametrize("code", [block.content for block in blocks(README, "python")])
-def test_every_python_block_runs(code: str, tmp_path: Path) -> None:
+def test_every_python_block_runs(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_files(README, tmp_path)
-    run([sys.executable, "-c", code], tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
 
 
 def test_the_message_about_a_mistake_is_the_one_shown(

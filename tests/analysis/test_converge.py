@@ -105,7 +105,7 @@ def test_shapes_within_the_wish_are_found_without_being_asked_again(shapes: str)
 
 def test_search_ends_at_its_bound_of_work_and_says_what_it_came_to() -> None:
     said: list[str] = []
-    arm = two_links(clamped_free(1))
+    arm = ARMS["turned with a payload, 1 shape"]()
     found = converge(arm, t_end=0.2, wish=1e-9, trials=2, progress=said.append)
     assert sum(text.startswith("trial") for text in said) == 2
     assert found.answer is not None

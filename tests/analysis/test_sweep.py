@@ -116,10 +116,10 @@ def test_a_wide_axis_of_frequencies_has_plain_numbers() -> None:
 def test_branches_that_veer_end_at_the_same_frequencies_however_many_points_there_are() -> None:
     """The sliding link's bending mixes with that of the link that carries it."""
     model = build(sample("theodore-rrp"))
-    few, many = (sweep(model, at={"joint3": np.linspace(0.3, 0.9, count)}) for count in (5, 17))
+    few, many = (sweep(model, at={"joint3": np.linspace(0.3, 0.9, count)}) for count in (5, 9))
     assert [track.name for track in few.tracks] == [track.name for track in many.tracks]
     for one, other in zip(few.tracks, many.tracks, strict=True):
-        assert one.frequency_hz == pytest.approx(other.frequency_hz[::4], rel=1e-9)
+        assert one.frequency_hz == pytest.approx(other.frequency_hz[::2], rel=1e-9)
         assert few.named_at(one) == "joint3 0.3 m"
     falling = few["links 2+3 bending z 2"].frequency_hz
     assert (falling[0], falling[-1]) == pytest.approx((182.05, 38.44), abs=0.01)

@@ -27,6 +27,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("beam_runs")
 
 
+@pytest.mark.campaign
 def test_it_runs_without_exudyn_and_loaded_shapes_win_the_fall(tmp_path: Path) -> None:
     out, page = tmp_path / "numbers.json", tmp_path / "docs" / "page.md"
     hidden = "import sys, runpy; sys.modules['exudyn'] = None; runpy.run_path({!r}, run_name={!r})"

@@ -67,6 +67,7 @@ def test_the_formulas_give_the_numbers_that_are_printed_with_them(
     assert getattr(import_module("operation_counts"), formula)(*sizes) == published
 
 
+@pytest.mark.campaign  # of the tolerance, tests/integrate/test_methods.py
 def test_integrators_meet_their_tolerance_and_auto_is_close_to_the_best(tmp_path: Path) -> None:
     found, page = run("integrators.py", tmp_path)
     for each in found:

@@ -14,6 +14,7 @@ import pytest
 
 from flexarm import cli
 from flexarm.errors import FlexarmError, ModelError, ShapeError
+from tests.physics.cases import campaign_if
 
 
 class Raising:
@@ -119,7 +120,13 @@ SMALL = {
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
-@pytest.mark.parametrize("command", SMALL)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(name, marks=campaign_if(name in ("modes", "count", "simulate")))
+        for name in SMALL
+    ],
+)
 def test_an_output_that_is_full_is_one_line_and_a_status(command: str) -> None:
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(

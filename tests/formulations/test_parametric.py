@@ -1,5 +1,6 @@
 """Numbers of an arm kept as symbols give the equations of the arm that has these numbers."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,11 @@ LARGE = ("chen-two-link", "canadarm-free-base")
 ANEW = ("korayem-two-link", "tg-rr-elements")
 
 
-def kept(sample: str, keys: list[str]) -> Equation:
+@cache
+def kept(sample: str, *keys: str) -> Equation:
     """Keep numbers of a sample as symbols."""
-    return flexarm.formulation("composite", flexarm.build(flexarm.sample(sample)), parameters=keys)
+    model = flexarm.build(flexarm.sample(sample))
+    return flexarm.formulation("composite", model, parameters=list(keys))
 
 
 def state(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -50,7 +53,7 @@ def state(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     [pytest.param(name, marks=pytest.mark.campaign) if name in LARGE else name for name in CASES],
 )
 def test_equations_are_those_of_the_arm_with_these_values(sample: str) -> None:
-    equation = kept(sample, CASES[sample])
+    equation = kept(sample, *CASES[sample])
     values = equation.values * np.linspace(0.4, 2.3, len(equation.values))
     changed = change_arm(equation.model.arm, dict(zip(CASES[sample], values.tolist(), strict=True)))
     shapes_of = None if sample in ANEW else equation.model
@@ -73,7 +76,7 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str) -> None:
 
 @pytest.mark.parametrize("sample", ["driven-link-payload", "deluca-siciliano"])
 def test_stiffness_is_proportional_to_that_of_the_section(sample: str) -> None:
-    equation = kept(sample, ["links.1.section.EIz"])
+    equation = kept(sample, "links.1.section.EIz")
     still = np.zeros(equation.model.size)
     matrices = equation.function("matrices")
     one, two = (np.array(matrices(still, still, share * equation.values)[1]) for share in (1, 2))
@@ -83,7 +86,7 @@ def test_stiffness_is_proportional_to_that_of_the_section(sample: str) -> None:
 
 
 def test_energy_grows_with_the_payload_by_its_own_motion_and_height() -> None:
-    equation = kept("driven-link-payload", ["payload.mass"])
+    equation = kept("driven-link-payload", "payload.mass")
     q, v, _ = state(equation.model)
     energy = equation.function("energy")
     slope = compile_function(jacobian(energy, of="kinetic", by=["p"]), level="quick")
@@ -99,7 +102,7 @@ def test_energy_grows_with_the_payload_by_its_own_motion_and_height() -> None:
 
 def test_stiffness_and_payload_are_identified_from_torques() -> None:
     keys = ["payload.mass", "links.1.section.EIz"]
-    equation = kept("driven-link-payload", keys)
+    equation = kept("driven-link-payload", *keys)
     truth = np.array([0.31, 12.5])
     random = np.random.default_rng(1)
     efforts = jacobian(equation.function("inverse_dynamics"), of="tau", by=["p"])
@@ -118,7 +121,7 @@ def test_stiffness_and_payload_are_identified_from_torques() -> None:
 
 
 def test_few_operations_are_added() -> None:
-    equation = kept("driven-link-payload", ["payload.mass"])
+    equation = kept("driven-link-payload", "payload.mass")
     plain = flexarm.formulation("composite", equation.model)
     name = "forward_dynamics"
     count = equation.compiled(name).operations / plain.compiled(name).operations
@@ -148,7 +151,7 @@ def test_what_cannot_be_kept_is_told(keys: list[str], message: str) -> None:
 
 def test_a_sliding_link_keeps_its_section() -> None:
     with pytest.raises(ModelError, match="shapes of a sliding link hold its numbers"):
-        kept("telescope", ["links.1.section.EIz"])
+        kept("telescope", "links.1.section.EIz")
 
 
 def test_other_formulations_and_other_functions_refuse() -> None:
@@ -156,7 +159,7 @@ def test_other_formulations_and_other_functions_refuse() -> None:
     with pytest.raises(FlexarmError, match="parameters: formulation 'articulated' has none"):
         flexarm.formulation("articulated", model, parameters=["payload.mass"])
     with pytest.raises(FlexarmError, match="'tip_pose' with parameters: there are"):
-        kept("driven-link-payload", ["payload.mass"]).function("tip_pose")
+        kept("driven-link-payload", "payload.mass").function("tip_pose")
 
 
 STIFF = """

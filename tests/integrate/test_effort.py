@@ -14,6 +14,7 @@ from flexarm.integrate.choice.effort import consider, preparation, shape_numbers
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import prepare
 from flexarm.model import build
+from tests.physics.cases import distinct_samples
 
 HARD_SPRINGS = {f"links.{k}.joint.spring": {"stiffness": 1e12} for k in (1, 2)}
 STIFF = {f"links.{k}.section.EIz": 1e14 for k in (1, 2)}
@@ -90,8 +91,9 @@ def test_many_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
     arm = flexarm.sample(name)
     for t_end in (0.5, 5.0):
-        ratios = []
-        for _ in range(3):  # of a loaded machine's seconds the nearest tell
+        ratios: list[float] = []
+        # of a loaded machine's seconds the nearest tell
+        while len(ratios) < 3 and not any(0.1 < ratio < 10 for ratio in ratios):
             run = flexarm.simulate(arm, t_end=t_end)
             task = prepare(run.model, run.t)
             method = METHODS[run.method]
@@ -99,10 +101,10 @@ def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
             taken = run.statistics.cpu_seconds * t_end / run.t[-1]
             # Below that nothing is tried: an arm at rest takes next to nothing.
             ratios.append((found + effort.PROBED) / (taken + effort.PROBED))
-        assert any(0.1 < ratio < 10 for ratio in ratios), ratios
+        assert 0.1 < ratios[-1] < 10, ratios
 
 
-@pytest.mark.parametrize("name", flexarm.sample_names())
+@pytest.mark.parametrize("name", distinct_samples())
 def test_no_sample_is_called_long(name: str) -> None:
     arm = flexarm.sample(name)
     model = build(arm)

@@ -4,6 +4,7 @@ import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from flexarm.integrate.methods.base import Motion
 from flexarm.integrate.solve import Solution, solve
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
+from flexarm.runs.run import Run
 from tests.integrate.arms import hub
 
 
@@ -100,19 +102,28 @@ def test_options_are_those_of_one_run(options: dict[str, Any], said: str) -> Non
         simulate_many(hub(), starts=[{}], **options)
 
 
+def stepped_at(time: float) -> dict[str, dict[str, Any]]:
+    """Push the joint from a time on."""
+    return {"joint1": {"kind": "step", "value": 0.1, "time": time}}
+
+
+@cache
+def alone_with(mass: float, time: float) -> Run:
+    """Simulate one of many runs closely by itself."""
+    arm = change_arm(hub(), {"payload.mass": mass})
+    return flexarm.simulate(arm, t_end=0.5, inputs=stepped_at(time), method="dop853", rtol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 def test_runs_go_abreast_in_lanes_and_stay_within_the_tolerance(method: str) -> None:
     count = 2 * native_width() + 1
     masses = [{"payload.mass": 0.05 + 0.01 * k} for k in range(count)]
-    inputs = [
-        {"joint1": {"kind": "step", "value": 0.1, "time": 0.1 + 0.01 * k}} for k in range(count)
-    ]
+    inputs = [stepped_at(0.1 + 0.01 * k) for k in range(count)]
     runs = simulate_many(
         hub(), t_end=0.5, parameters=masses, inputs=inputs, method=method, rtol=1e-6
     )
-    for run, changed, given in zip(runs, masses, inputs, strict=True):
-        arm = change_arm(hub(), changed)
-        alone = flexarm.simulate(arm, t_end=0.5, inputs=given, method="dop853", rtol=1e-9)
+    for run, mass, given in zip(runs, masses, inputs, strict=True):
+        alone = alone_with(mass["payload.mass"], float(given["joint1"]["time"]))
         assert run.status == "finished"
         assert run.q == pytest.approx(alone.q, abs=1e-6 * np.ptp(alone.q))
         assert run.u.tolist() == alone.u.tolist()

@@ -172,18 +172,18 @@ def check_chunk(seeds: range) -> tuple[Counter[str], list[str]]:
 
 
 def test_damaged_files_are_loaded_or_refused_with_a_place_for_each_mistake() -> None:
-    outcomes, failures = check_chunk(range(300))
+    outcomes, failures = check_chunk(range(150))
     assert failures == []
-    assert outcomes["refused"] > 150
-    assert outcomes["accepted"] > 10
-    assert outcomes["unknown key refused"] > 10
+    assert outcomes["refused"] > 75
+    assert outcomes["accepted"] > 5
+    assert outcomes["unknown key refused"] > 5
 
 
 def test_files_with_other_numbers_are_used_or_refused() -> None:
     check(loads(SMALL))  # what is imported here is not imported by every child
-    outcomes = {seed: used_apart(seed) for seed in range(2_000_000, 2_000_024)}
+    outcomes = {seed: used_apart(seed) for seed in range(2_000_000, 2_000_012)}
     assert {seed: said for seed, said in outcomes.items() if said not in ("used", "refused")} == {}
-    assert list(outcomes.values()).count("used") > 10
+    assert list(outcomes.values()).count("used") > 5
 
 
 @pytest.mark.campaign

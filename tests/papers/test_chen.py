@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 
 from flexarm.integrate.simulate import simulate
-from flexarm.papers import choose_items
 from flexarm.papers.base import Found
 from flexarm.papers.chen.linear import linear_fall
 from flexarm.papers.runs import changed
+from tests.papers import computed
+from tests.papers.test_items import assert_verdict
 
 
 def compute(name: str) -> Found:
-    (item,) = choose_items("chen-2012", [name])
-    return item.compute()
+    return computed.compute("chen-2012", name)
+
+
+@pytest.mark.parametrize("name", ["critical-speed", "axial-stiffness"])
+def test_an_item_has_the_verdict_and_the_number_that_its_errata_call_for(name: str) -> None:
+    assert_verdict("chen-2012", name)
 
 
 def test_the_unstiffened_link_is_unstable_above_its_first_frequency() -> None:

@@ -1,22 +1,24 @@
 """Chu et al.: what one point per element costs and leaves out."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
-from flexarm.papers import choose_items
 from flexarm.papers.base import Found
 from flexarm.papers.chu.matrix import EXACT
 from flexarm.papers.runs import changed
+from tests.papers import computed
+from tests.papers.test_items import assert_verdict
 
 
-@cache
 def compute(name: str) -> Found:
-    (item,) = choose_items("chu", [name])
-    return item.compute()
+    return computed.compute("chu", name)
+
+
+@pytest.mark.parametrize("name", ["fig-19", "cost", "deficiency", "table-1"])
+def test_an_item_has_the_verdict_and_the_number_that_its_errata_call_for(name: str) -> None:
+    assert_verdict("chu", name)
 
 
 def test_elements_are_integrated_exactly_where_their_cost_is_compared() -> None:

@@ -12,12 +12,23 @@ import pytest
 from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.base import Formulation
 from flexarm.model import Model
+from flexarm.samples import sample_names
 
 CORE = ("articulated", "composite")
 LONG = ("chain-30",)  # samples whose mass matrix takes long to trace
+# Samples for campaigns: each has a sibling of the same structure, with other numbers of planes,
+# links or elements, or without a payload.
+SIBLINGS = (
+    "chen-two-link-rigid-joints", "tg-rp-2planes", "tg-rp-elements", "tg-rp-2planes-elements",
+    "tg-rr-2planes-elements", "tg-rr-payload", "tg-rr-payload-2planes", "tg-rr-payload-elements",
+    "tg-rr-payload-2planes-elements", "tg-rrr-elements", "tg-rrr-2planes-elements",
+    "tg-rrp-2planes", "tg-rrp-elements", "tg-rrp-2planes-elements", "theodore-rrp-motion",
+)  # fmt: skip
 
 
-def pairs(arms: Iterable[str], light: Iterable[str] | None = None) -> list[object]:
+def pairs(
+    arms: Iterable[str], light: Iterable[str] | None = None, core: Sequence[str] = CORE
+) -> list[object]:
     """List every formulation with every arm, arm by arm, so that each is built once.
 
     Parameters
@@ -25,7 +36,9 @@ def pairs(arms: Iterable[str], light: Iterable[str] | None = None) -> list[objec
     arms
         Names of the arms.
     light
-        Those that CI gives to formulations outside `CORE`; all if None.
+        Those that CI gives to formulations outside the core; all if None.
+    core
+        The formulations that CI gives all arms.
     """
     quick = set(arms if light is None else light)
     return [
@@ -33,11 +46,16 @@ def pairs(arms: Iterable[str], light: Iterable[str] | None = None) -> list[objec
             name,
             arm,
             id=f"{arm}-{name}",
-            marks=campaign_if(arm in LONG or not (name in CORE or arm in quick)),
+            marks=campaign_if(arm in LONG or not (name in core or arm in quick)),
         )
         for arm in arms
         for name in FORMULATIONS
     ]
+
+
+def distinct_samples() -> list[object]:
+    """List the samples as cases; those that are like another one are for campaigns."""
+    return [pytest.param(name, marks=campaign_if(name in SIBLINGS)) for name in sample_names()]
 
 
 def campaign_if(heavy: bool) -> Sequence[pytest.MarkDecorator]:

@@ -12,7 +12,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
 from flexarm.model import build, start_state
 from flexarm.spatial import base_rotation_matrix, base_spin
-from tests.physics.cases import skip_if_refused
+from tests.physics.cases import CORE, SIBLINGS, campaign_if, skip_if_refused
 from tests.physics.conservative import conservative, kicked
 from tests.physics.states import Array
 from tests.physics.stepping import free_motion, integrate
@@ -20,13 +20,7 @@ from tests.physics.stepping import free_motion, integrate
 DRIFT = 1e-10  # of the largest kinetic energy, over a second
 LONG_DRIFT = 1e-8  # for chain-30 and links with more than ten coordinates
 # Each takes seconds and has a sibling of the same structure that is not here, but for the chain.
-LONG = (
-    "chain-30", "chen-two-link-rigid-joints", "tg-rp-2planes", "tg-rp-elements",
-    "tg-rp-2planes-elements", "tg-rr-payload", "tg-rr-2planes-elements",
-    "tg-rr-payload-2planes", "tg-rr-payload-elements", "tg-rr-payload-2planes-elements",
-    "tg-rrr-elements", "tg-rrr-2planes-elements", "tg-rrp", "tg-rrp-2planes", "tg-rrp-elements",
-    "tg-rrp-2planes-elements", "theodore-rrp", "theodore-rrp-elements", "theodore-rrp-motion",
-)  # fmt: skip
+LONG = ("chain-30", "count-6-6-3", "tg-rrp", "theodore-rrp", "theodore-rrp-elements", *SIBLINGS)
 
 TUMBLER = """
 flexarm: 1
@@ -138,7 +132,10 @@ def tumble(equation: Equation, t_end: float, limit: float) -> Tumble:
     return Tumble(np.array(times), anchors, np.array(rows))
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+# Where angles are measured from is one code for all formulations.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=campaign_if(name not in CORE)) for name in FORMULATIONS]
+)
 def test_a_full_tumble_keeps_energy_and_momentum(name: str) -> None:
     model = build(loads(TUMBLER))
     skip_if_refused(name, model)

@@ -36,8 +36,11 @@ class Traced:
 
     def __call__(self, name: str, *arrays: Array) -> tuple[Array, ...]:
         """Evaluate a function of the formulation: vectors and matrices."""
-        function = self._traced(name, lambda: self.equation.function(name))
-        return self._evaluated(function, arrays)
+        return self._evaluated(self.traced(name), arrays)
+
+    def traced(self, name: str) -> ca.Function:
+        """Trace a function of the formulation, or take what another one traced."""
+        return self._traced(name, lambda: self.equation.function(name))
 
     @cached_property
     def mass(self) -> Array:

@@ -144,7 +144,8 @@ def test_the_page_grows_with_the_run_and_keeps_what_was_chosen(
 
 
 def test_a_simulation_that_is_killed_leaves_a_whole_file_that_says_so(path: Path) -> None:
-    started = flexarm("simulate", "korayem-two-link", *ENDLESS, "--out", str(path), "--live")
+    often = ["5" if given == "50" else given for given in ENDLESS]
+    started = flexarm("simulate", "korayem-two-link", *often, "--out", str(path), "--live")
     end = time.monotonic() + PATIENCE / 1000
     try:
         while not path.exists() or len(load_run(path).t) < 2:
@@ -156,7 +157,7 @@ def test_a_simulation_that_is_killed_leaves_a_whole_file_that_says_so(path: Path
     kept = load_run(path)
     assert kept.status == "running"
     assert kept.reason.startswith("as far as t = ")
-    assert kept.t == pytest.approx(50 * np.arange(len(kept.t)))
+    assert kept.t == pytest.approx(5 * np.arange(len(kept.t)))
     assert np.isfinite(kept.q).all()
 
 
