@@ -14,8 +14,8 @@ REQUIRED = "FLEXARM_TEST_BROWSER"  # set to "required" where a missing browser i
 
 Starter = Callable[[list[str]], Browser]
 
-# Read when NumPy is first imported, here and in the processes that tests start: threads that wait
-# for each other over small matrices take three times the CPU, and more beside other workers.
+# Read when NumPy is first imported, here and in the processes that tests start: over small matrices
+# threads mostly wait for each other, and the more so beside other workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Every run draws other examples.
 settings.register_profile("suite", max_examples=40)
