@@ -17,9 +17,9 @@ from flexarm.formulations.composite import Composite
 from flexarm.formulations.quantities import trace
 from flexarm.io.sample import sample
 from flexarm.links.growing.fields import SlidingMotion
-from flexarm.mechanics.bodies import growing as sliding
+from flexarm.mechanics.bodies import growing_terms as sliding
 from flexarm.mechanics.bodies.terms import Terms
-from flexarm.mechanics.kinematics import own_values
+from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, build
 from flexarm.spatial import Expr
 

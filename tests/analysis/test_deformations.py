@@ -31,7 +31,7 @@ links:
     model = build(loads(text))
     q, _ = start_state(model)
     part = model.links[0]
-    return part, q, random_deformation(part, q, np.random.default_rng(seed))
+    return part, q, random_deformation(model, part, q, np.random.default_rng(seed))
 
 
 def checked(shapes: Shapes, length: float, amplitudes: Array) -> None:
@@ -74,7 +74,7 @@ def test_measured_shapes_bend_across_both_planes(tmp_path: Path) -> None:
     )
     model = build(load(path))
     part = model.links[0]
-    amplitudes = random_deformation(part, np.zeros(model.size), np.random.default_rng(0))
+    amplitudes = random_deformation(model, part, np.zeros(model.size), np.random.default_rng(0))
     assert part.elastic is not None
     (tip,) = part.elastic.shapes.displacement(np.array([1.2])) @ amplitudes
     assert np.hypot(*tip[1:]) == pytest.approx(1.2, rel=1e-9)

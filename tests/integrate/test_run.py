@@ -12,7 +12,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
-from flexarm.mechanics.kinematics import span_section
+from flexarm.mechanics.bodies import body_of
 from flexarm.model import Model, build
 from flexarm.runs.data import Statistics
 from flexarm.runs.plot import arm_outline, tip_deflection
@@ -295,7 +295,7 @@ def test_deflection_along_a_link_is_where_kinematics_places_its_sections(
     stations = np.array([0.0, 0.3, 0.85, 1.0])
     found = spatial.along(stations).deflection.values[0, link]
     for k, place in enumerate(stations):
-        local = span_section(spatial.model, part, ca.DM(spatial.q[0]), float(place))
+        local = body_of(spatial.model, part).at_fraction(ca.DM(spatial.q[0]), float(place))
         expected = np.array(local.position).ravel() - [place * length, 0, 0]
         assert found[k] == pytest.approx(expected, abs=1e-12)
     assert tip_deflection(spatial, part)[0] == pytest.approx(found[-1], abs=1e-15)

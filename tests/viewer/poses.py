@@ -12,7 +12,6 @@ from flexarm.runs.contents import input_units
 from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
 from flexarm.spatial import rotation_from_angles
-from flexarm.viewer.scene import bends
 
 SLOPE = 0.15  # of the steepest section, about
 
@@ -41,7 +40,7 @@ def random_pose(model: Model, rng: np.random.Generator) -> Array:
                 grown = rng.uniform(0.55, 0.8) * part.length
                 q[axis.index] = grown if part.motion.grows else rng.uniform(0, 0.3)
         q[part.modes] = rng.uniform(-1, 1, part.modes.stop - part.modes.start)
-        if bends(part):
+        if part.flexible:
             steepest = np.abs(along(model, part, q[None], np.linspace(0, 1, 9)).slope[:, :, 1:])
             q[part.modes] *= SLOPE / max(float(steepest.max()), SLOPE)
     return q

@@ -11,7 +11,7 @@ from flexarm.arm.profile import Constant
 from flexarm.linear.at_start import Linear
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
-from flexarm.mechanics.deformations import shapes_at
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
 from flexarm.model import BASE_COORDINATES, LinkModel, Model, start_state
 
@@ -98,7 +98,7 @@ def _random_state(
         for i in range(part.modes.start, part.modes.stop):
             scale[i] = reach * np.sqrt(own_inertia(part.link).mass) / size[i]
             q[i] = scale[i] * generator.standard_normal()
-        q[part.modes] *= DEFLECTION / _reached(part, q)
+        q[part.modes] *= DEFLECTION / _reached(model, part, q)
     if model.base_moves:
         q[:6] = pose[:6] + generator.standard_normal(6)
     v, a = (scale * generator.standard_normal(model.size) for _ in range(2))
@@ -107,11 +107,13 @@ def _random_state(
     return _State(q, v, a)
 
 
-def _reached(part: LinkModel, q: Array) -> float:
+def _reached(model: Model, part: LinkModel, q: Array) -> float:
     """Find how far sections of a link move, of its length, or turn [rad]: the largest of them."""
-    shapes, length = shapes_at(part, q)
-    if shapes is None:
+    body = body_of(model, part)
+    shapes, span = body.shapes_at(q), body.span_at(q)
+    if shapes is None or span is None:
         return 1.0
+    length = span.length
     x = np.union1d(np.linspace(0.0, length, SECTIONS), shapes.edges)
     columns = (shapes.displacement(x) / length, shapes.rotation(x))
     return max(float(np.abs(each @ q[part.modes]).max(initial=0.0)) for each in columns) or 1.0

@@ -11,7 +11,7 @@ from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, Sha
 from flexarm.check.shape_rule import why_count
 from flexarm.linear.at_start import Linear
 from flexarm.links import discretisation
-from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape
+from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape, Shapes
 from flexarm.links.basis import MOTIONS, Motion
 from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.ends import loaded_ends
@@ -20,7 +20,7 @@ from flexarm.links.holds import hold
 from flexarm.links.integrals import integrate
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
-from flexarm.mechanics.deformed import shapes_at_start, span_at_start
+from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import skew_matrix
 
@@ -42,7 +42,9 @@ def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> Fl
         Coordinates at the start, (n,), sliding links within the range of their shapes.
     """
     arm, part, link = model.arm, model.links[index], model.arm.links[index]
-    span = span_at_start(part, pose)
+    body = body_of(model, part)
+    span, shapes = body.span_at(pose), body.shapes_at(pose)
+    assert span is not None and shapes is not None
     ends, root = loaded_ends(arm, index), hold(arm, index)
     kind = link.shapes.kind
     lines: tuple[str, ...] = ()
@@ -56,8 +58,8 @@ def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> Fl
         why_root=f"{root.state}: {root.reason}",
         tip_mass=ends.tip_mass,
         tip_inertia=ends.tip_inertia,
-        directions=_directions(arm, index, part, span, ends),
-        modes=shape_modes(part, span, linear.damping[part.modes, part.modes]),
+        directions=_directions(arm, index, part, span, ends, shapes),
+        modes=shape_modes(part, span, shapes, linear.damping[part.modes, part.modes]),
         modal_data=lines,
     )
 
@@ -67,17 +69,18 @@ def frequency(omega: float) -> Frequency:
     return Frequency(hz=omega / (2 * math.pi), rad_s=omega)
 
 
-def shape_modes(part: LinkModel, span: Span, damping: Array) -> tuple[ShapeMode, ...]:
+def shape_modes(
+    part: LinkModel, span: Span, shapes: Shapes, damping: Array
+) -> tuple[ShapeMode, ...]:
     """Find the modes of a link's amplitudes with what its tip carries, its joint at rest.
 
     Parameters
     ----------
-    part, span
-        The link, and its span at the start.
+    part, span, shapes
+        The link, its span and its shapes at the start.
     damping
         Damping matrix of the amplitudes, (m, m).
     """
-    shapes = shapes_at_start(part, span)
     if not shapes.names:
         return ()
     if part.elastic is not None:
@@ -136,11 +139,10 @@ def own_ends(part: LinkModel) -> Ends:
 
 
 def _directions(
-    arm: Arm, index: int, part: LinkModel, span: Span, ends: Ends
+    arm: Arm, index: int, part: LinkModel, span: Span, ends: Ends, shapes: Shapes
 ) -> tuple[DirectionReport, ...]:
     choice = arm.links[index].shapes
     number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
-    shapes = shapes_at_start(part, span)
     result = []
     for direction in DIRECTIONS:
         motion = MOTIONS[direction]

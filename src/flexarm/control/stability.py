@@ -29,7 +29,7 @@ from flexarm.integrate.methods.base import Motion
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.links.base import Array
-from flexarm.mechanics.bodies.body import elastic_effort
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
@@ -161,7 +161,7 @@ class FrozenLoop:
         x = ca.SX.sym("q", self.model.size)
         force = ca.SX.zeros(self.model.size)
         for part in self.model.links:
-            effort = elastic_effort(self.model, part, x)
+            effort = body_of(self.model, part).effort(x)
             for i, column in enumerate(part.own):
                 force[column] += effort[i]
         return np.array(ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q))

@@ -32,7 +32,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.mechanics.kinematics import picked
+from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
 

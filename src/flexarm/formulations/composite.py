@@ -24,8 +24,9 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
-from flexarm.mechanics.kinematics import base_frame, frames, picked
+from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.loads import wrench_loads
+from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
 

@@ -46,7 +46,8 @@ from flexarm.mechanics.bodies.points import (
     trace_of,
     turning,
 )
-from flexarm.mechanics.kinematics import own_values, tip_section
+from flexarm.mechanics.kinematics import tip_section
+from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 

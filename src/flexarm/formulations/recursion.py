@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.mechanics.bodies.body import link_terms, tip_motion
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.terms import Motion, Terms
-from flexarm.mechanics.kinematics import picked
+from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Inertia, base_rotation, constant
 
@@ -127,6 +127,7 @@ def _link_state(model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr
     place = _offset(part, rotation, back @ (R_JK.T @ p_JK) + lever)
     if place is not None:
         speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, place))
+    body = body_of(model, part)
     return LinkState(
         part=part,
         rotation=rotation,
@@ -135,8 +136,8 @@ def _link_state(model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr
         carrier=carrier,
         omega=omega,
         bias=ca.vertcat(spin_bias, speed_bias),
-        terms=link_terms(model, part, q, v, omega),
-        tip=tip_motion(model, part, q, v),
+        terms=body.terms(q, v, omega),
+        tip=body.tip_motion(q, v),
     )
 
 

@@ -10,7 +10,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.mechanics.bodies.points import homogeneous, pose_matrix
-from flexarm.mechanics.kinematics import picked, tip_section
+from flexarm.mechanics.kinematics import tip_section
+from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_z
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.linear.eigen import Complex
 from flexarm.links.base import DIRECTIONS, Array, Direction
-from flexarm.mechanics.deformed import shapes_at_start, span_at_start
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import hub_row
 from flexarm.model import Axis, LinkModel, Model
 
@@ -63,7 +63,7 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
             if axis.acts.spring is not None:
                 rest = float(elastic[axis.index, axis.index]) - drive
                 groups.append(Group(title, "spring", rest * np.outer(hub, hub)))
-        for direction, columns in _directions(part, q).items():
+        for direction, columns in _directions(model, part, q).items():
             energy = np.zeros_like(elastic)
             block = np.ix_(columns, columns)
             energy[block] = elastic[block]
@@ -232,14 +232,15 @@ def _coordinate_title(model: Model, i: int) -> str:
     return model.names[i].replace(".", " ")
 
 
-def _directions(part: LinkModel, q: Array) -> dict[Direction, list[int]]:
+def _directions(model: Model, part: LinkModel, q: Array) -> dict[Direction, list[int]]:
     """Sort a link's amplitudes by the direction in which each moves most."""
-    if part.elastic is None and part.sliding is None:
+    body = body_of(model, part)
+    span, shapes = body.span_at(q), body.shapes_at(q)
+    if span is None or shapes is None:
         return {}
-    span = span_at_start(part, q)
     found: dict[Direction, list[int]] = {}
     x = np.linspace(0.0, span.length, 33)
-    for k, shape in enumerate(shapes_at_start(part, span).shapes):
+    for k, shape in enumerate(shapes.shapes):
         sizes = {
             d: float(np.abs(shape.curves[d](x)).max()) * (span.length if d == "twist" else 1.0)
             for d in DIRECTIONS

@@ -6,13 +6,14 @@ a kink.  A link that static loads bend, twist and stretch is smooth in any shape
 
 import numpy as np
 
-from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
-from flexarm.model import LinkModel
+from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.mechanics.bodies import body_of
+from flexarm.model import LinkModel, Model
 
 STATIONS = 41
 
 
-def random_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
+def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.Generator) -> Array:
     """Draw the amplitudes of a link, (m,), at which its tip is deflected by its whole length.
 
     Parameters
@@ -31,9 +32,11 @@ def random_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> A
     large as the length each, to first order; where shapes mix them, or hold the tip on the x axis,
     the largest along the link is.
     """
-    shapes, length = shapes_at(part, q)
-    if shapes is None:
+    body = body_of(model, part)
+    shapes, span = body.shapes_at(q), body.span_at(q)
+    if shapes is None or span is None:
         return np.zeros(0)
+    length = span.length
     x = np.linspace(0.0, length, STATIONS)
     moved = {d: shapes.values(d, x) for d in DIRECTIONS}
     across = rng.normal(size=2) * [bool(np.any(moved[d])) for d in ("y", "z")]
@@ -44,15 +47,6 @@ def random_deformation(part: LinkModel, q: Array, rng: np.random.Generator) -> A
         bent = _static(shapes.stiffness, values.T @ rng.uniform(size=STATIONS))
         total += share * bent / (_size(moved, bent, length) or 1.0)
     return np.asarray(total / (_size(moved, total, length) or 1.0))
-
-
-def shapes_at(part: LinkModel, q: Array) -> tuple[Shapes | None, float]:
-    """Give a link's shapes as they are now, and the length [m] that they have."""
-    if part.sliding is not None:
-        return part.sliding.at(float(q[part.exposed])), float(q[part.exposed])
-    if part.elastic is not None:
-        return part.elastic.shapes, part.elastic.span.length
-    return None, part.length
 
 
 def _static(stiffness: Array, load: Array) -> Array:

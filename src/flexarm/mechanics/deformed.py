@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
 from flexarm.arguments import refused, require_array
@@ -13,11 +12,11 @@ from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
-from flexarm.links.base import DIRECTIONS, Array, Direction, Shape, Shapes
-from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span
-from flexarm.mechanics.kinematics import tip_section
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.model import LinkModel, Model
 
 STATIONS = 11  # along a link, both ends included, if nobody asks for others
@@ -67,59 +66,9 @@ class SectionForces:
     strain: Array
 
 
-@dataclass(frozen=True)
-class Deformed:
-    """A flexible link's shape functions, and how much of each there is at T samples.
-
-    Attributes
-    ----------
-    shapes
-        Functions of a coordinate: the distance x [m], or of a sliding link xi = x/l.
-    amplitudes
-        How much of each, (T, m).
-    scale
-        Metres per unit of the coordinate, (T,).
-    length
-        Length of the (exposed) span [m], (T,).
-    end
-        The coordinate at the tip.
-    span
-        The section's properties, as functions of x.
-    """
-
-    shapes: Shapes
-    amplitudes: Array
-    scale: Array
-    length: Array
-    end: float
-    span: Span
-
-    def values(self, direction: Direction, places: Array, nu: int = 0) -> Array:
-        """Evaluate a displacement or twist, or its nu-th derivative by x, (T, len(places))."""
-        columns = self.shapes.values(direction, places, nu)
-        return np.asarray(self.amplitudes @ columns.T / self.scale[:, None] ** nu)
-
-    def has(self, direction: Direction) -> bool:
-        """Whether any shape goes in a direction."""
-        return any(direction in shape.curves for shape in self.shapes.shapes)
-
-    def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
-        """Give the curvature along y and z [1/m], (T, len(places)) each.
-
-        With stiffening to the third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
-        integrand of the elastic energy.
-        """
-        y, z = self.values("y", places, 2), self.values("z", places, 2)
-        if not stiffening:
-            return y, z
-        slopes = self.values("y", places, 1), self.values("z", places, 1)
-        half = (slopes[0] * y + slopes[1] * z) / 2
-        return y + slopes[0] * half, z + slopes[1] * half
-
-
 def flexible_links(model: Model) -> list[LinkModel]:
     """List the links that bend, twist or stretch."""
-    return [part for part in model.links if part.elastic is not None or part.sliding is not None]
+    return [part for part in model.links if part.flexible]
 
 
 def blocks(samples: int, places: int) -> Iterator[slice]:
@@ -150,59 +99,35 @@ def _refuse_many(stations: int) -> None:
         raise refused("stations", stations, f"at most {MOST_STATIONS:,} along a link")
 
 
-def deformed(part: LinkModel, q: Array) -> Deformed:
-    """Take a flexible link's deformation out of coordinates q, (T, n)."""
-    d = q[:, part.modes]
-    if part.sliding is not None:
-        length = q[:, part.exposed]
-        shapes, amplitudes = _parents(part.sliding, length, d)
-        return Deformed(shapes, amplitudes, length, length, 1.0, part.sliding.span)
-    assert part.elastic is not None
-    one, whole = np.ones(len(q)), np.full(len(q), part.length)
-    return Deformed(part.elastic.shapes, d, one, whole, part.length, part.elastic.span)
-
-
-def span_at_start(part: LinkModel, pose: Array) -> Span:
-    """Give the flexible span of a link; of a sliding one what is exposed."""
-    if part.elastic is not None:
-        return part.elastic.span
-    section = part.link.section
-    assert part.sliding is not None and section is not None
-    return Span.of(section, float(pose[part.exposed]))
-
-
-def shapes_at_start(part: LinkModel, span: Span) -> Shapes:
-    """Give the shapes of a link over its span at the start."""
-    if part.elastic is not None:
-        return part.elastic.shapes
-    assert part.sliding is not None
-    return part.sliding.at(span.length)
-
-
 def tip_rows(model: Model, name: str, q: Array) -> Array:
     """Give a link's tip deflection along x, y, z and its twist times length per coordinate [m]."""
     part = next(part for part in model.links if part.name == name)
-    columns = list(part.own)
-    if part.sliding is not None:
-        columns = columns[1:]
+    columns = list(range(part.modes.start, part.modes.stop))
     if not columns:
         return np.zeros((0, model.size))
     straight = q.copy()
     straight[columns] = 0.0
-    local = tip_section(model, part, ca.DM(straight))
+    local = body_of(model, part).tip(ca.DM(straight))
     own = np.vstack([np.array(ca.DM(local.linear)), part.length * np.array(ca.DM(local.angular))])
     rows = np.zeros((4, model.size))
     rows[:, columns] = own[:4, -len(columns) :]
     return np.asarray(rows[np.abs(rows).max(axis=1) > 0])
 
 
+def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
+    """Take a flexible link's deformation out of coordinates q, (T, n)."""
+    found = body_of(model, part).deformed(q)
+    assert found is not None
+    return found
+
+
 def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     """Follow the axis of a flexible link at fractions of its (exposed) span."""
-    link = deformed(part, q)
+    link = deformed(model, part, q)
     places = stations * link.end
     moved = np.stack([link.values(d, places) for d in ("x", "y", "z")], axis=2)
     slope = np.stack([link.values(d, places, 1) for d in ("x", "y", "z")], axis=2)
-    edges = np.union1d(link.shapes.edges, link.span.edges) if part.elastic else link.shapes.edges
+    edges = link.edges
     extra = part.link.quadratic_shapes
     quadratic = quadratic_displacement(
         link.shapes, places, edges, stiffening=model.stiffening, extra=extra
@@ -228,14 +153,14 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     They are those of the shapes: their accuracy is that of the shapes' second (shear: third)
     derivatives, which converge more slowly with the number of shapes than deflections do.
     """
-    link = deformed(part, q)
+    link = deformed(model, part, q)
     places = stations * link.end
     missing = np.full((len(q), len(places)), np.nan)
     force = np.stack([missing] * 3, axis=2)
     moment = force.copy()
     if isinstance(part.link.shapes, Lumped):  # rigid pieces: there is no curvature
         return SectionForces(force, moment, missing)
-    x = places if part.elastic is not None else 0 * places
+    x = link.along_span(places)
     bends = link.curvatures(places, stiffening=model.stiffening)
     directions: tuple[tuple[Direction, str, int, float], ...] = (
         ("y", "EIz", 2, 1.0), ("z", "EIy", 1, -1.0)
@@ -271,22 +196,6 @@ def fibre_strain(
     return np.asarray(bent + np.abs(link.values("x", places, 1)))
 
 
-def _parents(shapes: SlidingShapes, length: Array, d: Array) -> tuple[Shapes, Array]:
-    """Take a sliding link's parent curves as shapes over xi, with their amplitudes (T, m)."""
-    low, high = shapes.range
-    t = (2 * length - low - high) / (high - low)
-    found: list[Shape] = []
-    amounts = [np.zeros((len(d), 0))]
-    for direction in DIRECTIONS:
-        factors = shapes.factors[direction]
-        weights = chebyshev.chebvander(t, len(factors) - 1)
-        amounts.append(np.einsum("tr,rkj,tj->tk", weights, factors, d, optimize=True))
-        for k in range(len(shapes.parents[direction])):
-            found.append(Shape(f"{direction}{k}", {direction: _Parent(shapes, direction, k)}))
-    m = len(found)
-    return Shapes(tuple(found), shapes.edges, np.zeros((m, m))), np.concatenate(amounts, axis=1)
-
-
 def _rise(span: Span, name: str, x: Array) -> Array:
     """Differentiate a property by x, inside the panels between stations."""
     values, stations = span.table[name], span.stations
@@ -294,15 +203,3 @@ def _rise(span: Span, name: str, x: Array) -> Array:
     width = stations[left + 1] - stations[left]
     rise = values[left + 1] - values[left]
     return np.asarray(np.where(width > 0, rise / np.where(width > 0, width, 1.0), 0.0))
-
-
-@dataclass(frozen=True)
-class _Parent:
-    """One of a sliding link's parent curves."""
-
-    shapes: SlidingShapes
-    direction: Direction
-    index: int
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        return np.asarray(self.shapes.values(self.direction, x, nu)[self.index])

@@ -10,17 +10,17 @@ import numpy as np
 from flexarm.arm import FreeBase, SpringTable, Wrench
 from flexarm.arm.joint import Friction
 from flexarm.links.base import Array
-from flexarm.links.growing.fields import chebyshev_series
-from flexarm.mechanics.bodies.body import elastic_effort, elastic_energy, link_terms, table_energy
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.base import table_energy
 from flexarm.mechanics.kinematics import (
     LinkFrames,
     base_frame,
     base_jacobian,
     frames,
     jacobian,
-    picked,
     section,
 )
+from flexarm.mechanics.sections import picked
 from flexarm.model import Axis, LinkModel, Model, prescribed_motion
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Expr, constant
@@ -64,7 +64,7 @@ def elastic_force(model: Model, q: Expr) -> Expr:
     """Gradient of the elastic energy of links and joints, (n,)."""
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
-        effort = elastic_effort(model, part, q)
+        effort = body_of(model, part).effort(q)
         for i, column in enumerate(part.own):
             result[column] += effort[i]
     return result
@@ -84,8 +84,8 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
     if model.base_moves:
         weight += lower(rotation, position, model.base_body.mass, constant(model.base_body.first))
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        elastic += elastic_energy(model, part, q)
-        terms = link_terms(model, part, q, still, type(q).zeros(3, 1))
+        elastic += body_of(model, part).energy(q)
+        terms = body_of(model, part).terms(q, still, type(q).zeros(3, 1))
         weight += lower(frame.R_WL, frame.p_WL, terms.mass, terms.first)
         body = part.tip_body
         weight += lower(frame.R_WT, frame.p_WT, body.mass, constant(body.first))
@@ -121,13 +121,10 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
     """Generalised force that damping and friction need, (n,); v times it is what they take."""
     result = type(v).zeros(model.size, 1)
     for part in model.links:
-        if part.elastic is not None and np.any(part.elastic.damping):
+        damping = body_of(model, part).damping(q)
+        if damping is not None:
             rates = v[part.modes.start : part.modes.stop]
-            result[part.modes.start : part.modes.stop] += constant(part.elastic.damping) @ rates
-        if part.sliding is not None and part.sliding_damping is not None:
-            series = chebyshev_series(part.sliding_damping, part.sliding.range, q[part.exposed])
-            rates = v[part.modes.start : part.modes.stop]
-            result[part.modes.start : part.modes.stop] += series @ rates
+            result[part.modes.start : part.modes.stop] += damping @ rates
         if part.motion.drag:
             spun = part.motion.columns(picked(q, part.carried_by))[:3, :]
             torque = part.motion.drag * (spun @ picked(v, part.carried_by))

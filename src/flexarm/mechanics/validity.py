@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.growing.fields import exposed_points
 from flexarm.links.integrals import shortening
-from flexarm.mechanics.deformed import Deformed, blocks, deformed, fibre_strain, flexible_links
+from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
 from flexarm.mechanics.loads import input_names
 from flexarm.model import LinkModel, Model
 
@@ -155,9 +155,9 @@ def _warning(link: LinkValidity, *, stiffening: bool) -> str:
 
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     """Find the largest values of a link."""
-    places, weights = _points(part)
+    places, weights = _points(deformed(model, part, q[:1]))
     strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
-    found = LinkValidity(part.name, 0.0, float(t[0]), strain, _strain_of(part, q), 0.0, 0.0)
+    found = LinkValidity(part.name, 0.0, float(t[0]), strain, _strain_of(model, part, q), 0.0, 0.0)
     for block in blocks(len(t), len(places)):
         slopes, strained, drawn, share = _block(model, part, q[block], places, weights)
         k = int(np.argmax(slopes))
@@ -172,29 +172,23 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     return found
 
 
-def _strain_of(part: LinkModel, q: Array) -> Literal["fibre", "axis"]:
+def _strain_of(model: Model, part: LinkModel, q: Array) -> Literal["fibre", "axis"]:
     """Say whose strain is known; of a link that does not bend all fibres have the axis's."""
-    link, section = deformed(part, q[:1]), part.link.section
+    link, section = deformed(model, part, q[:1]), part.link.section
     known = section is not None and section.shape is not None
     return "fibre" if known or not (link.has("y") or link.has("z")) else "axis"
 
 
-def _points(part: LinkModel) -> tuple[Array, Array]:
+def _points(link: Deformed) -> tuple[Array, Array]:
     """Give quadrature points and weights over a link's coordinate, both ends of it among them."""
-    if part.sliding is not None:
-        places, weights = exposed_points(part.sliding)
-        return np.array([0.0, *places, 1.0]), np.array([0.0, *weights, 0.0])
-    assert part.elastic is not None
-    span, points = part.elastic.span, part.elastic.points
-    weights = points.mass / span.at("mass_per_length", points.x)
-    return np.array([0.0, *points.x, part.length]), np.array([0.0, *weights, 0.0])
+    return np.array([0.0, *link.points, link.end]), np.array([0.0, *link.weights, 0.0])
 
 
 def _block(
     model: Model, part: LinkModel, q: Array, places: Array, weights: Array
 ) -> tuple[Array, float, float, float]:
     """Find slopes (T,) and the largest strain, shortening and quartic share of some samples."""
-    link = deformed(part, q)
+    link = deformed(model, part, q)
     steep = link.values("y", places, 1), link.values("z", places, 1)
     slopes = np.hypot(*steep).max(axis=1)
     bends = link.curvatures(places, stiffening=model.stiffening)
@@ -214,7 +208,7 @@ def _energies(
     slope = {d: link.values(d, places, 1) for d in ("y", "z")}
     bend = {d: link.values(d, places, 2) for d in ("y", "z")}
     product = slope["y"] * bend["y"] + slope["z"] * bend["z"]
-    x = places if part.elastic is not None else 0 * places
+    x = link.along_span(places)
     area = weights * link.scale[:, None]
     quadratic, quartic = np.zeros(len(q)), np.zeros(len(q))
     for direction, name in (("y", "EIz"), ("z", "EIy")):
@@ -222,9 +216,8 @@ def _energies(
             stiffness = area * link.span.at(name, x) / 2
             quadratic += (stiffness * bend[direction] ** 2).sum(axis=1)
             quartic += (stiffness * bend[direction] * slope[direction] * product).sum(axis=1)
-    if part.elastic is not None:
-        d = q[:, part.modes]
-        matrix = part.elastic.integrals.stiffness
+    if not link.grows:
+        d, matrix = link.amplitudes, link.shapes.stiffness
         return np.einsum("ti,ij,tj->t", d, matrix, d, optimize=True) / 2, quartic
     for direction, name in (("twist", "GJ"), ("x", "EA")):
         if link.span.has(name):

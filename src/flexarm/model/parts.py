@@ -181,6 +181,11 @@ class LinkModel:
         return self.motion.name
 
     @property
+    def flexible(self) -> bool:
+        """Whether the link bends, twists or stretches."""
+        return self.elastic is not None or self.sliding is not None
+
+    @property
     def carried_by(self) -> tuple[int, ...]:
         """Indices in q of the coordinates by which the joint moves the link as a whole."""
         return () if self.motion.grows else self.coordinates

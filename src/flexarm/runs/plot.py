@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from flexarm.links.base import Array
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import along, flexible_links
-from flexarm.mechanics.kinematics import end_frame, frames, span_section
+from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.model import LinkModel
 from flexarm.runs.between import fill_in
 from flexarm.runs.data import RunData
@@ -108,9 +109,9 @@ def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = 25) -
     model = run.model.anchored(anchor) if run.model.attitudes else run.model
     rows = []
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        bends = part.elastic is not None or part.sliding is not None
-        for x in np.linspace(0.0, 1.0, points if bends else 2):
-            local = span_section(model, part, q, float(x))
+        body = body_of(model, part)
+        for x in np.linspace(0.0, 1.0, points if part.flexible else 2):
+            local = body.at_fraction(q, float(x))
             rows.append((frame.p_WL + frame.R_WL @ local.position).T)
     rows.append(end_frame(model, q)[1].T)
     trace = ca.Function("outline", [q, anchor], [ca.vertcat(*rows)])
@@ -119,7 +120,7 @@ def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = 25) -
 
 def tip_deflection(run: RunData, part: LinkModel) -> Array:
     """Give the tip's displacement from the undeformed link in its root frame [m], (T, 3)."""
-    if part.elastic is None and part.sliding is None:
+    if not part.flexible:
         return np.zeros((len(run.t), 3))
     return along(run.model, part, run.q, np.array([1.0])).deflection[:, 0]
 

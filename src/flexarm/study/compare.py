@@ -324,8 +324,8 @@ def _random_states(
                     if index is not None and index not in model.prescribed:
                         q[index] += rng.uniform(-np.pi, np.pi) if axis.turns else 0.0
                         v[index] += rng.normal()
-            q[part.modes] = deflection * random_deformation(part, q, rng)
-            v[part.modes] = PACE * deflection * random_deformation(part, q, rng)
+            q[part.modes] = deflection * random_deformation(model, part, q, rng)
+            v[part.modes] = PACE * deflection * random_deformation(model, part, q, rng)
         found.append((q, v))
     return found
 

@@ -14,9 +14,11 @@ from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
 from flexarm.links.growing.fields import SlidingMotion
+from flexarm.mechanics.bodies.growing_terms import sliding_place
 from flexarm.mechanics.bodies.points import homogeneous
-from flexarm.mechanics.kinematics import own_values, sliding_place, tip_section
+from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.loads import elastic_force
+from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 from flexarm.study.polynomials import (

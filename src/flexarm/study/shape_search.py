@@ -87,7 +87,7 @@ def differences(run: Run, best: Run) -> dict[str, float]:
     """Compare the tip deflections of two runs, per link that deflects, over their range."""
     found = {}
     for part, other in zip(run.model.links, best.model.links, strict=True):
-        if part.elastic is None and part.sliding is None:
+        if not part.flexible:
             continue
         true = tip_deflection(best, other)
         spread = float(np.ptp(true, axis=0).max())

@@ -90,7 +90,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
     strains = []
     for part in flexible_links(model):
         axis = along(model, part, q, stations)
-        link = deformed(part, q)
+        link = deformed(model, part, q)
         places = stations * link.end
         bent = link.curvatures(places, stiffening=model.stiffening)
         largest = {

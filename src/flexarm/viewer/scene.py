@@ -15,6 +15,7 @@ from flexarm.arm.shapes import Lumped
 from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span
+from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Pose, base_rotation_matrix
@@ -33,7 +34,7 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
     links = []
     for part in model.links:
         links.append(_link(model, part, column, arrays))
-        column += _width(part)
+        column += _width(model, part)
     payload = arm.payload
     return {
         "name": arm.name,
@@ -70,8 +71,8 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
     for part in model.links:
         own = q[:, part.coordinates]
         columns.append(_turned(left.pop(0), own) if part.motion.anchored else own)
-        if bends(part):
-            columns.append(deformed(part, q).amplitudes)
+        if part.flexible:
+            columns.append(deformed(model, part, q).amplitudes)
     return np.concatenate(columns, axis=1)
 
 
@@ -81,33 +82,25 @@ def _turned(anchors: Array, angles: Array) -> Array:
     return np.array(found).reshape(len(angles), 9)
 
 
-def bends(part: LinkModel) -> bool:
-    """Whether a link is flexible."""
-    return part.elastic is not None or part.sliding is not None
-
-
 def shows_strain(part: LinkModel) -> bool:
     """Whether a link's strain can be told: its section's shape is known, and it has curvature."""
     section = part.link.section
     known = section is not None and section.shape is not None
-    return bends(part) and known and not isinstance(part.link.shapes, Lumped)
+    return part.flexible and known and not isinstance(part.link.shapes, Lumped)
 
 
-def _width(part: LinkModel) -> int:
-    count = _joint_width(part)
-    if part.elastic is not None:
-        return count + len(part.elastic.shapes.shapes)
-    return count + len(_shapes_of(part).shapes) if part.sliding is not None else count
+def _width(model: Model, part: LinkModel) -> int:
+    shapes = len(_bent(model, part).shapes.shapes) if part.flexible else 0
+    return _joint_width(part) + shapes
 
 
 def _joint_width(part: LinkModel) -> int:
     return 9 if part.motion.anchored else len(part.axes)
 
 
-def _shapes_of(part: LinkModel) -> Any:
+def _bent(model: Model, part: LinkModel) -> Deformed:
     """Take a flexible link's shape functions; those of a sliding link are over xi = x/l."""
-    size = max(part.modes.stop, *part.coordinates, 0) + 1
-    return deformed(part, np.ones((1, size))).shapes
+    return deformed(model, part, np.ones((1, model.size)))
 
 
 def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
@@ -124,7 +117,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "strain": shows_strain(part),
         "shape": None,
     }
-    if bends(part):
+    if part.flexible:
         found["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return found
 
@@ -140,11 +133,8 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
     """Tabulate shape functions at stations: by x [m], or of a sliding link by xi."""
-    shapes = _shapes_of(part)
-    places = np.linspace(0.0, 1.0 if part.sliding is not None else part.length, STATIONS)
-    edges = shapes.edges
-    if part.elastic is not None:
-        edges = np.union1d(edges, part.elastic.span.edges)
+    link = _bent(model, part)
+    shapes, edges, places = link.shapes, link.edges, np.linspace(0.0, link.end, STATIONS)
     extra = part.link.quadratic_shapes
     drawn = quadratic_displacement(shapes, places, edges, stiffening=model.stiffening, extra=extra)
     steep = quadratic_displacement(
@@ -154,7 +144,7 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
     found: dict[str, Any] = {
         "column": column,
         "count": len(shapes.shapes),
-        "sliding": part.sliding is not None,
+        "sliding": link.grows,
         "rigidPieces": isinstance(part.link.shapes, Lumped),
         "moved": arrays.add(shapes.displacement(places)),
         "turned": arrays.add(shapes.rotation(places)),
@@ -196,7 +186,7 @@ def _tapered(span: Span, part: LinkModel, arrays: Arrays) -> dict[str, Any]:
     axes are 4 times those: sqrt(EI/EA), else sqrt(J/m), are lengths.  sqrt(EI/m) is one but for the
     material's sqrt(E/density): it tells how the thickness changes, not how large it is.
     """
-    places = np.linspace(0.0, part.length, STATIONS if bends(part) else 2)
+    places = np.linspace(0.0, part.length, STATIONS if part.flexible else 2)
     begin = 0.0 if part.link.root_piece is None else part.link.root_piece.length
     sides, known = _gyration(span, np.clip(places - begin, 0.0, span.length))
     largest = sides.max(axis=0)

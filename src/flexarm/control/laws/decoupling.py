@@ -22,7 +22,7 @@ from flexarm.control.laws.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
-from flexarm.mechanics.bodies.body import elastic_effort
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import applied_force, wrench_list
 from flexarm.model import Model
 from flexarm.spatial import Expr
@@ -99,7 +99,7 @@ def decoupled_input(
     applied = applied_force(model, q, v, u, ca.SX.zeros(len(wrench_list(model))))
     if stiffness_error:
         for part in model.links:
-            effort = elastic_effort(model, part, q)
+            effort = body_of(model, part).effort(q)
             for i, column in enumerate(part.own):
                 applied[column] -= stiffness_error * effort[i]
     a, _ = equation.forward_expression(q, v, ca.SX(0, 1), applied)

@@ -191,7 +191,7 @@ class ElementJacobian(Formulation):
         if reason is not None:
             return reason
         for part in model.links:
-            flexible = part.elastic is not None or part.sliding is not None
+            flexible = part.flexible
             choice = part.link.shapes
             if flexible and not (isinstance(choice, Elements) and choice.reduce is None):
                 return (

@@ -11,7 +11,8 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import SlidingMotion, evaluate
 from flexarm.links.integrals import quadratic_displacement
-from flexarm.mechanics.kinematics import Local, own_values, picked, tip_section
+from flexarm.mechanics.kinematics import tip_section
+from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Inertia, Pose, constant, skew_matrix, turn_z
 

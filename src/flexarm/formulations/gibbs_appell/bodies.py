@@ -21,10 +21,11 @@ from flexarm.formulations.gibbs_appell.terms import (
     widened,
 )
 from flexarm.links.growing.fields import AXES, Field, SlidingMotion, exposed_points
-from flexarm.mechanics.bodies.body import hub_motion
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.growing_terms import sliding_place
 from flexarm.mechanics.bodies.quadratic import quadratic_terms
 from flexarm.mechanics.bodies.terms import Motion, axial, own_rates
-from flexarm.mechanics.kinematics import own_values, sliding_place
+from flexarm.mechanics.sections import own_values
 from flexarm.model import Flexible, LinkModel, Model, Rotor
 from flexarm.spatial import Expr, Inertia, constant
 
@@ -46,7 +47,7 @@ def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> B
         body = _sliding(model, part, own, rate)
     else:
         body = nothing(rate.shape[0]) if part.elastic is None else _span(part.elastic, own, rate)
-        hub = hub_motion(part, q, v)
+        hub = body_of(model, part).hub_motion(q, v)
         if hub is not None:
             body = body + attached(part.hub_body, hub, rate)
     body = body + rigid(part.root_body, rate.shape[0])

@@ -26,15 +26,10 @@ from flexarm.formulations.gibbs_appell.terms import (
     tilde,
     widened,
 )
-from flexarm.mechanics.bodies.body import tip_motion
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.terms import Motion, own_rates
-from flexarm.mechanics.kinematics import (
-    Local,
-    base_frame,
-    base_jacobian,
-    own_values,
-    picked,
-)
+from flexarm.mechanics.kinematics import base_frame, base_jacobian
+from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
@@ -93,7 +88,7 @@ def exact_chain(model: Model, q: Expr, v: Expr) -> list[Link]:
     base = rigid(model.base_body, 0) if model.base_moves else nothing(0)
     links.append(_carry(None, still, base, _next(parts, -1), q, v))
     for i, part in enumerate(parts):
-        tip = tip_motion(model, part, q, v)
+        tip = body_of(model, part).tip_motion(q, v)
         body = link_body(model, part, q, v, tip)
         links.append(_carry(part, tip, body, _next(parts, i), q, v))
     return links

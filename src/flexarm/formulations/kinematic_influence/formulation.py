@@ -32,17 +32,9 @@ from flexarm.formulations.kinematic_influence.links import (
     riding_along,
     rigid_share,
 )
-from flexarm.mechanics.kinematics import (
-    LinkFrames,
-    Local,
-    base_frame,
-    base_jacobian,
-    frames,
-    own_values,
-    picked,
-    tip_section,
-)
+from flexarm.mechanics.kinematics import LinkFrames, base_frame, base_jacobian, frames, tip_section
 from flexarm.mechanics.loads import wrench_loads
+from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 

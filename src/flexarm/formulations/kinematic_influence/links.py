@@ -24,7 +24,8 @@ from flexarm.links.growing.fields import (
 )
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.pairs import Pairs
-from flexarm.mechanics.kinematics import Local, own_values, sliding_place
+from flexarm.mechanics.bodies.growing_terms import sliding_place
+from flexarm.mechanics.sections import Local, own_values
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, Inertia, constant, turn_z
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.mechanics.kinematics import Local
+from flexarm.mechanics.sections import Local
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, Inertia, constant
 

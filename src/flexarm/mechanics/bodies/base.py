@@ -1,0 +1,133 @@
+"""What a body is to the algorithms: how its sections move, what it weighs, what bends it takes."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import casadi as ca
+
+from flexarm.links.base import Array, Shapes
+from flexarm.links.span import Span
+from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.terms import Motion, Terms
+from flexarm.mechanics.sections import Local
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr
+
+
+@dataclass(frozen=True)
+class Body(ABC):
+    """The span of a link between its root L and its flexible tip T, with what its root carries.
+
+    A final class implements the functions; algorithms call them and never ask which body it is.
+    Every coordinate that deforms a link is a column, ``part.own`` in their order.
+
+    Attributes
+    ----------
+    model, part
+        The arm, and the link of it.
+    """
+
+    model: Model
+    part: LinkModel
+
+    @abstractmethod
+    def tip(self, q: Expr) -> Local:
+        """See the flexible tip from the root."""
+
+    @abstractmethod
+    def section(self, q: Expr, x: float) -> Local:
+        """See a section at x [m] < length from L along the undeformed axis from the root."""
+
+    @abstractmethod
+    def at_fraction(self, q: Expr, fraction: float) -> Local:
+        """See a section at a fraction of the (exposed) span from the root."""
+
+    @abstractmethod
+    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+        """Follow the flexible tip relative to the root."""
+
+    @abstractmethod
+    def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
+        """Give inertia and velocity-dependent forces without what the tip carries.
+
+        Parameters
+        ----------
+        q, v
+            All coordinates and rates.
+        omega
+            Angular velocity of L, in L, (3,).
+        """
+
+    def hub_motion(self, q: Expr, v: Expr) -> Motion | None:
+        """Follow an outboard hub that root slopes turn about the joint's axis, or None."""
+        return None
+
+    def energy(self, q: Expr) -> Expr:
+        """Give the elastic energy [J]."""
+        return type(q)(0)
+
+    def effort(self, q: Expr) -> Expr:
+        """Differentiate the elastic energy by the link's own coordinates, (k,)."""
+        return type(q).zeros(0, 1)
+
+    def damping(self, q: Expr) -> Expr | None:
+        """Give the damping matrix of the amplitudes, (m, m), or None."""
+        return None
+
+    def deformed(self, q: Array) -> Deformed | None:
+        """Take the deformation out of coordinates q, (T, n), or None if nothing bends."""
+        return None
+
+    def shapes_at(self, q: Array) -> Shapes | None:
+        """Give the shapes as they are at coordinates q, (n,), or None if nothing bends."""
+        return None
+
+    def span_at(self, q: Array) -> Span | None:
+        """Give the flexible span, of a link that grows what is exposed, or None."""
+        return None
+
+
+def given_energy(part: LinkModel, names: tuple[str, ...], d: Expr) -> Expr:
+    """Sum the nonlinear elastic energy that the user gives: products of powers, force tables."""
+    energy = type(d)(0)
+    for term in part.link.elastic_energy:
+        product = type(d)(term.coefficient)
+        for name, power in term.powers.items():
+            product *= d[names.index(name)] ** power
+        energy += product
+    for table in part.link.elastic_force:
+        energy += table_energy(table.amplitude, table.force, d[names.index(table.coordinate)])
+    return energy
+
+
+def table_energy(places: tuple[float, ...], efforts: tuple[float, ...], x: Expr) -> Expr:
+    """Energy of a spring whose effort is linear between the given points, extended outside."""
+    total, slope0 = type(x)(0), (efforts[1] - efforts[0]) / (places[1] - places[0])
+    start = efforts[0] - slope0 * places[0]
+    total = start * x + slope0 * x * x / 2
+    for k in range(1, len(places) - 1):
+        slope1 = (efforts[k + 1] - efforts[k]) / (places[k + 1] - places[k])
+        beyond = ca.fmax(x - places[k], 0)
+        at_rest = max(-places[k], 0.0)
+        total += (slope1 - slope0) * (beyond * beyond - at_rest * at_rest) / 2
+        slope0 = slope1
+    return total
+
+
+def section_spin(
+    model: Model, angle: Expr, angle_rate: Expr, angle_bias: Expr
+) -> tuple[Expr, Expr]:
+    """Give a section's angular velocity, and its change, from its first-order angles' rates."""
+    vector, rate, bias = angle, angle_rate, angle_bias
+    if model.stiffening:
+        scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
+        change = (angle[1] * angle_rate[1] + angle[2] * angle_rate[2]) / 2
+        further = (angle_rate[1] ** 2 + angle_rate[2] ** 2) / 2
+        further += (angle[1] * angle_bias[1] + angle[2] * angle_bias[2]) / 2
+        vector = angle * scale
+        rate = angle_rate * scale + angle * change
+        bias = angle_bias * scale + 2 * angle_rate * change + angle * further
+    size = 1 / (1 + ca.dot(vector, vector) / 4)
+    spin = size * (rate + ca.cross(vector, rate) / 2)
+    spin_bias = -(size * ca.dot(vector, rate) / 2) * spin
+    return spin, spin_bias + size * (bias + ca.cross(vector, bias) / 2)

@@ -1,0 +1,227 @@
+"""A sliding link's inertia and elastic energy: the exposed part, and the straight part in the hub.
+
+Forces are those of the material points (d'Alembert), so the beam's axial momentum and its inertia
+force along the deflected axis are kept.  All integrals are constant matrices between coefficients
+of `flexarm.links.growing.fields`.
+"""
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array, Direction
+from flexarm.links.growing.fields import (
+    AXES,
+    Basis,
+    Moving,
+    SlidingMotion,
+    evaluate,
+    exposed_points,
+    length_factor,
+    product_integrals,
+)
+from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.pairs import Pairs
+from flexarm.mechanics.bodies.terms import Terms, add, axial, own_rates, rigid_terms
+from flexarm.mechanics.sections import Local, own_values, turned_section
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+
+def sliding_terms(model: Model, part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
+    """Weigh a sliding link without what its tip carries."""
+    shapes = part.sliding
+    assert shapes is not None
+    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
+    own, rates = own_values(part, q), own_rates(part, v)
+    motion = SlidingMotion(shapes, own, rates, stiffening=model.stiffening)
+    total = add(
+        rigid_terms(part.root_body, omega, len(part.own)),
+        _inside(part.length, own, rates, omega, table),
+    )
+    places = exposed_points(shapes)
+    mass = table["mass_per_length"] * own[0]
+    exposed = _translation(
+        motion.displacement(), motion.displacement_basis(*places), rates, omega, mass
+    )
+    total = add(total, exposed)
+    total = add(total, _at_mouth(model, motion, rates, table))
+    inertia = np.array([table["Jx"], table["Jy"], table["Jz"]])
+    if np.any(inertia):
+        weight = constant(inertia) * own[0]
+        total = add(
+            total,
+            _turning(motion.rotation(), motion.rotation_basis(*places), rates, omega, weight),
+        )
+    return total
+
+
+def sliding_energy(model: Model, part: LinkModel, q: Expr) -> Expr:
+    """Sum the elastic energy of a sliding link's exposed part [J]."""
+    shapes = part.sliding
+    assert shapes is not None
+    length, d = q[part.exposed], q[part.modes.start : part.modes.stop]
+    xi, weight = exposed_points(shapes)
+    energy = type(q)(0)
+    strains: tuple[tuple[Direction, str, int], ...] = (
+        ("y", "EIz", 2), ("z", "EIy", 2), ("twist", "GJ", 1), ("x", "EA", 1)
+    )  # fmt: skip
+    for direction, name, order in strains:
+        if shapes.span.has(name) and len(shapes.parents[direction]):
+            rows = shapes.values(direction, xi, order)
+            form = float(shapes.span.table[name][0]) * product_integrals(rows, rows, weight)
+            amount = length_factor(shapes, direction, length) @ d
+            energy += ca.dot(amount, constant(form) @ amount) / (2 * length ** (2 * order - 1))
+    if model.stiffening:
+        energy += _quartic(shapes, length, d, xi, weight)
+    return energy
+
+
+def _quartic(shapes: SlidingShapes, length: Expr, d: Expr, xi: Array, weight: Array) -> Expr:
+    """Sum the fourth order of the bending energy, ``1/2 int [EIz v'' v' p + EIy w'' w' p]``."""
+    products, forms, stiffness = [], [], []
+    for direction, name in (("y", "EIz"), ("z", "EIy")):
+        amount = length_factor(shapes, direction, length) @ d  # type: ignore[arg-type]
+        pairs = Pairs.full(amount.shape[0])
+        slope, bend = (shapes.values(direction, xi, nu) for nu in (1, 2))  # type: ignore[arg-type]
+        form = np.einsum("ig,jg->gij", slope, bend)
+        forms.append(pairs.of((form + form.transpose(0, 2, 1)) / 2))
+        products.append(pairs.products(amount, amount))
+        stiffness.append(float(shapes.span.table[name][0]) if shapes.span.has(name) else 0.0)
+    energy = ca.SX(0)
+    for i in range(2):
+        for j in range(2):
+            table = product_integrals(forms[i].T, forms[j].T, weight) * stiffness[i]
+            energy += ca.dot(products[i], constant(table) @ products[j])
+    return energy / (2 * length**5)
+
+
+def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: Expr) -> Terms:
+    """Weigh the translation of the exposed part; ``mass`` is its mass."""
+    place, bias = moving.value, moving.bias
+    speed = _speed(moving, rates)
+    square = ca.skew(omega) @ ca.skew(omega)
+    second = mass * basis.moment(place, place)
+    inertia = ca.trace(second) * ca.SX.eye(3) - second
+    moments = [mass * basis.moment(place, c) for c in moving.columns]
+    flow = mass * basis.moment(place, speed)
+    first = mass * basis.integral(place)
+    force = square @ first + 2 * ca.cross(omega, mass * basis.integral(speed))
+    force = force + mass * basis.integral(bias)
+    torque = ca.cross(omega, inertia @ omega) + axial(mass * basis.moment(place, bias))
+    torque = torque + 2 * (ca.trace(flow) * omega - flow.T @ omega)
+    effort, modal = [], ca.SX(len(moments), len(moments))
+    for c, moment in zip(moving.columns, moments, strict=True):
+        turned = 2 * ca.dot(omega, axial(mass * basis.moment(speed, c)))
+        pushed = mass * ca.trace(basis.moment(bias, c))
+        effort.append(ca.trace(square @ moment) + turned + pushed)
+    for i, a in enumerate(moving.columns):
+        for j, b in enumerate(moving.columns[: i + 1]):
+            modal[i, j] = modal[j, i] = mass * ca.trace(basis.moment(a, b))
+    return Terms(
+        mass,
+        first,
+        inertia,
+        ca.horzcat(*[axial(m) for m in moments]),
+        ca.horzcat(*[mass * basis.integral(c) for c in moving.columns]),
+        modal,
+        torque,
+        force,
+        ca.vertcat(*effort),
+    )
+
+
+def _turning(moving: Moving, basis: Basis, rates: Expr, omega: Expr, inertia: Expr) -> Terms:
+    """Weigh the sections' rotary inertia, in link axes, by their first-order angles."""
+    k = len(moving.columns)
+    means = ca.horzcat(*[inertia * basis.integral(c) for c in moving.columns])
+    modal, effort = ca.SX(k, k), ca.SX(k, 1)
+    for i, a in enumerate(moving.columns):
+        effort[i] = _weighed(basis, inertia, a, moving.bias)
+        for j, b in enumerate(moving.columns[: i + 1]):
+            modal[i, j] = modal[j, i] = _weighed(basis, inertia, a, b)
+    momentum = inertia * omega + means @ rates
+    return Terms(
+        0.0,
+        ca.SX(3, 1),
+        ca.diag(inertia),
+        means,
+        ca.SX(3, k),
+        modal,
+        ca.cross(omega, momentum) + inertia * basis.integral(moving.bias),
+        ca.SX(3, 1),
+        effort,
+    )
+
+
+def _weighed(basis: Basis, inertia: Expr, a: Expr, b: Expr) -> Expr:
+    parts = [
+        inertia[n] * ca.dot(constant(basis.gram[axis, axis]) @ a.of(axis), b.of(axis))
+        for n, axis in enumerate(AXES)
+    ]
+    return sum(parts[1:], parts[0])
+
+
+def _speed(moving: Moving, rates: Expr) -> Expr:
+    total = moving.columns[0] * rates[0]
+    for k, column in enumerate(moving.columns[1:], 1):
+        total = total + column * rates[k]
+    return total
+
+
+def _at_mouth(model: Model, motion: SlidingMotion, rates: Expr, table: dict[str, float]) -> Terms:
+    """Add what the mouth of the hub takes to strain the material that passes it.
+
+    Stretch, twist rate and curvature begin there, so velocities jump; with the momentum that
+    passes, ``mu l'`` times the jump, Lagrange's equations of the changing domain hold and energy
+    is kept.
+    """
+    local, _, angle, _ = sliding_place(model, motion, 0.0)
+    k, out = rates.shape[0], rates[0]
+    mu = table["mass_per_length"]
+    jump = local.linear[:, 0] - ca.DM([1, 0, 0])
+    inertia = constant(np.array([table["Jx"], table["Jy"], table["Jz"]]))
+    turned = inertia * angle[1][:, 0]
+    effort = ca.SX(k, 1)
+    effort[0] = out**2 * (mu * (ca.sumsqr(local.linear[:, 0]) - 1)
+                          + ca.dot(angle[1][:, 0], turned)) / 2  # fmt: skip
+    zero = ca.SX(3, k)
+    return Terms(
+        0.0, ca.SX(3, 1), ca.SX(3, 3), zero, zero, ca.SX(k, k),
+        out**2 * turned, mu * out**2 * jump, effort,
+    )  # fmt: skip
+
+
+def _inside(whole: float, own: Expr, rates: Expr, omega: Expr, table: dict[str, float]) -> Terms:
+    """Weigh the part of the beam in the hub: straight, from x = l - total length to 0."""
+    length, out = own[0], rates[0]
+    k = own.shape[0]
+    hidden = whole - length
+    mass = table["mass_per_length"] * hidden
+    first = ca.vertcat(-mass * hidden / 2, 0, 0)
+    rotary = constant(np.diag([table["Jx"], table["Jy"], table["Jz"]])) * hidden
+    second = rotary + constant(np.diag([0.0, 1.0, 1.0])) * (mass * hidden**2 / 3)
+    axis = ca.SX(constant(np.array([1.0, 0.0, 0.0])))
+    coriolis = 2 * out * ca.cross(omega, axis)
+    force = ca.cross(omega, ca.cross(omega, first)) + mass * coriolis
+    linear, modal, effort = ca.SX(3, k), ca.SX(k, k), ca.SX(k, 1)
+    linear[0, 0], modal[0, 0], effort[0] = mass, mass, force[0]
+    torque = ca.cross(omega, second @ omega) + ca.cross(first, coriolis)
+    return Terms(mass, first, second, ca.SX(3, k), linear, modal, torque, force, effort)
+
+
+def sliding_place(
+    model: Model, motion: SlidingMotion, xi: float
+) -> tuple[Local, Expr, tuple[Expr, Expr], Expr]:
+    """See the material section of a sliding link that is now at x = xi l from its root.
+
+    Returns
+    -------
+    local, bias, angle, angle_bias
+        The section; the acceleration that it gets from velocities alone (3,); its first-order
+        angles (3,) with their columns (3, k); and their acceleration likewise (3,).
+    """
+    place = (np.array([xi]), np.ones(1))
+    position, columns, bias = evaluate(motion.displacement(), motion.displacement_basis(*place))
+    angle, angle_columns, angle_bias = evaluate(motion.rotation(), motion.rotation_basis(*place))
+    local = turned_section(model, position, columns, angle, angle_columns)
+    return local, bias, (angle, angle_columns), angle_bias

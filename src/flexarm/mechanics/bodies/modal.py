@@ -1,0 +1,212 @@
+"""A link of constant length whose span deforms by shape functions times amplitudes."""
+
+from typing import final
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array, Shapes
+from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.span import Span
+from flexarm.mechanics.bodies.base import Body, given_energy, section_spin
+from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.quadratic import quadratic_terms, quartic_energy, quartic_gradient
+from flexarm.mechanics.bodies.terms import Motion, Terms, add, attach, axial, own_rates, rigid_terms
+from flexarm.mechanics.sections import Local, quadratic_section, rigid_section, turned_section
+from flexarm.model import Flexible, LinkModel
+from flexarm.spatial import Expr, constant
+
+
+@final
+class Modal(Body):
+    """Amplitudes, their integrals, and displacements quadratic in them."""
+
+    @property
+    def span(self) -> Flexible:
+        """The elastic part."""
+        assert self.part.elastic is not None
+        return self.part.elastic
+
+    def amplitudes(self, q: Expr) -> Expr:
+        """Pick the amplitudes out of q, (m,)."""
+        return q[self.part.modes.start : self.part.modes.stop]
+
+    def tip(self, q: Expr) -> Local:
+        """See the flexible tip."""
+        e, d = self.span, self.amplitudes(q)
+        straight = np.array([self.part.length, 0.0, 0.0])
+        position, linear = quadratic_section(d, e.tip_shape, e.tip_quadratic)
+        angle, angle_columns = quadratic_section(d, e.tip_angle, e.tip_angle_quadratic)
+        place = constant(straight) + position
+        return turned_section(self.model, place, linear, angle, angle_columns)
+
+    def section(self, q: Expr, x: float) -> Local:
+        """See a section; below 0 it is on the rigid root piece."""
+        if x < 0:
+            return rigid_section(q, x, len(self.part.own))
+        e, d, where = self.span, self.amplitudes(q), np.array([x])
+        edges, extra = np.union1d(e.span.edges, e.shapes.edges), self.part.link.quadratic_shapes
+        quadratic = quadratic_displacement(
+            e.shapes, where, edges, stiffening=self.model.stiffening, extra=extra
+        )[0]
+        slopes = quadratic_displacement(
+            e.shapes, where, edges, stiffening=False, extra=extra, derivative=1
+        )[0]
+        position, linear = quadratic_section(d, e.shapes.displacement(where)[0], quadratic)
+        turned = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
+        angle, angle_columns = quadratic_section(d, e.shapes.rotation(where)[0], turned)
+        place = constant(np.array([x, 0.0, 0.0])) + position
+        return turned_section(self.model, place, linear, angle, angle_columns)
+
+    def at_fraction(self, q: Expr, fraction: float) -> Local:
+        """See a section; the last one is the tip."""
+        if fraction >= 1:
+            return self.tip(q)
+        return self.section(q, fraction * self.part.length)
+
+    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+        """Follow the flexible tip."""
+        local, e = self.tip(q), self.span
+        d, rates = self.amplitudes(q), own_rates(self.part, v)
+        angle, angle_rate = constant(e.tip_angle) @ d, constant(e.tip_angle) @ rates
+        for k in range(3):
+            if np.any(e.tip_angle_quadratic[k]):
+                bent = constant(e.tip_angle_quadratic[k]) @ d
+                angle[k] += ca.dot(bent, d) / 2
+                angle_rate[k] += ca.dot(bent, rates)
+        angle_bias = _second_rate(e.tip_angle_quadratic, rates)
+        spin, spin_bias = section_spin(self.model, angle, angle_rate, angle_bias)
+        speed_bias = _second_rate(e.tip_quadratic, rates)
+        return Motion(local, spin, local.linear @ rates, spin_bias, speed_bias)
+
+    def hub_motion(self, q: Expr, v: Expr) -> Motion | None:
+        """Turn an outboard hub by the root slopes about the joint's axis, if there are any."""
+        part = self.part
+        if not np.any(self.span.root_angle):
+            return None
+        back = part.pose_JL.rotation.T
+        axis = back @ np.array([0.0, 0.0, 1.0])
+        row = constant((axis @ self.span.root_angle)[None, :])
+        d, rates = self.amplitudes(q), own_rates(part, v)
+        turned = row @ d
+        c, s = ca.cos(turned), ca.sin(turned)
+        about_z = type(q).eye(3)
+        about_z[0, 0], about_z[0, 1], about_z[1, 0], about_z[1, 1] = c, -s, s, c
+        place = type(q)(constant(-back @ part.pose_JL.position))
+        none = type(q).zeros(3, 1)
+        local = Local(
+            place, constant(back) @ about_z, type(q).zeros(3, rates.shape[0]), constant(axis) @ row
+        )
+        return Motion(local, constant(axis) * (row @ rates), none, none, none)
+
+    def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
+        """Weigh the span, the root's body and a hub that turns with the root."""
+        part = self.part
+        terms = rigid_terms(part.root_body, omega, part.modes.stop - part.modes.start)
+        terms = add(terms, _elastic_terms(self.span, part, q, v, omega))
+        motion = self.hub_motion(q, v)
+        if motion is not None and part.hub_body.mass + np.abs(part.hub_body.second).max() > 0:
+            terms = attach(terms, part.hub_body, motion, omega)
+        return terms
+
+    def energy(self, q: Expr) -> Expr:
+        """Give the elastic energy [J]."""
+        d = self.amplitudes(q)
+        energy = ca.dot(d, constant(self.span.integrals.stiffness) @ d) / 2
+        if self.model.stiffening:
+            energy = energy + quartic_energy(self.span, d)
+        return energy + given_energy(self.part, self.span.shapes.names, d)
+
+    def effort(self, q: Expr) -> Expr:
+        """Differentiate the elastic energy by the amplitudes, (m,)."""
+        d, link = self.amplitudes(q), self.part.link
+        effort = constant(self.span.integrals.stiffness) @ d
+        if self.model.stiffening:
+            effort = effort + quartic_gradient(self.span, d)
+        if link.elastic_energy or link.elastic_force:
+            effort = effort + ca.gradient(given_energy(self.part, self.span.shapes.names, d), d)
+        return effort
+
+    def damping(self, q: Expr) -> Expr | None:
+        """Give the damping matrix of the amplitudes, (m, m), or None."""
+        return constant(self.span.damping) if np.any(self.span.damping) else None
+
+    def deformed(self, q: Array) -> Deformed:
+        """Take the deformation out of coordinates q, (T, n)."""
+        one, whole = np.ones(len(q)), np.full(len(q), self.part.length)
+        e, d = self.span, q[:, self.part.modes]
+        weights = e.points.mass / e.span.at("mass_per_length", e.points.x)
+        return Deformed(e.shapes, d, one, whole, self.part.length, e.span, e.points.x, weights)
+
+    def shapes_at(self, q: Array) -> Shapes:
+        """Give the shapes."""
+        return self.span.shapes
+
+    def span_at(self, q: Array) -> Span:
+        """Give the span."""
+        return self.span.span
+
+
+def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
+    """Terms of the flexible span from the moments ``R_j = int mu r N_j^T`` of its points."""
+    i = e.integrals
+    d, rates = q[part.modes.start : part.modes.stop], own_rates(part, v)
+    k = d.shape[0]
+    moments = [_moment(i.position_shape[j], i.shape_shape[:, j], d) for j in range(k)]
+    flow = [_moment(np.zeros((3, 3)), i.shape_shape[:, j], rates) for j in range(k)]
+    first = constant(i.first) + constant(i.shape) @ d
+    linear = type(q)(constant(i.shape))
+    modal = type(q)(constant(i.modal_mass))
+    force = type(q).zeros(3, 1)
+    torque, effort = type(q).zeros(3, 1), [type(q)(0)] * k
+    second_moment = type(q)(constant(i.second))
+    for j in range(k):
+        second_moment += d[j] * (moments[j] + constant(i.position_shape[j].T))
+    if np.any(e.points.quadratic):
+        extra = quadratic_terms(e, d, rates)
+        moments = [a + b for a, b in zip(moments, extra.moments, strict=True)]
+        flow = [a + b for a, b in zip(flow, extra.flow, strict=True)]
+        first, linear = first + extra.first, linear + extra.linear
+        modal, second_moment = modal + extra.modal, second_moment + extra.second
+        torque, force = torque + extra.torque, force + extra.force
+        effort = [a + extra.effort[j] for j, a in enumerate(effort)]
+    square = ca.skew(omega) @ ca.skew(omega)
+    total = type(q).zeros(3, 3)
+    for j in range(k):
+        total += rates[j] * moments[j]
+        effort[j] += ca.trace(square @ moments[j]) + 2 * ca.dot(omega, axial(flow[j]))
+    inertia = ca.trace(second_moment) * type(q).eye(3) - second_moment + constant(i.rotary)
+    inertia = ca.triu2symm(ca.triu(inertia))
+    torque += ca.cross(omega, inertia @ omega + constant(i.rotary_shape) @ rates)
+    torque += 2 * (ca.trace(total) * omega - total.T @ omega)
+    force += square @ first + 2 * ca.cross(omega, linear @ rates)
+    angular = [axial(moment) for moment in moments]
+    columns = ca.horzcat(*angular) if k else type(q).zeros(3, 0)
+    return Terms(
+        i.mass,
+        first,
+        inertia,
+        columns + constant(i.rotary_shape),
+        linear,
+        modal,
+        torque,
+        force,
+        ca.vertcat(*effort) if k else type(q).zeros(0, 1),
+    )
+
+
+def _moment(constant_part: Array, slope: Array, d: Expr) -> Expr:
+    """``constant + sum_k d_k slope[k]``, a (3, 3) moment linear in the amplitudes."""
+    total = type(d)(constant(constant_part))
+    for k in range(d.shape[0]):
+        if np.any(slope[k]):
+            total += d[k] * constant(slope[k])
+    return total
+
+
+def _second_rate(quadratic: Array, rates: Expr) -> Expr:
+    rows = [
+        ca.dot(rates, constant(quadratic[a]) @ rates) if np.any(quadratic[a]) else type(rates)(1, 1)
+        for a in range(3)
+    ]
+    return ca.vertcat(*rows)

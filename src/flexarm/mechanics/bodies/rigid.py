@@ -1,0 +1,34 @@
+"""A rigid link."""
+
+from typing import final
+
+from flexarm.mechanics.bodies.base import Body
+from flexarm.mechanics.bodies.terms import Motion, Terms, rigid_terms
+from flexarm.mechanics.sections import Local, rigid_section
+from flexarm.spatial import Expr
+
+
+@final
+class Rigid(Body):
+    """A link that does not bend."""
+
+    def tip(self, q: Expr) -> Local:
+        """See the end of the link."""
+        return rigid_section(q, self.part.length, 0)
+
+    def section(self, q: Expr, x: float) -> Local:
+        """See a section."""
+        return rigid_section(q, x, len(self.part.own))
+
+    def at_fraction(self, q: Expr, fraction: float) -> Local:
+        """See a section."""
+        return self.section(q, fraction * self.part.length)
+
+    def tip_motion(self, q: Expr, v: Expr) -> Motion:
+        """Leave the tip where it is."""
+        none = type(q).zeros(3, 1)
+        return Motion(self.tip(q), none, none, none, none)
+
+    def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
+        """Weigh the body at the root."""
+        return rigid_terms(self.part.root_body, omega, 0)

@@ -1,0 +1,89 @@
+"""Sections of a link seen from its root: how displacements and angles place and turn them."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, cayley, constant
+
+
+@dataclass(frozen=True)
+class Local:
+    """A section of a link seen from its root frame L.
+
+    Attributes
+    ----------
+    position, rotation
+        Place (3,) and rotation (3, 3) of the section, in L.
+    linear, angular
+        Velocity and angular velocity per rate of each of the link's own coordinates, (3, k), in L;
+        of a sliding link the exposed length comes first.
+    """
+
+    position: Expr
+    rotation: Expr
+    linear: Expr
+    angular: Expr
+
+
+def own_values(part: LinkModel, q: Expr) -> Expr:
+    """Pick a link's own coordinates out of q, (k,)."""
+    return picked(q, part.own)
+
+
+def picked(q: Expr, indices: tuple[int, ...]) -> Expr:
+    """Pick some coordinates out of q, (k,)."""
+    return ca.vertcat(*[q[i] for i in indices]) if indices else type(q).zeros(0, 1)
+
+
+def rigid_section(q: Expr, x: float, k: int) -> Local:
+    """See a point that is fixed in L; the k own coordinates do not move it."""
+    none = type(q)(3, k)
+    return Local(type(q)(constant(np.array([x, 0.0, 0.0]))), type(q).eye(3), none, none)
+
+
+def beyond(tip: Local, along: float) -> Local:
+    """See a point of the rigid tip piece, some way beyond the flexible tip."""
+    arm = tip.rotation @ constant(np.array([along, 0.0, 0.0]))
+    linear = tip.linear - ca.skew(arm) @ tip.angular
+    return Local(tip.position + arm, tip.rotation, linear, tip.angular)
+
+
+def quadratic_section(d: Expr, linear: Array, quadratic: Array) -> tuple[Expr, Expr]:
+    """Value and columns of ``linear d + 1/2 d^T quadratic d``."""
+    columns = type(d)(constant(linear))
+    value = constant(linear) @ d
+    for k in range(3):
+        if np.any(quadratic[k]):
+            bent = constant(quadratic[k]) @ d
+            value[k] += ca.dot(d, bent) / 2
+            columns[k, :] += bent.T
+    return value, columns
+
+
+def turned_section(
+    model: Model, position: Expr, linear: Expr, angle: Expr, angle_columns: Expr
+) -> Local:
+    """Section with its rotation, exact or first-order, from its first-order angles.
+
+    With stiffening the section's x axis is tangent to the deformed axis: its Cayley vector is
+    ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
+    """
+    rotation, rate = section_rotation(model, angle)
+    return Local(position, rotation, linear, rate @ angle_columns)
+
+
+def section_rotation(model: Model, angle: Expr) -> tuple[Expr, Expr]:
+    """Turn a section by its first-order angles: rotation, and spin per rate of the angles."""
+    if model.tip_rotation == "first-order":
+        return type(angle).eye(3) + ca.skew(angle), type(angle).eye(3)
+    vector, growth = angle, type(angle).eye(3)
+    if model.stiffening:
+        scale = 1 + (angle[1] ** 2 + angle[2] ** 2) / 4
+        vector = angle * scale
+        growth = type(angle).eye(3) * scale + angle @ ca.horzcat(0, angle[1], angle[2]) / 2
+    rotation, rate = cayley(vector)
+    return rotation, rate @ growth
