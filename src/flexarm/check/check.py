@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import Arm, FreeBase, Moving
+from flexarm.arm import Arm, FreeBase
 from flexarm.check.description_notices import (
     damping_notices,
     gravity_notices,
@@ -52,6 +52,7 @@ from flexarm.links.span import Span
 from flexarm.mechanics.inertia import weightless
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.model import Model, build, link_shapes, start_state
+from flexarm.model.joints import JOINTS
 from flexarm.spatial import Pose, unit_vector
 
 SEVERITIES = ("warning", "note")
@@ -172,8 +173,9 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
     hub_mass = [0.0 if body is None else body.mass for body in sides]
     piece = link.tip_piece.body.mass if link.tip_piece is not None else 0.0
     axis: Vector | None = None
-    if isinstance(joint, Moving):
-        x, y, z = unit_vector((1.0, 0.0, 0.0) if part.motion.grows else joint.axis).tolist()
+    given = (1.0, 0.0, 0.0) if JOINTS[joint.kind].grows else getattr(joint, "axis", None)
+    if given is not None:
+        x, y, z = unit_vector(given).tolist()
         axis = (x, y, z)
     return LinkReport(
         name=part.name,

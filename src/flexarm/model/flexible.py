@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arm import Arm, Sliding
+from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
@@ -160,9 +160,10 @@ def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
     """Build the shapes of a sliding link, over the range of its exposed length."""
     link = arm.links[index]
     section = link.section
-    assert section is not None and isinstance(link.joint, Sliding)
+    assert section is not None
+    (acts,) = link.joint.axes.values()
     whole = Span.of(section, link.span)
-    limits = link.joint.limits
+    limits = acts.limits
     low = 0.05 * link.span if limits is None or limits.lower is None else limits.lower
     high = link.span if limits is None or limits.upper is None else limits.upper
     low = max(low, 1e-3 * link.span)
@@ -177,7 +178,7 @@ def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
             return follow_length(at, whole, (low, high))
         except ShapeError as error:
             raise ModelError(f"links[{index + 1}].shapes: {error}") from error
-    length = link.joint.start.position or (low + high) / 2
+    length = acts.start.position or (low + high) / 2
     return fixed_shapes(at(length), length, whole, (low, high))
 
 

@@ -12,7 +12,6 @@ from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
-from flexarm.model.joints.spherical import Spherical
 from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
@@ -262,7 +261,7 @@ class Model:
     @cached_property
     def start_anchors(self) -> Array:
         """Attitudes at the start, one below the other, (3 k, 3); of an arm without any, one."""
-        balls = [part.motion.start for part in self.links if isinstance(part.motion, Spherical)]
+        balls = [part.motion.attitude for part in self.links if part.motion.anchored]
         base = [self.base_pose.rotation] if self.floats or not balls else []
         return np.vstack(base + balls)
 
@@ -270,8 +269,8 @@ class Model:
         """Measure angles from other attitudes, (3 k, 3)."""
         first, links = 3 if self.floats else 0, []
         for part in self.links:
-            if isinstance(part.motion, Spherical):
-                turned = replace(part.motion, anchor=anchor[first : first + 3, :])
+            if part.motion.anchored:
+                turned = part.motion.at_anchor(anchor[first : first + 3, :])
                 part, first = replace(part, motion=turned), first + 3
             links.append(part)
         return replace(self, anchor=anchor, links=tuple(links))

@@ -4,9 +4,10 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
 import casadi as ca
+import numpy as np
 
 from flexarm.arm import Joint
-from flexarm.spatial import Expr
+from flexarm.spatial import Array, Expr
 
 
 class JointMotion(ABC):
@@ -49,6 +50,15 @@ class JointMotion(ABC):
     def of(cls, joint: Joint) -> Self:
         """Make the motion of a joint that a model file describes."""
         return cls()
+
+    @property
+    def attitude(self) -> Array:
+        """The attitude that angles are relative to at the start, (3, 3)."""
+        return np.eye(3)
+
+    def at_anchor(self, anchor: Expr) -> "JointMotion":
+        """Measure angles from another attitude, (3, 3)."""
+        return self
 
     @abstractmethod
     def place(self, q: Expr) -> tuple[Expr, Expr]:

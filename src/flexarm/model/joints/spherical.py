@@ -1,6 +1,6 @@
 """A ball in its socket: three angles from an attitude that moves on before they are singular."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import casadi as ca
@@ -40,6 +40,15 @@ class Spherical(JointMotion):
         """Take attitude, spin and damping."""
         assert isinstance(joint, Description)
         return cls(rotation_from_angles(joint.start.rotation), joint.start.spin, joint.damping)
+
+    @property
+    def attitude(self) -> Array:
+        """The attitude at the start."""
+        return self.start
+
+    def at_anchor(self, anchor: Expr) -> "Spherical":
+        """Measure angles from another attitude."""
+        return replace(self, anchor=anchor)
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Turn about x, y and z."""
