@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from flexarm.cli import main
-from flexarm.cli.simulate import METHODS
-from flexarm.integrate import methods
 from flexarm.integrate.choice import effort
+from flexarm.integrate.methods import METHODS
 from flexarm.io.model_file import loads
 from flexarm.runs.read import load_run
 
@@ -52,8 +51,9 @@ def simulate(capsys: pytest.CaptureFixture[str], *argv: str, status: int = 0) ->
     return text, errors
 
 
-def test_methods_are_those_of_the_library() -> None:
-    assert {"auto", *methods.METHODS} == set(METHODS)
+def test_methods_are_those_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    _, errors = simulate(capsys, "arm.yaml", "--method", "euler", status=2)
+    assert f"--method: must be one of auto, {', '.join(METHODS)}, got 'euler'" in errors
 
 
 def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,12 +21,12 @@ from flexarm.integrate.options import refuse_options
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flexarm.integrate.methods.base import Method
     from flexarm.mechanics.validity import LinkValidity, Validity
     from flexarm.runs.run import Run
     from flexarm.runs.write import LiveFile
 
 SUMMARY = "simulate an arm under the inputs of its model file"
-METHODS = ("auto", "etd4", "dop853", "rodas4", "rk4")
 FIGURES = (".png", ".svg", ".pdf")
 EXIT_USAGE = 2
 STATUSES = {"finished": 0, "stopped": 4, "interrupted": 130}
@@ -38,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--t-end", type=float, default=1.0, metavar="S", help="duration [s] (default 1)")
     add("--dt", type=float, metavar="S", help="interval of the samples that are kept [s]")
-    add("--method", choices=METHODS, default="auto", help="integrator (default auto)")
+    add(
+        "--method", metavar="NAME", type=_method_name, default="auto",
+        help="integrator, such as etd4 (default auto)",
+    )  # fmt: skip
     add(
         "--rtol", type=float, default=1e-3, metavar="X",
         help="error of the deflections that is allowed, over their range (default 1e-3)",
@@ -143,6 +146,20 @@ def _write(
     return failures
 
 
+def _methods() -> "dict[str, Method]":
+    from flexarm.integrate.methods import METHODS
+
+    return METHODS
+
+
+def _method_name(text: str) -> str:
+    """Read the name of an integrator from the command line."""
+    if text != "auto" and text not in _methods():
+        known = ", ".join(("auto", *_methods()))
+        raise argparse.ArgumentTypeError(f"must be one of {known}, got '{text}'")
+    return text
+
+
 def _misuse(args: argparse.Namespace) -> str:
     """Say what is wrong with the arguments together, or nothing."""
     paths = [os.path.realpath(path) for path in (args.out, args.csv, args.plot, args.html) if path]
@@ -150,7 +167,7 @@ def _misuse(args: argparse.Namespace) -> str:
         refuse_options(t_end=args.t_end, dt=args.dt, rtol=args.rtol, step=args.step)
     except SimulationError as error:
         return "--" + str(error).replace("t_end", "t-end")
-    if args.step is not None and args.method != "rk4":
+    if args.step is not None and (args.method == "auto" or _methods()[args.method].adaptive):
         return f"--step: is for --method rk4, got {args.method}, which chooses its steps"
     if args.live and args.out is None:
         return "--live: needs --out, the file to keep the run so far in"
