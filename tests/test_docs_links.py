@@ -9,7 +9,7 @@ from tests.docs_blocks import ROOT, links, prose
 
 DOCS = ROOT / "docs"
 INDEX = DOCS / "index.md"
-PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 BARE = re.compile(r"(?<![\w/(`\[.:-])(?:[\w-]+/)*[\w-]+\.md\b(?![`)\]])")
 
 
