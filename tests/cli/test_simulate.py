@@ -255,6 +255,7 @@ def test_interrupted_run_is_kept_and_says_so(
 ) -> None:
     code = "import sys; from flexarm.cli import main; sys.exit(main(sys.argv[1:]))"
     argv = ["simulate", "korayem-two-link", "--t-end", "2e4", "--dt", "0.1", "--rtol", "1e-6"]
+    argv += ["--yes"]  # however long it seems to a busy machine
     inside, outside = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code, *argv, "--out", "run.nc", "--json"],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexarm.arm import Arm, Joint, Moving
+from flexarm.arm import AnyActuated, Arm, Joint, Moving, Spherical
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 from tests.physics.states import Array, amplitudes
@@ -43,8 +43,16 @@ def kicked(model: Model, seed: int = 0) -> Array:
 
 
 def _free(joint: Joint) -> Joint:
-    if not isinstance(joint, Moving):
-        return joint
+    if isinstance(joint, Moving):
+        return joint.model_copy(update=_undisturbed(joint))
+    if isinstance(joint, Spherical):
+        return joint.model_copy(update={"damping": 0.0})
+    held = {label: each.model_copy(update=_undisturbed(each)) for label, each in joint.axes.items()}
+    return joint.model_copy(update=held)
+
+
+def _undisturbed(joint: AnyActuated) -> dict[str, object]:
+    """Say what to change of what acts along an axis so that nothing disturbs it."""
     changes: dict[str, object] = {"friction": None, "input": None}
     for name in ("spring", "drive"):
         piece = getattr(joint, name)
@@ -54,11 +62,10 @@ def _free(joint: Joint) -> Joint:
         first = _first(joint)
         changes |= {"actuation": "torque", "motion": None}
         changes["start"] = joint.start.model_copy(update={"position": first})
-    return joint.model_copy(update=changes)
+    return changes
 
 
-def _first(joint: Joint) -> float:
+def _first(joint: AnyActuated) -> float:
     """Where a prescribed joint's motion begins."""
-    assert isinstance(joint, Moving)
     assert joint.motion is not None
     return evaluate(joint.motion, 0.0)[0]
