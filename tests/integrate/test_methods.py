@@ -155,7 +155,7 @@ def test_auto_takes_about_the_least_work(case: str) -> None:
     seconds = {
         name: min(
             flexarm.simulate(arm, t_end=t_end, dt=t_end / 40, method=name).statistics.cpu_seconds
-            for _ in range(3)
+            for _ in range(7)
         )
         for name in METHODS
     }
