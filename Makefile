@@ -26,7 +26,7 @@ demo: setup
 	@$(BIN)/python examples/demo.py
 
 test: setup
-	@$(BIN)/python -m pytest -n auto --dist loadfile
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check

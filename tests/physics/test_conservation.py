@@ -44,9 +44,9 @@ payload: {mass: 0.3, inertia: [0.002, 0.003, 0.004]}
 
 
 def sample_cases() -> list[object]:
-    """List the samples; the long ones are for campaigns."""
+    """List the samples; long ones and those like another one are for campaigns."""
     return [
-        pytest.param(name, marks=pytest.mark.campaign) if name in LONG else name
+        pytest.param(name, marks=campaign_if(name in (*LONG, *SIBLINGS)))
         for name in flexarm.sample_names()
     ]
 
