@@ -105,6 +105,15 @@ def test_a_run_is_read_back_with_its_attitudes(tmp_path: object) -> None:
     assert np.array_equal(run.q, again.q)
 
 
+def test_changes_of_attitude_are_no_vibration_and_no_curve() -> None:
+    run = flexarm.simulate(flexarm.sample("crossed-joints"), t_end=0.5)
+    assert anchors(run) > 1
+    assert run.missed == ""
+    assert len(run.t) < 2000
+    (joints, *_) = run.plot().axes
+    assert [line.get_label() for line in joints.lines] == ["mast.first", "mast.second", "screw"]
+
+
 def test_its_angles_cannot_be_locked_nor_driven_by_a_law() -> None:
     with pytest.raises(flexarm.SimulationError, match=r"joint2\.rx cannot be locked"):
         flexarm.simulate(flail(), t_end=1.0, locks={"joint2.rx": [(0.1, 0.2)]})

@@ -285,6 +285,11 @@ class Model:
         """The coordinates of all joints."""
         return tuple(axis for part in self.links for axis in part.axes)
 
+    @cached_property
+    def drawn_axes(self) -> tuple[Axis, ...]:
+        """Coordinates of joints that go without a jump: angles of a ball count from anchors."""
+        return tuple(axis for axis in self.axes if not self.links[axis.link].motion.anchored)
+
     @property
     def size(self) -> int:
         """Number of coordinates."""

@@ -128,7 +128,7 @@ def tip_deflection(run: RunData, part: LinkModel) -> Array:
 def _joints(run: RunData, panel: "Axes") -> None:
     """Draw joints over time: those that turn in degrees, those that slide in metres."""
     panel.set(title="joints", xlabel="time [s]")
-    moving = run.model.axes
+    moving = run.model.drawn_axes
     turning = [axis for axis in moving if axis.turns]
     panel.set_ylabel("[deg]" if turning else "[m]")
     other = panel.twinx() if 0 < len(turning) < len(moving) else panel

@@ -135,7 +135,7 @@ def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
 def _joints(run: RunData) -> tuple[list[Curve], list[Curve]]:
     """List the joints that turn [deg] and those that slide [m]."""
     angles, slides = [], []
-    for axis in run.model.axes:
+    for axis in run.model.drawn_axes:
         values = run.q[:, axis.index]
         if axis.turns:
             angles.append(Curve(axis.name, np.degrees(values)))
