@@ -11,9 +11,10 @@ import numpy as np
 
 from flexarm.arguments import require_kind, shown
 from flexarm.errors import SimulationError
-from flexarm.integrate.loop import PIECE, March, rates, rounding
+from flexarm.integrate.loop import March
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.options import MOST_SAMPLES, is_positive
+from flexarm.integrate.system import PIECE, rates, rounding
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model

@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.arm import AnyActuated
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.loop import rounding
+from flexarm.integrate.system import rounding
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model
 

@@ -16,7 +16,7 @@ from flexarm.engine.compile import Compiled
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.choice.vibration import Vibration
-from flexarm.integrate.loop import PIECE, WORKS, System
+from flexarm.integrate.system import PIECE, WORKS, System
 from flexarm.io.explain import explain_data
 from flexarm.io.source import show_path
 from flexarm.links.base import Array

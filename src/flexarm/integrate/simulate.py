@@ -17,7 +17,6 @@ from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
-from flexarm.integrate.loop import WORKS, rounding
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.options import refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
@@ -28,6 +27,7 @@ from flexarm.integrate.problem import (
 )
 from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, solve
+from flexarm.integrate.system import WORKS, rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array

@@ -13,13 +13,12 @@ from flexarm.integrate.loop import (
     NO_STEP,
     WATCHED,
     March,
-    enter_pieces,
     keep_samples,
     march,
-    rates,
     widen,
 )
 from flexarm.integrate.methods.base import Beginning
+from flexarm.integrate.system import enter_pieces, rates
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin

@@ -14,7 +14,6 @@ from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
-from flexarm.integrate.loop import WORKS
 from flexarm.integrate.methods.base import Beginning, Method, Motion
 from flexarm.integrate.problem import (
     Channel,
@@ -30,6 +29,7 @@ from flexarm.integrate.problem import (
 )
 from flexarm.integrate.sampling import parts_for
 from flexarm.integrate.solve import Solution
+from flexarm.integrate.system import WORKS
 from flexarm.links.base import Array
 from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.loads import coulomb_frictions

@@ -30,7 +30,7 @@ class Local:
 
 
 def own_values(part: LinkModel, q: Expr) -> Expr:
-    """Pick a link's own coordinates out of q, (k,)."""
+    """Pick a link's own coordinates out of q, or their rates out of v, (k,)."""
     return picked(q, part.own)
 
 

@@ -24,7 +24,7 @@ from flexarm.links.growing.fields import AXES, Field, SlidingMotion, exposed_poi
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.growing_terms import sliding_place
 from flexarm.mechanics.bodies.quadratic import quadratic_terms
-from flexarm.mechanics.bodies.terms import Motion, axial, own_rates
+from flexarm.mechanics.bodies.terms import Motion, axial
 from flexarm.mechanics.sections import own_values
 from flexarm.model import Flexible, LinkModel, Model, Rotor
 from flexarm.spatial import Expr, Inertia, constant
@@ -42,7 +42,7 @@ def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> B
     tip
         How its flexible tip moves.
     """
-    own, rate = own_values(part, q), own_rates(part, v)
+    own, rate = own_values(part, q), own_values(part, v)
     if part.sliding is not None:
         body = _sliding(model, part, own, rate)
     else:

@@ -27,7 +27,7 @@ from flexarm.formulations.gibbs_appell.terms import (
     widened,
 )
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.terms import Motion, own_rates
+from flexarm.mechanics.bodies.terms import Motion
 from flexarm.mechanics.kinematics import base_frame, base_jacobian
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model
@@ -99,7 +99,7 @@ def paper_chain(model: Model, q: Expr, v: Expr, *, delta_squared: bool) -> list[
     still = Motion(_still_frame(), *[ca.SX(3, 1) for _ in range(4)])
     links = [_carry(None, still, nothing(0), _next(model.links, -1), q, v)]
     for i, part in enumerate(model.links):
-        delta, rate = own_values(part, q), own_rates(part, v)
+        delta, rate = own_values(part, q), own_values(part, v)
         body = rigid(part.root_body, rate.shape[0])
         tip = _paper_tip(model, part, delta, rate)
         if part.elastic is not None:

@@ -12,8 +12,8 @@ from flexarm.engine.compile import Compiled
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.choice.vibration import Vibration
-from flexarm.integrate.loop import System
 from flexarm.integrate.problem import Measures, Watch
+from flexarm.integrate.system import System
 from flexarm.links.base import Array
 from flexarm.loops.kernel import Kernel
 from flexarm.model import fingerprint

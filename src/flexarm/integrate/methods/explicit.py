@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from flexarm.integrate.loop import March, measure, rates
+from flexarm.integrate.loop import March, measure
+from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 from flexarm.loops.sums import weigh

@@ -9,7 +9,7 @@ from where the step begins: rounding of large joint angles does not get into the
 import math
 from dataclasses import dataclass
 
-from flexarm.integrate.loop import WORKS, March, measure, rates
+from flexarm.integrate.loop import March, measure
 from flexarm.integrate.methods.oscillator import (
     RESPONSES,
     cholesky,
@@ -19,6 +19,7 @@ from flexarm.integrate.methods.oscillator import (
     responses,
     tridiagonalise,
 )
+from flexarm.integrate.system import WORKS, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
 from flexarm.loops.sums import weigh

@@ -12,7 +12,7 @@ from flexarm.links.span import Span
 from flexarm.mechanics.bodies.base import Body, given_energy, section_spin
 from flexarm.mechanics.bodies.deformed import Deformed, parents
 from flexarm.mechanics.bodies.growing_terms import sliding_energy, sliding_place, sliding_terms
-from flexarm.mechanics.bodies.terms import Motion, Terms, own_rates
+from flexarm.mechanics.bodies.terms import Motion, Terms
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.spatial import Expr
 
@@ -51,7 +51,7 @@ class Growing(Body):
 
     def tip_motion(self, q: Expr, v: Expr) -> Motion:
         """Follow the flexible tip."""
-        rates = own_rates(self.part, v)
+        rates = own_values(self.part, v)
         motion = self._motion(own_values(self.part, q), rates)
         local, bias, angle, angle_bias = sliding_place(self.model, motion, 1.0)
         spin, spin_bias = section_spin(self.model, angle[0], angle[1] @ rates, angle_bias)

@@ -21,7 +21,7 @@ from flexarm.links.growing.fields import (
 )
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.pairs import Pairs
-from flexarm.mechanics.bodies.terms import Terms, add, axial, own_rates, rigid_terms
+from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, turned_section
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
@@ -32,7 +32,7 @@ def sliding_terms(model: Model, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     shapes = part.sliding
     assert shapes is not None
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
-    own, rates = own_values(part, q), own_rates(part, v)
+    own, rates = own_values(part, q), own_values(part, v)
     motion = SlidingMotion(shapes, own, rates, stiffening=model.stiffening)
     total = add(
         rigid_terms(part.root_body, omega, len(part.own)),

@@ -11,8 +11,14 @@ from flexarm.links.span import Span
 from flexarm.mechanics.bodies.base import Body, given_energy, section_spin
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.bodies.quadratic import quadratic_terms, quartic_energy, quartic_gradient
-from flexarm.mechanics.bodies.terms import Motion, Terms, add, attach, axial, own_rates, rigid_terms
-from flexarm.mechanics.sections import Local, quadratic_section, rigid_section, turned_section
+from flexarm.mechanics.bodies.terms import Motion, Terms, add, attach, axial, rigid_terms
+from flexarm.mechanics.sections import (
+    Local,
+    own_values,
+    quadratic_section,
+    rigid_section,
+    turned_section,
+)
 from flexarm.model import Flexible, LinkModel
 from flexarm.spatial import Expr, constant
 
@@ -67,7 +73,7 @@ class Modal(Body):
     def tip_motion(self, q: Expr, v: Expr) -> Motion:
         """Follow the flexible tip."""
         local, e = self.tip(q), self.span
-        d, rates = self.amplitudes(q), own_rates(self.part, v)
+        d, rates = self.amplitudes(q), own_values(self.part, v)
         angle, angle_rate = constant(e.tip_angle) @ d, constant(e.tip_angle) @ rates
         for k in range(3):
             if np.any(e.tip_angle_quadratic[k]):
@@ -87,7 +93,7 @@ class Modal(Body):
         back = part.pose_JL.rotation.T
         axis = back @ np.array([0.0, 0.0, 1.0])
         row = constant((axis @ self.span.root_angle)[None, :])
-        d, rates = self.amplitudes(q), own_rates(part, v)
+        d, rates = self.amplitudes(q), own_values(part, v)
         turned = row @ d
         c, s = ca.cos(turned), ca.sin(turned)
         about_z = type(q).eye(3)
@@ -150,7 +156,7 @@ class Modal(Body):
 def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
     """Terms of the flexible span from the moments ``R_j = int mu r N_j^T`` of its points."""
     i = e.integrals
-    d, rates = q[part.modes.start : part.modes.stop], own_rates(part, v)
+    d, rates = q[part.modes.start : part.modes.stop], own_values(part, v)
     k = d.shape[0]
     moments = [_moment(i.position_shape[j], i.shape_shape[:, j], d) for j in range(k)]
     flow = [_moment(np.zeros((3, 3)), i.shape_shape[:, j], rates) for j in range(k)]

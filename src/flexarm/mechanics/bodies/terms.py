@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 
 from flexarm.mechanics.sections import Local
-from flexarm.model import LinkModel
 from flexarm.spatial import Expr, Inertia, constant
 
 
@@ -60,12 +59,6 @@ class Motion:
     speed: Expr
     spin_bias: Expr
     speed_bias: Expr
-
-
-def own_rates(part: LinkModel, v: Expr) -> Expr:
-    """Pick the rates of a link's own coordinates, (k,)."""
-    columns = part.own
-    return ca.vertcat(*[v[i] for i in columns]) if columns else type(v).zeros(0, 1)
 
 
 def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:

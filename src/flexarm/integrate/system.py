@@ -1,0 +1,141 @@
+"""The rates of a motion in compiled code: inputs and prescribed motions by their pieces, equations.
+
+The state is y = (q, v, work): n coordinates, n rates, and what inputs, wrenches and prescribed
+coordinates have put in and what was dissipated so far [J].
+"""
+
+import math
+from dataclasses import dataclass
+
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, Record, run_equations
+
+WORKS = 4
+PIECE = 9  # numbers in a row of flexarm.model.profiles.pieces
+# Times this near are one instant: of the time itself, which is at least so many seconds.
+ROUNDING, SOON = 1e-12, 1e-9
+
+
+@dataclass
+class System(Record):
+    """An arm's rates of change, and the functions of time that drive it.
+
+    Attributes
+    ----------
+    n, channels
+        Number of coordinates and of functions of time: inputs, wrench factors, prescribed motions.
+    inputs, wrenches, known, works
+        How many channels of each kind, and how many works.
+    equations, table
+        Address of the compiled equations and the table of the pointers that they take.
+    time, q, v, u, w, given, a, power
+        Their inputs and outputs.
+    coordinates
+        Indices of the prescribed coordinates.
+    pieces, first, current
+        Rows of all channels, the first of each channel (and the end), the one in force.
+    evaluations
+        Calls of the equations so far.
+    """
+
+    n: int
+    channels: int
+    inputs: int
+    wrenches: int
+    known: int
+    works: int
+    equations: int
+    table: Ints
+    time: Array
+    q: Array
+    v: Array
+    u: Array
+    w: Array
+    given: Array
+    a: Array
+    power: Array
+    coordinates: Ints
+    pieces: Array
+    first: Ints
+    current: Ints
+    evaluations: int
+
+
+@kernel
+def rounding(t: float) -> float:
+    """Give the time [s] from t within which there is no other instant."""
+    return ROUNDING * max(abs(t), SOON)
+
+
+@kernel
+def enter_pieces(s: System, t: float) -> None:
+    """Take the piece of every channel that is in force from t on."""
+    for c in range(s.channels):
+        k = s.current[c]
+        while k + 1 < s.first[c + 1] and s.pieces[(k + 1) * PIECE] <= t:
+            k += 1
+        s.current[c] = k
+
+
+@kernel
+def channel(s: System, c: int, t: float, order: int) -> float:
+    """Evaluate a channel's value (order 0), rate (1) or acceleration (2)."""
+    row = s.current[c] * PIECE
+    x = t - s.pieces[row + 1]
+    size = s.pieces[row + 6]
+    rate = s.pieces[row + 7]
+    value: float = 0.0
+    if order == 0:
+        value = s.pieces[row + 2] + x * (
+            s.pieces[row + 3] + x * (s.pieces[row + 4] + x * s.pieces[row + 5])
+        )
+        if size != 0.0:
+            value += size * math.sin(rate * x + s.pieces[row + 8])
+    elif order == 1:
+        value = s.pieces[row + 3] + x * (2.0 * s.pieces[row + 4] + x * 3.0 * s.pieces[row + 5])
+        if size != 0.0:
+            value += size * rate * math.cos(rate * x + s.pieces[row + 8])
+    else:
+        value = 2.0 * s.pieces[row + 4] + 6.0 * s.pieces[row + 5] * x
+        if size != 0.0:
+            value -= size * rate * rate * math.sin(rate * x + s.pieces[row + 8])
+    return value
+
+
+@kernel
+def drive(s: System, t: float) -> None:
+    """Evaluate inputs, wrench factors and prescribed accelerations."""
+    s.time[0] = t
+    for c in range(s.inputs):
+        s.u[c] = channel(s, c, t, 0)
+    for c in range(s.wrenches):
+        s.w[c] = channel(s, s.inputs + c, t, 0)
+    for c in range(s.known):
+        s.given[c] = channel(s, s.inputs + s.wrenches + c, t, 2)
+
+
+@kernel
+def prescribe(s: System, t: float, y: Array) -> None:
+    """Put prescribed coordinates and rates where their motions have them."""
+    for c in range(s.known):
+        k = s.coordinates[c]
+        y[k] = channel(s, s.inputs + s.wrenches + c, t, 0)
+        y[s.n + k] = channel(s, s.inputs + s.wrenches + c, t, 1)
+
+
+@kernel
+def rates(s: System, t: float, y: Array, f: Array) -> None:
+    """Compute the rate of the state y at t; prescribed coordinates in y are put right."""
+    n = s.n
+    drive(s, t)
+    prescribe(s, t, y)
+    for i in range(n):
+        s.q[i] = y[i]
+        s.v[i] = y[n + i]
+    run_equations(s.equations, s.table)
+    for i in range(n):
+        f[i] = y[n + i]
+        f[n + i] = s.a[i]
+    for i in range(s.works):
+        f[2 * n + i] = s.power[i]
+    s.evaluations += 1
