@@ -13,7 +13,7 @@ import pytest
 from flexarm.engine import functions
 from flexarm.engine.cache import Cache
 from flexarm.engine.compile import Level, native_width
-from flexarm.engine.emit.llvm import Code, emit_llvm
+from flexarm.engine.emit.llvm import Code, Fit, emit_llvm
 from flexarm.engine.functions import compile_function, compile_recipe, jacobian, trace
 from flexarm.engine.stream import Stream
 from flexarm.errors import FlexarmError
@@ -35,9 +35,9 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the names of the streams that are really compiled."""
     names: list[str] = []
 
-    def noted(stream: Stream, *, width: int, chunk: int) -> Code:
+    def noted(stream: Stream, *, width: int, chunk: int, fit: Fit) -> Code:
         names.append(stream.name)
-        return emit_llvm(stream, width=width, chunk=chunk)
+        return emit_llvm(stream, width=width, chunk=chunk, fit=fit)
 
     monkeypatch.setattr(functions, "emit_llvm", noted)
     return names

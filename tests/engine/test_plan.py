@@ -24,8 +24,8 @@ def last_use(stream: Stream, value: int) -> int:
 @settings(deadline=None)
 @given(graphs(BOUNDED), st.integers(1, 9))
 def test_a_place_keeps_its_value_until_the_last_use(function: casadi.Function, chunk: int) -> None:
-    stream = lower(function)
-    planned = plan(stream, chunk=chunk)
+    planned = plan(lower(function), chunk=chunk)
+    stream = planned.stream
     assert [v for piece in planned.pieces for v in piece] == [
         stream.first_operation + k for k in range(len(stream.operations))
     ]

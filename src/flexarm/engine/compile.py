@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexarm.engine.emit.llvm import Code
+from flexarm.engine.emit.llvm import Code, Fit
 from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
 from flexarm.errors import FlexarmError
@@ -21,6 +21,8 @@ Level = Literal["quick", "fast"]
 # Of LLVM's code generator. The passes over its intermediate code gain nothing on straight lines.
 EFFORT: dict[Level, int] = {"quick": 0, "fast": 2}
 WINDOWS_CHUNK = 320
+WIDEST = 8  # doubles in a vector register
+CACHED = 4000  # operations whose code fits the instruction cache of x86-64
 DOUBLE = np.dtype(np.float64)
 ALIGNMENT = 64  # [bytes] of the buffers: the widest register and a cache line
 
@@ -38,7 +40,7 @@ def native_width() -> int:
     """Return the number of doubles in a vector register of this machine."""
     features = llvm.get_host_cpu_features()
     if features.get("avx512f"):
-        return 8
+        return WIDEST
     if features.get("avx2"):
         return 4
     return 2
@@ -53,6 +55,24 @@ def chunk_size(target: "Target", width: int) -> int:
     stack. There the functions are so small that they do not get there.
     """
     return max(1, WINDOWS_CHUNK // width) if "windows" in target.triple else CHUNK
+
+
+def fit(target: "Target", width: int, operations: int) -> Fit:
+    """Say how the code of so many operations is fitted to a machine.
+
+    Notes
+    -----
+    Processors of x86-64 have an instruction cache of 32 KiB, in pages of 4 KiB. Code that does not
+    fit it waits for its bytes: they have to be few, and some of them have to stay there. An
+    address is short within 128 bytes of a register, or 128 of the widest vectors. On 64-bit ARM
+    instructions and caches are larger, but a constant takes five instructions without a table.
+    """
+    if target.triple.startswith(("aarch64", "arm64")):
+        return Fit(range(4096 // width))
+    if target.triple.startswith("x86_64") and operations > CACHED:
+        half = 128 if width == WIDEST else 16 // width
+        return Fit(range(-half, half), slot=1024, chunk=120)
+    return Fit()
 
 
 def object_code(code: Code, *, level: Level, target: "Target") -> bytes:

@@ -19,6 +19,7 @@ from flexarm.engine.compile import (
     MachineCode,
     Signature,
     chunk_size,
+    fit,
     host,
     object_code,
 )
@@ -195,7 +196,8 @@ def _compile_stream(stream: Stream, level: Level, width: int, cache: Cache) -> t
     key = _key(_contents(stream), _settings(level, width))
     entry = cache.get(key)
     if entry is None:
-        code = emit_llvm(stream, width=width, chunk=chunk_size(host(), width))
+        fitted = fit(host(), width, len(stream.operations))
+        code = emit_llvm(stream, width=width, chunk=chunk_size(host(), width), fit=fitted)
         signature = Signature(
             code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
             len(stream.operations),

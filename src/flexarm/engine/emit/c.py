@@ -49,6 +49,7 @@ def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "Source":
         the function.
     """
     planned = plan(stream, chunk=chunk)
+    stream = planned.stream
     name = f"flexarm_{stream.name}"
     header = _header(name, stream, planned.work_size)
     parameters = _parameters(stream, "restrict ")

@@ -1,6 +1,6 @@
 """A stream as LLVM code: small internal functions, and two entries that call them in turn."""
 
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass
 
 from flexarm.engine.emit.llvm_text import number, per_lane, vector
@@ -11,10 +11,10 @@ from flexarm.engine.emit.plan import (
     plan,
     runs_of_leaves,
 )
-from flexarm.engine.emit.rows import Rows, rows
+from flexarm.engine.emit.rows import Place, rows, used_by
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.sincos import sincos
-from flexarm.engine.stream import BINARY, FUNCTIONS, Operation, Stream
+from flexarm.engine.stream import BINARY, FUNCTIONS, Operation, Store, Stream
 from flexarm.errors import FlexarmError
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -29,9 +29,37 @@ INTRINSICS = {
     "fmax": "maxnum",
 }
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
+# Of a function: registers that hold an address, and the uses that make one worth its register.
+ADDRESSES, WORTHWHILE = 12, 2
+# Of an instruction cache: the bytes of a way, and the ways; the last is left to the callers.
+PAGE, WAYS = 4096, 7
 
 
-def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK) -> "Code":
+@dataclass(frozen=True)
+class Fit:
+    """How code is fitted to a processor.
+
+    Attributes
+    ----------
+    reach
+        Elements, counted from the one that a register points to, that an instruction reaches with
+        the shortest form of an address. With none, addresses and constants are left to LLVM; else
+        constants come from a table.
+    slot
+        Bytes of the place of an internal function in memory, a power of two; 0 for any place.
+    chunk
+        Largest number of operations that fit a slot.
+    """
+
+    reach: range = range(0)
+    slot: int = 0
+    chunk: int | None = None
+
+
+ANY = Fit()
+
+
+def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK, fit: Fit = ANY) -> "Code":
     """Write a stream as LLVM code.
 
     Parameters
@@ -42,6 +70,8 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK) -> "Code":
         Number of lanes: each element of every array is that many doubles side by side.
     chunk
         Number of operations in an internal function.
+    fit
+        To the processor.
 
     Returns
     -------
@@ -53,8 +83,9 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK) -> "Code":
     if width < 1 or width & (width - 1):
         # LLVM would pad another number of lanes.
         raise FlexarmError(f"width: must be a power of two, got {width}")
-    planned = plan(stream, chunk=chunk)
-    kit = _Kit(width)
+    planned = plan(stream, chunk=chunk, unlike=fit.chunk)
+    stream = planned.stream
+    kit = _Kit(width, fit.reach)
     entry = f"flexarm_{stream.name}"
     pointers = [f"%x{k}" for k in range(len(stream.inputs))]
     pointers += [f"%y{k}" for k in range(len(stream.outputs))] + ["%w"]
@@ -62,14 +93,19 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK) -> "Code":
     arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
     text: list[str] = []
     calls = [""] * len(planned.pieces)
-    for k, members in enumerate(planned.alike):
-        text += _function(stream, planned, kit, f"{entry}.{k}", members, parameters)
+    for k, where in _layout(len(planned.alike), fit.slot):
+        members = planned.alike[k]
+        body = _Body(stream, planned, kit, f"{entry}.{k}", members)
+        body.write_operations()
+        text += body.function(where)
         for row, piece in enumerate(members):
-            calls[piece] = f"call void @{entry}.{k}({arguments}, i64 {row})"
-    for k, body in enumerate(_edges(stream, planned, kit, chunk)):
-        text.append(f"define internal void @{entry}.edge{k}({parameters}) noinline nounwind {{")
-        text += [*body, "ret void\n}"]
-        calls.append(f"call void @{entry}.edge{k}({arguments})")
+            calls[piece] = body.call(row)
+    runs = list(runs_of_leaves(stream))
+    for start in range(0, len(runs), chunk):
+        body = _Body(stream, planned, kit, f"{entry}.edge{start}")
+        body.write_leaves(runs[start : start + chunk])
+        text += body.function("")
+        calls.append(body.call(0))
     text.append(f"define void @{entry}({parameters}) noinline nounwind {{")
     text += [*calls, "ret void\n}"]
     text.append(f"define void @{entry}_table(ptr %table) noinline nounwind {{")
@@ -81,56 +117,36 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK) -> "Code":
     return Code(everything, entry, f"{entry}_table", width, planned.work_size)
 
 
-def _function(
-    stream: Stream,
-    planned: Plan,
-    kit: "_Kit",
-    name: str,
-    members: tuple[int, ...],
-    parameters: str,
-) -> list[str]:
-    """Write the function of pieces that are alike, and the tables of what they differ in."""
-    own = rows(stream, planned, members)
-    offsets = [[str(offset) for offset in row] for row in own.offsets]
-    numbers = [[number(x, kit.width) for x in row] for row in own.numbers]
-    body = _Body(stream, planned, kit, members[0], name, own)
-    for value in body.values:
-        body.operate(f"%v{value}", stream.operations[value - stream.first_operation])
-        if value in planned.places:
-            body.store("w", planned.places[value], f"%v{value}")
-        for store in planned.stores.get(value, ()):
-            body.store(f"y{store.port}", store.element, f"%v{value}")
-    return [
-        *_table(f"{name}.offsets", "i64", offsets),
-        *_table(f"{name}.numbers", kit.real, numbers),
-        f"define internal void @{name}({parameters}, i64 %row) noinline nounwind {{",
-        *body.lines,
-        "ret void\n}",
-    ]
+def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
+    """Say in which order functions lie in memory, and with what alignment.
+
+    Notes
+    -----
+    Code that runs from its first to its last byte again and again finds nothing in a cache that it
+    does not fit: each line has been displaced by later ones. Lines compete for the cache by their
+    places in a page, so the first functions get all of some pages but the last slot, where nothing
+    displaces them, and the others the last slot of every page.
+    """
+    kept = WAYS * (PAGE // slot - 1) if slot else functions
+    if functions <= kept + WAYS:
+        return [(k, "") for k in range(functions)]
+    rest = iter(range(kept, functions))
+    order: list[tuple[int, str]] = []
+    for k in range(kept):
+        order.append((k, f"align {slot if k % (kept // WAYS) else PAGE}"))
+        if (k + 1) % (kept // WAYS) == 0:
+            order.append((next(rest), f"align {slot}"))
+    before = f"prefix [{PAGE - slot} x i8] zeroinitializer"
+    return order + [(k, f"align {PAGE} {before}") for k in rest]
 
 
 def _table(name: str, kind: str, content: list[list[str]]) -> list[str]:
     """Write rows of numbers that are there when the code is loaded, if there are columns."""
-    if not content[0]:
+    if not content or not content[0]:
         return []
     listed = ", ".join(f"{kind} {item}" for row in content for item in row)
     size = f"[{len(content) * len(content[0])} x {kind}]"
     return [f"@{name} = internal unnamed_addr constant {size} [{listed}], align 8"]
-
-
-def _edges(stream: Stream, planned: Plan, kit: "_Kit", chunk: int) -> Iterator[list[str]]:
-    """Write, in pieces, the outputs that are constants or inputs as they came."""
-    runs = list(runs_of_leaves(stream))
-    for start in range(0, len(runs), chunk):
-        body = _Body(stream, planned, kit)
-        for run in runs[start : start + chunk]:
-            value = body.reference(run[0].value)
-            if len(run) > LONGEST_WRITTEN_OUT:
-                body.fill(f"y{run[0].port}", run[0].element, len(run), value)
-            else:
-                for store in run:
-                    body.store(f"y{store.port}", store.element, value)
-        yield body.lines
 
 
 @dataclass(frozen=True)
@@ -147,8 +163,9 @@ class Code:
 class _Kit:
     """Types and constants at a width, and the functions that the code has come to need."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, reach: range) -> None:
         self.width = width
+        self.reach = reach
         self.real = vector("double", width)
         self.truth = vector("i1", width)
         self.zero, self.one, self.minus_one = (number(x, width) for x in (0.0, 1.0, -1.0))
@@ -197,29 +214,80 @@ ret void
 }}"""
 
 
+# A stretch of an array: the array, the column of the offset that moves it, and its number.
+_Window = tuple[str, int | None, int]
+
+
 class _Body:
     """The lines of one internal function."""
 
     def __init__(
-        self,
-        stream: Stream,
-        planned: Plan,
-        kit: _Kit,
-        piece: int | None = None,
-        name: str = "",
-        own: Rows | None = None,
+        self, stream: Stream, planned: Plan, kit: _Kit, name: str, members: tuple[int, ...] = ()
     ) -> None:
-        self.lines: list[str] = []
-        self.values = range(0) if piece is None else planned.pieces[piece]
-        self._stream = stream
-        self._places = planned.places
+        self._lines: list[str] = []
         self._kit = kit
         self._name = name
-        self._own = own
+        self.values = planned.pieces[members[0]] if members else range(0)
+        self._own = rows(stream, planned, members, every_constant=bool(kit.reach))
+        self._stream = stream
+        self._planned = planned
         self._at_hand: dict[int, str] = {}
         self._angles: dict[int, str] = {}
-        self._bases: dict[tuple[str, int], str] = {}
+        self._bases: dict[tuple[str, int | None], str] = {}
+        self._near: dict[_Window, str] = {}
+        self._arrays: set[str] = set()
+        self._frequent = self._frequent_windows() if kit.reach else set()
         self._temporaries = 0
+
+    def _frequent_windows(self) -> "set[_Window]":
+        """Choose the stretches of arrays to which a register points."""
+        places, _ = used_by(self._stream, self._planned, self.values)
+        places += [("numbers", column) for column in self._own.constants.values()]
+        uses = Counter(map(self._window, places)).most_common(ADDRESSES)
+        return {window for window, times in uses if times >= WORTHWHILE}
+
+    def _window(self, place: Place) -> "_Window":
+        return place[0], self._own.moved.get(place), place[1] // len(self._kit.reach)
+
+    def write_operations(self) -> None:
+        """Write the operations, and the stores of what they give."""
+        for value in self.values:
+            self.operate(
+                f"%v{value}", self._stream.operations[value - self._stream.first_operation]
+            )
+            if value in self._planned.places:
+                self.store("w", self._planned.places[value], f"%v{value}")
+            for store in self._planned.stores.get(value, ()):
+                self.store(f"y{store.port}", store.element, f"%v{value}")
+
+    def write_leaves(self, runs: list[list[Store]]) -> None:
+        """Write the stores of constants and of inputs as they came."""
+        for run in runs:
+            value = self.reference(run[0].value)
+            if len(run) > LONGEST_WRITTEN_OUT:
+                self.fill(f"y{run[0].port}", run[0].element, len(run), value)
+            else:
+                for store in run:
+                    self.store(f"y{store.port}", store.element, value)
+
+    def function(self, where: str) -> list[str]:
+        """Return the function of what was written, and the tables of what its calls differ in."""
+        offsets = [[str(offset) for offset in row] for row in self._own.offsets]
+        numbers = [[number(x, self._kit.width) for x in row] for row in self._own.numbers]
+        pointers = [f"ptr noalias %{array}" for array in sorted(self._arrays)]
+        parameters = ", ".join([*pointers, "i64 %row"])
+        return [
+            *_table(f"{self._name}.offsets", "i64", offsets),
+            *_table(f"{self._name}.numbers", self._kit.real, numbers),
+            f"define internal void @{self._name}({parameters}) noinline nounwind {where} {{",
+            *self._lines,
+            "ret void\n}",
+        ]
+
+    def call(self, row: int) -> str:
+        """Return a call of the function, with the pointers that it uses."""
+        arguments = [f"ptr %{array}" for array in sorted(self._arrays)]
+        return f"call void @{self._name}({', '.join([*arguments, f'i64 {row}'])})"
 
     def reference(self, value: int) -> str:
         """Return the name of a value, loaded first if it comes from outside this function."""
@@ -230,54 +298,67 @@ class _Body:
         return self._at_hand[value]
 
     def _fetch(self, value: int) -> str:
-        stream, kit, own = self._stream, self._kit, self._own
+        stream, real = self._stream, self._kit.real
         if value < stream.first_load:
-            if own is not None and value in own.constants:
-                return self._entry("numbers", kit.real, own.constants[value], len(own.constants))
-            return number(stream.constants[value], kit.width)
-        if value < stream.first_operation:
+            if value not in self._own.constants:
+                return number(stream.constants[value], self._kit.width)
+            place = self._address("numbers", self._own.constants[value])
+        elif value < stream.first_operation:
             load = stream.loads[value - stream.first_load]
             place = self._address(f"x{load.port}", load.element)
         else:
-            place = self._address("w", self._places[value])
-        return self._write(f"load {kit.real}, ptr {place}, align 8")
+            place = self._address("w", self._planned.places[value])
+        return self._write(f"load {real}, ptr {place}, align 8")
 
     def _address(self, array: str, element: int) -> str:
-        base = f"%{array}"
-        own = self._own
-        column = None if own is None else own.moved.get((array, element))
-        if own is not None and column is not None:
-            if (array, column) not in self._bases:
-                offset = self._entry("offsets", "i64", column, len(own.offsets[0]))
-                moved = f"getelementptr {self._kit.real}, ptr {base}, i64 {offset}"
-                self._bases[array, column] = self._write(moved)
-            base = self._bases[array, column]
-        return self._write(f"getelementptr {self._kit.real}, ptr {base}, i64 {element}")
+        real, column = self._kit.real, self._own.moved.get((array, element))
+        if (array, column) not in self._bases:
+            self._bases[array, column] = self._base(array, column)
+        base = self._bases[array, column]
+        if self._frequent and (window := self._window((array, element))) in self._frequent:
+            middle = window[2] * len(self._kit.reach) - self._kit.reach.start
+            if window not in self._near:
+                place = self._write(f"getelementptr {real}, ptr {base}, i64 {middle}")
+                # LLVM does not see through it, and so keeps the address in a register.
+                self._near[window] = self._write(f'call ptr asm "", "=r,0"(ptr {place})')
+            base, element = self._near[window], element - middle
+        return self._write(f"getelementptr {real}, ptr {base}, i64 {element}")
 
-    def _entry(self, table: str, kind: str, column: int, columns: int) -> str:
-        """Load an entry of this call's row."""
+    def _base(self, array: str, column: int | None) -> str:
+        """Point to an array, moved to where this call's row says, or to this call's numbers."""
+        if array == "numbers":
+            return self._row("numbers", self._kit.real, len(self._own.numbers[0]))
+        self._arrays.add(array)
+        if column is None:
+            return f"%{array}"
+        row = self._row("offsets", "i64", len(self._own.offsets[0]))
+        place = self._write(f"getelementptr i64, ptr {row}, i64 {column}")
+        offset = self._write(f"load i64, ptr {place}, align 8")
+        return self._write(f"getelementptr {self._kit.real}, ptr %{array}, i64 {offset}")
+
+    def _row(self, table: str, kind: str, columns: int) -> str:
+        if len(self._own.numbers) == 1:
+            return f"@{self._name}.{table}"
         index = self._write(f"mul i64 %row, {columns}")
-        row = self._write(f"getelementptr {kind}, ptr @{self._name}.{table}, i64 {index}")
-        place = self._write(f"getelementptr {kind}, ptr {row}, i64 {column}")
-        return self._write(f"load {kind}, ptr {place}, align 8")
+        return self._write(f"getelementptr {kind}, ptr @{self._name}.{table}, i64 {index}")
 
     def _write(self, expression: str) -> str:
         self._temporaries += 1
         name = f"%t{self._temporaries}"
-        self.lines.append(f"{name} = {expression}")
+        self._lines.append(f"{name} = {expression}")
         return name
 
     def store(self, base: str, element: int, value: str) -> None:
         """Put a value into an array."""
         place = self._address(base, element)
-        self.lines.append(f"store {self._kit.real} {value}, ptr {place}, align 8")
+        self._lines.append(f"store {self._kit.real} {value}, ptr {place}, align 8")
 
     def fill(self, base: str, element: int, length: int, value: str) -> None:
         """Put a value into neighbouring elements of an array."""
         self._kit.need("fill")
         place = self._address(base, element)
         arguments = f"ptr {place}, i64 {length}, {self._kit.real} {value}"
-        self.lines.append(f"call void @flexarm.fill({arguments})")
+        self._lines.append(f"call void @flexarm.fill({arguments})")
 
     def operate(self, result: str, operation: Operation) -> None:
         """Write an operation."""
@@ -294,11 +375,11 @@ class _Body:
             line = self._turn(operation.a, names[0], ["sin", "cos"].index(op))
         elif op in LIBRARY:
             kit.need(op)
-            self.lines += per_lane(result, op, names, kit.width)
+            self._lines += per_lane(result, op, names, kit.width)
             return
         else:
             line = self._choose(op, names)
-        self.lines.append(f"{result} = {line}")
+        self._lines.append(f"{result} = {line}")
 
     def _turn(self, angle: int, name: str, which: int) -> str:
         pair = f"{{ {self._kit.real}, {self._kit.real} }}"

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import pairwise
 
 import numpy as np
 
+from flexarm.engine.emit.order import belong_together, by_liveness
 from flexarm.engine.emit.repeats import cuts
 from flexarm.engine.stream import Store, Stream
 
@@ -16,30 +18,36 @@ WRITTEN_OUT = 8000
 LONGEST_WRITTEN_OUT = 8
 
 
-def plan(stream: Stream, *, chunk: int = CHUNK) -> "Plan":
+def plan(stream: Stream, *, chunk: int = CHUNK, unlike: int | None = None) -> "Plan":
     """Split a stream into pieces that become one function each.
 
     Parameters
     ----------
     stream
-        The operations, which are split in the order that they have.
+        The operations, which are split in the order that they have if it repeats itself, else in
+        that of `by_liveness`.
     chunk
         Largest number of operations in a piece. Compile time is linear in the number of
         operations as long as the pieces are small; below about 300 the traffic between them costs
         time.
+    unlike
+        The same for a stream that does not repeat itself; `chunk` by default.
 
     Returns
     -------
     Plan
         The pieces, and a place in the work array for each value that a later piece uses. A place
-        is used again once the last piece that needs its value has run, but not among pieces that
-        are alike: there, places are at the same distances from each other in every one.
+        is used again once the last piece that needs its value has run, the first free one, but not
+        among pieces that are alike: there, places are at the same distances from each other in
+        every one.
     """
-    first = stream.first_operation
     length = len(stream.operations)
-    edges = (
-        cuts(stream, chunk=chunk) if length > WRITTEN_OUT else [*range(0, length, chunk), length]
-    )
+    edges = cuts(stream, chunk=chunk) if length > WRITTEN_OUT else []
+    repeats = bool(edges)
+    if not repeats:
+        stream = by_liveness(stream)
+        edges = _cuts_between_pairs(stream, unlike or chunk)
+    first = stream.first_operation
     pieces = tuple(range(first + a, first + b) for a, b in pairwise(edges))
     piece_of = np.repeat(np.arange(len(pieces)), np.diff(edges)).tolist()
     last_piece: dict[int, int] = {}
@@ -48,7 +56,7 @@ def plan(stream: Stream, *, chunk: int = CHUNK) -> "Plan":
             if value >= first and piece_of[value - first] != piece_of[k]:
                 last_piece[value] = piece_of[k]
     stores = _stores_by_value(stream)
-    alike = _alike(stream, pieces, last_piece, stores) if length > WRITTEN_OUT else _unlike(pieces)
+    alike = _alike(stream, pieces, last_piece, stores) if repeats else _unlike(pieces)
     repeated = {number for members in alike if len(members) > 1 for number in members}
     places: dict[int, int] = {}
     free: list[int] = []
@@ -60,12 +68,26 @@ def plan(stream: Stream, *, chunk: int = CHUNK) -> "Plan":
                 if number in repeated or not free:
                     place, work_size = work_size, work_size + 1
                 else:
-                    place = free.pop()
+                    place = heappop(free)
                 places[value] = place
                 if number not in repeated:
                     released[last_piece[value]].append(place)
-        free += released[number]
-    return Plan(pieces, places, work_size, alike, stores)
+        for place in released[number]:
+            heappush(free, place)
+    return Plan(stream, pieces, places, work_size, alike, stores)
+
+
+def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
+    """Cut into equal pieces, one shorter where it would part what belongs together.
+
+    Sums of products are so rounded in the same way whatever the length of the pieces is.
+    """
+    length = len(stream.operations)
+    edges = [0]
+    while edges[-1] < length:
+        end = min(edges[-1] + chunk, length)
+        edges.append(end - (end < length and chunk > 1 and belong_together(stream, end)))
+    return edges
 
 
 def _unlike(pieces: tuple[range, ...]) -> tuple[tuple[int, ...], ...]:
@@ -132,10 +154,12 @@ def runs_of_leaves(stream: Stream) -> Iterator[list[Store]]:
 class Plan:
     """Pieces of a stream as ranges of value numbers; places of values in the work array.
 
+    `stream` has the operations in the order that is split.
     `alike` groups the numbers of pieces that one function can do, given places and constants;
     `stores` has, for each value that is put into outputs, where it goes.
     """
 
+    stream: Stream
     pieces: tuple[range, ...]
     places: dict[int, int]
     work_size: int

@@ -32,13 +32,16 @@ def cuts(stream: Stream, *, chunk: int) -> list[int]:
     -------
     list of int
         Indices into the operations, from 0 to their number. A cut inside a repetition is at the
-        same place of each period, first where the fewest values are carried across it. Pieces
-        are equally long in a stream that does not repeat itself for the most part.
+        same place of each period, first where the fewest values are carried across it. Empty for a
+        stream that does not repeat itself for the most part.
     """
     length = len(stream.operations)
+    repetitions = _repetitions(_likeness(stream))
+    if not repetitions:
+        return []
     crossing = _crossing(stream)
     marks = {0, length}
-    for start, period, times in _repetitions(_likeness(stream)):
+    for start, period, times in repetitions:
         phase = int(np.argmin(crossing[start : start + period]))
         times -= phase > 0
         parts = -(-period // chunk)

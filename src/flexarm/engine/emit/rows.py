@@ -9,7 +9,9 @@ from flexarm.engine.stream import Stream
 Place = tuple[str, int]  # an array, and an element of it
 
 
-def rows(stream: Stream, planned: Plan, members: tuple[int, ...]) -> "Rows":
+def rows(
+    stream: Stream, planned: Plan, members: tuple[int, ...], *, every_constant: bool = False
+) -> "Rows":
     """Compare pieces that are alike.
 
     Parameters
@@ -18,6 +20,8 @@ def rows(stream: Stream, planned: Plan, members: tuple[int, ...]) -> "Rows":
         The operations and how they are split.
     members
         Numbers of pieces, from `planned.alike`.
+    every_constant
+        Give a column to constants that are the same in all pieces, too.
 
     Returns
     -------
@@ -25,7 +29,7 @@ def rows(stream: Stream, planned: Plan, members: tuple[int, ...]) -> "Rows":
         Elements that move by the same steps from piece to piece share a column, so that along a
         chain of links there is about one column for each link that a piece looks at.
     """
-    used = [_used(stream, planned, planned.pieces[number]) for number in members]
+    used = [used_by(stream, planned, planned.pieces[number]) for number in members]
     columns: dict[tuple[str, tuple[int, ...]], int] = {}
     moved: dict[Place, int] = {}
     for places in zip(*(places for places, _ in used), strict=True):
@@ -36,7 +40,7 @@ def rows(stream: Stream, planned: Plan, members: tuple[int, ...]) -> "Rows":
     constants: dict[int, int] = {}
     varied: list[tuple[float, ...]] = []
     for values in zip(*(values for _, values in used), strict=True):
-        if len(set(values)) > 1:
+        if every_constant or len(set(values)) > 1:
             constants[values[0]] = len(varied)
             varied.append(tuple(stream.constants[value] for value in values))
     steps_of = [steps for _, steps in columns]
@@ -48,7 +52,7 @@ def rows(stream: Stream, planned: Plan, members: tuple[int, ...]) -> "Rows":
     )
 
 
-def _used(stream: Stream, planned: Plan, values: range) -> tuple[list[Place], list[int]]:
+def used_by(stream: Stream, planned: Plan, values: range) -> tuple[list[Place], list[int]]:
     """List what a piece reads and writes, and its constants, in the order of the operations."""
     operations = stream.operations[values.start - stream.first_operation :][: len(values)]
     operands = chain.from_iterable(operation.operands for operation in operations)

@@ -1,0 +1,164 @@
+"""The order of operations in which few values wait for their use at any time."""
+
+from collections import Counter
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from itertools import chain
+
+from flexarm.engine.stream import ADDITIONS, Operation, Store, Stream
+
+TURNS = {"sin", "cos"}
+
+
+def by_liveness(stream: Stream) -> Stream:
+    """Put the operations of a stream into an order that keeps few values alive.
+
+    Parameters
+    ----------
+    stream
+        The operations, in any order in which each uses what was computed before.
+
+    Returns
+    -------
+    Stream
+        The same operations. A product that one sum alone uses comes directly before the sum, with
+        which it becomes one instruction, and so do the sine and the cosine of an angle.
+
+    Notes
+    -----
+    Values that do not fit the registers are stored and loaded again, and the bytes of those
+    instructions are what large arms wait for. Two greedy passes: one from the results to the
+    inputs, which next takes what needs the fewest values that nothing later needs, then one from
+    the inputs to the results, which next takes what uses the most values for the last time.
+    """
+    first = stream.first_operation
+    partner = _partners(stream)
+    nodes = sorted(set(range(len(stream.operations))) - set(partner.values()))
+    node_of = {k: node for node, k in enumerate(nodes)}
+    node_of |= {inner: node_of[k] for k, inner in partner.items()}
+    operands = [_operands(stream, k, partner, node_of) for k in nodes]
+    late = _from_the_results(operands)
+    place = {node: k for k, node in enumerate(late)}
+    early = _from_the_inputs([[place[k] for k in operands[node]] for node in late])
+    order: list[int] = []
+    for k in (nodes[late[node]] for node in early):
+        order += [partner[k], k] if k in partner else [k]
+    new = list(range(first)) + [0] * len(order)
+    for k, old in enumerate(order):
+        new[first + old] = first + k
+    operations = (stream.operations[k] for k in order)
+    return replace(
+        stream,
+        operations=tuple(
+            [Operation(op, new[a], new[b] if b >= 0 else -1) for op, a, b in operations]
+        ),
+        stores=tuple([Store(port, element, new[value]) for port, element, value in stream.stores]),
+    )
+
+
+def belong_together(stream: Stream, k: int) -> bool:
+    """Say whether an operation and the one before it are one instruction or one call."""
+    before, after = stream.operations[k - 1 : k + 1]
+    if before.op == "mul":
+        return after.op in ADDITIONS and stream.first_operation + k - 1 in after.operands
+    return {before.op, after.op} == TURNS and before.a == after.a
+
+
+def _partners(stream: Stream) -> dict[int, int]:
+    """Find, for an operation, the one that is to come directly before it."""
+    first = stream.first_operation
+    uses = Counter(chain.from_iterable((a, b) for _, a, b in stream.operations))
+    uses.update(store.value for store in stream.stores)
+    turned: dict[int, int] = {}
+    partner: dict[int, int] = {}
+    for k, (op, a, b) in enumerate(stream.operations):
+        if op in ADDITIONS:
+            for value in (a, b):
+                if (
+                    value >= first
+                    and uses[value] == 1
+                    and stream.operations[value - first].op == "mul"
+                ):
+                    partner[k] = value - first
+                    break
+        elif op in TURNS and turned.setdefault(a, k) != k:
+            partner[k] = turned[a]
+    return partner
+
+
+def _operands(
+    stream: Stream, k: int, partner: dict[int, int], node_of: dict[int, int]
+) -> list[int]:
+    """List the nodes whose values an operation uses, together with its partner."""
+    first, values = stream.first_operation, stream.operations[k].operands
+    if k in partner:
+        values += stream.operations[partner[k]].operands
+    used = dict.fromkeys(node_of[value - first] for value in values if value >= first)
+    used.pop(node_of[k], None)
+    return list(used)
+
+
+def _users(operands: list[list[int]]) -> list[list[int]]:
+    users: list[list[int]] = [[] for _ in operands]
+    for k, used in enumerate(operands):
+        for operand in used:
+            users[operand].append(k)
+    return users
+
+
+def _from_the_results(operands: list[list[int]]) -> list[int]:
+    """Take last what needs the fewest new values; among equals, what came last."""
+    users = _users(operands)
+    waiting = [len(each) for each in users]
+    fresh = [len(each) for each in operands]
+    alive = [False] * len(operands)
+    ready = [(fresh[k], -k) for k, count in enumerate(waiting) if not count]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        cost, k = heappop(ready)
+        k = -k
+        if waiting[k] < 0 or cost != fresh[k]:
+            continue
+        waiting[k] = -1
+        order.append(k)
+        for operand in operands[k]:
+            waiting[operand] -= 1
+            if not alive[operand]:
+                alive[operand] = True
+                for user in users[operand]:
+                    fresh[user] -= 1
+                    if not waiting[user]:
+                        heappush(ready, (fresh[user], -user))
+            if not waiting[operand]:
+                heappush(ready, (fresh[operand], -operand))
+    return order[::-1]
+
+
+def _from_the_inputs(operands: list[list[int]]) -> list[int]:
+    """Take next what uses the most values for the last time; among equals, what came first."""
+    users = _users(operands)
+    waiting = [len(each) for each in operands]
+    left = [len(each) for each in users]
+    last = [0] * len(operands)
+    ready = [(0, k) for k, count in enumerate(waiting) if not count]
+    order: list[int] = []
+    while ready:
+        cost, k = heappop(ready)
+        if waiting[k] < 0 or -cost != last[k]:
+            continue
+        waiting[k] = -1
+        order.append(k)
+        for operand in operands[k]:
+            left[operand] -= 1
+            if left[operand] == 1:
+                (user,) = [each for each in users[operand] if waiting[each] >= 0]
+                last[user] += 1
+                if not waiting[user]:
+                    heappush(ready, (-last[user], user))
+        for user in users[k]:
+            waiting[user] -= 1
+            last[user] += left[k] == 1
+            if not waiting[user]:
+                heappush(ready, (-last[user], user))
+    return order
