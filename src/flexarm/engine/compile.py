@@ -71,7 +71,7 @@ def fit(target: "Target", width: int, operations: int) -> Fit:
         return Fit(range(4096 // width))
     if target.triple.startswith("x86_64") and operations > CACHED:
         half = 128 if width == WIDEST else 16 // width
-        return Fit(range(-half, half), slot=1024, chunk=120)
+        return Fit(range(-half, half), slot=2048, chunk=250 if width == 1 else 210)
     return Fit()
 
 

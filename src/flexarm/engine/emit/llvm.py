@@ -11,7 +11,7 @@ from flexarm.engine.emit.plan import (
     plan,
     runs_of_leaves,
 )
-from flexarm.engine.emit.rows import Place, rows, used_by
+from flexarm.engine.emit.rows import Place, rows
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.sincos import sincos
 from flexarm.engine.stream import BINARY, FUNCTIONS, Operation, Store, Stream
@@ -30,7 +30,7 @@ INTRINSICS = {
 }
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
 # Of a function: registers that hold an address, and the uses that make one worth its register.
-ADDRESSES, WORTHWHILE = 12, 2
+ADDRESSES, WORTHWHILE = 8, 4
 # Of an instruction cache: the bytes of a way, and the ways; the last is left to the callers.
 PAGE, WAYS = 4096, 7
 
@@ -241,9 +241,8 @@ class _Body:
 
     def _frequent_windows(self) -> "set[_Window]":
         """Choose the stretches of arrays to which a register points."""
-        places, _ = used_by(self._stream, self._planned, self.values)
-        places += [("numbers", column) for column in self._own.constants.values()]
-        uses = Counter(map(self._window, places)).most_common(ADDRESSES)
+        numbers = [("numbers", column) for column in self._own.constants.values()]
+        uses = Counter(map(self._window, self._own.places + numbers)).most_common(ADDRESSES)
         return {window for window, times in uses if times >= WORTHWHILE}
 
     def _window(self, place: Place) -> "_Window":
@@ -251,14 +250,15 @@ class _Body:
 
     def write_operations(self) -> None:
         """Write the operations, and the stores of what they give."""
+        first, operations = self._stream.first_operation, self._stream.operations
+        places, stores = self._planned.places, self._planned.stores
         for value in self.values:
-            self.operate(
-                f"%v{value}", self._stream.operations[value - self._stream.first_operation]
-            )
-            if value in self._planned.places:
-                self.store("w", self._planned.places[value], f"%v{value}")
-            for store in self._planned.stores.get(value, ()):
-                self.store(f"y{store.port}", store.element, f"%v{value}")
+            name = f"%v{value}"
+            self.operate(name, operations[value - first])
+            if value in places:
+                self.store("w", places[value], name)
+            for store in stores.get(value, ()):
+                self.store(f"y{store.port}", store.element, name)
 
     def write_leaves(self, runs: list[list[Store]]) -> None:
         """Write the stores of constants and of inputs as they came."""

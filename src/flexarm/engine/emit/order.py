@@ -1,9 +1,7 @@
 """The order of operations in which few values wait for their use at any time."""
 
-from collections import Counter
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
-from itertools import chain
 
 from flexarm.engine.stream import ADDITIONS, Operation, Store, Stream
 
@@ -36,7 +34,14 @@ def by_liveness(stream: Stream) -> Stream:
     nodes = sorted(set(range(len(stream.operations))) - set(partner.values()))
     node_of = {k: node for node, k in enumerate(nodes)}
     node_of |= {inner: node_of[k] for k, inner in partner.items()}
-    operands = [_operands(stream, k, partner, node_of) for k in nodes]
+    operands: list[list[int]] = []
+    for k in nodes:
+        _, *used = stream.operations[k]
+        if k in partner:
+            used += stream.operations[partner[k]][1:]
+        own = node_of[k]
+        both = {node_of[value - first] for value in used if value >= first}
+        operands.append([node for node in both if node != own])
     late = _from_the_results(operands)
     place = {node: k for k, node in enumerate(late)}
     early = _from_the_inputs([[place[k] for k in operands[node]] for node in late])
@@ -67,8 +72,12 @@ def belong_together(stream: Stream, k: int) -> bool:
 def _partners(stream: Stream) -> dict[int, int]:
     """Find, for an operation, the one that is to come directly before it."""
     first = stream.first_operation
-    uses = Counter(chain.from_iterable((a, b) for _, a, b in stream.operations))
-    uses.update(store.value for store in stream.stores)
+    uses = [0] * (first + len(stream.operations) + 1)  # the last for an operand that is not there
+    for _, a, b in stream.operations:
+        uses[a] += 1
+        uses[b] += 1
+    for store in stream.stores:
+        uses[store.value] += 1
     turned: dict[int, int] = {}
     partner: dict[int, int] = {}
     for k, (op, a, b) in enumerate(stream.operations):
@@ -86,18 +95,6 @@ def _partners(stream: Stream) -> dict[int, int]:
     return partner
 
 
-def _operands(
-    stream: Stream, k: int, partner: dict[int, int], node_of: dict[int, int]
-) -> list[int]:
-    """List the nodes whose values an operation uses, together with its partner."""
-    first, values = stream.first_operation, stream.operations[k].operands
-    if k in partner:
-        values += stream.operations[partner[k]].operands
-    used = dict.fromkeys(node_of[value - first] for value in values if value >= first)
-    used.pop(node_of[k], None)
-    return list(used)
-
-
 def _users(operands: list[list[int]]) -> list[list[int]]:
     users: list[list[int]] = [[] for _ in operands]
     for k, used in enumerate(operands):
@@ -108,17 +105,18 @@ def _users(operands: list[list[int]]) -> list[list[int]]:
 
 def _from_the_results(operands: list[list[int]]) -> list[int]:
     """Take last what needs the fewest new values; among equals, what came last."""
-    users = _users(operands)
+    users, size = _users(operands), len(operands)
     waiting = [len(each) for each in users]
-    fresh = [len(each) for each in operands]
-    alive = [False] * len(operands)
-    ready = [(fresh[k], -k) for k, count in enumerate(waiting) if not count]
+    # What is small goes first: the number of new values, then the distance from the end.
+    rank = [size * (len(each) + 1) - k for k, each in enumerate(operands)]
+    alive = [False] * size
+    ready = [rank[k] for k, count in enumerate(waiting) if not count]
     heapify(ready)
     order: list[int] = []
     while ready:
-        cost, k = heappop(ready)
-        k = -k
-        if waiting[k] < 0 or cost != fresh[k]:
+        first = heappop(ready)
+        k = -first % size
+        if waiting[k] or first != rank[k]:
             continue
         waiting[k] = -1
         order.append(k)
@@ -127,38 +125,42 @@ def _from_the_results(operands: list[list[int]]) -> list[int]:
             if not alive[operand]:
                 alive[operand] = True
                 for user in users[operand]:
-                    fresh[user] -= 1
+                    rank[user] -= size
                     if not waiting[user]:
-                        heappush(ready, (fresh[user], -user))
+                        heappush(ready, rank[user])
             if not waiting[operand]:
-                heappush(ready, (fresh[operand], -operand))
+                heappush(ready, rank[operand])
     return order[::-1]
 
 
 def _from_the_inputs(operands: list[list[int]]) -> list[int]:
     """Take next what uses the most values for the last time; among equals, what came first."""
-    users = _users(operands)
+    users, size = _users(operands), len(operands)
     waiting = [len(each) for each in operands]
     left = [len(each) for each in users]
-    last = [0] * len(operands)
-    ready = [(0, k) for k, count in enumerate(waiting) if not count]
+    total = [sum(each) for each in users]  # of those that are left: at the end, the last one
+    rank = list(range(size))
+    ready = [k for k, count in enumerate(waiting) if not count]
     order: list[int] = []
     while ready:
-        cost, k = heappop(ready)
-        if waiting[k] < 0 or -cost != last[k]:
+        first = heappop(ready)
+        k = first % size
+        if waiting[k] or first != rank[k]:
             continue
         waiting[k] = -1
         order.append(k)
         for operand in operands[k]:
             left[operand] -= 1
+            total[operand] -= k
             if left[operand] == 1:
-                (user,) = [each for each in users[operand] if waiting[each] >= 0]
-                last[user] += 1
+                user = total[operand]
+                rank[user] -= size
                 if not waiting[user]:
-                    heappush(ready, (-last[user], user))
+                    heappush(ready, rank[user])
         for user in users[k]:
             waiting[user] -= 1
-            last[user] += left[k] == 1
+            if left[k] == 1:
+                rank[user] -= size
             if not waiting[user]:
-                heappush(ready, (-last[user], user))
+                heappush(ready, rank[user])
     return order

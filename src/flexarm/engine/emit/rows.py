@@ -29,7 +29,7 @@ def rows(
         Elements that move by the same steps from piece to piece share a column, so that along a
         chain of links there is about one column for each link that a piece looks at.
     """
-    used = [used_by(stream, planned, planned.pieces[number]) for number in members]
+    used = [_used(stream, planned, planned.pieces[number]) for number in members]
     columns: dict[tuple[str, tuple[int, ...]], int] = {}
     moved: dict[Place, int] = {}
     for places in zip(*(places for places, _ in used), strict=True):
@@ -45,6 +45,7 @@ def rows(
             varied.append(tuple(stream.constants[value] for value in values))
     steps_of = [steps for _, steps in columns]
     return Rows(
+        used[0][0] if used else [],
         moved,
         [[steps[k] for steps in steps_of] for k in range(len(members))],
         constants,
@@ -52,7 +53,7 @@ def rows(
     )
 
 
-def used_by(stream: Stream, planned: Plan, values: range) -> tuple[list[Place], list[int]]:
+def _used(stream: Stream, planned: Plan, values: range) -> tuple[list[Place], list[int]]:
     """List what a piece reads and writes, and its constants, in the order of the operations."""
     operations = stream.operations[values.start - stream.first_operation :][: len(values)]
     operands = chain.from_iterable(operation.operands for operation in operations)
@@ -80,6 +81,8 @@ class Rows:
 
     Attributes
     ----------
+    places
+        What the first piece reads and writes.
     moved
         Column of the offset to add, for elements of arrays by their places in the first piece.
     offsets
@@ -90,6 +93,7 @@ class Rows:
         Row by row.
     """
 
+    places: list[Place]
     moved: dict[Place, int]
     offsets: list[list[int]]
     constants: dict[int, int]
