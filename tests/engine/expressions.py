@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import Compiled, Level, MachineCode, Signature, host, object_code
-from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.llvm import ANY, Fit, emit_llvm
 from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.lower import lower
 
@@ -111,11 +111,16 @@ def graphs(
 
 
 def compiled(
-    function: casadi.Function, *, width: int = 1, chunk: int = CHUNK, level: Level = "fast"
+    function: casadi.Function,
+    *,
+    width: int = 1,
+    chunk: int = CHUNK,
+    level: Level = "fast",
+    fit: Fit = ANY,
 ) -> Compiled:
     """Compile a function, without a cache."""
     stream = lower(function)
-    code = emit_llvm(stream, width=width, chunk=chunk)
+    code = emit_llvm(stream, width=width, chunk=chunk, fit=fit)
     signature = Signature(
         code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,
         len(stream.operations),

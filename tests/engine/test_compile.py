@@ -16,6 +16,7 @@ from flexarm.engine.compile import (
     Level,
     Target,
     chunk_size,
+    fit,
     host,
     native_width,
     object_code,
@@ -57,12 +58,14 @@ def everything() -> Stream:
     return lower(casadi.Function("f", [x], [casadi.vertcat(*outputs)]))
 
 
+@pytest.mark.parametrize("operations", [100, 10_000])
 @pytest.mark.parametrize("level", get_args(Level))
 @pytest.mark.parametrize(("target", "width"), MACHINES, ids=str)
 def test_code_for_any_machine_needs_the_mathematics_of_the_c_library_and_nothing_else(
-    target: Target, width: int, level: Level
+    target: Target, width: int, level: Level, operations: int
 ) -> None:
-    code = emit_llvm(everything(), width=width, chunk=chunk_size(target, width))
+    fitted = fit(target, level=level, width=width, operations=operations)
+    code = emit_llvm(everything(), width=width, chunk=chunk_size(target, width), fit=fitted)
     needed = undefined_symbols(object_code(code, level=level, target=target))
     # Every file of Windows that computes with doubles is marked by it; it is no function.
     needed -= {"_fltused"} if target.triple.endswith("msvc") else set()

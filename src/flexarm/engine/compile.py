@@ -57,7 +57,7 @@ def chunk_size(target: "Target", width: int) -> int:
     return max(1, WINDOWS_CHUNK // width) if "windows" in target.triple else CHUNK
 
 
-def fit(target: "Target", width: int, operations: int) -> Fit:
+def fit(target: "Target", *, level: Level, width: int, operations: int) -> Fit:
     """Say how the code of so many operations is fitted to a machine.
 
     Notes
@@ -65,8 +65,10 @@ def fit(target: "Target", width: int, operations: int) -> Fit:
     Processors of x86-64 have an instruction cache of 32 KiB, in pages of 4 KiB. Code that does not
     fit it waits for its bytes: they have to be few, and some of them have to stay there. An
     address is short within 128 bytes of a register, or 128 of the widest vectors. On 64-bit ARM
-    instructions and caches are larger, but a constant takes five instructions without a table.
+    caches and instructions are larger, but a constant takes five of them without a table.
     """
+    if level == "quick":
+        return Fit(ordered=False)
     if target.triple.startswith(("aarch64", "arm64")):
         return Fit(range(4096 // width))
     if target.triple.startswith("x86_64") and operations > CACHED:

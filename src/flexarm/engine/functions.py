@@ -196,7 +196,7 @@ def _compile_stream(stream: Stream, level: Level, width: int, cache: Cache) -> t
     key = _key(_contents(stream), _settings(level, width))
     entry = cache.get(key)
     if entry is None:
-        fitted = fit(host(), width, len(stream.operations))
+        fitted = fit(host(), level=level, width=width, operations=len(stream.operations))
         code = emit_llvm(stream, width=width, chunk=chunk_size(host(), width), fit=fitted)
         signature = Signature(
             code.entry, code.table_entry, stream.inputs, stream.outputs, width, code.work_size,

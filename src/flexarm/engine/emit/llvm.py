@@ -33,6 +33,8 @@ LIBRARY = FUNCTIONS - INTRINSICS.keys()
 ADDRESSES, WORTHWHILE = 8, 4
 # Of an instruction cache: the bytes of a way, and the ways; the last is left to the callers.
 PAGE, WAYS = 4096, 7
+# Functions; of more, the few that stay in the cache are not worth the memory between them.
+MOST_PLACED = 64
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,14 @@ class Fit:
         Bytes of the place of an internal function in memory, a power of two; 0 for any place.
     chunk
         Largest number of operations that fit a slot.
+    ordered
+        Take the time to order the operations so that few values wait.
     """
 
     reach: range = range(0)
     slot: int = 0
     chunk: int | None = None
+    ordered: bool = True
 
 
 ANY = Fit()
@@ -83,7 +88,7 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK, fit: Fit = 
     if width < 1 or width & (width - 1):
         # LLVM would pad another number of lanes.
         raise FlexarmError(f"width: must be a power of two, got {width}")
-    planned = plan(stream, chunk=chunk, unlike=fit.chunk)
+    planned = plan(stream, chunk=chunk, unlike=fit.chunk, ordered=fit.ordered)
     stream = planned.stream
     kit = _Kit(width, fit.reach)
     entry = f"flexarm_{stream.name}"
@@ -128,7 +133,7 @@ def _layout(functions: int, slot: int) -> list[tuple[int, str]]:
     displaces them, and the others the last slot of every page.
     """
     kept = WAYS * (PAGE // slot - 1) if slot else functions
-    if functions <= kept + WAYS:
+    if not kept + WAYS < functions <= MOST_PLACED:
         return [(k, "") for k in range(functions)]
     rest = iter(range(kept, functions))
     order: list[tuple[int, str]] = []

@@ -18,20 +18,23 @@ WRITTEN_OUT = 8000
 LONGEST_WRITTEN_OUT = 8
 
 
-def plan(stream: Stream, *, chunk: int = CHUNK, unlike: int | None = None) -> "Plan":
+def plan(
+    stream: Stream, *, chunk: int = CHUNK, unlike: int | None = None, ordered: bool = True
+) -> "Plan":
     """Split a stream into pieces that become one function each.
 
     Parameters
     ----------
     stream
-        The operations, which are split in the order that they have if it repeats itself, else in
-        that of `by_liveness`.
+        The operations.
     chunk
         Largest number of operations in a piece. Compile time is linear in the number of
         operations as long as the pieces are small; below about 300 the traffic between them costs
         time.
     unlike
         The same for a stream that does not repeat itself; `chunk` by default.
+    ordered
+        Put a stream that does not repeat itself into the order of `by_liveness`.
 
     Returns
     -------
@@ -45,8 +48,8 @@ def plan(stream: Stream, *, chunk: int = CHUNK, unlike: int | None = None) -> "P
     edges = cuts(stream, chunk=chunk) if length > WRITTEN_OUT else []
     repeats = bool(edges)
     if not repeats:
-        stream = by_liveness(stream)
-        edges = _cuts_between_pairs(stream, unlike or chunk)
+        stream = by_liveness(stream) if ordered else stream
+        edges = _cuts_between_pairs(stream, min(unlike or chunk, chunk))
     first = stream.first_operation
     pieces = tuple(range(first + a, first + b) for a, b in pairwise(edges))
     piece_of = np.repeat(np.arange(len(pieces)), np.diff(edges)).tolist()

@@ -1,0 +1,60 @@
+"""Code that is fitted to a processor gives the same numbers, and lies where it should."""
+
+import re
+
+import casadi
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.engine.compile import Target, fit, native_width
+from flexarm.engine.emit.llvm import PAGE, WAYS, Fit, emit_llvm
+from flexarm.engine.lower import lower
+from tests.engine.expressions import compiled
+
+FITS = {
+    "near": Fit(range(-4, 4)),
+    "far": Fit(range(4096)),
+    "slots": Fit(range(-16, 16), slot=1024, chunk=25),
+}
+
+
+def dynamics() -> casadi.Function:
+    """Trace an arm whose code has many functions of 25 operations."""
+    model = flexarm.build(flexarm.sample("count-2-2-2"), stiffening=True)
+    return flexarm.formulation("articulated", model).function("forward_dynamics")
+
+
+@pytest.mark.parametrize("width", sorted({1, 2, native_width()}))
+@pytest.mark.parametrize("name", FITS)
+def test_the_numbers_are_the_same_to_the_last_bit(name: str, width: int) -> None:
+    function = dynamics()
+    random = np.random.default_rng(4)
+    lanes = () if width == 1 else (width,)
+    given = [random.normal(size=(function.numel_in(k), *lanes)) for k in range(function.n_in())]
+    expected = compiled(function, width=width).call(*given)
+    for chunk in (7, 500):
+        code = compiled(function, width=width, chunk=chunk, fit=FITS[name])
+        for got, wanted in zip(code.call(*given), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_functions_that_stay_in_the_cache_share_no_part_of_a_page_with_the_others() -> None:
+    slot = 1024
+    text = emit_llvm(lower(dynamics()), fit=FITS["slots"]).text
+    places = re.findall(r"@flexarm_\w+\.(\d+)\(.* nounwind align (\d+)( prefix)?", text)
+    kept = WAYS * (PAGE // slot - 1)
+    assert len(places) > kept + WAYS
+    end = 0
+    for number, alignment, prefix in places:
+        start = -(-end // int(alignment)) * int(alignment) + (PAGE - slot if prefix else 0)
+        in_last_slot = start % PAGE == PAGE - slot
+        assert in_last_slot == (int(number) >= kept)
+        end = start + slot - 1
+
+
+def test_small_code_and_quick_code_are_left_as_they_are() -> None:
+    target = Target("x86_64-unknown-linux-gnu", "x86-64", "")
+    assert fit(target, level="fast", width=1, operations=4000) == Fit()
+    assert fit(target, level="quick", width=1, operations=40_000) == Fit(ordered=False)
+    assert fit(target, level="fast", width=1, operations=4001).slot > 0
