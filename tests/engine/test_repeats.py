@@ -6,7 +6,7 @@ import pytest
 
 from flexarm.engine.compile import native_width
 from flexarm.engine.emit import plan as planning
-from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.llvm import ANY, Fit, emit_llvm
 from flexarm.engine.emit.plan import plan
 from flexarm.engine.emit.repeats import cuts
 from flexarm.engine.emit.rows import rows
@@ -52,11 +52,12 @@ def distinct(stream: Stream, chunk: int = 100) -> int:
 @pytest.mark.parametrize("width", sorted({1, 2, native_width()}))
 @pytest.mark.parametrize("chunk", [40, 100, 500])
 @pytest.mark.parametrize("numbers", ["own", "equal"])
-def test_results_are_those_of_casadi(numbers: str, chunk: int, width: int) -> None:
+@pytest.mark.parametrize("fit", [ANY, Fit(range(-4, 4), slot=1024)], ids=["any", "fitted"])
+def test_results_are_those_of_casadi(fit: Fit, numbers: str, chunk: int, width: int) -> None:
     function = chain(LINKS, numbers=numbers, different=LINKS // 2)
     stream = lower(function)
     assert distinct(stream, chunk) < 0.4 * len(stream.operations)
-    code = compiled(function, width=width, chunk=chunk)
+    code = compiled(function, width=width, chunk=chunk, fit=fit)
     given = np.random.default_rng(5).normal(size=(2, LINKS, width))
     (got,) = code.call(*(given[:, :, 0] if width == 1 else given))
     for lane in range(width):

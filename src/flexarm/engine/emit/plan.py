@@ -83,7 +83,7 @@ def plan(
 def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
     """Cut into equal pieces, one shorter where it would part what belongs together.
 
-    Sums of products are so rounded in the same way whatever the length of the pieces is.
+    For x86-64, sums of products are so rounded in the same way whatever the length of the pieces.
     """
     length = len(stream.operations)
     edges = [0]
