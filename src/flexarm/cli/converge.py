@@ -7,7 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arm_argument import add_arm, read_arm
+from flexarm.cli.arguments import add_arm, add_options, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--given-only", action="store_true",
         help="judge the shapes as given, without trying fewer shapes and other families",
     )  # fmt: skip
-    add("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:
