@@ -58,7 +58,7 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def shared(run: Run, open_shared: Opener) -> Page:
-    return open_shared(run_page([run]))
+    return open_shared(run_page([run]), dots=1.0)
 
 
 @pytest.fixture
