@@ -269,7 +269,7 @@ class Motion:
 
     def matrices(self) -> Compiled:
         """Compile mass, elastic and damping matrices."""
-        return self.equation.compiled("matrices", level="fast")
+        return self.equation.compiled("matrices")
 
     def _compile(self, name: str, make: Callable[[], ca.Function]) -> Compiled:
         found = self.kept.get(name)
