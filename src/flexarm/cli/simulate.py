@@ -3,7 +3,6 @@
 import argparse
 import dataclasses
 import json
-import math
 import os
 import sys
 import time
@@ -22,7 +21,7 @@ from flexarm.cli.arguments import (
     require_figure,
     require_outputs,
 )
-from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.cli.console import finite, open_console, print_line, print_table
 from flexarm.errors import FlexarmError, LongRun, SimulationError
 from flexarm.integrate.options import refuse_options
 
@@ -221,10 +220,10 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "evaluations": statistics.evaluations,
         "cpu_seconds": statistics.cpu_seconds,
         "preparation_cpu_seconds": prepared,
-        "energy_balance": _finite(result.energy_balance),
-        "q": dict(zip(result.model.names, map(_finite, result.q[-1].tolist()), strict=True)),
+        "energy_balance": finite(result.energy_balance),
+        "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
         "missed": result.missed,
-        "validity": _finite(dataclasses.asdict(result.validity)),
+        "validity": finite(dataclasses.asdict(result.validity)),
     }
 
 
@@ -236,15 +235,6 @@ def _equation_line(result: "Run") -> dict[str, str]:
     if result.model.tip_rotation == "first-order":
         words.append("first-order tips")
     return {} if words == [DEFAULT] else {"by": ", ".join(words)}
-
-
-def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for by None, all the way down."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
