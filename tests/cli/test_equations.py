@@ -104,9 +104,9 @@ def worst(python: dict[str, Callable[..., Array]], model: Model, formulation: Co
     ("sample", "stiffening"),
     [
         ("korayem-two-link", "off"),
-        ("tg-rr", "as-given"),
+        pytest.param("tg-rr", "as-given", marks=pytest.mark.campaign),
         ("tg-rrp", "as-given"),
-        ("tg-rp", "as-given"),
+        pytest.param("tg-rp", "as-given", marks=pytest.mark.campaign),
         ("tg-rr-elements", "as-given"),
         ("puma-560", "as-given"),
         ("driven-link-payload", "on"),
