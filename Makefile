@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# Programs that tests start would otherwise compile every module of flexarm anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test lint types docs campaign lock clean
 

@@ -20,12 +20,14 @@ from tests.docs_blocks import (
     links,
     write_files,
 )
+from tests.physics.cases import campaign_if
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 MODEL_FILE = DOCS / "model-file.md"
 REFUSED = MODEL_FILE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
+LONGER = ("controllers", "telescoping")  # pictures that take seconds: for campaigns
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
@@ -129,6 +131,8 @@ def test_the_script_draws_every_picture_that_pages_show() -> None:
     assert shown == set(FIGURES)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=campaign_if(name in LONGER)) for name in FIGURES]
+)
 def test_every_picture_can_be_drawn_again(name: str, tmp_path: Path) -> None:
     FIGURES[name]().savefig(tmp_path / "picture.png", dpi=40)

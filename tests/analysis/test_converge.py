@@ -14,6 +14,7 @@ from flexarm.runs.plot import tip_deflection
 from flexarm.study.bases import enriched, families, next_member, reference
 from flexarm.study.shape_search import SAMPLES, TOLERANCE
 from tests.analysis.linear_arms import de_luca, one_link
+from tests.physics.cases import campaign_if
 
 DRIVEN = (
     "{kind: revolute, hub: {outboard: {inertia: [0, 0, 0.1]}}, "
@@ -75,7 +76,9 @@ def truth(arm: Arm) -> Arm:
     return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=campaign_if("payload" in name)) for name in ARMS]
+)
 def test_the_estimate_is_within_a_factor_of_two_of_the_true_error(name: str) -> None:
     arm, t_end = ARMS[name](), 0.5
     found = converge(arm, t_end=t_end, others=False)

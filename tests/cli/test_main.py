@@ -76,6 +76,27 @@ def test_wrong_usage_exits_2_and_says_so_on_stderr(
     assert err.startswith("usage: flexarm ")
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *(["simulate", "driven-link", option] for option in ("--out", "--csv", "--plot", "--html")),
+        *(["modes", "driven-link", option] for option in ("--plot", "--html")),
+        ["equations", "driven-link", "--out"],
+        ["reproduce", "--out"],
+        ["view", "run.nc", "--out"],
+        ["check", "driven-link", "--allow-files"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("path", ["", "a\0b.png"])
+def test_what_can_be_no_path_is_refused_in_a_line(
+    capsys: pytest.CaptureFixture[str], argv: list[str], path: str
+) -> None:
+    assert cli.main([*argv, path]) == 2
+    said = f"error: argument {argv[-1]}: a path: must be the path of a file, got {path!r}"
+    assert capsys.readouterr().err.endswith(said + "\n")
+
+
 def test_version_is_that_of_the_installed_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"flexarm {version('flexarm')}\n"

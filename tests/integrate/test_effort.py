@@ -87,7 +87,15 @@ def test_many_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(flexarm.simulate_many(arm, t_end=1.0, starts=starts[:2], method="dop853")) == 2
 
 
-@pytest.mark.parametrize("name", ["driven-link", "count-6-6-3", "tg-rr", "chen-two-link"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "driven-link",
+        "count-6-6-3",
+        "tg-rr",
+        pytest.param("chen-two-link", marks=pytest.mark.campaign),
+    ],
+)
 def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
     arm = flexarm.sample(name)
     for t_end in (0.5, 5.0):

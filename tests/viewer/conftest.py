@@ -1,8 +1,10 @@
 """Pages in a browser."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import BrowserContext, Page
@@ -12,24 +14,33 @@ from tests.conftest import Starter
 SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 PATIENCE = 60_000  # [ms]: drawing in software on a busy machine takes its time
 
+DOTS = 0.5  # per pixel of a page, where nobody looks at the picture: drawing takes most of the time
+
 Opener = Callable[..., Page]
+Contexts = Callable[[tuple[str, ...], float], BrowserContext]
+
+
+@pytest.fixture(scope="session")
+def contexts(browsers: Starter) -> Contexts:
+    """Share what pages of one browser can share: to begin anew takes a second of computing."""
+    return cache(lambda flags, dots: browsers([*flags]).new_context(device_scale_factor=dots))
 
 
 @pytest.fixture
-def open_page(browsers: Starter, tmp_path: Path) -> Iterator[Opener]:
+def open_page(contexts: Contexts, tmp_path: Path) -> Iterator[Opener]:
     """Open pages for one test."""
-    yield from opener(browsers, tmp_path)
+    yield from opener(contexts, tmp_path)
 
 
 @pytest.fixture(scope="module")
-def open_shared(browsers: Starter, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opener]:
+def open_shared(contexts: Contexts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opener]:
     """Open pages for the tests of a file, since the first picture takes seconds in software."""
-    yield from opener(browsers, tmp_path_factory.mktemp("pages"))
+    yield from opener(contexts, tmp_path_factory.mktemp("pages"))
 
 
-def opener(browsers: Starter, folder: Path) -> Iterator[Opener]:
+def opener(contexts: Contexts, folder: Path) -> Iterator[Opener]:
     """Open pages from files; afterwards, none has had an error or asked for anything."""
-    contexts: list[BrowserContext] = []
+    pages: list[Page] = []
     errors: list[str] = []
     requests: list[str] = []
 
@@ -38,32 +49,30 @@ def opener(browsers: Starter, folder: Path) -> Iterator[Opener]:
         *,
         width: int = 800,
         height: int = 700,
-        scheme: str = "light",
-        flags: list[str] = SOFTWARE,
+        scheme: Literal["light", "dark"] = "light",
+        flags: Sequence[str] = SOFTWARE,
+        dots: float = DOTS,
     ) -> Page:
-        context = browsers(flags).new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,  # type: ignore[arg-type]
-            reduced_motion="reduce",  # else it plays at once
-        )
-        contexts.append(context)
-        page = context.new_page()
+        page = contexts(tuple(flags), dots).new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # else it plays at once
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         page.on("request", lambda request: requests.append(request.url))
-        file = folder / f"page{len(contexts)}.html"
+        file = folder / f"page{len(pages)}.html"
         file.write_bytes(html.encode("utf-8", errors="replace"))
         page.goto(file.as_uri())
         page.evaluate("flexarm.drawn()")
         return page
 
     yield open_file
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert errors == []
     assert [url for url in requests if not url.startswith("file:")] == []
-    assert len(requests) == len(contexts)
+    assert len(requests) == len(pages)
 
 
 def wait_until(page: Page, expression: str) -> None:

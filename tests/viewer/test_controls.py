@@ -322,10 +322,14 @@ def test_on_a_phone_the_legend_lies_in_the_margin_under_the_arm(open_page: Opene
     assert legend["x"] + legend["width"] <= stage["x"] + stage["width"]
 
 
+@pytest.fixture(scope="module")
+def swinging(open_shared: Opener) -> Page:
+    return open_shared(mode_page(bar_modes()))
+
+
 @pytest.mark.parametrize(("mode", "phase"), [(0, 0.0), (1, 0.0), (1, 0.75)])
-def test_a_mode_swings_along_its_vector(mode: int, phase: float, open_page: Opener) -> None:
-    modes = bar_modes()
-    page = open_page(mode_page(modes))
+def test_a_mode_swings_along_its_vector(mode: int, phase: float, swinging: Page) -> None:
+    modes, page = bar_modes(), swinging
     page.evaluate("k => flexarm.pick(k)", mode)
     for _ in range(8):
         page.keyboard.press(",")  # the smallest amplitude

@@ -24,10 +24,10 @@ SAMPLES = (
     "chen-two-link",  # bending, twist and stretch, elastic joints, stiffening
     "theodore-rrp",  # a sliding link, a payload
     "canadarm-free-base",  # a free base, rigid links between
-    "puma-560",  # DH constants, rigid
-    "tg-rrp-2planes-elements",  # finite elements, sliding
-    "graves-rms",
     "crossed-joints",  # universal, spherical, screw
+    pytest.param("puma-560", marks=pytest.mark.campaign),  # DH constants, rigid
+    pytest.param("tg-rrp-2planes-elements", marks=pytest.mark.campaign),
+    pytest.param("graves-rms", marks=pytest.mark.campaign),
 )
 TUBE = """\
 flexarm: 1
@@ -58,7 +58,7 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def shared(run: Run, open_shared: Opener) -> Page:
-    return open_shared(run_page([run]))
+    return open_shared(run_page([run]), dots=1.0)
 
 
 @pytest.fixture

@@ -65,13 +65,14 @@ def page(path: Path, browsers: Starter) -> Iterator[Page]:
 
 @pytest.fixture
 def simulation(page: Page, path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Simulate without end, and wait until the page shows more than the start."""
+    """Simulate without end, wait until the page shows more than the start, and halt."""
     assert page.locator("#title").inner_text() == f"waiting for {path}"
     started = flexarm("simulate", "korayem-two-link", *ENDLESS, "--out", str(path), "--live")
     try:
         expect(page.locator("#title")).not_to_have_text(f"waiting for {path}", timeout=PATIENCE)
         wait_until(page, "window.flexarm !== undefined && flexarm.drawn()")
         wait_until(page, "document.querySelectorAll('#field option').length > 1")
+        started.send_signal(signal.SIGSTOP)  # computes for nobody until more is waited for
         yield started
     finally:
         started.kill()
@@ -82,9 +83,12 @@ def end_of(page: Page) -> float:
     return float(page.locator("#time").get_attribute("max") or 0)
 
 
-def wait_for_more(page: Page) -> float:
+def wait_for_more(page: Page, simulation: "subprocess.Popen[str]") -> float:
+    """Let the simulation go on until the page shows more of it."""
     before = end_of(page)
+    simulation.send_signal(signal.SIGCONT)
     wait_until(page, f"Number(document.getElementById('time').max) > {before}")
+    simulation.send_signal(signal.SIGSTOP)
     page.evaluate("flexarm.drawn()")
     return end_of(page)
 
@@ -116,11 +120,11 @@ def test_the_page_grows_with_the_run_and_keeps_what_was_chosen(
     page.evaluate("flexarm.drawn()")
     camera = page.evaluate("flexarm.camera().view")
 
-    later = wait_for_more(page)
+    later = wait_for_more(page, simulation)
     assert page.evaluate("flexarm.time()") == later  # at the end, and with it
     page.evaluate(f"flexarm.seek({later / 2})")
     page.evaluate("flexarm.play()")
-    wait_for_more(page)
+    wait_for_more(page, simulation)
     assert page.evaluate("flexarm.playing()")
     assert later / 2 < page.evaluate("flexarm.time()") < later
     assert page.evaluate("window.mark") == 1
@@ -133,6 +137,7 @@ def test_the_page_grows_with_the_run_and_keeps_what_was_chosen(
     assert chip.get_attribute("aria-pressed") == "false"
 
     simulation.send_signal(signal.SIGINT)
+    simulation.send_signal(signal.SIGCONT)
     assert simulation.wait(60) == 130
     wait_until(page, "document.getElementById('warning').textContent.startsWith('interrupted')")
     kept = load_run(path)

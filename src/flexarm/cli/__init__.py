@@ -23,12 +23,14 @@ from flexarm.cli import (
     simulate,
     view,
 )
+from flexarm.cli.arguments import Misuse
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 EXIT_OTHER = 1
+EXIT_USAGE = 2
 EXIT_INVALID_MODEL = 3
 EXIT_SIMULATION = 4
 EXIT_INTERRUPTED = 130
@@ -113,7 +115,11 @@ def _run(argv: Sequence[str] | None) -> int:
         args = _parser().parse_args(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else EXIT_OTHER
-    return COMMANDS[args.command].run(args)
+    try:
+        return COMMANDS[args.command].run(args)
+    except Misuse as error:
+        print(f"flexarm {args.command}: error: {error}", file=sys.stderr)
+        return EXIT_USAGE
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,13 +3,15 @@
 import argparse
 import json
 
+from flexarm.cli.arguments import add_options
+
 SUMMARY = "show or clear the compiled functions that are kept on disk"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm cache`."""
     parser.add_argument("--clear", action="store_true", help="delete all of them")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arm_argument import add_arm, read_arm
+from flexarm.cli.arguments import add_arm, add_options, read_arm
 from flexarm.cli.console import open_console, print_line, print_table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SUMMARY = "print what an arm is made of, its frequencies, and what looks wrong"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm check`."""
     add_arm(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,13 +5,12 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arm_argument import add_arm, read_arm
+from flexarm.cli.arguments import Misuse, add_arm, add_options, read_arm
 
 if TYPE_CHECKING:
     from flexarm.study.compare import Compared, Comparison, Errors
 
 SUMMARY = "compare all formulations on an arm: differences, operations, time"
-EXIT_USAGE = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,16 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--paper", action="store_true", help="keep the approximations of each formulation's paper")
     add(
-        "--points", type=int, metavar="N",
-        help="Gauss points per element of element-jacobian (default: as many as are exact)",
-    )  # fmt: skip
-    add(
         "--deflection", type=float, nargs="+", default=[0.02], metavar="X",
         help="tip deflection of the random states, of each link's length (default 0.02); several "
         "give the errors over deflection",
     )  # fmt: skip
     add("--seed", type=int, default=0, help="of the random states (default 0)")
-    add("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--points", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         refuse_options(args.deflection, **options)
     except FlexarmError as error:
-        print(f"flexarm compare: error: --{error}", file=sys.stderr)
-        return EXIT_USAGE
+        raise Misuse(f"--{error}") from None
     arm = read_arm(args)
     with Console(stderr=True).status("") as status:
         tell = (lambda name: status.update(name)) if sys.stderr.isatty() else None

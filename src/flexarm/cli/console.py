@@ -1,8 +1,9 @@
-"""Text and tables on standard output: folded on a terminal, plain elsewhere."""
+"""Text and tables on standard output: folded on a terminal, plain elsewhere; numbers of JSON."""
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,3 +52,12 @@ def print_table(
     for row in rows:
         table.add_row(*row)
     console.print(table)
+
+
+def finite(value: Any) -> Any:
+    """Replace what JSON has no number for by None, all the way down."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,10 +5,10 @@ import dataclasses
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from flexarm.cli.arm_argument import add_arm, read_arm
-from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.cli.arguments import add_arm, add_options, read_arm
+from flexarm.cli.console import finite, open_console, print_line, print_table
 
 if TYPE_CHECKING:
     from flexarm.study.convergence import Convergence
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--given-only", action="store_true",
         help="judge the shapes as given, without trying fewer shapes and other families",
     )  # fmt: skip
-    add("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         print("\r" + " " * 80 + "\r", end="", file=sys.stderr, flush=True)
     if args.json:
-        print(json.dumps(_finite(dataclasses.asdict(found)), allow_nan=False))
+        print(json.dumps(finite(dataclasses.asdict(found)), allow_nan=False))
     else:
         _print(found)
     return 0
@@ -74,15 +74,6 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number > 0, got {text}")
     return int(text)
-
-
-def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for by None, all the way down."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _print(found: "Convergence") -> None:

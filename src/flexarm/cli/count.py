@@ -4,36 +4,19 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arm_argument import add_arm, formulation_name, read_arm
+from flexarm.cli.arguments import STIFFENING, add_arm, add_options, read_arm
 
 if TYPE_CHECKING:
     from flexarm.engine.stream import Counts
 
 SUMMARY = "count the operations that the equation of an arm takes"
-STIFFENING = {"on": True, "off": False, "as-given": None}
 KINDS = ("multiplications", "additions", "divisions", "functions")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm count`."""
     add_arm(parser)
-    parser.add_argument(
-        "--formulation",
-        metavar="NAME",
-        type=formulation_name,
-        help="how the equation is obtained (default articulated)",
-    )
-    parser.add_argument(
-        "--points", type=int, metavar="N",
-        help="Gauss points per element of element-jacobian (default: as many as are exact)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--stiffening",
-        choices=STIFFENING,
-        default="as-given",
-        help="whether bending draws a link in (default: as the model file says)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--formulation", "--points", "--stiffening", "--json")
 
 
 def run(args: argparse.Namespace) -> int:

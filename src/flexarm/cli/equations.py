@@ -3,12 +3,17 @@
 import argparse
 import json
 import sys
-from pathlib import Path
 
-from flexarm.cli.arm_argument import add_arm, read_arm
+from flexarm.cli.arguments import (
+    STIFFENING,
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_outputs,
+)
 
 SUMMARY = "write the equation of motion of a small arm out"
-STIFFENING = {"on": True, "off": False, "as-given": None}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,38 +25,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="how it is written (default text); Python has all digits",
     )
-    parser.add_argument(
-        "--stiffening",
-        choices=STIFFENING,
-        default="as-given",
-        help="whether bending draws a link in (default: as the model file says)",
-    )
-    parser.add_argument(
-        "--tip-rotation",
-        choices=("cayley", "first-order"),
-        default="cayley",
-        help="exact rotations of the links' tips (default), or I + skew(angles) as in papers",
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write it to a file")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is there")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--stiffening", "--tip-rotation")
+    parser.add_argument("--out", type=file_path, metavar="FILE", help="write it to a file")
+    add_options(parser, "--force", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print M, h, c and K."""
-    from flexarm.errors import FlexarmError
+    from flexarm.io.whole_file import write_whole
     from flexarm.model import build
     from flexarm.study.equation_text import as_document, as_latex, as_python, as_text
     from flexarm.study.equations import closed_form
 
-    if args.out is not None and args.out.exists() and not args.force:
-        raise FlexarmError(f"{args.out} is there already: use --force to overwrite it")
+    require_outputs(args, args.out)
     stiffening = STIFFENING[args.stiffening]
     model = build(read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation)
     equations = closed_form(model)
     written = {"text": as_text, "latex": as_latex, "python": as_python}[args.format](equations)
     if args.out is not None:
-        args.out.write_text(written, encoding="utf-8")
+        write_whole(args.out, written.encode(), force=args.force)
         print(f"{equations.terms} terms written to {args.out}", file=sys.stderr)
     if args.json:
         print(json.dumps(as_document(equations)))

@@ -5,13 +5,19 @@ import io
 import json
 import math
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arm_argument import add_arm, read_arm
+from flexarm.cli.arguments import (
+    Misuse,
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_figure,
+    require_outputs,
+)
 from flexarm.cli.console import open_console, print_line, print_table
-from flexarm.cli.simulate import FIGURES
 
 if TYPE_CHECKING:
     from flexarm.linear.modes import Mode, Modes
@@ -19,7 +25,6 @@ if TYPE_CHECKING:
     from flexarm.model import Model
 
 SUMMARY = "print the modes of an arm: frequency, damping, who takes part"
-EXIT_USAGE = 2
 COUNT = 19  # points of a range, if nobody says how many
 MOST = 3  # coordinates listed per mode
 ABREAST = 4  # modes per table of a range
@@ -54,33 +59,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--friction-speed", type=float, metavar="V",
         help="amplitude of the joints' speed for --friction secant [rad/s], [m/s] (default 0.1)",
     )  # fmt: skip
-    add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
-    add("--html", type=Path, metavar="FILE", help="write a page that shows the modes swing")
-    add("--force", action="store_true", help="overwrite files that are there")
-    add("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--plot")
+    add("--html", type=file_path, metavar="FILE", help="write a page that shows the modes swing")
+    add_options(parser, "--force", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Find the modes and print them."""
-    if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
-        return _misuse(f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}")
+    require_figure(args.plot)
     from flexarm.errors import FlexarmError
-    from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.linear.friction import DryFriction
     from flexarm.linear.modes import modes
     from flexarm.linear.sweep import sweep
     from flexarm.model import build
 
-    for path in (args.plot, args.html):
-        if path is not None:
-            require_writable(path, force=args.force)
-            require_apart(path, [Path(args.arm)])
+    require_outputs(args, args.plot, args.html)
     model = build(read_arm(args))
     try:
         settings = _settings(model, args.joints, args.speed, straight=args.straight)
         DryFriction(args.friction, args.friction_speed)
     except FlexarmError as error:
-        return _misuse(str(error))
+        raise Misuse(str(error)) from None
     settings |= {"friction": args.friction, "friction_speed": args.friction_speed}
     followed = None
     if any(isinstance(v, list) for group in ("at", "speeds") for v in settings[group].values()):
@@ -99,11 +98,6 @@ def run(args: argparse.Namespace) -> int:
         if followed is not None:
             _print_sweep(followed)
     return 0
-
-
-def _misuse(text: str) -> int:
-    print(f"flexarm modes: error: {text}", file=sys.stderr)
-    return EXIT_USAGE
 
 
 def _settings(model: "Model", joints: list[str], speeds: list[str], *, straight: bool) -> Settings:

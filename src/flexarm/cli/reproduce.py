@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flexarm.cli.arguments import add_options, file_path
+
 if TYPE_CHECKING:
     from flexarm.papers.base import Result
 
@@ -25,11 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--list", action="store_true", help="list the items and compute nothing")
     add(
-        "--out", type=Path, metavar="DIR",
+        "--out", type=file_path, metavar="DIR",
         help=f"folder of the report (default {FOLDER}; with --json none)",
     )  # fmt: skip
     add("--force", action="store_true", help="overwrite a report that is there")
-    add("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,6 +3,8 @@
 import argparse
 import json
 
+from flexarm.cli.arguments import add_options
+
 SUMMARY = "list the arms that come with flexarm, or print one as a model file"
 
 
@@ -13,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true",
         help="list also the arms on which operations are counted and formulations compared",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,7 +3,6 @@
 import argparse
 import dataclasses
 import json
-import math
 import os
 import sys
 import time
@@ -13,8 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.cli.arm_argument import add_arm, formulation_name, read_arm
-from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.cli.arguments import (
+    Misuse,
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_figure,
+    require_outputs,
+)
+from flexarm.cli.console import finite, open_console, print_line, print_table
 from flexarm.errors import FlexarmError, LongRun, SimulationError
 from flexarm.integrate.options import refuse_options
 
@@ -27,8 +34,6 @@ if TYPE_CHECKING:
     from flexarm.runs.write import LiveFile
 
 SUMMARY = "simulate an arm under the inputs of its model file"
-FIGURES = (".png", ".svg", ".pdf")
-EXIT_USAGE = 2
 STATUSES = {"finished": 0, "stopped": 4, "interrupted": 130}
 
 
@@ -46,49 +51,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rtol", type=float, default=1e-3, metavar="X",
         help="error of the deflections that is allowed, over their range (default 1e-3)",
     )  # fmt: skip
-    add(
-        "--formulation", metavar="NAME", type=formulation_name,
-        help="how the equation is obtained (default articulated)",
-    )  # fmt: skip
+    add_options(parser, "--formulation")
     add("--paper", action="store_true", help="keep the approximations of the formulation's paper")
-    add(
-        "--tip-rotation", choices=("cayley", "first-order"), default="cayley",
-        help="exact rotations of the links' tips (default), or I + skew(angles) as in papers",
-    )  # fmt: skip
+    add_options(parser, "--tip-rotation")
     add("--step", type=float, metavar="S", help="step of rk4 [s]")
     add(
         "--energy-audit", action="store_true",
         help="step so closely that the energy balance closes, whatever --rtol",
     )  # fmt: skip
-    add("--out", type=Path, metavar="FILE", help="keep the run in a NetCDF file")
+    add("--out", type=file_path, metavar="FILE", help="keep the run in a NetCDF file")
     add(
         "--live", action="store_true",
         help="keep the run so far in --out from time to time: 'flexarm view FILE --serve' shows it",
     )  # fmt: skip
-    add("--csv", type=Path, metavar="FILE", help="write the run as a CSV table")
-    add("--plot", type=Path, metavar="FILE", help="write a figure (png, svg, pdf)")
-    add("--html", type=Path, metavar="FILE", help="write a page that shows the run in motion")
+    add("--csv", type=file_path, metavar="FILE", help="write the run as a CSV table")
+    add_options(parser, "--plot")
+    add("--html", type=file_path, metavar="FILE", help="write a page that shows the run in motion")
     add(
         "--yes", action="store_true",
         help="run what is estimated to take more than an hour of CPU or 4 GB",
     )  # fmt: skip
-    add("--force", action="store_true", help="overwrite files that are there")
-    add("--json", action="store_true", help="print one JSON document")
+    add_options(parser, "--force", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, write what was asked for, print a summary."""
-    misuse = _misuse(args)
-    if misuse:
-        print(f"flexarm simulate: error: {misuse}", file=sys.stderr)
-        return EXIT_USAGE
-    from flexarm.io.whole_file import require_apart, require_writable
-
+    _refuse_misuse(args)
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
     outputs = {name: path for name, path in outputs.items() if path is not None}
-    for path in outputs.values():
-        require_writable(path, force=args.force)
-        require_apart(path, [Path(args.arm)])
+    require_outputs(args, *outputs.values())
     arm = read_arm(args)
     from flexarm.formulations import DEFAULT
     from flexarm.integrate.simulate import simulate
@@ -160,22 +151,20 @@ def _method_name(text: str) -> str:
     return text
 
 
-def _misuse(args: argparse.Namespace) -> str:
-    """Say what is wrong with the arguments together, or nothing."""
+def _refuse_misuse(args: argparse.Namespace) -> None:
+    """Refuse arguments that do not go together."""
     paths = [os.path.realpath(path) for path in (args.out, args.csv, args.plot, args.html) if path]
     try:
         refuse_options(t_end=args.t_end, dt=args.dt, rtol=args.rtol, step=args.step)
     except SimulationError as error:
-        return "--" + str(error).replace("t_end", "t-end")
+        raise Misuse("--" + str(error).replace("t_end", "t-end")) from None
     if args.step is not None and (args.method == "auto" or _methods()[args.method].adaptive):
-        return f"--step: is for --method rk4, got {args.method}, which chooses its steps"
+        raise Misuse(f"--step: is for --method rk4, got {args.method}, which chooses its steps")
     if args.live and args.out is None:
-        return "--live: needs --out, the file to keep the run so far in"
-    if args.plot is not None and args.plot.suffix.lower() not in FIGURES:
-        return f"--plot: must end in {', '.join(FIGURES)}, got {args.plot.name}"
+        raise Misuse("--live: needs --out, the file to keep the run so far in")
+    require_figure(args.plot)
     if len(set(paths)) < len(paths):
-        return "--out, --csv, --plot and --html: must be different files"
-    return ""
+        raise Misuse("--out, --csv, --plot and --html: must be different files")
 
 
 @contextmanager
@@ -231,10 +220,10 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "evaluations": statistics.evaluations,
         "cpu_seconds": statistics.cpu_seconds,
         "preparation_cpu_seconds": prepared,
-        "energy_balance": _finite(result.energy_balance),
-        "q": dict(zip(result.model.names, map(_finite, result.q[-1].tolist()), strict=True)),
+        "energy_balance": finite(result.energy_balance),
+        "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
         "missed": result.missed,
-        "validity": _finite(dataclasses.asdict(result.validity)),
+        "validity": finite(dataclasses.asdict(result.validity)),
     }
 
 
@@ -246,15 +235,6 @@ def _equation_line(result: "Run") -> dict[str, str]:
     if result.model.tip_rotation == "first-order":
         words.append("first-order tips")
     return {} if words == [DEFAULT] else {"by": ", ".join(words)}
-
-
-def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for by None, all the way down."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:

@@ -5,17 +5,18 @@ import sys
 import webbrowser
 from pathlib import Path
 
+from flexarm.cli.arguments import Misuse, file_path
+
 SUMMARY = "make a page that shows a run: the arm in motion and its curves"
-EXIT_USAGE = 2
 LAST_PORT = 65535
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
-    add("run", type=Path, metavar="RUN", help="a run that 'flexarm simulate --out' kept")
-    add("other", type=Path, metavar="RUN", nargs="?", help="another, to be compared with it")
-    add("--out", type=Path, metavar="FILE", help="the page (default: RUN with .html)")
+    add("run", type=file_path, metavar="RUN", help="a run that 'flexarm simulate --out' kept")
+    add("other", type=file_path, metavar="RUN", nargs="?", help="another, to be compared with it")
+    add("--out", type=file_path, metavar="FILE", help="the page (default: RUN with .html)")
     add("--force", action="store_true", help="overwrite a page that is there")
     add("--open", action="store_true", help="open the page in a browser")
     add(
@@ -30,9 +31,9 @@ def run(args: argparse.Namespace) -> int:
     """Write the page and say where it is, or serve it."""
     paths = [path for path in (args.run, args.other) if path is not None]
     if args.serve and (args.out is not None or args.force):
-        return _misuse("--serve writes no file: leave out --out and --force, or --serve")
+        raise Misuse("--serve writes no file: leave out --out and --force, or --serve")
     if args.port is not None and not args.serve:
-        return _misuse("--port is for --serve: add --serve, or leave out --port")
+        raise Misuse("--port is for --serve: add --serve, or leave out --port")
     if args.serve:
         return _serve(paths, args)
     from flexarm.io.whole_file import require_apart, require_writable
@@ -56,11 +57,6 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > LAST_PORT:
         raise argparse.ArgumentTypeError(f"must be a number from 0 to {LAST_PORT}, got {text}")
     return int(text)
-
-
-def _misuse(text: str) -> int:
-    print(f"flexarm view: error: {text}", file=sys.stderr)
-    return EXIT_USAGE
 
 
 def _serve(paths: list[Path], args: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
 UNEVEN = 0.8  # of the largest step
 
 
-@dataclass
+@dataclass(kw_only=True)
 class March(Record):
     """A run under way; methods append their own fields.
 
@@ -72,7 +72,7 @@ class March(Record):
     h: float
     t_end: float
     t_old: float
-    h_done: float
+    h_done: float = 0.0
     largest: float
     smallest: float
     uneven: int
@@ -84,8 +84,8 @@ class March(Record):
     f_new: Array
     y_old: Array
     f_old: Array
-    error: float
-    last_error: float
+    error: float = 0.0
+    last_error: float = 1e-2
     tolerance: float
     functionals: int
     rows: Array
@@ -108,19 +108,19 @@ class March(Record):
     watch_rows: Array
     watch_low: Array
     watch_high: Array
-    watched: int
+    watched: int = -1
     times: Array
     samples: Array
-    kept: int
+    kept: int = 1
     wanted: int
     breaks: Array
     break_count: int
     next_break: int
-    steps: int
-    rejections: int
-    budget: int
+    steps: int = 0
+    rejections: int = 0
+    budget: int = 0
     sample_time: float
-    sample_ready: int
+    sample_ready: int = 0
     sampled: Array
 
 

@@ -114,7 +114,7 @@ def refuse_outside(task: "Task") -> None:
 
 def _matrices(equation: Equation, q: Array, v: Array) -> tuple[Array, ...]:
     anchor = (equation.anchor,) if equation.model.attitudes else ()
-    return equation.compiled("matrices", level="fast").call(q, v, *anchor)
+    return equation.compiled("matrices").call(q, v, *anchor)
 
 
 @dataclass(frozen=True)

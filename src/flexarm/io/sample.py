@@ -2,7 +2,6 @@
 
 import difflib
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from flexarm.arguments import require_path
@@ -28,26 +27,14 @@ def sample(name: str) -> Arm:
     return load(sample_path(name))
 
 
-def open_arm(name: str, *, files: Sequence[Path] = ()) -> Arm:
-    """Load the arm that a command is given: a model file, or a sample by its name.
-
-    Parameters
-    ----------
-    name
-        Path of a model file, which wins, or one of `flexarm.sample_names()`.
-    files
-        Further folders whose files it may name, as for `load`.
+def arm_path(name: str) -> Path:
+    """Find the model file that a command is given: a path, which wins, or a sample by its name.
 
     Raises
     ------
     ModelError
-        If there is neither, with the nearest name; or with all mistakes in the file.
+        If there is neither, with the nearest name.
     """
-    return load(arm_path(name), files=files)
-
-
-def arm_path(name: str) -> Path:
-    """Find the model file that a command is given, as for `open_arm`."""
     path = require_path("name", name, ModelError)
     if os.path.exists(path) and not os.path.isdir(path):
         return path

@@ -156,7 +156,7 @@ class _Link:
     """One flexible link with its tip held on a course: the internal motion."""
 
     def __init__(self, model: Model) -> None:
-        driven = drives(model)
+        drives(model)  # refuses what no law can drive
         hinges = [axis for axis in model.axes if model.links[axis.link].motion.hinge]
         if len(model.axes) != 1 or not hinges or hinges[0].motor is not None:
             raise ModelError(
@@ -187,7 +187,6 @@ class _Link:
         self.slope = ca.Function("slope", arguments, [ca.densify(ca.jacobian(f, x))])
         self.whole = ca.Function("whole", arguments, [q, v, u])
         self._tip = bearing
-        self._driven = driven
 
     def bearing(self, q: Array) -> float:
         """Give the tip's angle about the joint's axis [rad]."""

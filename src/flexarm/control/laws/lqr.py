@@ -9,6 +9,7 @@ from numpy.polynomial import chebyshev
 
 from flexarm.arguments import (
     refused,
+    require_array,
     require_count,
     require_kind,
     require_number,
@@ -46,6 +47,23 @@ class Weights:
 
     state: Array
     input: Array
+
+    def __post_init__(self) -> None:
+        """Refuse weights that have no minimum, and keep them as arrays."""
+        for field in ("state", "input"):
+            name = f"weights.{field}"
+            given = require_array(name, getattr(self, field))
+            if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
+                raise FlexarmError(f"{name}: must be a square matrix, got shape {given.shape}")
+            size = float(np.abs(given).max())
+            if np.abs(given - given.T).max() > ROUNDING * size:
+                raise refused(name, given, "symmetric")
+            least = float(np.linalg.eigvalsh(given).min())
+            if least < -ROUNDING * size:
+                raise refused(name, given, "without negative eigenvalues")
+            if field == "input" and least <= 0:
+                raise refused(name, given, "positive definite")
+            object.__setattr__(self, field, given)
 
 
 @dataclass(frozen=True)
@@ -160,7 +178,7 @@ def lqr(
     tangent = Tangent(trajectory.model, wrenches=False, friction=dry)
     driven = drives(trajectory.model)
     if weights is not None:
-        weights = _required(weights, 2 * trajectory.model.size, len(driven.names))
+        _require_fitting(weights, 2 * trajectory.model.size, len(driven.names))
     statics = Statics(trajectory.model)
     models, used, costs, gains = [], [], [], []
     for s in places:
@@ -177,22 +195,11 @@ def lqr(
     )
 
 
-def _required(weights: object, states: int, inputs: int) -> Weights:
-    """Refuse weights that have no minimum, and give them as arrays."""
+def _require_fitting(weights: object, states: int, inputs: int) -> None:
     require_kind("weights", weights, Weights, "Weights, or None")
     assert isinstance(weights, Weights)
-    state = require_shaped("weights.state", weights.state, (states, states))
-    effort = require_shaped("weights.input", weights.input, (inputs, inputs))
-    for name, each in (("weights.state", state), ("weights.input", effort)):
-        size = float(np.abs(each).max())
-        if np.abs(each - each.T).max() > ROUNDING * size:
-            raise refused(name, each, "symmetric")
-        least = float(np.linalg.eigvalsh(each).min())
-        if least < -ROUNDING * size:
-            raise refused(name, each, "without negative eigenvalues")
-        if each is effort and least <= 0:
-            raise refused(name, each, "positive definite")
-    return Weights(state, effort)
+    require_shaped("weights.state", weights.state, (states, states))
+    require_shaped("weights.input", weights.input, (inputs, inputs))
 
 
 def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float) -> Weights:

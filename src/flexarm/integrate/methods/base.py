@@ -12,6 +12,7 @@ from flexarm.engine.compile import Compiled
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.choice.vibration import Vibration
+from flexarm.integrate.loop import March
 from flexarm.integrate.problem import Measures, Watch
 from flexarm.integrate.system import System
 from flexarm.links.base import Array
@@ -168,72 +169,61 @@ class Beginning:
     @property
     def fields(self) -> dict[str, Any]:
         """The fields that all methods have."""
+        return vars(self.march())
+
+    def march(self) -> March:
+        """Make the record of the run that all methods share."""
         size, measured = len(self.y), self.measures
-        groups = len(measured.floor)
+        count, groups = len(measured.rows), len(measured.floor)
         begin, end = float(self.times[0]), float(self.times[-1])
-        samples = np.zeros((len(self.times), size))
-        samples[0] = self.y
         watched = [watch.row for watch in self.watched]
-        return {
-            "system": self.system,
-            "step": self.method.step.address,
-            "sample": 0 if self.method.sample is None else self.method.sample.address,
-            "size": size,
-            "t": begin,
-            "h": self.h,
-            "t_end": end,
-            "t_old": begin,
-            "h_done": 0.0,
-            "largest": min((end - begin) / FEWEST_STEPS, self.largest),
-            "smallest": SMALLEST_STEP * (end - begin),
-            "uneven": int(self.method.adaptive and math.isinf(self.method.reach)),
-            "adaptive": int(self.method.adaptive),
-            "order": self.method.order,
-            "y": self.y.copy(),
-            "f": np.zeros(size),
-            "y_new": np.zeros(size),
-            "f_new": np.zeros(size),
-            "y_old": self.y.copy(),
-            "f_old": np.zeros(size),
-            "error": 0.0,
-            "last_error": 1e-2,
-            "tolerance": self.tolerance,
-            "functionals": len(measured.rows),
-            "rows": measured.rows.ravel(),
-            "rate_rows": measured.rate_rows.ravel(),
-            "filter": measured.filter.ravel(),
-            "lanes": len(measured.filter),
-            "modes_per_lane": measured.filter.shape[1],
-            "modal_rates": np.zeros(self.system.n),
-            "groups": groups,
-            "group_of": measured.group,
-            "low": np.full(len(measured.rows), np.inf),
-            "high": np.full(len(measured.rows), -np.inf),
-            "top": np.zeros(len(measured.rows)),
-            "floor": measured.floor,
-            "top_floor": measured.rate_floor,
-            "pace": measured.pace,
-            "scale": np.zeros(groups),
-            "top_scale": np.zeros(groups),
-            "watches": len(self.watched),
-            "watch_rows": np.concatenate(watched) if watched else np.zeros(1),
-            "watch_low": np.array([watch.low for watch in self.watched]),
-            "watch_high": np.array([watch.high for watch in self.watched]),
-            "watched": -1,
-            "times": self.times,
-            "samples": samples.ravel(),
-            "kept": 1,
-            "wanted": len(self.times),
-            "breaks": self.breaks if len(self.breaks) else np.zeros(1),
-            "break_count": len(self.breaks),
-            "next_break": int(np.searchsorted(self.breaks, begin, side="right")),
-            "steps": 0,
-            "rejections": 0,
-            "budget": 0,
-            "sample_time": begin,
-            "sample_ready": 0,
-            "sampled": np.zeros(size),
-        }
+        return March(
+            system=self.system,
+            step=self.method.step.address,
+            sample=0 if self.method.sample is None else self.method.sample.address,
+            size=size,
+            t=begin,
+            h=self.h,
+            t_end=end,
+            t_old=begin,
+            largest=min((end - begin) / FEWEST_STEPS, self.largest),
+            smallest=SMALLEST_STEP * (end - begin),
+            uneven=int(self.method.adaptive and math.isinf(self.method.reach)),
+            adaptive=int(self.method.adaptive),
+            order=self.method.order,
+            y=self.y.copy(),
+            y_old=self.y.copy(),
+            **zeros(dict.fromkeys(("f", "y_new", "f_new", "f_old", "sampled"), size)),
+            tolerance=self.tolerance,
+            functionals=count,
+            rows=measured.rows.ravel(),
+            rate_rows=measured.rate_rows.ravel(),
+            filter=measured.filter.ravel(),
+            lanes=len(measured.filter),
+            modes_per_lane=measured.filter.shape[1],
+            modal_rates=np.zeros(self.system.n),
+            groups=groups,
+            group_of=measured.group,
+            low=np.full(count, np.inf),
+            high=np.full(count, -np.inf),
+            top=np.zeros(count),
+            floor=measured.floor,
+            top_floor=measured.rate_floor,
+            pace=measured.pace,
+            scale=np.zeros(groups),
+            top_scale=np.zeros(groups),
+            watches=len(self.watched),
+            watch_rows=np.concatenate(watched) if watched else np.zeros(1),
+            watch_low=np.array([watch.low for watch in self.watched]),
+            watch_high=np.array([watch.high for watch in self.watched]),
+            times=self.times,
+            samples=np.zeros(len(self.times) * size),
+            wanted=len(self.times),
+            breaks=self.breaks if len(self.breaks) else np.zeros(1),
+            break_count=len(self.breaks),
+            next_break=int(np.searchsorted(self.breaks, begin, side="right")),
+            sample_time=begin,
+        )
 
 
 @dataclass(frozen=True)
@@ -279,7 +269,7 @@ class Motion:
 
     def matrices(self) -> Compiled:
         """Compile mass, elastic and damping matrices."""
-        return self.equation.compiled("matrices", level="fast")
+        return self.equation.compiled("matrices")
 
     def _compile(self, name: str, make: Callable[[], ca.Function]) -> Compiled:
         found = self.kept.get(name)

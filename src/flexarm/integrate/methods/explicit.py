@@ -10,7 +10,7 @@ from flexarm.loops.language import Array
 from flexarm.loops.sums import weigh
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ExplicitMarch(March):
     """A run by an explicit Runge-Kutta method.
 

@@ -30,7 +30,7 @@ SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
 UNRESOLVED = 1.0 / 16.0
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ExponentialMarch(March):
     """A run by an exponential Runge-Kutta method.
 

@@ -10,7 +10,7 @@ from flexarm.loops.language import Array, Ints, run_equations
 STAGES = 6
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RosenbrockMarch(March):
     """A run by a Rosenbrock method.
 

@@ -1,0 +1,111 @@
+"""Arguments that several commands have, and what refuses those that do not go together."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flexarm.arguments import require_path
+from flexarm.errors import FlexarmError
+
+if TYPE_CHECKING:
+    from flexarm.arm import Arm
+    from flexarm.io.overrides import Change
+
+FIGURES = (".png", ".svg", ".pdf")
+STIFFENING = {"on": True, "off": False, "as-given": None}
+
+
+class Misuse(FlexarmError):
+    """Arguments that do not go together, or cannot be taken."""
+
+
+def add_arm(parser: argparse.ArgumentParser) -> None:
+    """Add ARM, `--set`, and where the files may lie that its model file names."""
+    parser.add_argument("arm", metavar="ARM", help="a model file, or the name of a sample")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
+        help="change a value of the model file, such as gravity=[0,0,0] or "
+        "links.forearm.section.EIy=900; links by name or number from 1; may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--allow-files", type=file_path, action="append", default=[], metavar="DIR",
+        help="let the model file read files of this folder too, beside its own (repeatable)",
+    )  # fmt: skip
+
+
+def read_arm(args: argparse.Namespace) -> "Arm":
+    """Load the arm with the changes that `--set` asks for."""
+    from flexarm.io.overrides import load_changed
+    from flexarm.io.sample import arm_path
+
+    return load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
+
+
+def require_outputs(args: argparse.Namespace, *outputs: Path | None) -> None:
+    """Refuse files to be written, before work is done for them; the arm's is none of them."""
+    from flexarm.io.whole_file import require_apart, require_writable
+
+    for path in filter(None, outputs):
+        require_writable(path, force=args.force)
+        require_apart(path, [Path(args.arm)])
+
+
+def require_figure(path: Path | None) -> None:
+    """Refuse a figure of another kind than there are."""
+    if path is not None and path.suffix.lower() not in FIGURES:
+        raise Misuse(f"--plot: must end in {', '.join(FIGURES)}, got {path.name}")
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add options that several commands have."""
+    for name in names:
+        parser.add_argument(name, **_OPTIONS[name])
+
+
+def file_path(text: str) -> Path:
+    """Read the path of a file or folder from the command line."""
+    try:
+        return require_path("a path", text)
+    except FlexarmError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _change(text: str) -> "Change":
+    """Read ``KEY=VALUE``."""
+    from flexarm.io.overrides import read_change
+
+    try:
+        return read_change(text)
+    except FlexarmError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _formulation_name(text: str) -> str:
+    from flexarm.formulations import FORMULATIONS
+
+    if text not in FORMULATIONS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMULATIONS)}, got '{text}'")
+    return text
+
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--formulation": {
+        "metavar": "NAME", "type": _formulation_name,
+        "help": "how the equation is obtained (default articulated)",
+    },
+    "--points": {
+        "type": int, "metavar": "N",
+        "help": "Gauss points per element of element-jacobian (default: as many as are exact)",
+    },
+    "--stiffening": {
+        "choices": STIFFENING, "default": "as-given",
+        "help": "whether bending draws a link in (default: as the model file says)",
+    },
+    "--tip-rotation": {
+        "choices": ("cayley", "first-order"), "default": "cayley",
+        "help": "exact rotations of the links' tips (default), or I + skew(angles) as in papers",
+    },
+    "--plot": {"type": file_path, "metavar": "FILE", "help": "write a figure (png, svg, pdf)"},
+    "--force": {"action": "store_true", "help": "overwrite files that are there"},
+    "--json": {"action": "store_true", "help": "print one JSON document"},
+}  # fmt: skip
