@@ -7,6 +7,7 @@ those of R: the axial vector of R^T R'.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import factorial
 
 import casadi as ca
@@ -14,8 +15,10 @@ import numpy as np
 
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.span import Span
-from tests.physics.placement import POINTS, Array, Expr, Pose, Sections, gauss, running
+from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running
 
+POINTS = 20  # per panel
+PANELS = (2, 4)  # at least and at most, of the span where shapes and properties are smooth
 TERMS = 18  # of series in h^2: the last is below 1e-20 at h = pi
 BENDING: tuple[tuple[str, Direction], ...] = (("EIz", "y"), ("EIy", "z"), ("GJ", "twist"))
 
@@ -102,8 +105,14 @@ class ExactBeam:
 
     @property
     def edges(self) -> Array:
-        """Panel edges between which shapes and properties are smooth."""
-        return np.union1d(self.span.edges, self.shapes.edges)
+        """Panel edges between which shapes and properties are smooth: a panel for each shape."""
+        smooth = np.union1d(self.span.edges, self.shapes.edges)
+        busiest = max(np.any(self._values(k), axis=0).sum() for k in ("y", "z"))
+        length = self.span.length / np.clip(busiest, *PANELS)
+        counts = np.ceil(np.diff(smooth) / length - 1e-9).astype(int)
+        panels = zip(pairwise(smooth), counts, strict=True)
+        cuts = [np.linspace(a, b, n + 1) for (a, b), n in panels]
+        return np.unique(np.concatenate(cuts))
 
     @property
     def rule(self) -> tuple[Array, Array]:
@@ -154,7 +163,10 @@ class ExactBeam:
         return energy
 
     def _moves(self, direction: Direction) -> bool:
-        return bool(np.any(self.shapes.values(direction, self.rule[0])))
+        return bool(np.any(self._values(direction)))
+
+    def _values(self, direction: Direction) -> Array:
+        return self.shapes.values(direction, np.linspace(0.0, self.span.length, 41))
 
     def _axis(self, edges: Array) -> tuple[Expr, Expr]:
         """Points of the axis at the panels' places, (3, G), and at the last edge, (3, 1)."""

@@ -303,7 +303,8 @@ class Reference:
         edges = span.edges
         if part.elastic is not None:
             edges = np.union1d(edges, part.elastic.shapes.edges)
-        x, weight = gauss(edges)
+        beam = self._exact(part)
+        x, weight = gauss(edges) if beam is None else beam.rule
         rotary = np.stack([weight * span.at(name, x) for name in ("Jx", "Jy", "Jz")])
         mass = weight * span.at("mass_per_length", x)
         if part.elastic is not None:
@@ -311,7 +312,6 @@ class Reference:
             extra = extra_mass(part.elastic.shapes, x, mass, rotary)
             self._kinetic += ca.bilin(ca.DM(extra), rates, rates) / 2
             self._elastic += self._strain_energy(part, span, x, weight)
-        beam = self._exact(part)
         if beam is not None and beam.twists:
             spin = spin_of(root.rotation.T @ self._rate(root.rotation))
             self._kinetic += ca.dot(ca.DM(rotary[0]), beam.rolling(spin, self._rate) ** 2) / 2

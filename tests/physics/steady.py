@@ -82,7 +82,7 @@ def of_library(model: Model, name: str = "composite") -> Motion:
     return Motion(model, needed, tip)
 
 
-def equilibrium(motion: Motion, v: Array, factors: Array, *, steps: int = 5) -> Array:
+def equilibrium(motion: Motion, v: Array, factors: Array, *, steps: int = 3) -> Array:
     """Find the amplitudes in balance at rates v of the joints, load and rates raised in steps.
 
     Returns q with joints at zero, (n,).

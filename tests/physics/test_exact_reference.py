@@ -26,7 +26,8 @@ from tests.physics.exact_checks import (
     rod_error,
     rotation_error,
 )
-from tests.physics.exact_reference import ExactBeam, entire
+from tests.physics.exact_convergence import convergence
+from tests.physics.exact_reference import POINTS, ExactBeam, entire
 from tests.physics.placement import E_X, Array, Expr, gauss, running, unit_rule
 from tests.physics.reference import Reference
 from tests.physics.rods import Rod, RotatingBeam, elastica
@@ -230,7 +231,7 @@ def test_running_integrals_are_exact_for_polynomials() -> None:
 def test_more_points_of_quadrature_change_nothing() -> None:
     beam = spatial()[0].beam
     d = bent_state(beam, 2.8)[0][1:]
-    fine, usual = (ExactBeam(beam.span, beam.shapes, ca.SX(d), n) for n in (80, 40))
+    fine, usual = (ExactBeam(beam.span, beam.shapes, ca.SX(d), n) for n in (80, POINTS))
     assert number(usual.energy()) == pytest.approx(number(fine.energy()), rel=1e-13)
     assert number(usual.pose(0.8).position) == pytest.approx(
         number(fine.pose(0.8).position), abs=1e-14
@@ -261,6 +262,13 @@ def test_measured_modal_mass_adds_what_sections_lack(tmp_path: Path) -> None:
     q, v, a = np.random.default_rng(0).uniform(-0.3, 0.3, (3, model.size))
     got, expected = (m.needed(q, v, a, NONE) for m in (of_library(model), exact(model)))
     assert got == pytest.approx(expected, rel=1e-10)
+
+
+def test_linear_theory_is_the_same_exact_or_not() -> None:
+    text = link("revolute", 0.8, SECTION, EVERY_WAY)
+    model = arm(text, text, gravity="[1, 2, -9]", more="stiffening: false")
+    (found,) = convergence(lambda _: model, Reference(model, exact=True), (1,), slopes=(0.5,))
+    assert max(found.mass, found.coriolis, found.elastic, found.acceleration) < 1e-10
 
 
 def number(value: Expr) -> Array:
