@@ -174,7 +174,7 @@ class ExactBeam:
         stretch = 1 + (ca.DM(self.shapes.values("x", x, 1)) @ self.d).T
         tangent = Turned.at(self.shapes, self.d, x).tangent
         slope = tangent * ca.repmat(stretch, 3, 1)
-        end = ca.DM(self.shapes.displacement(np.zeros(1))[0]) @ self.d
+        end = ca.SX(3, 1)
         points = []
         for k, jump in enumerate(self._jumps(x, weight)):
             panel = slice(k * self.points, (k + 1) * self.points)
@@ -195,7 +195,6 @@ class ExactBeam:
         first = running(self.points)[0] * panel.sum(axis=1, keepdims=True) / 2
         opens = value[:, 0] - np.einsum("pg,pgm->pm", first, slope)
         closes = opens + np.einsum("pg,pgm->pm", panel, slope)
-        start = self.shapes.values("x", np.zeros(1))
-        jumps = opens - np.concatenate([start, closes[:-1]])
+        jumps = opens - np.concatenate([np.zeros_like(closes[:1]), closes[:-1]])
         scale = np.abs(value).max(initial=0.0)
         return np.where(np.abs(jumps) > 1e-9 * scale, jumps, 0.0)

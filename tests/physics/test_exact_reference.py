@@ -206,6 +206,17 @@ def test_tip_is_where_rotation_vectors_lead(angle: float) -> None:
     assert position == pytest.approx(placed.point(q, 0.8), abs=1e-13)
 
 
+@pytest.mark.parametrize("x", [0.1, 0.4, 0.55])
+def test_places_along_a_link_are_where_rotation_vectors_lead(x: float) -> None:
+    placed, _ = spatial()
+    q, _ = bent_state(placed.beam, 2.8)
+    pose = ExactBeam(placed.beam.span, placed.beam.shapes, ca.SX(q[1:])).pose(x)
+    q[0] = 0.0
+    turned = placed.rotation(q, np.array([x])).as_matrix()[0]
+    assert np.array(ca.DM(pose.rotation)) == pytest.approx(turned, abs=1e-13)
+    assert number(pose.position) == pytest.approx(placed.point(q, x), abs=1e-13)
+
+
 def test_straight_link_has_the_inertia_of_the_linear_theory() -> None:
     _, reference = spatial()
     q = np.zeros(7)
