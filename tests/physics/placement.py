@@ -34,6 +34,19 @@ def unit_rule(points: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(points)
 
 
+@cache
+def running(points: int) -> Array:
+    """Integrals from -1 to the nodes of Gauss and Legendre of what is known there, (n, n)."""
+    node, weight = unit_rule(points)
+    legendre = np.polynomial.legendre.legvander(node, points)
+    degree = np.arange(1, points)
+    integral = np.empty((points, points))  # of each polynomial to each node
+    integral[:, 0] = node + 1
+    integral[:, 1:] = (legendre[:, 2:] - legendre[:, :-2]) / (2 * degree + 1)
+    modes = legendre[:, :points] * weight[:, None] * (2 * np.arange(points) + 1) / 2
+    return np.asarray(integral @ modes.T)
+
+
 def gauss(edges: Array, points: int = POINTS) -> tuple[Array, Array]:
     """Gauss-Legendre points and weights on all panels between edges."""
     node, weight = unit_rule(points)
@@ -192,6 +205,16 @@ def squared_slopes(shapes: Shapes, x: Array) -> Array:
         for row, slope, (_, weight) in zip(total, slopes, rules, strict=True):
             row += ((slope.T * weight) @ slope).ravel()
     return total
+
+
+def extra_mass(shapes: Shapes, x: Array, mass: Array, rotary: Array) -> Array:
+    """Modal mass that was measured beyond what sections at x have, (m, m)."""
+    if shapes.mass is None:
+        return np.zeros((len(shapes.names), len(shapes.names)))
+    moved, turned = shapes.displacement(x), shapes.rotation(x)
+    known = np.einsum("g,gki,gkj->ij", mass, moved, moved)
+    known += np.einsum("kg,gki,gkj->ij", rotary, turned, turned)
+    return np.asarray(shapes.mass - known)
 
 
 def tip_bodies(arm: Arm, index: int) -> list[tuple[Pose, Body]]:

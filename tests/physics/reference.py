@@ -28,6 +28,7 @@ from flexarm.arm import (
 )
 from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
+from tests.physics.exact_reference import ExactBeam
 from tests.physics.placement import (
     E_X,
     E_Y,
@@ -41,6 +42,7 @@ from tests.physics.placement import (
     bent,
     cayley,
     clamped_damping,
+    extra_mass,
     frame_pose,
     gauss,
     inertia_matrix,
@@ -54,12 +56,19 @@ from tests.physics.placement import (
     turn,
 )
 
+EXACT = False  # whether stiffened links of constant length are geometrically exact by default
+
 
 class Reference:
-    """Equation of motion of a model: NumPy in and out."""
+    """Equation of motion of a model: NumPy in and out.
 
-    def __init__(self, model: Model) -> None:
+    ``exact`` bends stiffened links of constant length geometrically exactly; else, and always where
+    they have quadratic shapes or slide, to second order in the amplitudes.
+    """
+
+    def __init__(self, model: Model, *, exact: bool = EXACT) -> None:
         self.model = model
+        self._bends_exactly = exact and model.stiffening
         self._q, self._v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
         self._kinetic: Expr = ca.SX(0)
         self._elastic: Expr = ca.SX(0)
@@ -294,13 +303,31 @@ class Reference:
         edges = span.edges
         if part.elastic is not None:
             edges = np.union1d(edges, part.elastic.shapes.edges)
-        x, weight = gauss(edges)
+        beam = self._exact(part)
+        x, weight = gauss(edges) if beam is None else beam.rule
         rotary = np.stack([weight * span.at(name, x) for name in ("Jx", "Jy", "Jz")])
         mass = weight * span.at("mass_per_length", x)
-        self._strand(root, self._sections(part, x), mass, rotary)
         if part.elastic is not None:
+            rates = self._v[part.modes]
+            extra = extra_mass(part.elastic.shapes, x, mass, rotary)
+            self._kinetic += ca.bilin(ca.DM(extra), rates, rates) / 2
             self._elastic += self._strain_energy(part, span, x, weight)
+        if beam is not None and beam.twists:
+            spin = spin_of(root.rotation.T @ self._rate(root.rotation))
+            self._kinetic += ca.dot(ca.DM(rotary[0]), beam.rolling(spin, self._rate) ** 2) / 2
+            rotary[0] = 0.0
+        sections = self._sections(part, x) if beam is None else beam.sections()
+        self._strand(root, sections, mass, rotary)
         return root @ self._section_pose(part, link.span)
+
+    def _exact(self, part: LinkModel) -> ExactBeam | None:
+        """Give the link's beam if it is geometrically exact."""
+        link = part.link
+        if part.elastic is None or link.quadratic_shapes or not self._bends_exactly:
+            return None
+        assert link.section is not None
+        span = Span.of(link.section, link.span)
+        return ExactBeam(span, part.elastic.shapes, self._q[part.modes])
 
     def _sections(self, part: LinkModel, x: Array) -> Sections:
         if part.elastic is None:
@@ -312,8 +339,11 @@ class Reference:
         """Frame of a section in the root frame of the span, inside a rigid piece or the span."""
         if part.elastic is None or x <= 0:
             return at((x, 0, 0))
-        section = self._sections(part, np.array([min(x, part.link.span)]))
-        pose = self._turned(section)
+        beam, place = self._exact(part), min(x, part.link.span)
+        if beam is not None:
+            pose = beam.pose(place)
+        else:
+            pose = self._turned(self._sections(part, np.array([place])))
         return pose @ at((max(x - part.link.span, 0.0), 0, 0))
 
     def _turned(self, section: Sections) -> Pose:
@@ -324,6 +354,9 @@ class Reference:
 
     def _strain_energy(self, part: LinkModel, span: Span, x: Array, weight: Array) -> Expr:
         assert part.elastic is not None
+        beam = self._exact(part)
+        if beam is not None:
+            return beam.energy()
         shapes, d = part.elastic.shapes, self._q[part.modes]
         energy = ca.bilin(ca.DM(shapes.stiffness), d, d) / 2
         if not self.model.stiffening:

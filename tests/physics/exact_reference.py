@@ -1,0 +1,200 @@
+"""Links bent by any angle below pi, as continua: fine quadrature of the definitions.
+
+The axis of a link goes along t = R0 e_x and its sections are turned by R = R0 Rx(f), where R0 has
+the rotation vector (0, -b, a) of the slopes a = y', b = z' and f is the twist.  The strains are
+those of R: the axial vector of R^T R'.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import factorial
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Direction, Shapes
+from flexarm.links.span import Span
+from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running
+
+POINTS = 20  # per panel
+PANELS = (2, 4)  # at least and at most, of the span where shapes and properties are smooth
+TERMS = 18  # of series in h^2: the last is below 1e-20 at h = pi
+BENDING: tuple[tuple[str, Direction], ...] = (("EIz", "y"), ("EIy", "z"), ("GJ", "twist"))
+
+
+def entire(square: Expr, first: int) -> Expr:
+    """Sum the series of (-h^2)^k / (2 k + first)! from its square h^2.
+
+    ``first`` 0: cos h; 1: sin h / h; 2: (1 - cos h) / h^2; 3: (h - sin h) / h^3.
+    """
+    total = ca.SX(0)
+    for k in reversed(range(TERMS)):
+        total = (-1) ** k / factorial(2 * k + first) + square * total
+    return total
+
+
+@dataclass(frozen=True)
+class Turned:
+    """Sections at G places turned by slopes a, b and twist f, (G, 1) each [rad]."""
+
+    a: Expr
+    b: Expr
+    f: Expr
+
+    @classmethod
+    def at(cls, shapes: Shapes, d: Expr, x: Array, nu: int = 0) -> "Turned":
+        """Turn the sections at places x [m] by amplitudes d, or the nu-th derivative of that."""
+        a, b = (ca.DM(shapes.values(k, x, nu + 1)) @ d for k in ("y", "z"))
+        return cls(a, b, ca.DM(shapes.values("twist", x, nu)) @ d)
+
+    @property
+    def square(self) -> Expr:
+        """Square of the angle between axis and root axis."""
+        return self.a**2 + self.b**2
+
+    @property
+    def tangent(self) -> Expr:
+        """Unit vectors along the axis, (3, G)."""
+        sine = entire(self.square, 1)
+        return ca.horzcat(entire(self.square, 0), sine * self.a, sine * self.b).T
+
+    @property
+    def linear(self) -> Expr:
+        """Angles to first order, (3, G)."""
+        return ca.horzcat(self.f, -self.b, self.a).T
+
+    @property
+    def rotation(self) -> Expr:
+        """Rotation of an only section, (3, 3)."""
+        a, b, square = self.a, self.b, self.square
+        zero, cosine, sine = ca.SX(1, 1), entire(square, 0), entire(square, 1)
+        rest = entire(square, 2)  # rodrigues: 1 + sine w~ + rest w~^2 with w = (0, -b, a)
+        tilt = ca.vertcat(
+            ca.horzcat(cosine, -sine * a, -sine * b),
+            ca.horzcat(sine * a, 1 - rest * a**2, -rest * a * b),
+            ca.horzcat(sine * b, -rest * a * b, 1 - rest * b**2),
+        )
+        c, s = ca.cos(self.f), ca.sin(self.f)
+        roll = ca.vertcat(
+            ca.horzcat(1, zero, zero), ca.horzcat(zero, c, -s), ca.horzcat(zero, s, c)
+        )
+        return tilt @ roll
+
+    def about_x(self, change: "Turned") -> Expr:
+        """Turn about the sections' own x axes per unit of what changes a, b and f, (G, 1)."""
+        return change.f - entire(self.square, 2) * (self.a * change.b - self.b * change.a)
+
+    def across(self, change: "Turned") -> tuple[Expr, Expr]:
+        """Turns about the sections' own y and z axes per unit of what changes them."""
+        sine, rest = entire(self.square, 1), entire(self.square, 3)
+        along = rest * (self.a * change.a + self.b * change.b)
+        y, z = -(sine * change.b + along * self.b), sine * change.a + along * self.a
+        c, s = ca.cos(self.f), ca.sin(self.f)
+        return c * y + s * z, c * z - s * y
+
+
+@dataclass(frozen=True)
+class ExactBeam:
+    """A flexible span of constant length and its amplitudes d."""
+
+    span: Span
+    shapes: Shapes
+    d: Expr
+    points: int = POINTS
+
+    @property
+    def edges(self) -> Array:
+        """Panel edges between which shapes and properties are smooth: a panel for each shape."""
+        smooth = np.union1d(self.span.edges, self.shapes.edges)
+        busiest = max(np.any(self._values(k), axis=0).sum() for k in ("y", "z"))
+        length = self.span.length / np.clip(busiest, *PANELS)
+        counts = np.ceil(np.diff(smooth) / length - 1e-9).astype(int)
+        panels = zip(pairwise(smooth), counts, strict=True)
+        cuts = [np.linspace(a, b, n + 1) for (a, b), n in panels]
+        return np.unique(np.concatenate(cuts))
+
+    @property
+    def rule(self) -> tuple[Array, Array]:
+        """Places [m] and weights [m] along the whole span."""
+        return gauss(self.edges, self.points)
+
+    @property
+    def twists(self) -> bool:
+        """Whether any shape turns sections about the axis."""
+        return self._moves("twist")
+
+    def sections(self) -> Sections:
+        """Sections at the places of the rule."""
+        turned = Turned.at(self.shapes, self.d, self.rule[0])
+        return Sections(self._axis(self.edges)[0], turned.linear, turned.linear)
+
+    def pose(self, x: float) -> Pose:
+        """Frame of the section at x [m]."""
+        edges = np.append(self.edges[self.edges < x], x)
+        turned = Turned.at(self.shapes, self.d, np.array([x]))
+        return Pose(turned.rotation, self._axis(edges)[1])
+
+    def rolling(self, spin: Expr, rate: Callable[[Expr], Expr]) -> Expr:
+        """Angular velocities of the sections about their own x axes, (G, 1).
+
+        ``spin`` is the angular velocity of the root frame in its own axes, ``rate`` differentiates.
+        """
+        turned = Turned.at(self.shapes, self.d, self.rule[0])
+        change = Turned(rate(turned.a), rate(turned.b), rate(turned.f))
+        return turned.tangent.T @ spin + turned.about_x(change)
+
+    def energy(self) -> Expr:
+        """Elastic energy [J]: that of the stiffness matrix and what curvatures have beyond it."""
+        energy = ca.bilin(ca.DM(self.shapes.stiffness), self.d, self.d) / 2
+        x, weight = self.rule
+        turned = Turned.at(self.shapes, self.d, x)
+        first = Turned.at(self.shapes, self.d, x, 1)
+        about_y, about_z = turned.across(first)
+        strains = (
+            (about_z, first.a),
+            (about_y, first.b),
+            (turned.about_x(first), first.f),
+        )
+        for (name, direction), (strain, linear) in zip(BENDING, strains, strict=True):
+            if self.span.has(name) and self._moves(direction):
+                stiffness = ca.DM(weight * self.span.at(name, x))
+                energy += ca.dot(stiffness, strain**2 - linear**2) / 2
+        return energy
+
+    def _moves(self, direction: Direction) -> bool:
+        return bool(np.any(self._values(direction)))
+
+    def _values(self, direction: Direction) -> Array:
+        return self.shapes.values(direction, np.linspace(0.0, self.span.length, 41))
+
+    def _axis(self, edges: Array) -> tuple[Expr, Expr]:
+        """Points of the axis at the panels' places, (3, G), and at the last edge, (3, 1)."""
+        x, weight = gauss(edges, self.points)
+        stretch = 1 + (ca.DM(self.shapes.values("x", x, 1)) @ self.d).T
+        tangent = Turned.at(self.shapes, self.d, x).tangent
+        slope = tangent * ca.repmat(stretch, 3, 1)
+        end = ca.SX(3, 1)
+        points = []
+        for k, jump in enumerate(self._jumps(x, weight)):
+            panel = slice(k * self.points, (k + 1) * self.points)
+            half = weight[panel].sum() / 2
+            if np.any(jump):  # of straight pieces: anywhere in it is the tangent where it opens
+                end = end + tangent[:, panel.start] * (ca.DM(jump).T @ self.d)
+            inner = slope[:, panel] @ ca.DM(half * running(self.points)).T
+            points.append(ca.repmat(end, 1, self.points) + inner)
+            end = end + slope[:, panel] @ ca.DM(weight[panel])
+        return ca.horzcat(*points), end
+
+    def _jumps(self, x: Array, weight: Array) -> Array:
+        """Stretch per amplitude that opens each panel at once (lumped springs), (panels, m)."""
+        count = len(x) // self.points
+        value = self.shapes.values("x", x).reshape(count, self.points, -1)
+        slope = self.shapes.values("x", x, 1).reshape(count, self.points, -1)
+        panel = weight.reshape(count, self.points)
+        first = running(self.points)[0] * panel.sum(axis=1, keepdims=True) / 2
+        opens = value[:, 0] - np.einsum("pg,pgm->pm", first, slope)
+        closes = opens + np.einsum("pg,pgm->pm", panel, slope)
+        jumps = opens - np.concatenate([np.zeros_like(closes[:1]), closes[:-1]])
+        scale = np.abs(value).max(initial=0.0)
+        return np.where(np.abs(jumps) > 1e-9 * scale, jumps, 0.0)
