@@ -15,6 +15,7 @@ import numpy.typing as npt
 import flexarm
 from flexarm.arm import Arm
 from flexarm.io.model_file import loads
+from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -40,8 +41,8 @@ BASES: dict[str, Callable[[int], str | None]] = {
 
 def tip_deflections(run: Run) -> Array:
     """Return the tip deflection of every link in its root's frame [m], (links, T)."""
-    parts = [(part.modes, part.elastic) for part in run.model.links]
-    return np.array([run.q[:, k] @ e.tip_shape[1] for k, e in parts if e is not None])
+    parts = [part for part in run.model.links if part.elastic is not None]
+    return np.array([tip_deflection(run, part)[:, 1] for part in parts])
 
 
 def error(found: Array, reference: Array) -> float:

@@ -14,7 +14,7 @@ def main() -> None:
     """Print what each step from the start of the interpreter to the first result costs."""
     parser = argparse.ArgumentParser(description="How long is it until an arm can be used?")
     parser.add_argument("--links", type=int, default=6, help="number of links (default 6)")
-    parser.add_argument("--stiffening", action="store_true", help="let bending draw links in")
+    parser.add_argument("--stiffening", action="store_true", help="with exact links")
     args = parser.parse_args()
 
     marks = [time.process_time()]

@@ -151,7 +151,8 @@ def _page(found: dict[str, list[dict[str, Any]]]) -> str:
         "## Growth with the number of links",
         "Chains of flexible links with three modes each, joint axes turned by 0 and 90 degrees in "
         "turn, `articulated`. Every further link takes the same number of operations; the first "
-        "takes fewer than those between, and so does the last unless it carries a payload.",
+        "takes fewer than those between, and so does the last unless it carries a payload. With "
+        "stiffening links have more nodes the more they carry: in a longer chain more of them do.",
         _link_table(found["links"]),
         "## Growth with the number of coordinates per link",
         "Two links of finite elements that bend in one plane, `articulated`. The exponent p says "

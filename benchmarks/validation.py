@@ -167,7 +167,8 @@ w''(root)^2/2 per second. The sample is `telescope`."""
 
 MOTIONS = """Angles of the double pendulum are from the downward vertical; the falling arm of
 Korayem & Shafei has one clamped-free mode per link, scaled to a unit tip; the driven link is the
-sample `driven-link`."""
+sample `driven-link`. *Series* are [links as they were before 0.2](kinematics-and-energies.md), by
+`build(arm, series=True)`."""
 
 COUNTS = """Multiplications and additions, the published ones from the formulas as printed beside
 what flexarm's own code takes; [operation counts](operation-counts.md) and [closed

@@ -175,6 +175,11 @@ def rotating_more() -> Iterator[Row]:
         how = "arm, 10 polynomials each, unstretched"
         yield Row(f"stretch and lag coupled, speed {speed}", Printed(data.RITZ, number),
                   (found.frequency_rad_s,), how)  # fmt: skip
+    for speed, number in data.STRETCHED.items():
+        found = modes(stretching, speeds={"joint1": float(speed)}).modes[0]
+        yield Row(f"the same about the stretched link, speed {speed}",
+                  Printed(data.EXACT_STRETCHED, number), (found.frequency_rad_s,),
+                  "arm, 10 polynomials each")  # fmt: skip
 
 
 def _critical(model: Any) -> float:

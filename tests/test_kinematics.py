@@ -1,7 +1,7 @@
 """Frames of the deformed arm against chains written by hand; Jacobians against differences."""
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import casadi as ca
@@ -320,12 +320,17 @@ NODAL = {"kind": "elements", **ONE_EACH}
 AMPLITUDES = np.array([0.06, 0.2, -0.09, -0.11, 0.15, 0.01])  # y, y', z, z', twist, stretch
 
 
-def hermite_section(span: float, x: float, *, stiffening: bool) -> Array:
-    """Place a section of a beam element of given span, clamped at its root, by its polynomials."""
-    y, y1, z, z1, twist, stretch = AMPLITUDES.tolist()
+def hermite_curves(span: float) -> tuple[Polynomial, Polynomial]:
+    """Give the deflections along y and z of a beam element, clamped at its root."""
+    y, y1, z, z1 = AMPLITUDES.tolist()[:4]
     t = Polynomial([0, 1 / span])
     value, slope = 3 * t**2 - 2 * t**3, span * (t**3 - t**2)
-    v, w = y * value + y1 * slope, z * value + z1 * slope
+    return y * value + y1 * slope, z * value + z1 * slope
+
+
+def hermite_section(span: float, x: float, *, stiffening: bool) -> Array:
+    """Place a section of a beam element of given span by the series, or linearly."""
+    (v, w), (twist, stretch) = hermite_curves(span), AMPLITUDES.tolist()[4:]
     drawn = (v.deriv() ** 2 + w.deriv() ** 2).integ() / 2
     place = (x + stretch * x / span - stiffening * drawn(x), v(x), w(x))
     theta = np.array([twist * x / span, -w.deriv()(x), v.deriv()(x)])
@@ -335,19 +340,35 @@ def hermite_section(span: float, x: float, *, stiffening: bool) -> Array:
     return homogeneous(np.linalg.solve(np.eye(3) - half, np.eye(3) + half), place)
 
 
+def exact_section(span: float, x: float) -> Array:
+    """Place a section of an element that turns by its slopes, without the library."""
+    (v, w), (twist, stretch) = hermite_curves(span), AMPLITUDES.tolist()[4:]
+
+    def tangent(s: float) -> Array:
+        bent = Rotation.from_rotvec([0.0, -w.deriv()(s), v.deriv()(s)])
+        return np.asarray((1 + stretch / span) * bent.apply([1.0, 0.0, 0.0]))
+
+    node, weight = np.polynomial.legendre.leggauss(40)
+    places = [tangent(x / 2 * (1 + n)) for n in node]
+    place = x / 2 * (weight @ np.stack(places))
+    bent = Rotation.from_rotvec([0.0, -w.deriv()(x), v.deriv()(x)])
+    turned = (bent * Rotation.from_rotvec([twist * x / span, 0.0, 0.0])).as_matrix()
+    return homogeneous(turned, place)
+
+
 @pytest.mark.parametrize("stiffening", [True, False])
 def test_bent_twisted_and_stretched_element_between_rigid_pieces(stiffening: bool) -> None:
     link = {"joint": {"kind": "revolute", "axis": [0, 1, 0]}, "length": 1.35, **PIECES}
     made = arm(link | {"section": SECTION, "shapes": NODAL})
-    model = build(made, stiffening=stiffening)
+    model = build(made, stiffening=stiffening, nodes=12)
     q = np.concatenate([[0.4], AMPLITUDES])
     root = about("y", 0.4) @ along(0.2)
-    expected = root @ hermite_section(1.0, 1.0, stiffening=stiffening) @ along(0.15)
-    assert end_matrix(model, q) == pytest.approx(expected, abs=1e-14)
+    placed = exact_section if stiffening else partial(hermite_section, stiffening=False)
+    expected = root @ placed(1.0, 1.0) @ along(0.15)
+    assert end_matrix(model, q) == pytest.approx(expected, abs=1e-13)
     rotation, position = placed_section(model, ca.DM(q), 0, 0.3)
     found = homogeneous(np.array(rotation), np.array(position).ravel())
-    inside = root @ hermite_section(1.0, 0.3, stiffening=stiffening)
-    assert found == pytest.approx(inside, abs=1e-14)
+    assert found == pytest.approx(root @ placed(1.0, 0.3), abs=1e-13)
 
 
 @pytest.mark.parametrize("stiffening", [True, False])
@@ -384,7 +405,7 @@ def test_given_quadratic_shape_moves_and_turns_the_sections() -> None:
     stations = [0.0, 0.4, 0.7, 1.1]
     bow = {"direction": "z", "amplitudes": ["y1", "y1"], "stations": stations,
            "values": [0.3 * x**2 for x in stations]}  # fmt: skip
-    shapes = {"kind": "clamped-free", "bending_y": 1, "bending_z": 0, "torsion": 0}
+    shapes = {"kind": "clamped-free", "bending_y": 1, "bending_z": 0, "torsion": 0, "stretch": 0}
     link = {"joint": {"kind": "fixed"}, **BEAM, "shapes": shapes}
     model = build(arm({**link, "quadratic_shapes": [bow]}), stiffening=False)
     plain = build(arm(link), stiffening=False)
@@ -418,13 +439,19 @@ def test_section_inside_the_hub_is_refused() -> None:
         section(model, model.links[0], ca.SX.sym("q", 7), 0.9)
 
 
+CANTILEVER = {
+    "joint": {"kind": "fixed"},
+    **BEAM,
+    "shapes": {
+        "kind": "clamped-free", "bending_y": 2, "bending_z": 1, "torsion": 1, "stretch": 0
+    },
+}  # fmt: skip
+
+
 @cache
 def cantilever(stiffening: bool) -> Model:
-    """Build a link that bends in both planes and twists."""
-    shapes = {"kind": "clamped-free", "bending_y": 2, "bending_z": 1, "torsion": 1}
-    return build(
-        arm({"joint": {"kind": "fixed"}, **BEAM, "shapes": shapes}), stiffening=stiffening
-    )  # fmt: skip
+    """Build a link that bends in both planes and twists, by the series or linearly."""
+    return build(arm(CANTILEVER), stiffening=stiffening, series=True)
 
 
 def axis_of(model: Model, d: Array) -> Callable[[float], Array]:
@@ -447,7 +474,20 @@ def extra_length(stiffening: bool, scale: float) -> float:
     return float(quad(lambda x: np.linalg.norm(tangent(x)) - 1, 0, length, epsabs=1e-13)[0])
 
 
-def test_bent_axis_keeps_its_length_to_third_order_with_stiffening() -> None:
+@pytest.mark.parametrize(("nodes", "most"), [(1, 1e-3), (8, 6e-7), (16, 5e-11)])
+def test_bent_axis_of_an_exact_beam_keeps_its_length_with_enough_nodes(
+    nodes: int, most: float
+) -> None:
+    model = build(arm(CANTILEVER), nodes=nodes)
+    d = BEND + np.array([0, 0, 0, 0.5])
+    tangent = axis_of(model, d)
+    assert max(abs(np.linalg.norm(tangent(x)) - 1) for x in np.linspace(0, 1.1, 23)) < most
+    for x in (0.4, 1.1):
+        normal = np.array(section(model, model.links[0], ca.DM(d), x).rotation)[:, 0]
+        assert normal == pytest.approx(tangent(x), abs=most)
+
+
+def test_bent_axis_keeps_its_length_to_third_order_by_the_series() -> None:
     longer = [extra_length(True, scale) for scale in (1.0, 0.5, 0.25)]
     assert longer[0] / longer[1] == pytest.approx(16, rel=0.02)
     assert longer[1] / longer[2] == pytest.approx(16, rel=0.005)

@@ -91,7 +91,7 @@ def test_the_estimate_is_within_a_factor_of_two_of_the_true_error(name: str) -> 
 
 @pytest.mark.parametrize("shapes", ["clamped-free", "elements"])
 def test_shapes_within_the_wish_are_found_without_being_asked_again(shapes: str) -> None:
-    arm, wish = two_links(f"{{kind: {shapes}, bending_y: 1}}"), 0.003
+    arm, wish = two_links(f"{{kind: {shapes}, bending_y: 1}}"), 0.001
     found = converge(arm, t_end=0.5, wish=wish)
     assert found.estimate is not None
     assert found.estimate > wish
@@ -143,7 +143,7 @@ def test_links_that_stretch_are_found_out_by_one_shape() -> None:
 
     found = converge(link(0), t_end=0.5, others=False)
     settings = {"t_end": 0.5, "dt": 0.5 / SAMPLES, "rtol": TOLERANCE}
-    none, many = (flexarm.simulate(link(count), **settings) for count in (0, 4))  # type: ignore[arg-type]
+    none, many = (flexarm.simulate(link(count), **settings) for count in (0, 1))  # type: ignore[arg-type]
     there = tip_deflection(many, many.model.links[0])
     change = np.abs(tip_deflection(none, none.model.links[0]) - there).max()
     assert found.stretch is not None
@@ -152,7 +152,7 @@ def test_links_that_stretch_are_found_out_by_one_shape() -> None:
     assert any("set 'stretch' in the shapes one higher" in line for line in found.advice)
 
 
-def test_slopes_beyond_the_measured_ones_are_judged_by_their_square() -> None:
+def test_large_slopes_are_no_error_of_exact_links() -> None:
     arm = one_link(
         section="mass_per_length: 1, EIz: 3", gravity="[0, -9.81, 0]",
         joint="{kind: revolute, actuation: prescribed, motion: {kind: constant, value: 0}}",
@@ -160,8 +160,9 @@ def test_slopes_beyond_the_measured_ones_are_judged_by_their_square() -> None:
     )  # fmt: skip
     found = converge(arm, t_end=0.4, others=False)
     assert found.slope > 0.5
-    assert found.model_error == pytest.approx(2 * found.slope**2)
-    assert any("split the link" in line for line in found.advice)
+    assert found.model_error is not None
+    assert found.model_error < 0.005
+    assert not any("split the link" in line for line in found.advice)
 
 
 def test_enough_shapes_are_kept_and_an_arm_at_rest_is_told() -> None:

@@ -234,13 +234,19 @@ def test_a_planar_arm_never_bends_out_of_its_plane_nor_twists() -> None:
 @pytest.mark.parametrize(
     ("links", "head", "left"),
     [
-        (link(TWO_PLANES), "gravity: [0, 0, -9.81]", "link1.twist1"),
-        (link(f"{TWO_PLANES}\n    wrenches: [{{force: [0, 0, 1]}}]"), DOWN, "link1.twist1"),
+        # bent in two planes, a link twists; bent and twisted, it bends across
+        (link(TWO_PLANES), "gravity: [0, 0, -9.81]", ""),
+        (link(f"{TWO_PLANES}\n    wrenches: [{{force: [0, 0, 1]}}]"), DOWN, ""),
         (link(f"{TWO_PLANES}\n    wrenches: [{{torque: [1, 0, 0]}}]"), DOWN, ""),
-        (link(f"{TWO_PLANES}\n    start: {{z1: 0.01}}"), DOWN, "link1.twist1"),
-        (link(f"{TWO_PLANES}\n    start_speed: {{twist1: 0.01}}"), DOWN, "link1.z1, link1.z2"),
+        (link(f"{TWO_PLANES}\n    start: {{z1: 0.01}}"), DOWN, ""),
+        (link(f"{TWO_PLANES}\n    start_speed: {{twist1: 0.01}}"), DOWN, ""),
+        (
+            f"{link(f'{TWO_PLANES} ')}\nstiffening: false\n",
+            "gravity: [0, 0, -9.81]",
+            "link1.twist1",
+        ),
         (link(TWO_PLANES) + "payload: {mass: 1, com: [0, 0, 0.1]}", DOWN, ""),
-        (link(TWO_PLANES, ", axis: [0, 1, 1]"), DOWN, "link1.twist1"),
+        (link(TWO_PLANES, ", axis: [0, 1, 1]"), DOWN, ""),
         (
             link(TWO_PLANES),
             "gravity: [0, 0, 0]\nbase: {kind: free, body: {mass: 9, inertia: [1, 1, 1]}}",
@@ -250,7 +256,7 @@ def test_a_planar_arm_never_bends_out_of_its_plane_nor_twists() -> None:
             link(TWO_PLANES),
             "gravity: [0, 0, 0]\nbase: {kind: moved, "
             "motion: {z: {kind: sine, amplitude: 0.1, frequency: 1}}}",
-            "link1.twist1",
+            "",
         ),
         (
             link(TWO_PLANES),
@@ -278,7 +284,7 @@ def test_a_slight_tilt_is_told_from_rounding() -> None:
     head = "gravity: [0, 0, -9.81]"
     assert OUT_OF_PLANE in unexcited(link(TWO_PLANES, tilted), head)
     tilted = f", before: {{rotation: [{math.pi / 2 + 1e-5}, 0, 0]}}"
-    assert unexcited(link(TWO_PLANES, tilted), head).startswith("nothing sets link1.twist1 in")
+    assert unexcited(link(TWO_PLANES, tilted), head) == ""
 
 
 @pytest.mark.parametrize("mode", [1, 2, 4])

@@ -16,7 +16,10 @@ from flexarm.cli import main
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.formulations.quantities import trace
+from flexarm.io.model_file import loads
 from flexarm.model import Model, build
+from flexarm.study.equation_text import as_document, as_latex, as_python, as_text
+from flexarm.study.equations import closed_form
 from tests.physics.states import random_state
 
 Array = npt.NDArray[np.float64]
@@ -43,6 +46,21 @@ links:
     shapes: {kind: clamped-free, bending_y: 1}
   - joint: {kind: revolute, name: lambda}
     name: link_a
+    length: 1
+    section: {mass_per_length: 5, EIz: 1000}
+    shapes: {kind: clamped-free, bending_y: 1}
+"""
+
+TWISTED = """
+flexarm: 1
+name: bent along z, twisted and stretched, with names that angles have
+gravity: [0, -9.81, 0]
+links:
+  - joint: {kind: revolute, name: psi1}
+    length: 1
+    section: {mass_per_length: 5, EIz: 1000, EIy: 1500, GJ: 300, EA: 100000, Jx: 0.01}
+    shapes: {kind: clamped-free, bending_y: 0, bending_z: 1, torsion: 1, stretch: 1}
+  - joint: {kind: revolute, axis: [0, 1, 0], name: alpha2_1}
     length: 1
     section: {mass_per_length: 5, EIz: 1000}
     shapes: {kind: clamped-free, bending_y: 1}
@@ -123,6 +141,65 @@ def test_printed_python_returns_the_values_of_composite(
     assert worst(executed(text), model, Composite(model)) < 1e-12
 
 
+@pytest.mark.parametrize(
+    "arm",
+    [
+        flexarm.sample("driven-link-payload"),
+        flexarm.sample("korayem-two-link"),
+        flexarm.sample("tg-rr"),
+        loads(TWISTED, "twisted"),
+    ],
+    ids=lambda arm: arm.name,
+)
+def test_printed_equations_of_exact_links_have_their_values(arm: flexarm.Arm) -> None:
+    model = build(arm, stiffening=True, nodes=1)
+    python = executed(as_python(closed_form(model)))
+    assert worst(python, model, Composite(model)) < 1e-12
+
+
+def test_text_of_exact_links_evaluates_to_the_mass_matrix_and_says_what_angles_are() -> None:
+    model = build(flexarm.sample("korayem-two-link"), stiffening=True, nodes=1)
+    text = as_text(closed_form(model), digits=17)
+    assert "      (angle along y of link 1 at its node 2, x = 0.7887 m)" in text.splitlines()
+    q = random_state(model, 0, inputs=0, wrenches=0).q
+    symbols = re.search(r"^q = \((.*)\)$", text, re.MULTILINE)
+    assert symbols is not None
+    values_of: dict[str, Any] = dict(zip(symbols[1].split(", "), q, strict=True))
+    values_of |= {"sin": np.sin, "cos": np.cos}
+    found = np.zeros((model.size, model.size))
+    joined = re.sub(r"\n {6}(?=[+-])", " ", text[text.index("where\n") : text.index("\nh, ")])
+    for name, expression in re.findall(r"^  (\S+) = (.*)$", joined, re.MULTILINE):
+        value = eval(expression, values_of)
+        if name.startswith("M["):
+            i, j = (int(k) - 1 for k in name[2:-1].split(","))
+            found[i, j] = found[j, i] = value
+        values_of[name] = value
+    (M,) = values(trace(Composite(model), "mass_matrix"), q)
+    assert found == pytest.approx(M, rel=1e-10, abs=1e-10)
+
+
+def test_products_of_sines_and_cosines_of_exact_planar_links_are_joined() -> None:
+    model = build(flexarm.sample("korayem-two-link"), stiffening=True, nodes=1)
+    equations = closed_form(model)
+    found = as_document(equations)
+    entries = [entry for row in equations.M for entry in row] + [*equations.h, *equations.c]
+    kinds = [g.kind for g in equations.generators]
+    for entry in entries:
+        for powers in entry:
+            assert sum(n for g, n in powers if kinds[g] in ("sine", "cosine")) <= 1
+    assert found["meanings"]["alpha1_tip"] == "angle along y of link 1 at its tip"  # type: ignore[index]
+    assert set(found["meanings"]) <= set(found["definitions"])  # type: ignore[call-overload]
+    latex = as_latex(equations)
+    assert latex.count("{") == latex.count("}")
+    assert r"\text{(angle along y of link 1 at its tip)} \\" in latex
+
+
+def test_an_exact_link_that_bends_in_two_planes_is_refused() -> None:
+    model = build(flexarm.sample("tg-rr-2planes"), stiffening=True, nodes=1)
+    with pytest.raises(flexarm.FlexarmError, match=r"link1: bends along y and along z.* off'"):
+        closed_form(model)
+
+
 def test_first_order_equations_are_those_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "tg-rr", "--format", "python", "--tip-rotation", "first-order")
     model = build(flexarm.sample("tg-rr"))
@@ -177,7 +254,8 @@ def test_latex_has_an_entry_per_line_and_balanced_braces(
 def test_text_and_document_have_the_same_entries(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(printed(capsys, "korayem-two-link", "--json"))
     assert set(found) == {
-        "arm", "coordinates", "symbols", "definitions", "terms", "M", "h", "c", "K", "k"
+        "arm", "coordinates", "symbols", "definitions", "meanings", "terms",
+        "M", "h", "c", "K", "k"
     }  # fmt: skip
     assert found["coordinates"] == ["joint1", "link1.y1", "joint2", "link2.y1"]
     text = printed(capsys, "korayem-two-link")

@@ -169,7 +169,7 @@ links:
   - joint: {kind: revolute, axis: [0, -1, 0]}
     length: 0.5
     section: {mass_per_length: 4.2, EIz: 4.4e+5, EIy: 4.4e+5, GJ: 3.3e+5, EA: 1.1e+8, Jx: 0.007}
-    shapes: {kind: loaded, bending_y: 3, bending_z: 3, torsion: 1}
+    shapes: {kind: loaded, bending_y: 3, bending_z: 3, torsion: 1, stretch: 0}
   - joint: {kind: revolute, axis: [1, 0, 0]}
     body: {mass: 0.2, inertia: [0.0002, 0.001, 0.001]}
 payload: {mass: 0.2, com: [0.05, 0.03, 0]}

@@ -226,17 +226,19 @@ def test_range_of_a_link_bent_to_an_arc_is_that_by_hand(stiffening: bool) -> Non
     found = still(model, np.array([bend * length**2 / 2, bend * length, 0.0])).validity
     slope = bend * length
     assert found.slope == pytest.approx(slope)
-    assert found.shortening == pytest.approx(slope**2 / 6)
-    assert found.quartic_share == pytest.approx((slope**2 / 3) / (1 + slope**2 / 3))
-    assert found.model_error == (4e-3 if stiffening else None)
+    # an arc of a circle, as an exact beam; by linear theory what it leaves out
+    drawn = 1 - math.sin(slope) / slope if stiffening else slope**2 / 6
+    assert found.shortening == pytest.approx(drawn)
+    share = 0.0 if stiffening else (slope**2 / 3) / (1 + slope**2 / 3)
+    assert found.quartic_share == pytest.approx(share)
+    assert found.model_error == (pytest.approx(5e-4 + 0.01 * slope) if stiffening else None)
 
 
 @pytest.mark.parametrize(
     ("slope", "stiffening", "words"),
     [
-        (0.29, True, []),
-        (0.31, True, ["slope 0.31 > 0.3", "shortening over length", "errors of 0.4 to 2 %"]),
-        (0.6, True, ["slope 0.6 > 0.3", "not compared with the exact beam"]),
+        (2.4, True, []),
+        (2.6, True, ["slope 2.6 > 2.5", "near where they become singular"]),
         (0.002, False, []),
         (0.003, False, ["slope 0.003 > 0.0025", "without stiffening"]),
     ],
@@ -326,7 +328,8 @@ def test_section_forces_hold_the_elastic_energy(spatial: Run, stiffening: bool) 
 
 
 def test_root_moment_of_a_driven_link_is_what_its_torque_leaves_the_hub() -> None:
-    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.5, dt=0.01, rtol=1e-6)
+    arm = flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.shapes.bending_y": 8})
+    run = flexarm.simulate(arm, t_end=0.5, dt=0.01, rtol=1e-6)
     moment = run.section_forces([0.0]).moment.sel(axis="z").values[1:, 0, 0]
     equation = formulation("composite", run.model)
     rows = zip(run.q, run.v, run.u, strict=True)
@@ -334,8 +337,8 @@ def test_root_moment_of_a_driven_link_is_what_its_torque_leaves_the_hub() -> Non
     hub = 0.1  # [kg m^2]
     on_beam = run.u[1:, 0] - hub * turning
     assert np.ptp(on_beam) > 2.0
-    # four loaded modes have no more of the root's curvature
-    assert -moment == pytest.approx(on_beam, abs=0.002 * np.abs(on_beam).max())
+    # eight loaded modes have no more of the root's curvature
+    assert -moment == pytest.approx(on_beam, abs=5e-4 * np.abs(on_beam).max())
 
 
 def test_outline_of_a_tumbling_arm_ends_at_its_tip() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from flexarm.arm import Arm
+from flexarm.arm import Arm, Body
 from flexarm.arm.shapes import ClampedMass, Counted, Loaded
 from flexarm.io.sample import sample
 from flexarm.links.base import Counts, Ends
@@ -339,8 +339,26 @@ def test_rigid_links_do_not_count_among_the_flexible_ones() -> None:
 
 
 def test_directions_without_stiffness_get_no_shape() -> None:
-    made = arm(link(1.0, FREE) | {"section": {"mass_per_length": 1, "EIz": 1, "EA": 5}})
+    made = arm(link(1.0, FREE) | {"section": {"mass_per_length": 1, "EIz": 1, "EA": 1e6}})
     assert counts(made, 0, Loaded()) == Counts(y=3, z=0, twist=0, x=0)
+
+
+@pytest.mark.parametrize(
+    ("EA", "payload", "gravity", "stretch"),
+    [
+        # (2.5 pi)^2 = 61.7 rad/s is the third mode's of bending; stretch is at sqrt(3 EA) without
+        # payload, at sqrt(EA/(m + 1/3)) with one of m
+        (1200, 0.0, 0.0, 1), (1350, 0.0, 0.0, 0), (1350, 1.0, 0.0, 1), (5200, 1.0, 0.0, 0),
+        (1e4, 0.0, 9.81, 0), (4000, 0.0, 9.81, 1),
+    ],
+)  # fmt: skip
+def test_stretch_gets_a_shape_where_it_is_as_slow_as_bending_or_weight_strains(
+    EA: float, payload: float, gravity: float, stretch: int
+) -> None:
+    made = arm(link(1.0, FREE) | {"section": {"mass_per_length": 1, "EIz": 1, "EA": EA}})
+    update: dict[str, Any] = {"gravity": (0.0, 0.0, -gravity)}
+    update["payload"] = Body(mass=payload) if payload else None
+    assert counts(made.model_copy(update=update), 0, Loaded()).x == stretch
 
 
 @pytest.mark.parametrize(("jx", "inertia", "torsion"), [(0, 0, 0), (0.1, 0, 1), (0, 0.1, 1)])

@@ -13,14 +13,8 @@ from flexarm.arm import shapes as choices
 from flexarm.errors import ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Counts, Curve, Direction, Ends, Shape, Shapes
-from flexarm.links.growing.fields import (
-    AXES,
-    Field,
-    SlidingMotion,
-    evaluate,
-    exposed_points,
-    length_factor,
-)
+from flexarm.links.fields import AXES, Field, evaluate
+from flexarm.links.growing.fields import SlidingMotion, length_factor
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from tests.links.spans import HELD, uniform
 
@@ -213,8 +207,8 @@ def section_of(
     motion, function = coefficients(kind, stiffening)
     parts = [np.array(part) for part in function(own, rates)]
     xi = np.array([(material - (TOTAL - own[0])) / own[0]])
-    bases = (motion.displacement_basis(xi, np.ones(1)), motion.rotation_basis(xi, np.ones(1)))
-    rows = [basis.functions[axis][:, 0] for basis in bases for axis in AXES]
+    both = motion.displacement_functions(xi), motion.rotation_functions(xi)
+    rows = [functions[axis][:, 0] for functions in both for axis in AXES]
     values = np.stack([row @ part for row, part in zip(rows, parts, strict=True)])
     return values[:3], values[3:]
 
@@ -290,8 +284,8 @@ def test_section_at_the_mouth_moves_out_and_takes_on_the_roots_strain() -> None:
 def test_section_is_evaluated_from_its_coefficients() -> None:
     own, rates = own_state("elements", 0.71), np.full(9, 0.3)
     motion = SlidingMotion(followed("elements"), ca.DM(own), ca.DM(rates), stiffening=True)
-    basis = motion.displacement_basis(np.array([0.63]), np.ones(1))
-    value, columns, bias = (np.array(v) for v in evaluate(motion.displacement(), basis))
+    at = motion.displacement_functions(np.array([0.63]))
+    value, columns, bias = (np.array(v) for v in evaluate(motion.displacement(), at))
     material = TOTAL - 0.71 + 0.63 * 0.71
     expected, _ = section_of("elements", True, material, own, rates)
     assert np.column_stack([value, columns, bias]) == pytest.approx(expected, abs=1e-12)
@@ -303,13 +297,13 @@ def test_moments_are_sums_over_the_exposed_part(kind: str) -> None:
     rates = np.random.default_rng(4).uniform(-1, 1, len(own))
     motion = SlidingMotion(shapes, ca.DM(own), ca.DM(rates), stiffening=True)
     moving = motion.displacement()
-    basis = motion.displacement_basis(*exposed_points(shapes))
+    basis = motion.displacement_basis()
     # the same fields summed point by point, on a finer mesh
     node, weight = np.polynomial.legendre.leggauss(30)
     edges = np.unique(np.concatenate([shapes.edges, np.linspace(0, 1, 5)]))
     half = np.diff(edges)[:, None] / 2
     places, weights = (edges[:-1, None] + half + half * node).ravel(), (half * weight).ravel()
-    functions = motion.displacement_basis(places, weights).functions
+    functions = motion.displacement_functions(places)
 
     def values(field: Field) -> Array:
         return np.stack([np.array(field.of(a)).ravel() @ functions[a] for a in AXES])

@@ -157,8 +157,13 @@ class ExactBeam:
             (turned.about_x(first), first.f),
         )
         for (name, direction), (strain, linear) in zip(BENDING, strains, strict=True):
-            if self.span.has(name) and self._moves(direction):
-                stiffness = ca.DM(weight * self.span.at(name, x))
+            if direction == "twist" and not self._moves(direction):
+                continue  # a link without twist shapes gives way in torsion
+            # a section that leaves one bending stiffness out is as stiff in both directions
+            names = (name, {"EIz": "EIy", "EIy": "EIz"}.get(name, name))
+            known = next((n for n in names if self.span.has(n)), None)
+            if known is not None:
+                stiffness = ca.DM(weight * self.span.at(known, x))
                 energy += ca.dot(stiffness, strain**2 - linear**2) / 2
         return energy
 

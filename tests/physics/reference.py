@@ -56,7 +56,7 @@ from tests.physics.placement import (
     turn,
 )
 
-EXACT = False  # whether stiffened links of constant length are geometrically exact by default
+EXACT = True  # whether stiffened links of constant length are geometrically exact by default
 
 
 class Reference:

@@ -369,10 +369,14 @@ CASES = {
 }
 
 
+# Of exact links, with which they are the continuum's to the tolerance.
+NODES = 16
+
+
 @cache
 def prepared(case: str) -> tuple[Model, Reference]:
     """Model and reference of a case."""
-    model = build(loads(CASES[case]))
+    model = build(loads(CASES[case]), nodes=NODES)
     return model, Reference(model)
 
 
@@ -397,12 +401,12 @@ def call(name: str, case: str, function: str, *arguments: Array) -> list[Array]:
 
 
 def state(case: str, number: int) -> tuple[Array, Array]:
-    """Random coordinates and rates, deflections about a twentieth of the length."""
+    """Random coordinates and rates, deflections about a fiftieth of the length."""
     model = prepared(case)[0]
     random = np.random.default_rng(zlib.crc32(case.encode()) + number)
     q, v = random.normal(size=(2, model.size))
     for part in model.links:
-        q[part.modes] *= 0.05
+        q[part.modes] *= 0.02
         if part.link.joint.kind == "sliding":
             q[part.exposed] = random.uniform(0.4, 1.1)
     return q, v

@@ -5,7 +5,7 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.links.base import Array
-from flexarm.mechanics.deformed import along
+from flexarm.mechanics.deformed import deformed
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.model import Model, build, start_state
 from flexarm.runs.contents import input_units
@@ -16,9 +16,16 @@ from flexarm.spatial import rotation_from_angles
 SLOPE = 0.15  # of the steepest section, about
 
 
-def random_run(arm: Arm, samples: int, *, seed: int = 0) -> Run:
+def random_run(
+    arm: Arm,
+    samples: int,
+    *,
+    seed: int = 0,
+    stiffening: bool | None = None,
+    nodes: int | None = None,
+) -> Run:
     """Move an arm at random: joints anywhere, links well bent, a free base anywhere."""
-    model = build(arm)
+    model = build(arm, stiffening=stiffening, nodes=nodes)
     rng = np.random.default_rng(seed)
     q = np.array([random_pose(model, rng) for _ in range(samples)])
     steady = np.broadcast_to(model.base_pose.rotation, (samples, 3, 3))
@@ -41,8 +48,10 @@ def random_pose(model: Model, rng: np.random.Generator) -> Array:
                 q[axis.index] = grown if part.motion.grows else rng.uniform(0, 0.3)
         q[part.modes] = rng.uniform(-1, 1, part.modes.stop - part.modes.start)
         if part.flexible:
-            steepest = np.abs(along(model, part, q[None], np.linspace(0, 1, 9)).slope[:, :, 1:])
-            q[part.modes] *= SLOPE / max(float(steepest.max()), SLOPE)
+            link = deformed(model, part, q[None])
+            places = np.linspace(0, link.end, 9)
+            steepest = max(float(np.abs(link.values(d, places, 1)).max()) for d in ("y", "z"))
+            q[part.modes] *= SLOPE / max(steepest, SLOPE)
     return q
 
 

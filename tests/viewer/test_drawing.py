@@ -165,18 +165,34 @@ def test_between_samples_the_arm_is_between(run: Run, page: Page) -> None:
     )
 
 
-def test_deformation_is_drawn_to_scale_and_rigid_at_0(run: Run, page: Page) -> None:
-    true = points(at_sample(page, run, 2))
-    straight = run.q.copy()
+def with_amplitudes(run: Run, factor: float) -> Array:
+    """Trace the third sample with every link's amplitudes times a factor."""
+    q = run.q.copy()
     for part in flexible_links(run.model):
-        straight[:, part.modes] = 0.0
-    rigid = arm_outline(run_of(run.model, straight, run.anchors), np.array([2]), STATIONS)[0]
+        q[:, part.modes] *= factor
+    return np.asarray(arm_outline(run_of(run.model, q, run.anchors), np.array([2]), STATIONS)[0])
+
+
+def test_deflections_by_linear_theory_are_drawn_to_scale_and_rigid_at_0(open_page: Opener) -> None:
+    run = random_run(loads(TUBE, "tube"), 3, stiffening=False)
+    page = open_page(run_page([run]))
+    true, rigid = points(at_sample(page, run, 2)), with_amplitudes(run, 0.0)
     set_scale(page, "×0")
     assert np.abs(points(page.evaluate("flexarm.pose()[0]")) - rigid).max() < 1e-5
     set_scale(page, "×3")
     scaled = points(page.evaluate("flexarm.pose()[0]"))
     first = slice(0, STATIONS)  # the first link's root does not move: only its deflection grows
     assert np.abs(scaled[first] - rigid[first] - 3 * (true[first] - rigid[first])).max() < 1e-5
+
+
+def test_exact_links_are_drawn_with_larger_amplitudes(open_page: Opener) -> None:
+    run = random_run(loads(TUBE, "tube"), 3, stiffening=True, nodes=1)
+    page = open_page(run_page([run]))
+    at_sample(page, run, 2)
+    for shown, factor in (("×0", 0.0), ("×1", 1.0), ("×3", 3.0)):
+        set_scale(page, shown)
+        drawn = points(page.evaluate("flexarm.pose()[0]"))
+        assert np.abs(drawn - with_amplitudes(run, factor)).max() < 1e-5
 
 
 def test_links_are_coloured_by_deflection_curvature_and_strain(run: Run, page: Page) -> None:

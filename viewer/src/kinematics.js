@@ -1,8 +1,11 @@
 // Poses an arm from its state: base, then joint and shape amplitudes per link.
 //
 // The same kinematics as in Python: a section of a link is displaced by its shapes (and drawn in by
-// bending, where stiffening is on) and turned by a Cayley rotation; the next joint sits on the tip.
-// `scale` draws displacements and turns larger or smaller than they are; 0 is the rigid arm.
+// bending, where stiffening is on) and turned by a Cayley rotation, or it bends exactly; the next
+// joint sits on the tip.
+// `scale` draws displacements and turns, or the amplitudes of an exact link, larger or smaller than
+// they are; 0 is the rigid arm.
+import { curvatures, reached, sum, tangents, turnExactly } from "./exact.js";
 
 const multiply = (a, b, out) => {
   for (let i = 0; i < 9; i += 3) {
@@ -33,13 +36,15 @@ export function makePose(arm) {
   return {
     base: frame(),
     links: arm.links.map((link) => {
-      const stations = link.shape ? link.shape.moved.shape[0] : 2;
+      const stations = link.shape ? link.shape.turned.shape[0] : 2;
+      const nodes = link.shape?.nodes?.stretch.shape[0] ?? 0;
       return {
         joint: frame(), // before it moves
         turned: frame(), // after
         root: frame(),
         tip: frame(),
         exposed: link.length,
+        tangents: new Float64Array(3 * nodes),
         centres: new Float64Array(3 * stations),
         turns: new Float64Array(9 * stations),
         deflection: new Float64Array(stations),
@@ -60,7 +65,8 @@ export function poseArm(arm, state, scale, pose, ends = false) {
     place(before, link.before, out.joint);
     moveJoint(link, state, out);
     place(out.turned, link.after, out.root);
-    if (link.shape) bendLink(arm, link, state, scale, out, ends);
+    if (link.shape?.nodes) bendExactly(link, state, scale, out, ends);
+    else if (link.shape) bendLink(arm, link, state, scale, out, ends);
     else straightLink(link, out);
     before = out.tip;
   });
@@ -142,6 +148,39 @@ const U = new Float64Array(3);
 const ANGLE = new Float64Array(3);
 const E = new Float64Array(9);
 
+function bendExactly(link, state, scale, out, ends) {
+  const { shape } = link;
+  const stations = shape.turned.shape[0];
+  const a = state.subarray(shape.column, shape.column + shape.count);
+  if (!ends) measureExactly(link, a, out);
+  tangents(shape.nodes, a, scale, out.tangents);
+  for (let s = ends ? stations - 1 : 0; s < stations; s++) {
+    reached(shape.nodes, s, out.tangents, U);
+    turnExactly(shape, s, a, scale, E);
+    putSection(s, out);
+  }
+}
+
+function putSection(s, out) {
+  add(out.root.p, out.root.R, U, out.tip.p);
+  multiply(out.root.R, E, out.tip.R);
+  out.centres.set(out.tip.p, 3 * s);
+  out.turns.set(out.tip.R, 9 * s);
+}
+
+// What colours the sections, as they are.
+function measureExactly(link, a, out) {
+  const { shape } = link;
+  const stations = shape.turned.shape[0];
+  tangents(shape.nodes, a, 1, out.tangents);
+  for (let s = 0; s < stations; s++) {
+    reached(shape.nodes, s, out.tangents, U);
+    U[0] -= (link.length * s) / (stations - 1);
+    const [y, z] = curvatures(shape, s, a);
+    colour(link, s, y, z, sum(shape.stretch, s, a), out);
+  }
+}
+
 function bendLink(arm, link, state, scale, out, ends) {
   const { shape } = link;
   const stations = shape.moved.shape[0];
@@ -162,29 +201,18 @@ function bendLink(arm, link, state, scale, out, ends) {
     turnSection(ANGLE, scale * growth, arm.firstOrder);
     for (let k = 0; k < 3; k++) U[k] *= scale;
     U[0] += (out.exposed * s) / (stations - 1);
-    add(out.root.p, out.root.R, U, out.tip.p);
-    multiply(out.root.R, E, out.tip.R);
-    out.centres.set(out.tip.p, 3 * s);
-    out.turns.set(out.tip.R, 9 * s);
+    putSection(s, out);
   }
 }
 
 // Displacement U and angles ANGLE of a section, as they are.
 function displace(shape, s, a, unitLength) {
-  const m = shape.count;
   for (let k = 0; k < 3; k++) {
-    const row = (3 * s + k) * m;
-    let u = 0;
-    let angle = 0;
-    for (let i = 0; i < m; i++) {
-      u += shape.moved.values[row + i] * a[i];
-      angle += shape.turned.values[row + i] * a[i];
-    }
-    U[k] = u;
-    ANGLE[k] = k === 0 ? angle : angle / unitLength;
+    U[k] = sum(shape.moved, 3 * s + k, a);
+    ANGLE[k] = sum(shape.turned, 3 * s + k, a) / (k === 0 ? 1 : unitLength);
   }
   for (const { axis, table } of shape.quadratic) {
-    U[axis] += quadratic(table.values, s, a, m) / (2 * unitLength);
+    U[axis] += quadratic(table.values, s, a, shape.count) / (2 * unitLength);
   }
 }
 
@@ -200,19 +228,9 @@ function quadratic(table, s, a, m) {
 
 // Deflection, curvature and strain of a section.
 function measure(arm, link, s, a, unitLength, out) {
-  const { shape, section } = link;
-  const m = shape.count;
-  out.deflection[s] = Math.hypot(U[0], U[1], U[2]);
-  let y = 0;
-  let z = 0;
-  let stretch = 0;
-  for (let i = 0; i < m; i++) {
-    y += shape.bend.values[2 * s * m + i] * a[i];
-    z += shape.bend.values[(2 * s + 1) * m + i] * a[i];
-    stretch += shape.stretch.values[s * m + i] * a[i];
-  }
-  y /= unitLength * unitLength;
-  z /= unitLength * unitLength;
+  const { shape } = link;
+  let y = sum(shape.bend, 2 * s, a) / unitLength ** 2;
+  let z = sum(shape.bend, 2 * s + 1, a) / unitLength ** 2;
   if (arm.stiffening) {
     const slopeY = ANGLE[2];
     const slopeZ = -ANGLE[1];
@@ -220,14 +238,20 @@ function measure(arm, link, s, a, unitLength, out) {
     y += slopeY * half;
     z += slopeZ * half;
   }
+  colour(link, s, y, z, sum(shape.stretch, s, a) / unitLength, out);
+}
+
+// Writes down what colours a section displaced by U, from its curvatures and stretch.
+function colour({ shape, section, strain }, s, y, z, stretch, out) {
+  out.deflection[s] = Math.hypot(U[0], U[1], U[2]);
   out.curvature[s] = shape.rigidPieces ? NaN : Math.hypot(y, z);
   out.strain[s] = NaN;
-  if (link.strain) {
+  if (strain) {
     const bent =
       section.kind === "tube"
         ? (Math.hypot(y, z) * section.width) / 2
         : (Math.abs(y) * section.width + Math.abs(z) * section.height) / 2;
-    out.strain[s] = bent + Math.abs(stretch / unitLength);
+    out.strain[s] = bent + Math.abs(stretch);
   }
 }
 

@@ -11,6 +11,7 @@ import { goTo, makeTrail, retrace } from "./trail.js";
 
 const STOPS = [0, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000];
 const STEEPEST = 0.9; // slope that a deformed link may be drawn with
+const ROUND = Math.PI; // [rad]: a link is not drawn bent further than that, unless it is
 const SEEN = 120; // samples that are looked at to find where an arm moves
 const VALUES_EVERY = 80; // [ms]: faster than that nobody reads numbers
 
@@ -89,7 +90,7 @@ function picture(page, t) {
 function stops(slope) {
   if (!(slope > 0)) return [1];
   const most = STOPS.find((stop) => stop >= 5 && stop * slope >= STEEPEST) ?? STOPS[STOPS.length - 1];
-  return STOPS.filter((stop) => stop <= most);
+  return STOPS.filter((stop) => stop <= 1 || (stop <= most && stop * slope <= ROUND));
 }
 
 function step({ player, motions }, by) {

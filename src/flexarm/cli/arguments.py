@@ -99,7 +99,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--stiffening": {
         "choices": STIFFENING, "default": "as-given",
-        "help": "whether bending draws a link in (default: as the model file says)",
+        "help": "links as exact beams, or linear (default: as the model file says)",
     },
     "--tip-rotation": {
         "choices": ("cayley", "first-order"), "default": "cayley",

@@ -297,5 +297,5 @@ def _print_ranges(console: "Console", found: "Validity") -> None:
     print_table(console, "Range of validity: the largest at any sample", columns, rows)
     error = "unknown at such slopes"
     if found.model_error is not None:
-        error = f"about {100 * found.model_error:g} % of the deflections or less"
+        error = f"about {100 * found.model_error:.2g} % of the deflections or less"
     print_line(console, f"error of the model: {error}", indent=0)

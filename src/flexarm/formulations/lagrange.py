@@ -172,6 +172,7 @@ def _paper_link(part: LinkModel) -> LinkModel:
             points=points,
             tip_quadratic=none,
             tip_angle_quadratic=none,
+            nodes=None,
         ),
     )
 

@@ -11,7 +11,7 @@ paper symbol          | eq.        | code name
 A_i, U_i              | 1, 33      | ``step.A``, ``step.U = dA/dq``
 E_i, M_ij             | 2, 3       | ``tip.value``, ``tip.columns[j] = dE/d delta_j``
 W_i, W^_i             | 4          | ``W``, ``W_hat`` (root and tip of link i), with their rates
-h_i(eta), x_ij, x_ijk | 5, 6       | ``SpanPoints.place``; ``s_f = dh/d delta_f``: ``.velocity``
+h_i(eta), x_ij, x_ijk | 5, 6       | `material`: value; ``s_f = dh/d delta_f``: its columns
 J_xi, T_jfk           | 11, 38     | ``weight.T``
 J_ri, n_i             | 13, 14, 31 | ``part.rotor``
 r_i, eps, kappa       | 24-26      | ``weight.r``; ``weight.eps[f] = eps_f - sum delta kappa``
@@ -41,23 +41,23 @@ from flexarm.formulations.transforms import (
     torque_refusal,
 )
 from flexarm.links.base import Array
+from flexarm.links.fields import Field
 from flexarm.links.integrals import integrate
+from flexarm.mechanics.bodies.exact.polar import constant_rotary
+from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.bodies.points import (
     Moments,
-    SpanPoints,
     body_moments,
     congruent_trace,
     joined,
     lower_right,
-    moment,
     moved_moments,
     pseudo_inertia,
-    section_mass,
     span_moments,
     spread,
     trace_of,
     turning,
-    unit,
+    without_first,
 )
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, constant
@@ -166,7 +166,12 @@ def _paper_span(e: Flexible) -> Flexible:
     )
     none = 0 * e.tip_quadratic
     return replace(
-        e, integrals=reduced, points=points, tip_quadratic=none, tip_angle_quadratic=none
+        e,
+        integrals=reduced,
+        points=points,
+        tip_quadratic=none,
+        tip_angle_quadratic=none,
+        nodes=None,
     )
 
 
@@ -306,24 +311,31 @@ def _weigh(step: Step, d: Expr, rates: Expr, more: Expr | None) -> tuple[Moments
 
 def _span_flow(e: Flexible, d: Expr, rates: Expr, more: Expr | None) -> Flow:
     """Sum moments with velocities h' and accelerations h'' of a span's points."""
-    points, m = SpanPoints(e.points), d.shape[0]
-    h, h_d, h_dd = points.place(d), points.velocity(d, rates), points.bend(rates)
-    turned = constant(e.integrals.rotary_shape) @ rates
-    turned_more = type(d)(3, 1)
-    sections = type(d)(m, 1)
+    (moving, basis), rotary = material(e, d, rates), constant_rotary(e)
+    h, s, h_d, h_dd = moving.value, moving.columns, moving.speed(rates), moving.bias
+    turned, turned_more = constant(rotary.shape) @ rates, type(d)(3, 1)
+    sections = type(d)(d.shape[0], 1)
     if more is not None:
-        h_dd = [x + y for x, y in zip(h_dd, points.velocity(d, more), strict=True)]
-        turned_more = constant(e.integrals.rotary_shape) @ more
-        sections = section_mass(e) @ more
-    of_h, of_h_d, of_h_dd = points.weighed(h), points.weighed(h_d), points.weighed(h_dd)
-    s = [points.velocity(d, unit(d, m, k)) for k in range(m)]
+        h_dd = h_dd + moving.speed(more)
+        turned_more = constant(rotary.shape) @ more
+        sections = constant(rotary.modal) @ more
+
+    def moment(f: Field, g: Field) -> Expr:
+        first = ca.horzcat(type(d)(1, 1), basis.integral(g).T)
+        return ca.vertcat(first, without_first(basis.moment(f, g)))
+
     return Flow(
-        moment(of_h, h_d) + turning(turned),
-        moment(of_h, h_dd) + turning(turned_more),
-        [moment(of_h_d, f) for f in s],
-        [moment(of_h_dd, f) for f in s],
+        moment(h, h_d) + turning(turned),
+        moment(h, h_dd) + turning(turned_more),
+        [_below(basis.moment(h_d, f)) for f in s],
+        [_below(basis.moment(h_dd, f)) for f in s],
         sections,
     )
+
+
+def _below(block: Expr) -> Expr:
+    """Put zeros before and above a block (3, 3)."""
+    return ca.diagcat(type(block)(1, 1), block)
 
 
 def _with_hub(flow: Flow, body: Array, hub: Transform, more: Expr | None) -> Flow:

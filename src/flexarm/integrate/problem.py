@@ -27,7 +27,8 @@ from flexarm.model import Model, prescribed_profiles
 from flexarm.model.profiles import AnyProfile, breakpoints, last_time, pieces
 
 SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
-STEEPEST = 1.0  # [rad] slope of a link's tip beyond which a run stops
+# [rad] slope of a link's tip beyond which a run stops, of exact beams and of others
+STEEPEST, STEEPEST_SERIES = 2.5, 1.0
 ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
 TIGHT = 1e-7  # a tolerance below is not asked of places far away
 TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
@@ -271,13 +272,14 @@ def watches(model: Model, q: Array, wanted: float) -> list[Watch]:
                 Watch(unit[part.exposed], a, b, what, f"{remedy} {key}") for a, b, key in ends
             ]
         if part.elastic is not None:
+            steepest = STEEPEST_SERIES if part.exact is None else STEEPEST
             for slope in part.elastic.tip_angle[1:]:
                 row = np.zeros(2 * n)
                 row[part.modes.start : part.modes.stop] = slope
                 if np.any(row):
                     what = f"{part.name}: the slope of its tip [rad]"
                     remedy = "bending this large is beyond the model: stiffen or split the link"
-                    found.append(Watch(row, -STEEPEST, STEEPEST, what, remedy))
+                    found.append(Watch(row, -steepest, steepest, what, remedy))
     return found
 
 

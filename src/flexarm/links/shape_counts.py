@@ -1,15 +1,18 @@
 """How many shapes each direction of a link gets, and why: the second half of the shapes' rule."""
 
+import math
 from dataclasses import dataclass
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Counted, Loaded
 from flexarm.links.base import Counts
-from flexarm.links.ends import loaded_ends
+from flexarm.links.ends import loaded_ends, outboard_inertia
 from flexarm.links.holds import hold
 from flexarm.links.span import Span
 
 MANY_FLEXIBLE = 3
+STRAIN = 1e-3
+TURN = 2 * math.pi
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,11 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
         "bending_y": bending if span.has("EIz") else none,
         "bending_z": bending if span.has("EIy") else none,
         "torsion": _torsion(arm, index, choice, span) if span.has("GJ") else none,
-        "stretch": ChosenCount(0, "by rule, none unless asked for; stretch makes the step small"),
     }
     asked = {key: getattr(choice, key) for key in automatic}
+    kept = {k: rule.number if asked[k] == "auto" else asked[k] for k, rule in automatic.items()}
+    automatic["stretch"] = _stretch(arm, index, span, kept) if span.has("EA") else none
+    asked["stretch"] = choice.stretch
     return {
         key: rule if asked[key] == "auto" else ChosenCount(int(asked[key]), "the file says so")
         for key, rule in automatic.items()
@@ -59,6 +64,31 @@ def _bending(arm: Arm, index: int) -> ChosenCount:
     if root.known:
         return ChosenCount(3, "by rule, 3 where the root is known to be held")
     return ChosenCount(4, f"by rule, 4 where the root is taken as held: {root.reason}")
+
+
+def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> ChosenCount:
+    """Take a shape of stretch where it is as slow as bending, or where weight stretches the link.
+
+    Stretch of a bar with a mass at its tip, and the fastest bending mode that is kept.
+    """
+    mean = {name: float(values.mean()) for name, values in span.table.items()}
+    mass, length = mean["mass_per_length"] * span.length, span.length
+    carried = outboard_inertia(arm, index, {}).mass
+    slow = math.sqrt(mean["EA"] / (length * (carried + mass / 3)) / TURN**2) if mass else math.inf
+    fast = 0.0
+    for key, name in (("bending_y", "EIz"), ("bending_z", "EIy")):
+        if bending[key] and mass:
+            wave = (bending[key] - 0.5) * math.pi / length
+            fast = max(fast, wave**2 * math.sqrt(mean[name] * length / mass) / TURN)
+    weight = math.sqrt(sum(g * g for g in arm.gravity)) * (carried + mass / 2)
+    strain = weight / mean["EA"]
+    if slow < fast:
+        return ChosenCount(
+            1, f"by rule, one where it stretches as slowly ({slow:.3g} Hz) as it bends"
+        )
+    if strain > STRAIN:
+        return ChosenCount(1, f"by rule, one where weight alone strains it by {strain:.2g}")
+    return ChosenCount(0, f"by rule, none where it stretches much faster ({slow:.3g} Hz)")
 
 
 def _torsion(arm: Arm, index: int, choice: Counted, span: Span) -> ChosenCount:

@@ -35,7 +35,7 @@ class Along:
     slope
         Its derivative by the distance from the root, (T, S, 3).
     twist
-        First-order rotation about x [rad], (T, S).
+        Rotation about the axis [rad], (T, S).
     """
 
     deflection: Array
@@ -125,6 +125,11 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     """Follow the axis of a flexible link at fractions of its (exposed) span."""
     link = deformed(model, part, q)
     places = stations * link.end
+    if link.nodes is not None:
+        placed, tangents = link.axis(places)
+        straight = places[:, None] * np.array([1.0, 0.0, 0.0])
+        slope = tangents - np.array([1.0, 0.0, 0.0])
+        return Along(placed - straight, slope, link.values("twist", places))
     moved = np.stack([link.values(d, places) for d in ("x", "y", "z")], axis=2)
     slope = np.stack([link.values(d, places, 1) for d in ("x", "y", "z")], axis=2)
     edges = link.edges
@@ -172,7 +177,8 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
             lost = change * link.values(direction, places, 2)
             force[:, :, 1 + k] = -lost - stiffness * link.values(direction, places, 3)
     if link.has("twist") and link.span.has("GJ"):
-        moment[:, :, 0] = link.span.at("GJ", x) * link.values("twist", places, 1)
+        torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
+        moment[:, :, 0] = link.span.at("GJ", x) * torsion
     if link.has("x") and link.span.has("EA"):
         force[:, :, 0] = link.span.at("EA", x) * link.values("x", places, 1)
     return SectionForces(force, moment, fibre_strain(part.link.section, link, places, bends))

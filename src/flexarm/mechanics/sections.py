@@ -69,8 +69,8 @@ def turned_section(
 ) -> Local:
     """Section with its rotation, exact or first-order, from its first-order angles.
 
-    With stiffening the section's x axis is tangent to the deformed axis: its Cayley vector is
-    ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
+    By the series the section's x axis is tangent to the deformed axis to third order: its Cayley
+    vector is ``theta (1 + (theta_y^2 + theta_z^2)/4)``.
     """
     rotation, rate = section_rotation(model, angle)
     return Local(position, rotation, linear, rate @ angle_columns)

@@ -21,6 +21,7 @@ from flexarm.links.ends import (
 from flexarm.links.holds import reflected_rotor
 from flexarm.model.contents import freeze
 from flexarm.model.flexible import (
+    Theory,
     check_amplitudes,
     flexible_part,
     sliding_damping,
@@ -47,6 +48,7 @@ from flexarm.spatial import (
     rotation_z_to,
 )
 
+MOST_NODES = 30
 _ALIKE = "give a model of the same arm with other numbers"
 
 
@@ -56,6 +58,8 @@ def build(
     stiffening: bool | None = None,
     tip_rotation: TipRotation = "cayley",
     shapes_of: Model | None = None,
+    nodes: int | None = None,
+    series: bool = False,
 ) -> Model:
     """Make an arm ready for equations: shapes, integrals, frames, coordinate names.
 
@@ -64,13 +68,19 @@ def build(
     arm
         The arm.
     stiffening
-        Whether bending draws a link in, which brings dynamic stiffening; the arm's own choice
-        if None.
+        Whether links bend as geometrically exact beams, which brings dynamic stiffening, or by
+        linear theory; the arm's own choice if None.
     tip_rotation
         ``cayley``, an exact rotation of each link's tip, or ``first-order``.
     shapes_of
         A model whose shapes are taken, and the damping matrices of links whose damping it shares:
         for an arm that differs in numbers which the shapes would follow.
+    nodes
+        How many nodes along each exact link there are beyond its number of shapes, 1 or more;
+        chosen by the loads in the file if None.
+    series
+        With stiffening, keep positions to the second order of the amplitudes and elastic energy to
+        the fourth, as versions before 0.2 did.
 
     Raises
     ------
@@ -79,6 +89,8 @@ def build(
         value names no coordinate.
     """
     arm = _checked(arm, stiffening, tip_rotation, shapes_of)
+    if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
+        raise ModelError(f"nodes: expected a number from 1 to {MOST_NODES}, got {shown(nodes)}")
     stiff = arm.stiffening if stiffening is None else bool(stiffening)
     names: list[str] = []
     units: list[str] = []
@@ -88,9 +100,10 @@ def build(
         units += ["m"] * 3 + ["rad"] * 3
     links: list[LinkModel] = []
     before = IDENTITY
+    theory = Theory(stiff, exact=tip_rotation == "cayley" and not series, nodes=nodes)
     for i in range(len(arm.links)):
         like = None if shapes_of is None else shapes_of.links[i]
-        built = _build_link(arm, i, before, stiff, names, units, like=like)
+        built = _build_link(arm, i, before, theory, names, units, like=like)
         links.append(built)
         before = end_pose(arm.links[i])
     if not names:
@@ -113,6 +126,7 @@ def build(
         end_pose=before,
         gravity=np.array(arm.gravity),
         prescribed=_prescribed(arm, links),
+        series=series,
         variant="" if shapes_of is None else f"shapes of {fingerprint(shapes_of)}",
     )
     freeze(model)
@@ -170,7 +184,7 @@ def _build_link(
     arm: Arm,
     index: int,
     before: Pose,
-    stiffening: bool,
+    theory: Theory,
     names: list[str],
     units: list[str],
     *,
@@ -201,7 +215,7 @@ def _build_link(
         damping = like.sliding_damping if held and like else sliding_damping(arm, index, sliding)
         labels: tuple[str, ...] = sliding.names
     elif link.flexible:
-        elastic = flexible_part(arm, index, stiffening, like=like)
+        elastic = flexible_part(arm, index, theory, like=like)
         labels = elastic.shapes.names
     else:
         labels = ()

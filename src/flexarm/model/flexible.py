@@ -1,6 +1,6 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -11,12 +11,14 @@ from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Array, Counts, Ends, Shapes
 from flexarm.links.basis import own_stiffness
+from flexarm.links.collocation import collocate
 from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia
 from flexarm.links.families.static import add_static
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
+from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible, LinkModel
 from flexarm.spatial import Inertia, skew_matrix
 
@@ -59,8 +61,17 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
             )
 
 
+@dataclass(frozen=True)
+class Theory:
+    """How links bend: stiffened or linearly; if stiffened, as exact beams with how many nodes."""
+
+    stiffening: bool
+    exact: bool
+    nodes: int | None
+
+
 def flexible_part(
-    arm: Arm, index: int, stiffening: bool, *, like: LinkModel | None = None
+    arm: Arm, index: int, theory: Theory, *, like: LinkModel | None = None
 ) -> Flexible:
     """Build the elastic part of a link of constant length, with the shapes of another if given."""
     link = arm.links[index]
@@ -70,10 +81,12 @@ def flexible_part(
     shapes = link_shapes(arm, index, span) if given is None else _moved(given, span, index)
     extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
-    integrals, points = integrate(span, shapes, stiffening=stiffening, extra=extra)
+    integrals, points = integrate(span, shapes, stiffening=theory.stiffening, extra=extra)
     tip = np.array([span.length])
     edges = np.union1d(span.edges, shapes.edges)
-    quadratic = quadratic_displacement(shapes, tip, edges, stiffening=stiffening, extra=extra)[0]
+    quadratic = quadratic_displacement(
+        shapes, tip, edges, stiffening=theory.stiffening, extra=extra
+    )[0]
     slopes = quadratic_displacement(
         shapes, tip, edges, stiffening=False, extra=extra, derivative=1
     )[0]
@@ -93,9 +106,14 @@ def flexible_part(
             f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
             "its shapes: leave one of the two out"
         )
+    nodes = None
+    if theory.stiffening and theory.exact and not extra:
+        kept = None if given is None or given.nodes is None else given.nodes.more
+        more = theory.nodes or kept or chosen_nodes(arm, index, span, shapes)
+        nodes = collocate(span, shapes, more)
     return Flexible(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
-        root_angle, damping,
+        root_angle, damping, nodes,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.links.base import Array, Shapes
+from flexarm.links.collocation import Collocation
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
 from flexarm.links.span import Span
@@ -15,6 +16,7 @@ from flexarm.model.joints import JointMotion
 from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
+LinkTheory = Literal["exact", "series", "linear"]
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -34,6 +36,9 @@ class Flexible:
         First-order rotation of the root per amplitude, (3, m): not 0 for pinned shapes.
     damping
         Damping matrix of the amplitudes, (m, m).
+    nodes
+        Where the tangents of an exact beam are taken; None of a link by linear theory or by the
+        series.
     """
 
     span: Span
@@ -46,6 +51,7 @@ class Flexible:
     tip_angle_quadratic: Array
     root_angle: Array
     damping: Array
+    nodes: Collocation | None
 
 
 @dataclass(frozen=True)
@@ -185,6 +191,11 @@ class LinkModel:
         return self.elastic is not None or self.sliding is not None
 
     @property
+    def exact(self) -> Collocation | None:
+        """The nodes of a link that bends as an exact beam, else None."""
+        return None if self.elastic is None else self.elastic.nodes
+
+    @property
     def carried_by(self) -> tuple[int, ...]:
         """Indices in q of the coordinates by which the joint moves the link as a whole."""
         return () if self.motion.grows else self.coordinates
@@ -226,6 +237,8 @@ class Model:
     anchor
         Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
         angles of a free base and of spherical joints are relative to.
+    series
+        Whether stiffened links bend by the series that versions before 0.2 had.
     variant
         What tells this model from the one that `build` makes of the same arm; empty if nothing.
     """
@@ -243,7 +256,18 @@ class Model:
     gravity: Array
     prescribed: tuple[int, ...]
     anchor: Expr | None = None
+    series: bool = False
     variant: str = ""
+
+    @property
+    def link_theory(self) -> LinkTheory:
+        """How links bend: as exact beams, by a series to the second order, or linearly.
+
+        Sliding links and those with quadratic shapes bend by the series in any case.
+        """
+        if not self.stiffening:
+            return "linear"
+        return "series" if self.series else "exact"
 
     @property
     def base_anchor(self) -> Expr:

@@ -60,6 +60,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "formulation": run.formulation,
         "paper": int(run.paper),
         "tip_rotation": run.model.tip_rotation,
+        "link_theory": run.model.link_theory,
         "steps": run.statistics.steps,
         "rejections": run.statistics.rejections,
         "evaluations": run.statistics.evaluations,

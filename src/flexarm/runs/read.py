@@ -12,7 +12,7 @@ from flexarm.errors import FlexarmError, ModelError, ShapeError
 from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.io.model_file import parse
 from flexarm.links.base import Array
-from flexarm.model import Model, TipRotation, build
+from flexarm.model import LinkTheory, Model, TipRotation, build
 from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, anchor_names, input_units
 from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
@@ -60,19 +60,25 @@ class _By(NamedTuple):
     formulation: str
     paper: bool
     tip_rotation: TipRotation
+    series: bool
 
 
 def _formulation(stored: "Stored") -> _By:
     """Read by which equations a run was computed; files of before say nothing of it."""
     if not stored.says("formulation"):
-        return _By(DEFAULT, False, "cayley")
+        return _By(DEFAULT, False, "cayley", series=True)
     name, tips = stored.text("formulation"), stored.text("tip_rotation")
     if name not in FORMULATIONS:
         raise stored.wrong("formulation", f"must be one of {', '.join(FORMULATIONS)}")
     if tips not in get_args(TipRotation):
         raise stored.wrong("tip_rotation", f"must be one of {', '.join(get_args(TipRotation))}")
     paper = bool(stored.number("paper", whole=True))
-    return _By(name, paper, "first-order" if tips == "first-order" else "cayley")
+    # files of before 0.2 say nothing of it: their links bent by the series
+    theory = stored.text("link_theory") if stored.says("link_theory") else "series"
+    if theory not in get_args(LinkTheory):
+        raise stored.wrong("link_theory", f"must be one of {', '.join(get_args(LinkTheory))}")
+    tip_rotation: TipRotation = "first-order" if tips == "first-order" else "cayley"
+    return _By(name, paper, tip_rotation, theory == "series")
 
 
 def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
@@ -143,7 +149,7 @@ def _read_model(path: Path, text: str, files: dict[str, bytes], by: _By) -> Mode
     kept = SideFiles(path, kept=files)
     try:
         arm = parse(Arm, text, name=f"{path}, model_file", files=kept)
-        model = build(arm, tip_rotation=by.tip_rotation)
+        model = build(arm, tip_rotation=by.tip_rotation, series=by.series)
         return FORMULATIONS[by.formulation].paper_model(model) if by.paper else model
     except (ModelError, ShapeError) as error:
         raise ModelError(

@@ -1,7 +1,6 @@
 """What to do about an arm's shapes, in words."""
 
 from flexarm.arm import Arm
-from flexarm.mechanics.validity import MODEL_ERROR
 from flexarm.study.convergence import Convergence
 from flexarm.study.shape_search import MOST_COORDINATES, Answer
 
@@ -70,9 +69,7 @@ def _model_advice(found: Convergence) -> list[str]:
             f"The model's own error at slopes of {found.slope:.2g} is about "
             f"{_percent(found.model_error)} or less."
         ]
-        if found.slope > MODEL_ERROR[-1][0]:
-            lines.append("It was not compared with the exact beam at such slopes: split the link.")
-        elif found.model_error > found.wish:
+        if found.model_error > found.wish:
             lines.append("That is more than is asked for: split the link; shapes do not help.")
     if found.stretch is None:
         lines.append("Stretch was not tried: it needs EA in a section.")

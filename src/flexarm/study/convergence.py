@@ -61,9 +61,10 @@ class Convergence:
     slope
         Largest slope of a link in the run.
     model_error
-        What the model's own error is at such slopes, over the range.  As measured against the
-        exact beam; beyond the slopes of those measurements 2 slope^2, five times that where nothing
-        damps the links and errors of phase add up.  None if unknown: without stiffening.
+        What the model's own error is at such slopes, over the range: of exact links what their
+        nodes leave.  By the series as measured against the exact beam; beyond the slopes of those
+        measurements 2 slope^2, five times that where nothing damps the links and errors of phase
+        add up.  None if unknown: without stiffening.
     stretch
         How much tip deflections change, over their range, if links that have EA stretch by one
         more shape; None if none has, or that run ended early.

@@ -17,9 +17,13 @@ def as_text(equations: Equations, *, digits: int = 6) -> str:
     write = _plain(equations.generators, digits=digits)
     lines = [f"{equations.arm}: M a + h + c + K q + k = B u", ""]
     lines += [f"q = ({', '.join(g.name for g in equations.generators[: len(equations.names)])})"]
-    definitions = list(_definitions(equations, write))
+    definitions, meaning = dict(_definitions(equations, write)), _meanings(equations)
     if definitions:
-        lines += ["", "where", *[f"  {name} = {text}" for name, text in definitions]]
+        lines += ["", "where"]
+    for name, text in definitions.items():
+        lines += _wrapped(f"  {name} = ", text)
+        if name in meaning:
+            lines.append(f"      ({meaning[name]})")
     for symbol, entries in _entries(equations, write):
         lines += ["", f"{symbol}, where not zero:" if entries else f"{symbol} = 0"]
         for place, text in entries:
@@ -44,7 +48,8 @@ def as_latex(equations: Equations, *, digits: int = 6) -> str:
         if generator.kind == "inverse":
             lines.append(rf"{generator.latex} &= \Bigl({write(generator.of)}\Bigr)^{{-1}} \\")
         elif generator.kind == "sum":
-            lines.append(rf"{generator.latex} &= {write(generator.of)} \\")
+            meaning = rf" \quad \text{{({generator.about})}}" if generator.about else ""
+            lines.append(rf"{generator.latex} &= {write(generator.of)}{meaning} \\")
     for symbol, entries in _entries(equations, write, (r"\, \bigl(", r"\bigr)")):
         for place, text in entries:
             lines.append(rf"{symbol}_{{{place}}} &= {text} \\")
@@ -54,7 +59,7 @@ def as_latex(equations: Equations, *, digits: int = 6) -> str:
 def as_python(equations: Equations) -> str:
     """Print equations as a Python module over NumPy, with all digits."""
     generators, n = equations.generators, len(equations.names)
-    write = _plain(generators, digits=17)
+    write, meaning = _plain(generators, digits=17), _meanings(equations)
     lines = ['"""Equation of motion of an arm: M a + h + c + K q + k = B u."""', ""]
     lines += ["from math import cos, sin", "", "import numpy as np", ""]
     lines += [f"ARM = {equations.arm!r}", f"NAMES = {list(equations.names)!r}"]
@@ -72,7 +77,9 @@ def as_python(equations: Equations) -> str:
             start = 0 if argument == "q" else n
             names = ", ".join(g.name for g in generators[start : start + n])
             lines.append(f"    {names}{',' if n == 1 else ''} = {argument}")
-        lines += [f"    {left} = {right}" for left, right in _needed(equations, entries, write)]
+        for left, right in _needed(equations, entries, write):
+            comment = f"  # {meaning[left]}" if left in meaning else ""
+            lines.append(f"    {left} = {right}{comment}")
         lines.append(f"    {symbol} = np.zeros({shape})")
         for place, entry in enumerate(entries):
             if not entry:
@@ -89,11 +96,13 @@ def as_python(equations: Equations) -> str:
 def as_document(equations: Equations) -> dict[str, object]:
     """Give the equations as plain data: expressions are Python's."""
     write = _plain(equations.generators, digits=17)
+    definitions, meaning = dict(_definitions(equations, write)), _meanings(equations)
     return {
         "arm": equations.arm,
         "coordinates": list(equations.names),
         "symbols": [g.name for g in equations.generators[: len(equations.names)]],
-        "definitions": dict(_definitions(equations, write)),
+        "definitions": definitions,
+        "meanings": {name: meaning[name] for name in definitions if name in meaning},
         "terms": equations.terms,
         "M": [[write(entry) for entry in row] for row in equations.M],
         "h": [_by_rates(equations, entry, write) for entry in equations.h],
@@ -147,6 +156,11 @@ def _by_rates(
         else:
             parts.append(write({rates: 1.0}) + bracket[0] + write(factor) + bracket[1])
     return " + ".join(parts).replace("+ -", "- ") or "0"
+
+
+def _meanings(equations: Equations) -> dict[str, str]:
+    """Say of generators what they are, where their definitions do not."""
+    return {g.name: g.about for g in equations.generators if g.about}
 
 
 def _join(a: Monomial, b: Monomial) -> Monomial:

@@ -21,6 +21,7 @@ from flexarm.mechanics.loads import elastic_force
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
+from flexarm.study.angles import joined_angles, name_angles
 from flexarm.study.polynomials import (
     Generator,
     Polynomial,
@@ -33,7 +34,10 @@ from flexarm.study.polynomials import (
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]
 LARGEST = 12  # coordinates of an arm whose equations are worth printing
-RESERVED = ("q", "v", "M", "h", "c", "K", "k", "np", "sin", "cos")  # in what is printed as Python
+# in what is printed as Python
+RESERVED = re.compile(
+    r"[qvMhcKk]|np|(sin|cos)(_\w+)?|(alpha|beta|phi|theta)\d+_\w+|(psi|kappa|angle|inverse)\d+"
+)
 DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
 
 
@@ -109,7 +113,10 @@ def closed_form(model: Model) -> Equations:
     function = ca.Function("equations", [q, v, symbols], [M, h, c, elastic_force(model, q)])
     places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places]]
     outputs = evaluated(lower(function), ring, places)
-    return _clean(model, ring, *[[entry[i] for i in range(len(entry))] for entry in outputs])
+    entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
+    if any(part.exact is not None for part in model.links):
+        entries = joined_angles(entries, ring)
+    return _clean(model, ring, *entries)
 
 
 def rounded(equations: Equations, dust: float) -> Equations:
@@ -154,6 +161,8 @@ class _Tip:
         self.symbols, self.slopes, self.places = ca.SX(0, 1), ca.SX(0, n), list[int]()
         bare = not part.tip_body.mass and not np.any(part.tip_body.second)
         last = index == len(model.links) - 1 and bare
+        if part.exact is not None:
+            name_angles(part.exact, part, index + 1, q, ring)
         angle = ca.SX(3, 1) if last else _tip_angle(model, part, q)
         local = tip_section(model, part, q)
         rotation: Expr = ca.SX.eye(3) if last else local.rotation
@@ -207,12 +216,12 @@ def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
 
 
 def _tip_angle(model: Model, part: LinkModel, q: Expr) -> Expr:
-    """Give the first-order angles of a link's tip, (3,)."""
+    """Give the first-order angles of a link's tip, (3,); of an exact link none are needed."""
     if part.sliding is not None:
         own = own_values(part, q)
         motion = SlidingMotion(part.sliding, own, 0 * own, stiffening=model.stiffening)
         return ca.sparsify(sliding_place(model, motion, 1.0)[2][0])
-    if part.elastic is None:
+    if part.elastic is None or part.exact is not None:
         return ca.SX(3, 1)
     d, e = q[part.modes.start : part.modes.stop], part.elastic
     angle = constant(e.tip_angle) @ d
@@ -269,7 +278,8 @@ def _lengths(model: Model) -> set[int]:
 def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
     """Write a coordinate's name as an identifier and in LaTeX."""
     identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
-    if identifier in RESERVED or keyword.iskeyword(identifier) or not identifier.isidentifier():
+    taken = RESERVED.fullmatch(identifier) or keyword.iskeyword(identifier)
+    if taken or not identifier.isidentifier():
         identifier = f"x_{identifier}"
     for number, part in enumerate(links, 1):
         if name == part.joint_name:
@@ -290,6 +300,11 @@ def _check(model: Model) -> None:
             "printed; 'flexarm count' counts those of larger arms"
         )
     for part in model.links:
+        if part.exact is not None and all(part.exact.bends):
+            raise FlexarmError(
+                f"{part.name}: bends along y and along z, which has no short closed form with "
+                "stiffening: say '--stiffening off' (stiffening=False), or let it bend in one plane"
+            )
         if part.sliding is not None and any(len(f) > 2 for f in part.sliding.factors.values()):
             raise FlexarmError(
                 f"{part.name}: its shapes follow its length, which takes long series: "

@@ -29,12 +29,15 @@ class Generator(NamedTuple):
         Coordinate and rate are given; the others are defined.
     of
         Sine, cosine, inverse or sum of this polynomial.
+    about
+        What it is, where its definition does not say.
     """
 
     name: str
     latex: str
     kind: Kind
     of: Polynomial
+    about: str = ""
 
 
 @dataclass
@@ -98,7 +101,7 @@ class Ring:
         result: Polynomial = {}
         for left, x in a.items():
             for right, y in b.items():
-                _put(result, self._reduced(_merged(left, right)), x * y)
+                _put(result, self._reduced(merged(left, right)), x * y)
         return result
 
     def _reduced(self, powers: Monomial) -> Polynomial:
@@ -112,14 +115,14 @@ class Ring:
         present = dict(powers)
         for (a, b), instead in self.relations.items():
             if a == b and present.get(a, 0) >= 2:
-                rest = _merged(powers, ((a, -2),))
+                rest = merged(powers, ((a, -2),))
             elif a != b and present.get(a, 0) >= 1 and present.get(b, 0) >= 2:
-                rest = _merged(_merged(powers, ((a, -1),)), ((b, -2),))
+                rest = merged(merged(powers, ((a, -1),)), ((b, -2),))
             else:
                 continue
             result: Polynomial = {}
             for factor, x in instead.items():
-                _put(result, self._reduced(_merged(rest, factor)), x)
+                _put(result, self._reduced(merged(rest, factor)), x)
             return result
         return {powers: 1.0}
 
@@ -196,7 +199,8 @@ def _put(target: Polynomial, terms: Polynomial, factor: float) -> None:
             target.pop(powers, None)
 
 
-def _merged(a: Monomial, b: Monomial) -> Monomial:
+def merged(a: Monomial, b: Monomial) -> Monomial:
+    """Multiply two monomials."""
     powers = dict(a)
     for g, n in b:
         powers[g] = powers.get(g, 0) + n

@@ -89,13 +89,13 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
     found: dict[str, float | None] = {"deflection": 0.0, "slope": 0.0, "curvature": 0.0}
     strains = []
     for part in flexible_links(model):
-        axis = along(model, part, q, stations)
+        moved = along(model, part, q, stations).deflection
         link = deformed(model, part, q)
         places = stations * link.end
         bent = link.curvatures(places, stiffening=model.stiffening)
         largest = {
-            "deflection": np.linalg.norm(axis.deflection, axis=2),
-            "slope": np.hypot(axis.slope[:, :, 1], axis.slope[:, :, 2]),
+            "deflection": np.linalg.norm(moved, axis=2),
+            "slope": np.hypot(link.values("y", places, 1), link.values("z", places, 1)),
             "curvature": np.hypot(*bent),
         }
         for name, values in largest.items():

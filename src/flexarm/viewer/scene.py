@@ -1,4 +1,4 @@
-"""What of an arm is drawn: frames, bodies, and each link's shape functions at stations.
+"""What of an arm is drawn: frames, bodies, and each link's shapes at stations (and at nodes).
 
 A page poses the arm itself, from coordinates: a run is then small, a mode is a run of one swing,
 and deflections can be drawn larger than they are.
@@ -13,6 +13,7 @@ from flexarm.arm import FreeBase, MovedBase
 from flexarm.arm.outline import IBeam, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.links.base import Array
+from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Deformed
@@ -134,25 +135,42 @@ def _moves(part: LinkModel) -> list[dict[str, Any]]:
 def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[str, Any]:
     """Tabulate shape functions at stations: by x [m], or of a sliding link by xi."""
     link = _bent(model, part)
-    shapes, edges, places = link.shapes, link.edges, np.linspace(0.0, link.end, STATIONS)
-    extra = part.link.quadratic_shapes
+    shapes, places = link.shapes, np.linspace(0.0, link.end, STATIONS)
+    bend = np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
+    found = {
+        "column": column,
+        "count": len(shapes.shapes),
+        "sliding": link.grows,
+        "rigidPieces": isinstance(part.link.shapes, Lumped),
+        "turned": arrays.add(shapes.rotation(places)),
+        "stretch": arrays.add(shapes.values("x", places, 1)),
+        "bend": arrays.add(bend),
+    }
+    if part.exact is not None:
+        return found | {"nodes": _nodes(part.exact, places, arrays)}
+    return found | _series(model, part, places, arrays)
+
+
+def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:
+    """Tabulate slopes and stretch at an exact link's nodes, and how far their tangents reach."""
+    return {
+        "bend": arrays.add(nodes.bend),
+        "stretch": arrays.add(nodes.stretch),
+        "straight": arrays.add(nodes.straight),
+        "reach": arrays.add(nodes.reach(places)),
+    }
+
+
+def _series(model: Model, part: LinkModel, places: Array, arrays: Arrays) -> dict[str, Any]:
+    """Tabulate displacements, and what of displacements and turns is quadratic."""
+    link, extra = _bent(model, part), part.link.quadratic_shapes
+    shapes, edges = link.shapes, link.edges
     drawn = quadratic_displacement(shapes, places, edges, stiffening=model.stiffening, extra=extra)
     steep = quadratic_displacement(
         shapes, places, edges, stiffening=False, extra=extra, derivative=1
     )
     turned = np.stack([0 * steep[:, 0], -steep[:, 2], steep[:, 1]], axis=1)
-    found: dict[str, Any] = {
-        "column": column,
-        "count": len(shapes.shapes),
-        "sliding": link.grows,
-        "rigidPieces": isinstance(part.link.shapes, Lumped),
-        "moved": arrays.add(shapes.displacement(places)),
-        "turned": arrays.add(shapes.rotation(places)),
-        "stretch": arrays.add(shapes.values("x", places, 1)),
-        "bend": arrays.add(
-            np.stack([shapes.values("y", places, 2), shapes.values("z", places, 2)], axis=1)
-        ),
-    }
+    found: dict[str, Any] = {"moved": arrays.add(shapes.displacement(places))}
     for name, table in (("quadratic", drawn), ("quadraticTurn", turned)):
         axes = [k for k in range(3) if np.any(table[:, k])]
         found[name] = [{"axis": k, "table": arrays.add(table[:, k])} for k in axes]

@@ -31,6 +31,7 @@ from flexarm.formulations.element_jacobian.lumps import (
     Frame,
     Lump,
     constant_sections,
+    polar_lumps,
     sliding_sections,
     slope_tip,
 )
@@ -138,8 +139,8 @@ class ElementJacobian(Formulation):
         slope.
     points
         Gauss points per element; one with the inertia of the whole element.  By default as many as
-        integrate the inertia exactly: 4, or 6 of a link with stiffening.  With 1 or 2 the mass
-        matrix may be singular.
+        integrate the inertia exactly: 4, more where an exact beam has more than 2 nodes in each, 6
+        of a sliding link with stiffening.  With 1 or 2 the mass matrix may be singular.
 
     Raises
     ------
@@ -176,8 +177,14 @@ class ElementJacobian(Formulation):
     @property
     def per_element(self) -> int:
         """Gauss points per element."""
-        exact = EXACT_STIFFENED if self.model.stiffening else EXACT
-        return self.points or (1 if self.paper else exact)
+        return self.points or (1 if self.paper else max(map(self._enough, self.model.links)))
+
+    def _enough(self, part: LinkModel) -> int:
+        """Give the Gauss points per element that integrate a link's inertia exactly."""
+        if part.exact is not None:
+            # between its edges a tangent reaches as a polynomial of one degree more than nodes
+            return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + 2)
+        return EXACT_STIFFENED if self.model.stiffening else EXACT
 
     @property
     def guarded(self) -> bool:
@@ -260,4 +267,5 @@ class ElementJacobian(Formulation):
             sections = constant_sections(self.model, part, q, self.per_element)
         else:
             return []
-        return [frame.weigh(s, part.own, turned=self.paper) for s in sections]
+        lumps = [frame.weigh(s, part.own, turned=self.paper) for s in sections]
+        return lumps + polar_lumps(frame, part, q)

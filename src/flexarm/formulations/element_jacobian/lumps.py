@@ -3,14 +3,18 @@
 Part of `element_jacobian`, which has the table of symbols.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.growing.fields import SlidingMotion, evaluate
+from flexarm.links.fields import AXES, evaluate
+from flexarm.links.growing.fields import SlidingMotion
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, turned
+from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model
@@ -35,20 +39,63 @@ def constant_sections(model: Model, part: LinkModel, q: Expr, count: int) -> lis
     x, weight = element_points(edges, count)
     mass = weight * e.span.at("mass_per_length", x)
     rotary = np.stack([weight * e.span.at(name, x) for name in ("Jx", "Jy", "Jz")], axis=1)
-    phi, theta = e.shapes.displacement(x), e.shapes.rotation(x)
-    extra = part.link.quadratic_shapes
-    drawn = quadratic_displacement(e.shapes, x, edges, stiffening=model.stiffening, extra=extra)
-    d = own_values(part, q)
+    theta, d = e.shapes.rotation(x), own_values(part, q)
+    places = (_exact_places if e.nodes is not None else _series_places)(model, part, x, edges, d)
     sections = []
-    for g in range(len(x)):
-        bent = ca.vertcat(*[(constant(drawn[g, a]) @ d).T for a in range(3)])
-        straight = constant(np.array([x[g], 0.0, 0.0]))
-        place = straight + constant(phi[g]) @ d + bent @ d / 2  # (eq. 2)
+    for g, (place, columns) in enumerate(places):
         angle = constant(theta[g])
         inertia = rotary[g] + (mass[g] * weight[g] ** 2 * ROD if count == 1 else 0.0)
         size = float(mass[g]), constant(inertia)
-        sections.append(Section(*size, place, constant(phi[g]) + bent, angle @ d, angle))
+        sections.append(Section(*size, place, columns, angle @ d, angle))
     return sections
+
+
+def _series_places(
+    model: Model, part: LinkModel, x: Array, edges: Array, d: Expr
+) -> Iterator[tuple[Expr, Expr]]:
+    """Place points at x + Phi d + 1/2 d^T X d, with their columns (3, m)."""
+    assert part.elastic is not None
+    shapes, extra = part.elastic.shapes, part.link.quadratic_shapes
+    phi = shapes.displacement(x)
+    drawn = quadratic_displacement(shapes, x, edges, stiffening=model.stiffening, extra=extra)
+    for g in range(len(x)):
+        bent = ca.vertcat(*[(constant(drawn[g, a]) @ d).T for a in range(3)])
+        straight = constant(np.array([x[g], 0.0, 0.0]))
+        yield straight + constant(phi[g]) @ d + bent @ d / 2, constant(phi[g]) + bent  # (eq. 2)
+
+
+def _exact_places(
+    model: Model, part: LinkModel, x: Array, edges: Array, d: Expr
+) -> Iterator[tuple[Expr, Expr]]:
+    """Place points of an exact beam, with their columns (3, m)."""
+    assert part.elastic is not None and part.elastic.nodes is not None
+    moving, basis = material(part.elastic, d, 0 * d)
+    reach = part.elastic.nodes.reach(x)
+    rest = np.zeros(len(basis.mean["x"]) - reach.shape[2])
+    for g in range(len(x)):
+        at = {axis: np.concatenate([reach[a, g], rest])[:, None] for a, axis in enumerate(AXES)}
+        place, columns, _ = evaluate(moving, at)
+        yield place, columns
+
+
+def polar_lumps(frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
+    """Turn the sections' inertia about the link's x into one about their own axes."""
+    nodes = None if part.elastic is None else part.elastic.nodes
+    if nodes is None or nodes.polar is None:
+        return []
+    d, sections = own_values(part, q), nodes.polar
+    select = _selection(part.own, frame.J_T.shape[1])
+    spin, lumps = frame.A.T @ frame.J_R, []
+    for J, bend, twist in zip(
+        sections.inertia.tolist(), sections.bend.transpose(1, 0, 2), sections.twist, strict=True
+    ):
+        rows = bend[:, None], twist[None], 0 * twist[None]
+        at = turned(Angles.at(*rows, d), Angles.at(*rows, 0 * d))
+        about = at.rotation[:, 0].T @ (spin + angular_columns(at, *rows[:2]) @ select)
+        straight = spin[0, :] + constant(rows[1]) @ select
+        for inertia, row in ((J, about), (-J, straight)):
+            lumps.append(Lump(0.0, frame.r, frame.J_T, ca.SX(inertia), row))
+    return lumps
 
 
 def sliding_sections(model: Model, part: LinkModel, q: Expr, count: int) -> list["Section"]:
@@ -58,12 +105,12 @@ def sliding_sections(model: Model, part: LinkModel, q: Expr, count: int) -> list
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
     motion = SlidingMotion(shapes, own, 0 * own, stiffening=model.stiffening)
-    moved, turned = motion.displacement(), motion.rotation()
+    moved, angles = motion.displacement(), motion.rotation()
     sections = []
     for xi, weight in zip(*element_points(shapes.edges, count), strict=True):
-        at = np.array([xi]), np.ones(1)
-        place, columns, _ = evaluate(moved, motion.displacement_basis(*at))
-        angle, angle_columns, _ = evaluate(turned, motion.rotation_basis(*at))
+        at = np.array([xi])
+        place, columns, _ = evaluate(moved, motion.displacement_functions(at))
+        angle, angle_columns, _ = evaluate(angles, motion.rotation_functions(at))
         length = own[0] * weight
         inertia = constant(J) * length
         if count == 1:

@@ -20,9 +20,12 @@ from flexarm.formulations.gibbs_appell.terms import (
     tilde,
     widened,
 )
-from flexarm.links.growing.fields import AXES, Field, SlidingMotion, exposed_points
+from flexarm.links.fields import AXES, Basis, Field, Moving
+from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.growing_terms import sliding_place
+from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.bodies.quadratic import quadratic_terms
 from flexarm.mechanics.bodies.terms import Motion, axial
 from flexarm.mechanics.sections import own_values
@@ -125,16 +128,21 @@ def rotor_body(rotor: Rotor, motion: Motion, rate: Expr, speed: Expr) -> Body:
 
 def _span(e: Flexible, delta: Expr, rate: Expr) -> Body:
     """Weigh a flexible span of constant length with its sections' rotary inertia."""
-    body = beam(link_constants(e.integrals), delta, rate, delta_squared=True)
-    if np.any(e.points.quadratic):
+    rotary = constant_rotary(e)
+    if e.nodes is not None:
+        body = of_moments(_sums(*material(e, delta, rate), rate, ca.SX(1)), rate)
+        body = replace(body, sc=body.sc + constant(rotary.modal))
+    else:
+        body = beam(link_constants(e.integrals), delta, rate, delta_squared=True)
+    if e.nodes is None and np.any(e.points.quadratic):
         x = quadratic_terms(e, delta, rate)
         more = Moments(ca.SX(0), x.first, x.second, x.linear, x.moments, x.flow, x.modal,
                        x.force, x.torque, x.effort)  # fmt: skip
         body = body + of_moments(more, rate)
-    turned = constant(e.integrals.rotary_shape)
+    turned = constant(rotary.shape)
     return replace(
         body,
-        B9=body.B9 + constant(e.integrals.rotary),
+        B9=body.B9 + constant(rotary.inertia),
         alpha=body.alpha + turned,
         h=body.h + turned @ rate,
     )
@@ -151,7 +159,8 @@ def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
     motion = SlidingMotion(shapes, own, rate, stiffening=model.stiffening)
-    outside = of_moments(_exposed(motion, rate, mu * own[0]), rate)
+    exposed = _sums(motion.displacement(), motion.displacement_basis(), rate, mu * own[0])
+    outside = of_moments(exposed, rate)
     inside = of_moments(_hidden(part.length - own[0], rate, mu), rate)
     local, _, angle, _ = sliding_place(model, motion, 0.0)
     jump = local.linear[:, 0] - ca.DM([1, 0, 0])
@@ -166,27 +175,26 @@ def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
     return total + _turning(motion, rate, constant(J) * own[0]) if np.any(J) else total
 
 
-def _exposed(motion: SlidingMotion, rate: Expr, mass: Expr) -> Moments:
-    """Sum over the exposed part of a sliding link."""
-    moving, basis = motion.displacement(), motion.displacement_basis(*exposed_points(motion.shapes))
+def _sums(moving: Moving, basis: Basis, rate: Expr, scale: Expr) -> Moments:
+    """Sum over points that move as a field; masses are those of the basis times a scale."""
     r, columns, bias = moving.value, moving.columns, moving.bias
-    speed = _sum([column * rate[k] for k, column in enumerate(columns)])
+    speed = moving.speed(rate)
     m = len(columns)
     sc = ca.SX(m, m)
     for i in range(m):
         for j in range(i + 1):
-            sc[i, j] = sc[j, i] = mass * ca.trace(basis.moment(columns[i], columns[j]))
+            sc[i, j] = sc[j, i] = scale * ca.trace(basis.moment(columns[i], columns[j]))
     return Moments(
-        mass,
-        mass * basis.integral(r),
-        mass * basis.moment(r, r),
-        ca.horzcat(*[mass * basis.integral(column) for column in columns]),
-        [mass * basis.moment(r, column) for column in columns],
-        [mass * basis.moment(speed, column) for column in columns],
+        scale * basis.mass,
+        scale * basis.integral(r),
+        scale * basis.moment(r, r),
+        ca.horzcat(*[scale * basis.integral(column) for column in columns]),
+        [scale * basis.moment(r, column) for column in columns],
+        [scale * basis.moment(speed, column) for column in columns],
         sc,
-        mass * basis.integral(bias),
-        axial(mass * basis.moment(r, bias)),
-        ca.vertcat(*[mass * ca.trace(basis.moment(bias, column)) for column in columns]),
+        scale * basis.integral(bias),
+        axial(scale * basis.moment(r, bias)),
+        ca.vertcat(*[scale * ca.trace(basis.moment(bias, column)) for column in columns]),
     )
 
 
@@ -205,7 +213,7 @@ def _hidden(length: Expr, rate: Expr, mu: float) -> Moments:
 
 def _turning(motion: SlidingMotion, rate: Expr, J: Expr) -> Body:
     """Weigh the rotary inertia of a sliding link's exposed sections, in link axes."""
-    moving, basis = motion.rotation(), motion.rotation_basis(*exposed_points(motion.shapes))
+    moving, basis = motion.rotation(), motion.rotation_basis()
     m = len(moving.columns)
     alpha = ca.horzcat(*[J * basis.integral(column) for column in moving.columns])
     sc, w = ca.SX(m, m), ca.SX(m, 1)

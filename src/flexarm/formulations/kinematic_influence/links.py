@@ -13,18 +13,12 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.growing.fields import (
-    AXES,
-    Axis,
-    Basis,
-    Field,
-    Moving,
-    SlidingMotion,
-    exposed_points,
-)
+from flexarm.links.fields import AXES, Axis, Basis, Field, Moving
+from flexarm.links.growing.fields import SlidingMotion
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.pairs import Pairs
+from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.growing_terms import sliding_place
+from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.sections import Local, own_values
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, Inertia, constant, turn_z
@@ -75,10 +69,6 @@ class Material:
         Where the points are, ``x + d``, and ``d2psi/dq2 q' q'``.
     psi
         Translation of the points per own coordinate, a matrix of k columns of coefficients.
-    square
-        Matrices between coefficients for the products of two columns.
-    modal
-        What the own coordinates' inertia is beyond these products, (k, k).
     """
 
     basis: Basis
@@ -86,8 +76,6 @@ class Material:
     place: Field
     bias: Field
     psi: Field
-    square: dict[Axis, Array]
-    modal: Expr
 
 
 def link_share(
@@ -154,41 +142,10 @@ def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Shar
 
 def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> Share:
     """Weigh the span of a link of constant length at amplitudes d."""
-    i, k = e.integrals, d.shape[0]
-    total = _spread(_elastic_material(e, d, rates), rates, omega)
-    shape, inertia = constant(i.rotary_shape), constant(i.rotary)
-    # the modal mass matrix, measured or integrated, has the sections' rotary inertia in it
-    return total + _turning(inertia, shape, ca.SX(k, k), ca.SX(3 + k, 1), rates, omega)
-
-
-def _elastic_material(e: Flexible, d: Expr, rates: Expr) -> Material:
-    """See the points of a span: ``x + Phi d + 1/2 d^T X d`` (eqs. 1, 2)."""
-    p, k = e.points, d.shape[0]
-    functions: dict[Axis, Array] = {}
-    place, bias, psi = [], [], []
-    for n, axis in enumerate(AXES):
-        pairs = Pairs.of_form(np.any(p.quadratic[:, n] != 0, axis=0))
-        curves = np.concatenate((p.shape[:, n].T, pairs.of(p.quadratic[:, n]).T))
-        straight = p.x if n == 0 else 0 * p.x
-        functions[axis] = np.concatenate((straight[None], curves))
-        place.append(ca.vertcat(1.0, d, pairs.products(d, d) / 2))
-        bias.append(ca.vertcat(ca.SX(1 + k, 1), pairs.products(rates, rates)))
-        psi.append(ca.vertcat(ca.SX(1, k), ca.SX.eye(k), _pair_columns(pairs, d)))
-    basis = Basis(functions, p.mass)
-    square = {axis: basis.gram[axis, axis].copy() for axis in AXES}
-    for matrix in square.values():
-        matrix[1 : 1 + k, 1 : 1 + k] = 0.0
-    modal = constant(e.integrals.modal_mass)
-    return Material(basis, 1.0, Field(*place), Field(*bias), Field(*psi), square, modal)
-
-
-def _pair_columns(pairs: Pairs, d: Expr) -> Expr:
-    """Differentiate half the products of amplitudes by the amplitudes, (pairs, k)."""
-    columns = ca.SX(pairs.count, pairs.size)
-    for row, (k, l) in enumerate(zip(pairs.rows.tolist(), pairs.columns.tolist(), strict=True)):
-        columns[row, k] = d[l]
-        columns[row, l] = d[k]
-    return columns
+    total = _spread(_material(*material(e, d, rates), 1.0), rates, omega)
+    rotary = constant_rotary(e)
+    inertia, shape, modal = (constant(x) for x in (rotary.inertia, rotary.shape, rotary.modal))
+    return total + _turning(inertia, shape, ca.SX(modal), ca.SX(3 + d.shape[0], 1), rates, omega)
 
 
 def _sliding_share(
@@ -199,12 +156,11 @@ def _sliding_share(
     mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
     length, hidden = own[0], shapes.span.length - own[0]
     motion = SlidingMotion(shapes, own, rates, stiffening=model.stiffening)
-    places = exposed_points(shapes)
-    outside = _material(motion.displacement(), motion.displacement_basis(*places), mu * length)
+    outside = _material(motion.displacement(), motion.displacement_basis(), mu * length)
     total = _spread(outside, rates, omega) + _spread(_inside(own, mu, hidden), rates, omega)
     total += _mouth(model, motion, rates, mu, J)
     if np.any(J):
-        turned, basis = motion.rotation(), motion.rotation_basis(*places)
+        turned, basis = motion.rotation(), motion.rotation_basis()
         total += _turned_share(_material(turned, basis, length), J, rates, omega)
         k = rates.shape[0]
         inner = constant(np.diag(J)) * hidden
@@ -215,9 +171,7 @@ def _sliding_share(
 def _material(moving: Moving, basis: Basis, scale: Expr) -> Material:
     """Put the columns of a moving field side by side."""
     psi = Field(*[ca.horzcat(*[c.of(axis) for c in moving.columns]) for axis in AXES])
-    square = {axis: basis.gram[axis, axis] for axis in AXES}
-    k = len(moving.columns)
-    return Material(basis, scale, moving.value, moving.bias, psi, square, ca.SX(k, k))
+    return Material(basis, scale, moving.value, moving.bias, psi)
 
 
 def _inside(own: Expr, mu: float, hidden: Expr) -> Material:
@@ -226,14 +180,13 @@ def _inside(own: Expr, mu: float, hidden: Expr) -> Material:
     empty, k = np.zeros((0, 2)), own.shape[0]
     functions: dict[Axis, Array] = {"x": np.stack([np.ones(2), (node + 1) / 2])}
     functions["y"] = functions["z"] = empty
-    basis = Basis(functions, weight / 2)
+    basis = Basis.of(functions, weight / 2)
     none, psi = ca.SX(0, 1), ca.SX(2, k)
     psi[0, 0] = 1.0
     place = Field(ca.vertcat(0, -hidden), none, none)
     still = Field(ca.SX(2, 1), none, none)
     columns = Field(psi, ca.SX(0, k), ca.SX(0, k))
-    square = {axis: basis.gram[axis, axis] for axis in AXES}
-    return Material(basis, mu * hidden, place, still, columns, square, ca.SX(k, k))
+    return Material(basis, mu * hidden, place, still, columns)
 
 
 def _mouth(model: Model, motion: SlidingMotion, rates: Expr, mu: float, J: Array) -> Share:
@@ -251,12 +204,12 @@ def _mouth(model: Model, motion: SlidingMotion, rates: Expr, mu: float, J: Array
     return Share(ca.SX(6 + k, 6 + k), out**2 * load)
 
 
-def _spread(material: Material, rates: Expr, omega: Expr) -> Share:
+def _spread(points: Material, rates: Expr, omega: Expr) -> Share:
     """Integrate translation over the points (eq. 25 with all terms in the deflection)."""
-    m, basis = material.scale, material.basis
-    r, psi, bias = material.place, material.psi, material.bias
+    m, basis = points.scale, points.basis
+    r, psi, bias = points.place, points.psi, points.bias
     v = Field(*[psi.of(axis) @ rates for axis in AXES])
-    mass = m * float(basis.weights.sum())
+    mass = m * basis.mass
     first = m * _integral(basis, r)
     rr = _matrix(m, _moments(basis, r, r))
     r_psi, v_psi = _moments(basis, r, psi), _moments(basis, v, psi)
@@ -264,9 +217,9 @@ def _spread(material: Material, rates: Expr, omega: Expr) -> Share:
     Pi_xq = m * _integral(basis, psi)  # (eq. 25c)
     Pi_thetatheta = ca.trace(rr) * ca.SX.eye(3) - rr  # (eq. 25d)
     Pi_thetaq = m * _crossed(r_psi)  # (eq. 25f)
-    Pi_qq = material.modal  # (eq. 25g)
+    Pi_qq = ca.SX(rates.shape[0], rates.shape[0])  # (eq. 25g)
     for axis in AXES:
-        Pi_qq = Pi_qq + m * psi.of(axis).T @ constant(material.square[axis]) @ psi.of(axis)
+        Pi_qq = Pi_qq + m * psi.of(axis).T @ constant(basis.gram[axis, axis]) @ psi.of(axis)
     Pi = ca.vertcat(
         ca.horzcat(mass * ca.SX.eye(3), Pi_xtheta, Pi_xq),
         ca.horzcat(Pi_xtheta.T, Pi_thetatheta, Pi_thetaq),
@@ -290,15 +243,15 @@ def _spread(material: Material, rates: Expr, omega: Expr) -> Share:
     return Share(Pi, ca.vertcat(force, torque, m * rows.T))
 
 
-def _turned_share(material: Material, J: Array, rates: Expr, omega: Expr) -> Share:
+def _turned_share(points: Material, J: Array, rates: Expr, omega: Expr) -> Share:
     """Integrate the sections' rotary inertia over fields of their angles."""
-    l, basis, psi = material.scale, material.basis, material.psi
+    l, basis, psi = points.scale, points.basis, points.psi
     shape = l * constant(np.diag(J)) @ _integral(basis, psi)
     modal, rows = ca.SX(psi.x.shape[1], psi.x.shape[1]), ca.SX(psi.x.shape[1], 1)
     for inertia, axis in zip(J.tolist(), AXES, strict=True):
         weighed = inertia * l * psi.of(axis).T @ constant(basis.gram[axis, axis])
-        modal, rows = modal + weighed @ psi.of(axis), rows + weighed @ material.bias.of(axis)
-    bias = ca.vertcat(l * constant(J) * _integral(basis, material.bias), rows)
+        modal, rows = modal + weighed @ psi.of(axis), rows + weighed @ points.bias.of(axis)
+    bias = ca.vertcat(l * constant(J) * _integral(basis, points.bias), rows)
     return _turning(constant(np.diag(J)) * l, shape, modal, bias, rates, omega)
 
 

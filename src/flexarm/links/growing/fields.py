@@ -10,87 +10,19 @@ of
 constant matrices between the coefficients.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
 
 import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.links.base import Array, Direction
+from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, Moving
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.pairs import Pairs
 from flexarm.spatial import Expr, constant
 
-Axis = Literal["x", "y", "z"]
-AXES: tuple[Axis, ...] = ("x", "y", "z")
 _POINTS = 48
-
-
-@dataclass(frozen=True)
-class Field:
-    """A vector field along the exposed part: coefficients of the basis per axis."""
-
-    x: Expr
-    y: Expr
-    z: Expr
-
-    def of(self, axis: Axis) -> Expr:
-        """Pick one axis."""
-        return {"x": self.x, "y": self.y, "z": self.z}[axis]
-
-    def __add__(self, other: "Field") -> "Field":
-        """Add two fields."""
-        return Field(self.x + other.x, self.y + other.y, self.z + other.z)
-
-    def __mul__(self, factor: Expr) -> "Field":
-        """Scale a field."""
-        return Field(self.x * factor, self.y * factor, self.z * factor)
-
-
-@dataclass(frozen=True)
-class Moving:
-    """A field, its rate per own coordinate (length first) and its acceleration from velocities."""
-
-    value: Field
-    columns: tuple[Field, ...]
-    bias: Field
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Functions of xi per axis: at quadrature points, (n, g), with weights (g,)."""
-
-    functions: Mapping[Axis, Array]
-    weights: Array
-
-    @cached_property
-    def gram(self) -> dict[tuple[Axis, Axis], Array]:
-        """Integrals of products over xi, (n, n) per pair of axes."""
-        f = self.functions
-        return {(a, b): product_integrals(f[a], f[b], self.weights) for a in AXES for b in AXES}
-
-    @cached_property
-    def mean(self) -> dict[Axis, Array]:
-        """Integrals over xi, (n,) per axis."""
-        one = np.ones((1, len(self.weights)))
-        return {a: product_integrals(f, one, self.weights)[:, 0] for a, f in self.functions.items()}
-
-    def moment(self, f: Field, g: Field) -> Expr:
-        """Integrate ``f g^T`` over xi, (3, 3)."""
-        rows = []
-        for a in AXES:
-            left = f.of(a)
-            rows.append(
-                ca.horzcat(*[ca.dot(constant(self.gram[a, b].T) @ left, g.of(b)) for b in AXES])
-            )
-        return ca.vertcat(*rows)
-
-    def integral(self, f: Field) -> Expr:
-        """Integrate a field over xi, (3,)."""
-        return ca.vertcat(*[ca.dot(constant(self.mean[a]), f.of(a)) for a in AXES])
 
 
 @dataclass(frozen=True)
@@ -157,25 +89,32 @@ class SlidingMotion:
         columns = [Field(a, -b, c) for a, b, c in zip(x[1], y[1], z[1], strict=True)]
         return Moving(Field(x[0], -y[0], z[0]), tuple(columns), Field(x[2], -y[2], z[2]))
 
-    def displacement_basis(self, xi: Array, weights: Array) -> Basis:
-        """Evaluate the basis of the displacement at places xi."""
+    def displacement_functions(self, xi: Array) -> Functions:
+        """Evaluate the functions of the displacement at places xi."""
         x = [np.ones_like(xi)[None], xi[None], _moved_rows(self.shapes, "x", xi)]
         if self.stiffening:
             x += [_drawn_rows(self.shapes, direction, xi) for direction in ("y", "z")]
         functions: dict[Axis, Array] = {"x": np.concatenate(x)}
         functions["y"], functions["z"] = (_moved_rows(self.shapes, d, xi) for d in ("y", "z"))
-        return Basis(functions, weights)
+        return functions
 
-    def rotation_basis(self, xi: Array, weights: Array) -> Basis:
-        """Evaluate the basis of the section angles at places xi."""
-        return Basis(
-            {
-                "x": _moved_rows(self.shapes, "twist", xi),
-                "y": _rows(self.shapes, "z", 1, xi),
-                "z": _rows(self.shapes, "y", 1, xi),
-            },
-            weights,
-        )
+    def rotation_functions(self, xi: Array) -> Functions:
+        """Evaluate the functions of the section angles at places xi."""
+        return {
+            "x": _moved_rows(self.shapes, "twist", xi),
+            "y": _rows(self.shapes, "z", 1, xi),
+            "z": _rows(self.shapes, "y", 1, xi),
+        }
+
+    def displacement_basis(self) -> Basis:
+        """Integrate the functions of the displacement over xi."""
+        places, weights = exposed_points(self.shapes)
+        return Basis.of(self.displacement_functions(places), weights)
+
+    def rotation_basis(self) -> Basis:
+        """Integrate the functions of the section angles over xi."""
+        places, weights = exposed_points(self.shapes)
+        return Basis.of(self.rotation_functions(places), weights)
 
     def _factors(self, direction: Direction) -> _Factors:
         series = self.shapes.factors[direction]
@@ -236,16 +175,6 @@ class SlidingMotion:
         return -ca.vertcat(size, none, none), columns, -bias
 
 
-def evaluate(moving: Moving, basis: Basis) -> tuple[Expr, Expr, Expr]:
-    """Evaluate a moving field at the one place of a basis: value, columns (3, k), bias."""
-
-    def at(field: Field) -> Expr:
-        rows = [ca.dot(constant(basis.functions[a][:, 0]), field.of(a)) for a in AXES]
-        return ca.vertcat(*rows)
-
-    return at(moving.value), ca.horzcat(*[at(c) for c in moving.columns]), at(moving.bias)
-
-
 def exposed_points(shapes: SlidingShapes) -> tuple[Array, Array]:
     """Place Gauss-Legendre points with their weights on every panel of xi."""
     node, weight = np.polynomial.legendre.leggauss(_POINTS)
@@ -254,18 +183,6 @@ def exposed_points(shapes: SlidingShapes) -> tuple[Array, Array]:
         ((shapes.edges[:-1] + half)[:, None] + half[:, None] * node).ravel(),
         (half[:, None] * weight).ravel(),
     )
-
-
-def product_integrals(f: Array, g: Array, weights: Array) -> Array:
-    """Integrate products of functions given at the points, (n, points) and (m, points): (n, m).
-
-    What is rounding beside the largest value that functions of such size can have (Schwarz) is
-    zero: for orthogonal shapes the sum comes to at most 3e-14 of it, for others to 1e-5 and more.
-    """
-    left, right = f * np.sqrt(weights), g * np.sqrt(weights)
-    largest = np.outer(np.linalg.norm(left, axis=1), np.linalg.norm(right, axis=1))
-    found = left @ right.T
-    return np.where(np.abs(found) <= 1e-13 * largest, 0.0, found)
 
 
 def length_factor(shapes: SlidingShapes, direction: Direction, length: Expr) -> Expr:

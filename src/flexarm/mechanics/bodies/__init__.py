@@ -1,6 +1,7 @@
 """What links are made of, one file each: how a body moves, what it weighs, how it bends."""
 
 from flexarm.mechanics.bodies.base import Body
+from flexarm.mechanics.bodies.exact.body import Exact
 from flexarm.mechanics.bodies.growing import Growing
 from flexarm.mechanics.bodies.modal import Modal
 from flexarm.mechanics.bodies.rigid import Rigid
@@ -11,7 +12,9 @@ def body_of(model: Model, part: LinkModel) -> Body:
     """Give the body of a link."""
     if part.sliding is not None:
         return Growing(model, part)
-    return Rigid(model, part) if part.elastic is None else Modal(model, part)
+    if part.elastic is None:
+        return Rigid(model, part)
+    return Modal(model, part) if part.elastic.nodes is None else Exact(model, part)
 
 
 __all__ = ["Body", "body_of"]

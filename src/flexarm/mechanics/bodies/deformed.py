@@ -6,6 +6,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.links.base import DIRECTIONS, Array, Direction, Shape, Shapes
+from flexarm.links.collocation import Collocation
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
 
@@ -34,6 +35,8 @@ class Deformed:
         Where they are.
     grows
         Whether the coordinate is xi, and the section the same everywhere.
+    nodes
+        Where the tangents of an exact beam are taken, else None.
     """
 
     shapes: Shapes
@@ -45,6 +48,7 @@ class Deformed:
     points: Array
     weights: Array
     grows: bool = False
+    nodes: Collocation | None = None
 
     @property
     def edges(self) -> Array:
@@ -66,17 +70,59 @@ class Deformed:
         return any(direction in shape.curves for shape in self.shapes.shapes)
 
     def curvatures(self, places: Array, *, stiffening: bool) -> tuple[Array, Array]:
-        """Give the curvature along y and z [1/m], (T, len(places)) each.
+        """Give the curvature along y and z of the section [1/m], (T, len(places)) each.
 
-        With stiffening to the third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
+        By the series to the third order, ``v'' + v' (v' v'' + w' w'')/2``, whose square is the
         integrand of the elastic energy.
         """
+        if self.nodes is not None:
+            return self.strains(places)[:2]
         y, z = self.values("y", places, 2), self.values("z", places, 2)
         if not stiffening:
             return y, z
         slopes = self.values("y", places, 1), self.values("z", places, 1)
         half = (slopes[0] * y + slopes[1] * z) / 2
         return y + slopes[0] * half, z + slopes[1] * half
+
+    def strains(self, places: Array) -> tuple[Array, Array, Array]:
+        """Give the curvatures along y and z and the torsion of an exact beam's sections [1/m]."""
+        a, b = self.values("y", places, 1), self.values("z", places, 1)
+        da, db = self.values("y", places, 2), self.values("z", places, 2)
+        f, df = self.values("twist", places), self.values("twist", places, 1)
+        angle, w = np.hypot(a, b), a * db - b * da
+        turn = w * _ratio(angle)
+        k_a, k_b = da + turn * b, db - turn * a
+        cosine, sine = np.cos(f), np.sin(f)
+        torsion = df - w * np.sinc(angle / (2 * np.pi)) ** 2 / 2 if np.any(f) else 0 * f
+        return cosine * k_a + sine * k_b, cosine * k_b - sine * k_a, torsion
+
+    def axis(self, places: Array) -> tuple[Array, Array]:
+        """Place the sections of an exact beam, and give their tangents, (T, len(places), 3) each.
+
+        Tangents are as long as the axis is stretched.
+        """
+        assert self.nodes is not None
+        nodes, d = self.nodes, self.amplitudes
+        at = [d @ rows.T for rows in (*nodes.bend, nodes.stretch)]
+        tangents = _tangents(at[0], at[1]) * (nodes.straight + at[2])[:, :, None]
+        placed = np.einsum("asg,tga->tsa", nodes.reach(places), tangents, optimize=True)
+        here = [self.values(direction, places, 1) for direction in ("y", "z", "x")]
+        return placed, _tangents(here[0], here[1]) * (1 + here[2])[:, :, None]
+
+
+def _tangents(a: Array, b: Array) -> Array:
+    """Turn e_x by the rotation vector (0, -b, a), (..., 3)."""
+    angle = np.hypot(a, b)
+    sine = np.sinc(angle / np.pi)
+    return np.stack([np.cos(angle), a * sine, b * sine], axis=-1)
+
+
+def _ratio(angle: Array) -> Array:
+    """Give ``(1 - sin(h)/h)/h^2``."""
+    small = np.abs(angle) < 0.05
+    h = np.where(small, 1.0, angle)
+    series = 1 / 6 - angle**2 / 120 + angle**4 / 5040
+    return np.asarray(np.where(small, series, (1 - np.sin(h) / h) / h**2))
 
 
 def parents(shapes: SlidingShapes, length: Array, d: Array) -> tuple[Shapes, Array]:

@@ -7,8 +7,16 @@ Columns are those of material points: a section moves out with the beam and so a
 import casadi as ca
 import numpy as np
 
-from flexarm.links.growing.fields import AXES, Basis, Field, Moving, SlidingMotion, exposed_points
-from flexarm.mechanics.bodies.points import Moments, joined, spread, turning
+from flexarm.links.fields import AXES, Basis, Field, Moving
+from flexarm.links.growing.fields import SlidingMotion
+from flexarm.mechanics.bodies.points import (
+    Moments,
+    bordered,
+    field_moments,
+    joined,
+    spread,
+    turning,
+)
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
@@ -21,34 +29,14 @@ def sliding_moments(model: Model, part: LinkModel, own: Expr) -> Moments:
     mu, length, k = table["mass_per_length"], own[0], own.shape[0]
     rotary = np.array([table["Jx"], table["Jy"], table["Jz"]])
     motion = SlidingMotion(shapes, own, type(own)(k, 1), stiffening=model.stiffening)
-    places = exposed_points(shapes)
     total = joined(
-        _exposed(motion.displacement(), motion.displacement_basis(*places), mu * length),
+        field_moments(motion.displacement(), motion.displacement_basis(), mu * length),
         _hidden(mu, rotary, part.length - length, k),
     )
     if np.any(rotary):
-        turned = _turned(motion.rotation(), motion.rotation_basis(*places), rotary * length)
+        turned = _turned(motion.rotation(), motion.rotation_basis(), rotary * length)
         total = joined(total, turned)
     return total
-
-
-def _exposed(moving: Moving, basis: Basis, mass: Expr) -> Moments:
-    """Weigh the translation of the exposed part (eq. 21)."""
-    h, s = moving.value, moving.columns
-    mean = mass * basis.integral(h)
-    means = [mass * basis.integral(c) for c in s]
-    none = type(mass)(1, 1)
-    return Moments(
-        _bordered(mass, mean, mass * basis.moment(h, h)),
-        [
-            ca.vertcat(ca.horzcat(none, means[f].T), _without_first(mass * basis.moment(h, c)))
-            for f, c in enumerate(s)
-        ],
-        [[ca.diagcat(none, mass * basis.moment(c, b)) for c in s] for b in s],
-        type(mass)(len(s), len(s)),
-        ca.vertcat(mass, mean),
-        [ca.vertcat(none, c) for c in means],
-    )
 
 
 def _hidden(mu: float, rotary: Expr, hidden: Expr, k: int) -> Moments:
@@ -64,7 +52,7 @@ def _hidden(mu: float, rotary: Expr, hidden: Expr, k: int) -> Moments:
     rows = [[none] * k for _ in range(k)]
     rows[0][0] = inner
     return Moments(
-        _bordered(mass, mean, second),
+        bordered(mass, mean, second),
         [along, *[none] * (k - 1)],
         rows,
         new(k, k),
@@ -96,11 +84,3 @@ def _product(basis: Basis, inertia: Expr, a: Field, b: Field) -> Expr:
         for n, axis in enumerate(AXES)
     ]
     return parts[0] + parts[1] + parts[2]
-
-
-def _bordered(mass: Expr, mean: Expr, second: Expr) -> Expr:
-    return ca.vertcat(ca.horzcat(mass, mean.T), ca.horzcat(mean, second))
-
-
-def _without_first(block: Expr) -> Expr:
-    return ca.horzcat(type(block)(3, 1), block)

@@ -9,16 +9,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.base import Array, Direction
-from flexarm.links.growing.fields import (
-    AXES,
-    Basis,
-    Moving,
-    SlidingMotion,
-    evaluate,
-    exposed_points,
-    length_factor,
-    product_integrals,
-)
+from flexarm.links.fields import AXES, Basis, Moving, evaluate, product_integrals
+from flexarm.links.growing.fields import SlidingMotion, exposed_points, length_factor
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.pairs import Pairs
 from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms
@@ -38,20 +30,15 @@ def sliding_terms(model: Model, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
         rigid_terms(part.root_body, omega, len(part.own)),
         _inside(part.length, own, rates, omega, table),
     )
-    places = exposed_points(shapes)
     mass = table["mass_per_length"] * own[0]
-    exposed = _translation(
-        motion.displacement(), motion.displacement_basis(*places), rates, omega, mass
-    )
+    exposed = _translation(motion.displacement(), motion.displacement_basis(), rates, omega, mass)
     total = add(total, exposed)
     total = add(total, _at_mouth(model, motion, rates, table))
     inertia = np.array([table["Jx"], table["Jy"], table["Jz"]])
     if np.any(inertia):
         weight = constant(inertia) * own[0]
-        total = add(
-            total,
-            _turning(motion.rotation(), motion.rotation_basis(*places), rates, omega, weight),
-        )
+        turned = _turning(motion.rotation(), motion.rotation_basis(), rates, omega, weight)
+        total = add(total, turned)
     return total
 
 
@@ -98,7 +85,7 @@ def _quartic(shapes: SlidingShapes, length: Expr, d: Expr, xi: Array, weight: Ar
 def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: Expr) -> Terms:
     """Weigh the translation of the exposed part; ``mass`` is its mass."""
     place, bias = moving.value, moving.bias
-    speed = _speed(moving, rates)
+    speed = moving.speed(rates)
     square = ca.skew(omega) @ ca.skew(omega)
     second = mass * basis.moment(place, place)
     inertia = ca.trace(second) * ca.SX.eye(3) - second
@@ -161,13 +148,6 @@ def _weighed(basis: Basis, inertia: Expr, a: Expr, b: Expr) -> Expr:
     return sum(parts[1:], parts[0])
 
 
-def _speed(moving: Moving, rates: Expr) -> Expr:
-    total = moving.columns[0] * rates[0]
-    for k, column in enumerate(moving.columns[1:], 1):
-        total = total + column * rates[k]
-    return total
-
-
 def _at_mouth(model: Model, motion: SlidingMotion, rates: Expr, table: dict[str, float]) -> Terms:
     """Add what the mouth of the hub takes to strain the material that passes it.
 
@@ -220,8 +200,8 @@ def sliding_place(
         The section; the acceleration that it gets from velocities alone (3,); its first-order
         angles (3,) with their columns (3, k); and their acceleration likewise (3,).
     """
-    place = (np.array([xi]), np.ones(1))
-    position, columns, bias = evaluate(motion.displacement(), motion.displacement_basis(*place))
-    angle, angle_columns, angle_bias = evaluate(motion.rotation(), motion.rotation_basis(*place))
+    place = np.array([xi])
+    position, columns, bias = evaluate(motion.displacement(), motion.displacement_functions(place))
+    angle, angle_columns, angle_bias = evaluate(motion.rotation(), motion.rotation_functions(place))
     local = turned_section(model, position, columns, angle, angle_columns)
     return local, bias, (angle, angle_columns), angle_bias

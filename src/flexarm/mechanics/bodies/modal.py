@@ -5,13 +5,12 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Array
 from flexarm.links.integrals import quadratic_displacement
-from flexarm.links.span import Span
-from flexarm.mechanics.bodies.base import Body, given_energy, section_spin
-from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.base import given_energy, section_spin
 from flexarm.mechanics.bodies.quadratic import quadratic_terms, quartic_energy, quartic_gradient
-from flexarm.mechanics.bodies.terms import Motion, Terms, add, attach, axial, rigid_terms
+from flexarm.mechanics.bodies.shaped import Shaped
+from flexarm.mechanics.bodies.terms import Motion, Terms, add, axial, rigid_terms
 from flexarm.mechanics.sections import (
     Local,
     own_values,
@@ -24,18 +23,8 @@ from flexarm.spatial import Expr, constant
 
 
 @final
-class Modal(Body):
+class Modal(Shaped):
     """Amplitudes, their integrals, and displacements quadratic in them."""
-
-    @property
-    def span(self) -> Flexible:
-        """The elastic part."""
-        assert self.part.elastic is not None
-        return self.part.elastic
-
-    def amplitudes(self, q: Expr) -> Expr:
-        """Pick the amplitudes out of q, (m,)."""
-        return q[self.part.modes.start : self.part.modes.stop]
 
     def tip(self, q: Expr) -> Local:
         """See the flexible tip."""
@@ -64,12 +53,6 @@ class Modal(Body):
         place = constant(np.array([x, 0.0, 0.0])) + position
         return turned_section(self.model, place, linear, angle, angle_columns)
 
-    def at_fraction(self, q: Expr, fraction: float) -> Local:
-        """See a section; the last one is the tip."""
-        if fraction >= 1:
-            return self.tip(q)
-        return self.section(q, fraction * self.part.length)
-
     def tip_motion(self, q: Expr, v: Expr) -> Motion:
         """Follow the flexible tip."""
         local, e = self.tip(q), self.span
@@ -85,35 +68,12 @@ class Modal(Body):
         speed_bias = _second_rate(e.tip_quadratic, rates)
         return Motion(local, spin, local.linear @ rates, spin_bias, speed_bias)
 
-    def hub_motion(self, q: Expr, v: Expr) -> Motion | None:
-        """Turn an outboard hub by the root slopes about the joint's axis, if there are any."""
-        part = self.part
-        if not np.any(self.span.root_angle):
-            return None
-        back = part.pose_JL.rotation.T
-        axis = back @ np.array([0.0, 0.0, 1.0])
-        row = constant((axis @ self.span.root_angle)[None, :])
-        d, rates = self.amplitudes(q), own_values(part, v)
-        turned = row @ d
-        c, s = ca.cos(turned), ca.sin(turned)
-        about_z = type(q).eye(3)
-        about_z[0, 0], about_z[0, 1], about_z[1, 0], about_z[1, 1] = c, -s, s, c
-        place = type(q)(constant(-back @ part.pose_JL.position))
-        none = type(q).zeros(3, 1)
-        local = Local(
-            place, constant(back) @ about_z, type(q).zeros(3, rates.shape[0]), constant(axis) @ row
-        )
-        return Motion(local, constant(axis) * (row @ rates), none, none, none)
-
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Weigh the span, the root's body and a hub that turns with the root."""
         part = self.part
         terms = rigid_terms(part.root_body, omega, part.modes.stop - part.modes.start)
         terms = add(terms, _elastic_terms(self.span, part, q, v, omega))
-        motion = self.hub_motion(q, v)
-        if motion is not None and part.hub_body.mass + np.abs(part.hub_body.second).max() > 0:
-            terms = attach(terms, part.hub_body, motion, omega)
-        return terms
+        return self.with_hub(terms, q, v, omega)
 
     def energy(self, q: Expr) -> Expr:
         """Give the elastic energy [J]."""
@@ -125,32 +85,10 @@ class Modal(Body):
 
     def effort(self, q: Expr) -> Expr:
         """Differentiate the elastic energy by the amplitudes, (m,)."""
-        d, link = self.amplitudes(q), self.part.link
-        effort = constant(self.span.integrals.stiffness) @ d
+        effort = self.linear_effort(q)
         if self.model.stiffening:
-            effort = effort + quartic_gradient(self.span, d)
-        if link.elastic_energy or link.elastic_force:
-            effort = effort + ca.gradient(given_energy(self.part, self.span.shapes.names, d), d)
+            effort = effort + quartic_gradient(self.span, self.amplitudes(q))
         return effort
-
-    def damping(self, q: Expr) -> Expr | None:
-        """Give the damping matrix of the amplitudes, (m, m), or None."""
-        return constant(self.span.damping) if np.any(self.span.damping) else None
-
-    def deformed(self, q: Array) -> Deformed:
-        """Take the deformation out of coordinates q, (T, n)."""
-        one, whole = np.ones(len(q)), np.full(len(q), self.part.length)
-        e, d = self.span, q[:, self.part.modes]
-        weights = e.points.mass / e.span.at("mass_per_length", e.points.x)
-        return Deformed(e.shapes, d, one, whole, self.part.length, e.span, e.points.x, weights)
-
-    def shapes_at(self, q: Array) -> Shapes:
-        """Give the shapes."""
-        return self.span.shapes
-
-    def span_at(self, q: Array) -> Span:
-        """Give the span."""
-        return self.span.span
 
 
 def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:

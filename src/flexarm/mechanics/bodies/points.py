@@ -1,26 +1,19 @@
-"""How the points of a link move in its root frame, and moments of such motions over its mass.
+"""Moments of the points of a link over its mass, in homogeneous coordinates.
 
-Homogeneous coordinates ``h = (1, x, y, z)``; ``s_f = dh/d delta_f`` are the columns of a link's own
-coordinates.  A field along the link is a list of coefficients per
-coordinate of h, of known functions of the distance from the root; integrals over the mass are
-constant matrices between coefficients.
+``h = (1, x, y, z)``; ``s_f = dh/d delta_f`` are the columns of a link's own coordinates.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 
 from flexarm.links.base import Array
-from flexarm.links.integrals import Points
-from flexarm.links.pairs import Pairs
+from flexarm.links.fields import Basis, Moving
+from flexarm.mechanics.bodies.exact.polar import constant_rotary
+from flexarm.mechanics.bodies.material import material
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, Inertia, Pose, constant
-
-Field = list[Expr]
 
 
 class Moments(NamedTuple):
@@ -48,101 +41,37 @@ class Moments(NamedTuple):
     eps: list[Expr]
 
 
-@dataclass(frozen=True)
-class SpanPoints:
-    """Points ``h(x) = (1, x e_x + Phi(x) d + 1/2 d^T X(x) d)`` of a span with amplitudes d."""
-
-    points: Points
-
-    @cached_property
-    def moving(self) -> list[npt.NDArray[np.intp]]:
-        """Amplitudes that move points along x, y, z."""
-        return [np.flatnonzero(np.any(self.points.shape[:, a] != 0, axis=0)) for a in range(3)]
-
-    @cached_property
-    def pairs(self) -> list[Pairs]:
-        """Pairs of amplitudes whose products move points along x, y, z."""
-        return [Pairs.of_form(np.any(self.points.quadratic[:, a] != 0, axis=0)) for a in range(3)]
-
-    @cached_property
-    def gram(self) -> list[list[Expr]]:
-        """Integrals of products of the functions over the mass, per two coordinates of h."""
-        p = self.points
-        functions = [np.ones((1, len(p.x)))]
-        for a in range(3):
-            rows = [p.x[None, :]] if a == 0 else []
-            rows += [p.shape[:, a, self.moving[a]].T, self.pairs[a].of(p.quadratic[:, a]).T]
-            functions.append(np.concatenate(rows))
-        return [[constant(_clean((f * p.mass) @ g.T)) for g in functions] for f in functions]
-
-    def place(self, d: Expr) -> Field:
-        """Position."""
-        one = type(d)(1)
-        rows = [[one] if a == 0 else [] for a in range(3)]
-        return [
-            one,
-            *[
-                ca.vertcat(*rows[a], _pick(d, self.moving[a]), self.pairs[a].products(d, d) / 2)
-                for a in range(3)
-            ],
-        ]
-
-    def velocity(self, d: Expr, rates: Expr) -> Field:
-        """Velocity at given rates of the amplitudes; at a unit rate, the column of one of them."""
-        none = type(d)(1, 1)
-        rows = [[none] if a == 0 else [] for a in range(3)]
-        return [
-            none,
-            *[
-                ca.vertcat(*rows[a], _pick(rates, self.moving[a]), self.pairs[a].products(d, rates))
-                for a in range(3)
-            ],
-        ]
-
-    def bend(self, rates: Expr) -> Field:
-        """Acceleration at given rates and no acceleration of the amplitudes."""
-        none = type(rates)(1, 1)
-        rows = [[none] if a == 0 else [] for a in range(3)]
-        return [
-            none,
-            *[
-                ca.vertcat(
-                    *rows[a],
-                    type(rates)(len(self.moving[a]), 1),
-                    self.pairs[a].products(rates, rates),
-                )
-                for a in range(3)
-            ],
-        ]
-
-    def weighed(self, f: Field) -> list[list[Expr]]:
-        """Prepare one side of `moment` for use with several others."""
-        return [[self.gram[a][b].T @ f[a] for b in range(4)] for a in range(4)]
-
-
-def moment(weighed: list[list[Expr]], g: Field) -> Expr:
-    """Integrate ``f g^T`` over the mass, (4, 4); f is weighed."""
-    return ca.vertcat(*[ca.horzcat(*[row[b].T @ g[b] for b in range(4)]) for row in weighed])
+def field_moments(moving: Moving, basis: Basis, scale: Expr) -> Moments:
+    """Weigh points that move as a field; masses are those of the basis times a scale."""
+    h, s = moving.value, moving.columns
+    mass, mean = scale * basis.mass, scale * basis.integral(h)
+    means = [scale * basis.integral(c) for c in s]
+    none = type(mean)(1, 1)
+    return Moments(
+        bordered(mass, mean, scale * basis.moment(h, h)),
+        [
+            ca.vertcat(ca.horzcat(none, means[f].T), without_first(scale * basis.moment(h, c)))
+            for f, c in enumerate(s)
+        ],
+        [[ca.diagcat(none, scale * basis.moment(c, b)) for c in s] for b in s],
+        type(mean)(len(s), len(s)),
+        ca.vertcat(mass, mean),
+        [ca.vertcat(none, c) for c in means],
+    )
 
 
 def span_moments(e: Flexible, d: Expr) -> Moments:
     """Weigh the flexible span of a link of constant length.
 
-    The sections turn with the link, and within it by first-order angles, in link axes: constants.
+    What is constant of the sections' rotary inertia is in link axes.
     """
-    points, m = SpanPoints(e.points), d.shape[0]
-    h = points.place(d)
-    s = [points.velocity(d, unit(d, m, k)) for k in range(m)]
-    of_h, of_s = points.weighed(h), [points.weighed(f) for f in s]
-    unity = [type(d)(1), *[type(d)(*f.shape) for f in h[1:]]]
-    turned = [turning(constant(e.integrals.rotary_shape[:, k])) for k in range(m)]
-    return Moments(
-        moment(of_h, h) + constant(lower_right(spread(e.integrals.rotary))),
-        [moment(of_h, s[k]) + turned[k] for k in range(m)],
-        [[moment(of_s[k], s[f]) for k in range(m)] for f in range(m)],
-        type(d)(section_mass(e)),
-        moment(of_h, unity)[:, 0],
-        [moment(of_s[f], unity)[:, 0] for f in range(m)],
+    weight = field_moments(*material(e, d, 0 * d), 1.0)
+    rotary = constant_rotary(e)
+    turned = [turning(constant(column)) for column in rotary.shape.T]
+    return weight._replace(
+        G=weight.G + constant(lower_right(spread(rotary.inertia))),
+        H=[moved + turn for moved, turn in zip(weight.H, turned, strict=True)],
+        T=type(d)(constant(rotary.modal)),
     )
 
 
@@ -177,22 +106,6 @@ def joined(a: Moments, b: Moments) -> Moments:
         a.r + b.r,
         [x + y for x, y in zip(a.eps, b.eps, strict=True)],
     )
-
-
-def section_mass(e: Flexible) -> Expr:
-    """Give the modal mass beyond the translation of points: rotary inertia, (m, m)."""
-    p = e.points
-    translation = np.einsum("g,gai,gaj->ij", p.mass, p.shape, p.shape)
-    rest = e.integrals.modal_mass - translation
-    size = np.sqrt(np.diag(e.integrals.modal_mass))
-    return constant(np.where(np.abs(rest) <= 1e-14 * np.outer(size, size), 0.0, rest))
-
-
-def unit(like: Expr, size: int, k: int) -> Expr:
-    """Column of zeros with a one at k, zeros structural."""
-    column = type(like)(size, 1)
-    column[k] = 1
-    return column
 
 
 def pseudo_inertia(body: Inertia) -> Array:
@@ -245,11 +158,11 @@ def trace_of(a: Expr, b: Expr) -> Expr:
     return ca.sum1(ca.sum2(a * b.T))
 
 
-def _pick(d: Expr, which: npt.NDArray[np.intp]) -> Expr:
-    return ca.vertcat(*[d[int(k)] for k in which]) if len(which) else type(d)(0, 1)
+def bordered(mass: Expr, mean: Expr, second: Expr) -> Expr:
+    """Arrange ``int h h^T`` from mass, first and second moments."""
+    return ca.vertcat(ca.horzcat(mass, mean.T), ca.horzcat(mean, second))
 
 
-def _clean(values: Array) -> Array:
-    """Set quadrature dust to zero, so that traced equations skip it."""
-    size = np.abs(values).max(initial=0.0)
-    return np.where(np.abs(values) <= 1e-15 * size, 0.0, values)
+def without_first(block: Expr) -> Expr:
+    """Put a column of zeros before a block (3, 3)."""
+    return ca.horzcat(type(block)(3, 1), block)

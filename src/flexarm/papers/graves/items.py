@@ -101,7 +101,11 @@ def cantilever() -> Found:
 def _boom(shapes: dict[str, Any]) -> Arm:
     return change_arm(
         changed("chen-rotating-link"),
-        {"links.1.joint": {"kind": "revolute"}, "links.1.shapes": shapes},
+        {
+            "links.1.joint": {"kind": "revolute"},
+            "links.1.section": {"mass_per_length": DENSITY, "EIz": EI},  # bends only
+            "links.1.shapes": shapes,
+        },
     )
 
 

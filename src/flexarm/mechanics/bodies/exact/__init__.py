@@ -1,0 +1,1 @@
+"""Links whose sections turn by the sum of their slope shapes: geometrically exact beams."""

@@ -1,0 +1,68 @@
+"""What a link weighs that bends in one plane and does not stretch.
+
+All axes have one space of tangents, so that products of them are
+``A_gh (t_g . t_h) = A_gh cos(a_g - a_h)`` with the constant Gram matrix A.  Vectors are given along
+x, along the bending direction n and along the axis e = x x n that bending turns about.
+"""
+
+import casadi as ca
+
+from flexarm.links.collocation import Collocation
+from flexarm.mechanics.bodies.terms import Terms
+from flexarm.spatial import Expr, constant
+
+
+def plane_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Expr) -> Terms:
+    """Weigh the points of a span, without its sections' rotary inertia."""
+    along = 2 if nodes.bends[1] else 1
+    shapes = nodes.bend[along - 1]
+    angle, speed = constant(shapes) @ d, constant(shapes) @ rates
+    c, s = ca.cos(angle), ca.sin(angle)
+    A, a, p = constant(nodes.gram[0, 0]), constant(nodes.mean[0]), constant(shapes.T)
+    to_link = _axes(along, type(d))
+    w = to_link.T @ omega
+    # products of tangents
+    K = _products(nodes, c, s)
+    U = ca.sum2(K)
+    spread, drawn = ca.sum1(U), ca.dot(s, A @ s)
+    mixed = -ca.dot(c, A @ s)
+    second = ca.vertcat(
+        ca.horzcat(drawn, mixed, 0), ca.horzcat(mixed, spread - drawn, 0), ca.horzcat(0, 0, spread)
+    )
+    # accelerations of the tangents at zero accelerations
+    fast = (w[2] + speed) ** 2
+    tilt, lean = w[0] * s - w[1] * c, w[0] * c + w[1] * s
+    f = [w[1] * tilt - fast * c, -w[0] * tilt - fast * s, (w[2] + 2 * speed) * lean]
+    F = [A @ row for row in f]
+    bend = c * F[1] - s * F[0]
+    k = d.shape[0]
+    linear = ca.vertcat(-(p @ (a * s)).T, (p @ (a * c)).T, type(d)(1, k))
+    return Terms(
+        mass,
+        to_link @ ca.vertcat(ca.dot(a, c), ca.dot(a, s), 0),
+        to_link @ second @ to_link.T,
+        to_link @ ca.vertcat(type(d)(2, k), (p @ U).T),
+        to_link @ linear,
+        ca.triu2symm(ca.triu(p @ K @ p.T)),
+        to_link @ ca.vertcat(ca.dot(s, F[2]), -ca.dot(c, F[2]), ca.sum1(bend)),
+        to_link @ ca.vertcat(*[ca.dot(a, row) for row in f]),
+        p @ bend,
+    )
+
+
+def _axes(along: int, new: type[Expr]) -> Expr:
+    """Give x, n and e in link axes, (3, 3)."""
+    axes = new(3, 3)
+    axes[0, 0] = axes[along, 1] = 1
+    axes[3 - along, 2] = 1 if along == 1 else -1
+    return axes
+
+
+def _products(nodes: Collocation, c: Expr, s: Expr) -> Expr:
+    """Weigh products of tangents, (G, G)."""
+    A, n = nodes.gram[0, 0], nodes.count
+    K = type(c)(constant(A))
+    for g in range(n):
+        for h in range(g + 1, n):
+            K[g, h] = K[h, g] = float(A[g, h]) * (c[g] * c[h] + s[g] * s[h])
+    return K

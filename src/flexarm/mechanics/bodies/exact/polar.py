@@ -1,0 +1,93 @@
+"""Rotary inertia of sections about their own axes, of a link that twists.
+
+A section turns about its tangent by ``Om = t . omega + f' - T W`` with ``W = a b' - b a'`` (dots on
+a, b, f); its kinetic energy is ``J Om^2/2``.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.collocation import Polar
+from flexarm.mechanics.bodies.exact.tangents import Angles, Entire, tangents
+from flexarm.mechanics.bodies.terms import Terms
+from flexarm.model import Flexible
+from flexarm.spatial import Expr, constant
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Constant rotary inertia of a span: about L (3, 3), with amplitudes (3, m), of them (m, m)."""
+
+    inertia: Array
+    shape: Array
+    modal: Array
+
+
+def constant_rotary(e: Flexible) -> Rotary:
+    """Give the rotary inertia of a span that does not change with its shape.
+
+    All of a span that does not twist or is no exact beam; else all but what `polar_terms` come to
+    in a straight link.
+    """
+    i = e.integrals
+    inertia, shape, modal = i.rotary.copy(), i.rotary_shape.copy(), section_mass(e)
+    if e.nodes is not None and e.nodes.polar is not None:
+        J, twist = e.nodes.polar.inertia, e.nodes.polar.twist
+        inertia[0, 0] -= J.sum()
+        shape[0] -= J @ twist
+        modal = modal - np.einsum("g,gi,gj->ij", J, twist, twist)
+    return Rotary(inertia, shape, modal)
+
+
+def section_mass(e: Flexible) -> Array:
+    """Give the modal mass beyond the translation of points: rotary inertia, (m, m)."""
+    p = e.points
+    translation = np.einsum("g,gai,gaj->ij", p.mass, p.shape, p.shape)
+    rest = e.integrals.modal_mass - translation
+    size = np.sqrt(np.diag(e.integrals.modal_mass))
+    return np.where(np.abs(rest) <= 1e-14 * np.outer(size, size), 0.0, rest)
+
+
+def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
+    """Weigh the sections' turning about their own axes."""
+    rows = sections.bend, sections.twist, 0 * sections.twist
+    at, speed = Angles.at(*rows, d), Angles.at(*rows, rates)
+    t = tangents(at, speed)
+    a, b, A, B = at.a, at.b, speed.a, speed.b
+    J, new = constant(sections.inertia), type(d)
+    turns = t.place.T @ omega + speed.twist
+    bias = t.rate.T @ omega
+    c_a, c_b = new(*J.shape), new(*J.shape)
+    # rates of c_a and c_b less derivatives of Om by a and b
+    g_a, g_b = -(t.by_a.T @ omega), -(t.by_b.T @ omega)
+    if a.nnz() and b.nnz():
+        f = Entire(a * a + b * b)
+        p, W = a * A + b * B, a * B - b * A
+        c_a, c_b = f.T * b, -f.T * a
+        turns -= f.T * W
+        bias -= f.T1 * p * W
+        more = f.T1 * p
+        g_a += more * b + 2 * f.T * B + f.T1 * a * W
+        g_b += -more * a - 2 * f.T * A + f.T1 * b * W
+    shapes = [constant(rows.T) for rows in (*sections.bend, sections.twist)]
+    per = shapes[0] @ ca.diag(c_a) + shapes[1] @ ca.diag(c_b) + shapes[2]  # Om per rate, (m, G)
+    heavy = J * turns
+    effort = per @ (J * bias) + shapes[0] @ (heavy * g_a) + shapes[1] @ (heavy * g_b)
+    weighed = t.place @ ca.diag(J)
+    momentum = t.place @ heavy
+    second = ca.triu2symm(ca.triu(weighed @ t.place.T))
+    torque = weighed @ bias + t.rate @ heavy + ca.cross(omega, momentum)
+    return Terms(
+        0.0,
+        new(3, 1),
+        second,
+        weighed @ per.T,
+        new(3, d.shape[0]),
+        ca.triu2symm(ca.triu(per @ ca.diag(J) @ per.T)),
+        torque,
+        new(3, 1),
+        effort,
+    )

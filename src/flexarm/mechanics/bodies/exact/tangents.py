@@ -1,0 +1,260 @@
+"""Tangents and sections of a bent span as functions of its angles.
+
+The bending rotation vector of a section is ``(0, -b, a)`` with a, b the sums of the slope shapes
+along y and z; its twist f turns it about its tangent.  In a plane that is one angle.  In space
+everything is a function of ``x = a^2 + b^2`` that has no singularity: ``c_k = sum (-x)^n/(2n+k)!``,
+of which ``c_0`` and ``c_1`` are the cosine of the angle and its sine over the angle, with
+``dc_k/dx = (k c_{k+2} - c_{k+1})/2``.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import casadi as ca
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from flexarm.links.base import Array
+from flexarm.links.collocation import Collocation
+from flexarm.spatial import Expr, constant
+
+TERMS = 8  # of each polynomial: rounding is all that is left up to an angle of pi
+
+
+@dataclass(frozen=True)
+class Angles:
+    """Angles of n sections: along y, along z and about the axis, and stretch, (n,) each.
+
+    What no shape moves is a column of structural zeros.
+    """
+
+    a: Expr
+    b: Expr
+    twist: Expr
+    stretch: Expr
+
+    @classmethod
+    def at(cls, bend: Array, twist: Array, stretch: Array, d: Expr) -> "Angles":
+        """Sum shapes at n sections, (2, n, m), (n, m), (n, m), times amplitudes or rates (m,)."""
+        return cls(*(constant(rows) @ d for rows in (bend[0], bend[1], twist, stretch)))
+
+    @classmethod
+    def of(cls, nodes: Collocation, d: Expr) -> "Angles":
+        """Sum shapes at nodes."""
+        return cls.at(nodes.bend, nodes.twist, nodes.stretch, d)
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """Tangents ``P = (1 + eps) t`` at n sections: a row for each of x, y, z, (3, n).
+
+    Attributes
+    ----------
+    unit
+        The unit tangents t.
+    place
+        P.
+    by_a, by_b
+        P per unit of the two angles.
+    rate, bias
+        Rate of P, and its second rate at zero accelerations of the amplitudes.
+    """
+
+    unit: Expr
+    place: Expr
+    by_a: Expr
+    by_b: Expr
+    rate: Expr
+    bias: Expr
+
+
+def tangents(at: Angles, rates: Angles, straight: Array | None = None) -> Tangents:
+    """See tangents and how they move; ``straight`` are their lengths but for stretch, if any."""
+    if not (at.a.nnz() and at.b.nnz()):
+        t, by_a, by_b, rate, bias = _in_plane(at, rates)
+    else:
+        t, by_a, by_b, rate, bias = _in_space(at, rates)
+    if straight is None:
+        return Tangents(t, t, by_a, by_b, rate, bias)
+    long, speed = (constant(straight) + at.stretch).T, rates.stretch.T
+    return Tangents(
+        t,
+        _scaled(t, long),
+        _scaled(by_a, long),
+        _scaled(by_b, long),
+        _scaled(t, speed) + _scaled(rate, long),
+        2 * _scaled(rate, speed) + _scaled(bias, long),
+    )
+
+
+def node_tangents(nodes: Collocation, d: Expr, rates: Expr) -> Tangents:
+    """See the tangents at the nodes of a span."""
+    straight = nodes.straight if nodes.stretches else None
+    return tangents(Angles.of(nodes, d), Angles.of(nodes, rates), straight)
+
+
+def _scaled(rows: Expr, factors: Expr) -> Expr:
+    """Multiply every row by factors (1, n); rows of zeros stay structural."""
+    return ca.vertcat(*[rows[k, :] * factors if rows[k, :].nnz() else rows[k, :] for k in range(3)])
+
+
+def _in_plane(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
+    """Bend along y or along z alone, or not at all."""
+    along = 2 if at.b.nnz() else 1
+    angle, speed = (at.b, rates.b) if along == 2 else (at.a, rates.a)
+    cosine: Expr = ca.cos(angle.T)
+    sine: Expr = ca.sin(angle.T)
+    speed = speed.T
+    n, new = cosine.shape[1], type(at.a)
+    none = new(3, n)
+
+    def rows(x: Expr, across: Expr) -> Expr:
+        return ca.vertcat(x, *([across, new(1, n)] if along == 1 else [new(1, n), across]))
+
+    t, normal = rows(cosine, sine), rows(-sine, cosine)
+    rate, bias = rows(-sine * speed, cosine * speed), rows(-cosine * speed**2, -sine * speed**2)
+    return (t, normal, none, rate, bias) if along == 1 else (t, none, normal, rate, bias)
+
+
+def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
+    a, b, A, B = at.a.T, at.b.T, rates.a.T, rates.b.T
+    f = Entire(a * a + b * b)
+    S, S1, S2 = f.S, f.S1, f.S2
+    p, r = a * A + b * B, A * A + B * B
+    mixed, forward = a * b * S1, p * S1
+    t = ca.vertcat(f.C, a * S, b * S)
+    by_a = ca.vertcat(-a * S, S + a * a * S1, mixed)
+    by_b = ca.vertcat(-b * S, mixed, S + b * b * S1)
+    rate = ca.vertcat(-S * p, A * S + a * forward, B * S + b * forward)
+    turned = S2 * p * p + S1 * r
+    bias = ca.vertcat(
+        -forward * p - S * r, 2 * A * forward + a * turned, 2 * B * forward + b * turned
+    )
+    return t, by_a, by_b, rate, bias
+
+
+class Entire:
+    """Functions of ``x = angle^2``; a trailing 1 or 2 is a derivative by x/2.
+
+    C and S are the cosine and the sine over the angle, T = (1 - C)/x, G = (1 - S)/x.
+    """
+
+    def __init__(self, x: Expr) -> None:
+        four, five = _series(x, 4), _series(x, 5)
+        self.T = 0.5 - x * four
+        self.G = 1 / 6 - x * five
+        self.C = 1 - x * self.T
+        self.S = 1 - x * self.G
+        self.S1 = self.G - self.T
+        self.G1 = 3 * five - four
+        self.T1 = 2 * four - self.G
+        self.S2 = self.G1 - self.T1
+
+
+def _series(x: Expr, k: int) -> Expr:
+    """Sum ``(-x)^n/(2n + k)!`` by Horner's rule."""
+    last, *rest = reversed(_coefficients(k))
+    total = type(x)(last)
+    for coefficient in rest:
+        total = coefficient + x * total
+    return total
+
+
+@cache
+def _coefficients(k: int) -> tuple[float, ...]:
+    """Give the polynomial nearest to the series up to an angle of pi, lowest power first."""
+    whole = [(-1.0) ** n / math.factorial(2 * n + k) for n in range(2 * TERMS)]
+    top = math.pi**2
+    domain = np.polynomial.Polynomial(whole).convert(
+        domain=[0.0, top], kind=chebyshev.Chebyshev, window=[-1.0, 1.0]
+    )
+    cut = chebyshev.Chebyshev(domain.coef[:TERMS], domain=[0.0, top])
+    return tuple(cut.convert(kind=np.polynomial.Polynomial, domain=[-1, 1]).coef.tolist())
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The rotation of one section, how its angles turn it, and how it spins.
+
+    Attributes
+    ----------
+    rotation
+        In link axes, (3, 3).
+    by_a, by_b, by_twist
+        Angular velocity per rate of the angles, (3,) each.
+    spin, bias
+        Angular velocity, and its rate at zero accelerations of the amplitudes, (3,) each.
+    """
+
+    rotation: Expr
+    by_a: Expr
+    by_b: Expr
+    by_twist: Expr
+    spin: Expr
+    bias: Expr
+
+
+def turned(at: Angles, rates: Angles) -> Turned:
+    """See how a section is turned: the smallest rotation onto its tangent after its twist."""
+    a, b, f = at.a, at.b, at.twist
+    A, B, F = rates.a, rates.b, rates.twist
+    new = type(a)
+    bent = (_bent_in_space if a.nnz() and b.nnz() else _bent_in_plane)(a, b, A, B)
+    tangent = bent.rotation[:, 0]
+    if not f.nnz():
+        return bent
+    cosine, sine = ca.cos(f), ca.sin(f)
+    about = new.eye(3)
+    about[1, 1], about[1, 2], about[2, 1], about[2, 2] = cosine, -sine, sine, cosine
+    return Turned(
+        bent.rotation @ about,
+        bent.by_a,
+        bent.by_b,
+        tangent,
+        bent.spin + F * tangent,
+        bent.bias + F * ca.cross(bent.spin, tangent),
+    )
+
+
+def _bent_in_plane(a: Expr, b: Expr, A: Expr, B: Expr) -> Turned:
+    new, none = type(a), type(a)(3, 1)
+    across, angle, speed = (2, b, B) if b.nnz() else (1, a, A)
+    axis = new(3, 1)
+    axis[3 - across] = -1 if across == 2 else 1
+    if not angle.nnz():
+        return Turned(new.eye(3), none, none, new.eye(3)[:, 0], none, none)
+    cosine, sine = ca.cos(angle), ca.sin(angle)
+    rotation = new.eye(3)
+    rotation[0, 0], rotation[across, across] = cosine, cosine
+    rotation[across, 0], rotation[0, across] = sine, -sine
+    by = (none, axis) if across == 2 else (axis, none)
+    return Turned(rotation, *by, rotation[:, 0], axis * speed, none)
+
+
+def _bent_in_space(a: Expr, b: Expr, A: Expr, B: Expr) -> Turned:
+    f = Entire(a * a + b * b)
+    C, S, T, G = f.C, f.S, f.T, f.G
+    p, W = a * A + b * B, a * B - b * A
+    mixed = -a * b * T
+    rotation = ca.vertcat(
+        ca.horzcat(C, -a * S, -b * S),
+        ca.horzcat(a * S, 1 - a * a * T, mixed),
+        ca.horzcat(b * S, mixed, 1 - b * b * T),
+    )
+    by_a = ca.vertcat(-T * b, -G * a * b, 1 - G * b * b)
+    by_b = ca.vertcat(T * a, -1 + G * a * a, G * a * b)
+    spin = ca.vertcat(T * W, G * W * a - B, G * W * b + A)
+    more = f.G1 * p * W
+    bias = ca.vertcat(f.T1 * p * W, more * a + G * W * A, more * b + G * W * B)
+    return Turned(rotation, by_a, by_b, rotation[:, 0], spin, bias)
+
+
+def angular_columns(at: Turned, bend: Array, twist: Array) -> Expr:
+    """Give angular velocity per rate of amplitude, (3, m)."""
+    parts = ((at.by_a, bend[0]), (at.by_b, bend[1]), (at.by_twist, twist))
+    total = type(at.by_a)(3, twist.shape[1])
+    for by, row in parts:
+        if np.any(row):
+            total += by @ constant(row)
+    return total

@@ -1,0 +1,89 @@
+"""Links of constant length whose span deforms by shape functions times amplitudes."""
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array, Shapes
+from flexarm.links.span import Span
+from flexarm.mechanics.bodies.base import Body, given_energy
+from flexarm.mechanics.bodies.deformed import Deformed
+from flexarm.mechanics.bodies.terms import Motion, Terms, attach
+from flexarm.mechanics.sections import Local, own_values
+from flexarm.model import Flexible
+from flexarm.spatial import Expr, constant
+
+
+class Shaped(Body):
+    """What such links have in common, however their points follow from the shapes."""
+
+    @property
+    def span(self) -> Flexible:
+        """The elastic part."""
+        assert self.part.elastic is not None
+        return self.part.elastic
+
+    def amplitudes(self, q: Expr) -> Expr:
+        """Pick the amplitudes out of q, (m,)."""
+        return q[self.part.modes.start : self.part.modes.stop]
+
+    def at_fraction(self, q: Expr, fraction: float) -> Local:
+        """See a section; the last one is the tip."""
+        if fraction >= 1:
+            return self.tip(q)
+        return self.section(q, fraction * self.part.length)
+
+    def hub_motion(self, q: Expr, v: Expr) -> Motion | None:
+        """Turn an outboard hub by the root slopes about the joint's axis, if there are any."""
+        part = self.part
+        if not np.any(self.span.root_angle):
+            return None
+        back = part.pose_JL.rotation.T
+        axis = back @ np.array([0.0, 0.0, 1.0])
+        row = constant((axis @ self.span.root_angle)[None, :])
+        d, rates = self.amplitudes(q), own_values(part, v)
+        turned = row @ d
+        c, s = ca.cos(turned), ca.sin(turned)
+        about_z = type(q).eye(3)
+        about_z[0, 0], about_z[0, 1], about_z[1, 0], about_z[1, 1] = c, -s, s, c
+        place = type(q)(constant(-back @ part.pose_JL.position))
+        none = type(q).zeros(3, 1)
+        local = Local(
+            place, constant(back) @ about_z, type(q).zeros(3, rates.shape[0]), constant(axis) @ row
+        )
+        return Motion(local, constant(axis) * (row @ rates), none, none, none)
+
+    def with_hub(self, terms: Terms, q: Expr, v: Expr, omega: Expr) -> Terms:
+        """Add an outboard hub that turns with the root."""
+        hub, motion = self.part.hub_body, self.hub_motion(q, v)
+        if motion is not None and hub.mass + np.abs(hub.second).max() > 0:
+            return attach(terms, hub, motion, omega)
+        return terms
+
+    def linear_effort(self, q: Expr) -> Expr:
+        """Differentiate the quadratic energy, and what the user gives, by the amplitudes, (m,)."""
+        d, link = self.amplitudes(q), self.part.link
+        effort = constant(self.span.integrals.stiffness) @ d
+        if link.elastic_energy or link.elastic_force:
+            effort = effort + ca.gradient(given_energy(self.part, self.span.shapes.names, d), d)
+        return effort
+
+    def damping(self, q: Expr) -> Expr | None:
+        """Give the damping matrix of the amplitudes, (m, m), or None."""
+        return constant(self.span.damping) if np.any(self.span.damping) else None
+
+    def deformed(self, q: Array) -> Deformed:
+        """Take the deformation out of coordinates q, (T, n)."""
+        one, whole = np.ones(len(q)), np.full(len(q), self.part.length)
+        e, d = self.span, q[:, self.part.modes]
+        weights = e.points.mass / e.span.at("mass_per_length", e.points.x)
+        return Deformed(
+            e.shapes, d, one, whole, self.part.length, e.span, e.points.x, weights, nodes=e.nodes
+        )
+
+    def shapes_at(self, q: Array) -> Shapes:
+        """Give the shapes."""
+        return self.span.shapes
+
+    def span_at(self, q: Array) -> Span:
+        """Give the span."""
+        return self.span.span

@@ -1,0 +1,77 @@
+"""How many nodes an exact link gets: by how far its weight and drives can bend it.
+
+Inputs, given motions and starts do not count, so that a law is made of the same equations that it
+is simulated with.
+"""
+
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import Elements, Lumped
+from flexarm.links.base import Shapes
+from flexarm.links.ends import joint_poses, outboard_inertia, own_inertia
+from flexarm.links.span import Span
+from flexarm.spatial import rotation_from_angles
+
+STIFF, SOFT = 0.05, 0.15
+# In one plane a link whose joint gives way bears a part of the moment that a clamped one would.
+SWINGING = 1 / 8
+MOST = 5
+FLAT = 1e-9
+
+
+def chosen_nodes(arm: Arm, index: int, span: Span, shapes: Shapes) -> int:
+    """Choose how many nodes a link gets beyond its number of shapes.
+
+    Products of the first slope with all others count: where loads bend it far, as many as it has
+    shapes and one.  In one plane three, in space, where nodes are dear, one if the loads are known
+    and hardly bend it, else two.
+    """
+    bending = [sum(d in shape.curves for shape in shapes.shapes) for d in ("y", "z")]
+    slope = expected_slope(arm, index, span)
+    if isinstance(arm.links[index].shapes, Elements | Lumped):  # which have nodes in each panel
+        return 2 if slope > SOFT else 1
+    if not all(bending):
+        return 3 if slope <= SOFT else max(3, min(max(bending) + 1, MOST))
+    if slope > SOFT:
+        return min(max(bending) + 1, MOST)
+    return 1 if 0 < slope <= STIFF else 2
+
+
+def expected_slope(arm: Arm, index: int, span: Span) -> float:
+    """Estimate how far a link's tip turns against its root under weight and its drives' limits.
+
+    They act at the end of all levers at once, by twice what they would bend the link by if they
+    came slowly.
+    """
+    stiffness = [float(span.at(n, span.stations).min()) for n in ("EIy", "EIz") if span.has(n)]
+    if not stiffness or min(stiffness) <= 0:
+        return 0.0
+    own, beyond = own_inertia(arm.links[index]), outboard_inertia(arm, index, {})
+    reach = span.length + sum(link.length for link in arm.links[index + 1 :])
+    weight = float(np.linalg.norm(arm.gravity))
+    moment = weight * (own.mass * span.length + beyond.mass * (span.length + reach)) / 2
+    moment *= SWINGING if _swings(arm, index) else 1.0
+    for link in arm.links[index:]:
+        limits = [acts.limits for acts in link.joint.axes.values() if acts.actuation == "torque"]
+        moment += sum(float(top.effort) for top in limits if top is not None and top.effort)
+    # a moment at the tip bends by M L/EI, a force there by half as much
+    return 2 * moment * span.length / (2 * min(stiffness))
+
+
+def _swings(arm: Arm, index: int) -> bool:
+    """Whether weights bend a link in the one plane in which its joint, and every other, turns."""
+    joint = arm.links[index].joint
+    if not joint.turns_about or any(a.actuation == "prescribed" for a in joint.axes.values()):
+        return False
+    frame, axes = rotation_from_angles(arm.base.rotation), []
+    for link in arm.links:
+        before, after, end = joint_poses(link)
+        frame = frame @ before.rotation
+        if len(link.joint.turns_about) > 1:
+            return False
+        axes += [frame[:, 2]] if link.joint.turns_about else []
+        frame = frame @ after.rotation @ end.rotation
+    normal, gravity = axes[0], np.array(arm.gravity)
+    flat = all(abs(axis @ normal) > 1 - FLAT for axis in axes)
+    return flat and abs(normal @ gravity) <= FLAT * float(np.linalg.norm(gravity))

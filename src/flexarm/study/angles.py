@@ -1,0 +1,124 @@
+"""Angles of geometrically exact links in closed-form equations, and sines and cosines of sums.
+
+A section of an exact link turns by a sum of slope shapes.  In a plane its tangent is the cosine and
+the sine of that angle, so that products of tangents are functions of sums of angles.
+"""
+
+from itertools import chain
+
+import casadi as ca
+import numpy as np
+
+from flexarm.engine.lower import lower
+from flexarm.links.base import Array
+from flexarm.links.collocation import Collocation
+from flexarm.model import LinkModel
+from flexarm.spatial import Expr, constant
+from flexarm.study.polynomials import (
+    ONE,
+    Generator,
+    Monomial,
+    Polynomial,
+    Ring,
+    evaluated,
+    merged,
+)
+
+Waves = dict[Monomial, complex]  # of exp(i sum n_k angle_k), per (k, n_k)
+Joined = dict[tuple[Monomial, Monomial, str], float]  # per rest, sum of angles, cosine or sine
+ROUNDING = 1e-15
+TURNING = ("sine", "cosine")
+ANGLES = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"))
+
+
+def name_angles(nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring) -> None:
+    """Add generators for the angles of an exact link's sections; links count from 1."""
+    d = q[part.modes.start : part.modes.stop]
+    for place, about, *rows in _sections(nodes):
+        for (letter, what), row in zip(ANGLES, rows, strict=True):
+            if not np.any(row):
+                continue
+            angle = ca.Function("angle", [q], [constant(row[None, :]) @ d])
+            of = evaluated(lower(angle), ring, [list(range(q.shape[0]))])[0][0]
+            latex = rf"\{letter}_{{{number},\mathrm{{{place}}}}}"
+            said = f"{what} of link {number} {about}"
+            ring.add(Generator(f"{letter}{number}_{place}", latex, "sum", of, said))
+
+
+def _sections(nodes: Collocation) -> list[tuple[str, str, Array, Array, Array]]:
+    """List an exact link's sections: how each is called, what it is, slopes and twist, (m,)."""
+    found = [("tip", "at its tip", *nodes.tip_bend, nodes.tip_twist)]
+    for g, x in enumerate(nodes.x):
+        about = f"at its node {g + 1}, x = {x:.4g} m"
+        found.append((str(g + 1), about, *nodes.bend[:, g], nodes.twist[g]))
+    if nodes.polar is not None:
+        for g, twist in enumerate(nodes.polar.twist):
+            about = f"at section {g + 1} of its rotary inertia"
+            found.append((f"r{g + 1}", about, *nodes.polar.bend[:, g], twist))
+    return found
+
+
+def joined_angles(groups: list[list[Polynomial]], ring: Ring) -> list[list[Polynomial]]:
+    """Rewrite products of sines and cosines as those of sums of angles, where that is shorter."""
+    known: dict[Monomial, Waves] = {}
+    spread = [[_spread(entry, ring, known) for entry in group] for group in groups]
+    if sum(map(len, chain(*spread))) >= sum(map(len, chain(*groups))):
+        return groups
+    return [[_joined(entry, ring) for entry in group] for group in spread]
+
+
+def _spread(entry: Polynomial, ring: Ring, known: dict[Monomial, Waves]) -> Joined:
+    """Collect a polynomial by sums of angles, without those whose first angle counts negative."""
+    total: dict[tuple[Monomial, Monomial], complex] = {}
+    for powers, x in entry.items():
+        turning = tuple((g, n) for g, n in powers if ring.generators[g].kind in TURNING and n > 0)
+        rest = tuple(power for power in powers if power not in turning)
+        if turning not in known:
+            known[turning] = _waves(turning, ring)
+        for angle, factor in known[turning].items():
+            total[rest, angle] = total.get((rest, angle), 0.0) + x * factor
+    found: Joined = {}
+    least = ROUNDING * max(map(abs, total.values()), default=0.0)
+    for (rest, angle), factor in total.items():
+        if angle == ONE or angle[0][1] > 0:  # what has the opposite sign is its conjugate
+            twice = factor if angle == ONE else 2 * factor
+            for kind, x in (("cosine", twice.real), ("sine", -twice.imag)):
+                if abs(x) > least:
+                    found[rest, angle, kind] = x
+    return found
+
+
+def _joined(entry: Joined, ring: Ring) -> Polynomial:
+    result: Polynomial = {}
+    for (rest, angle, kind), x in entry.items():
+        if angle == ONE:
+            result[rest] = x
+        else:
+            pair = ring.sine_and_cosine({((_named(angle, ring), 1),): 1.0})
+            result[merged(rest, ((pair[kind == "cosine"], 1),))] = x
+    return result
+
+
+def _waves(turning: Monomial, ring: Ring) -> Waves:
+    """Expand a product of sines and cosines."""
+    waves: Waves = {ONE: 1.0}
+    for g, power in turning:
+        ((((angle, _),), _),) = ring.generators[g].of.items()
+        half = 0.5 + 0j if ring.generators[g].kind == "cosine" else -0.5j
+        for _ in range(power):
+            spread: Waves = {}
+            for sign, factor in ((1, half), (-1, half.conjugate())):
+                for old, x in waves.items():
+                    new = merged(old, ((angle, sign),))
+                    spread[new] = spread.get(new, 0.0) + factor * x
+            waves = spread
+    return waves
+
+
+def _named(angle: Monomial, ring: Ring) -> int:
+    """Give the generator that is a sum of angles."""
+    if len(angle) == 1 and angle[0][1] == 1:
+        return angle[0][0]
+    of: Polynomial = {((k, 1),): float(n) for k, n in angle}
+    number = sum(g.name.startswith("psi") for g in ring.generators) + 1
+    return ring.add(Generator(f"psi{number}", rf"\psi_{{{number}}}", "sum", of))

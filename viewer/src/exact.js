@@ -1,0 +1,79 @@
+// Sections of a link that bends exactly: its angles are sums of slope shapes.
+//
+// Along y and z the slopes come to the angles a and b, the twist to f: a section turns by
+// R0(a, b) Rx(f), R0 the smallest rotation onto its tangent t.  Tangents (1 + stretch) t, and jumps
+// along t where rigid pieces part, are taken at a few nodes; where a section is, each of them counts by
+// how far it reaches.
+
+/** Sums a row of a table, times amplitudes and a factor. */
+export const sum = ({ values }, row, a, factor = 1) => {
+  let total = 0;
+  for (let i = 0, k = row * a.length; i < a.length; i++) total += values[k++] * a[i];
+  return factor * total;
+};
+
+const sinc = (h) => (h ? Math.sin(h) / h : 1);
+
+/** Writes the tangents at a link's nodes, with amplitudes times a factor: x, y, z of each. */
+export function tangents({ bend, stretch, straight }, a, factor, out) {
+  const count = stretch.shape[0];
+  for (let g = 0; g < count; g++) {
+    const y = sum(bend, g, a, factor);
+    const z = sum(bend, count + g, a, factor);
+    const h = Math.hypot(y, z);
+    const long = straight.values[g] + sum(stretch, g, a, factor);
+    out[3 * g] = long * Math.cos(h);
+    out[3 * g + 1] = long * sinc(h) * y;
+    out[3 * g + 2] = long * sinc(h) * z;
+  }
+}
+
+/** Places a section in the link's axes by the nodes' tangents. */
+export function reached({ reach }, s, tangent, out) {
+  const [, stations, count] = reach.shape;
+  for (let k = 0; k < 3; k++) {
+    out[k] = 0;
+    for (let g = 0, row = (k * stations + s) * count; g < count; g++) {
+      out[k] += reach.values[row + g] * tangent[3 * g + k];
+    }
+  }
+}
+
+/** Turns a section, with amplitudes times a factor. */
+export function turnExactly({ turned }, s, a, factor, out) {
+  const f = sum(turned, 3 * s, a, factor);
+  const z = -sum(turned, 3 * s + 1, a, factor);
+  const y = sum(turned, 3 * s + 2, a, factor);
+  const h = Math.hypot(y, z);
+  const [S, T] = [sinc(h), sinc(h / 2) ** 2 / 2];
+  const [c, d] = [Math.cos(f), Math.sin(f)];
+  const rows = [
+    [Math.cos(h), -y * S, -z * S],
+    [y * S, 1 - y * y * T, -y * z * T],
+    [z * S, -y * z * T, 1 - z * z * T],
+  ];
+  rows.forEach(([first, second, third], i) => {
+    out[3 * i] = first;
+    out[3 * i + 1] = c * second + d * third;
+    out[3 * i + 2] = c * third - d * second;
+  });
+}
+
+/** Curvatures along a section's y and z: its angles' rates along the link, what bending out of a plane
+ * adds to them, turned by the twist. */
+export function curvatures({ turned, bend }, s, a) {
+  const f = sum(turned, 3 * s, a);
+  const z = -sum(turned, 3 * s + 1, a);
+  const y = sum(turned, 3 * s + 2, a);
+  const [dy, dz] = [sum(bend, 2 * s, a), sum(bend, 2 * s + 1, a)];
+  const out = lack(y * y + z * z) * (y * dz - z * dy);
+  const [ky, kz] = [dy + out * z, dz - out * y];
+  const [c, d] = [Math.cos(f), Math.sin(f)];
+  return [c * ky + d * kz, c * kz - d * ky];
+}
+
+// (1 - sin h/h)/h^2 by its square, where it is small by a series.
+function lack(x) {
+  if (x > 0.01) return (1 - sinc(Math.sqrt(x))) / x;
+  return 1 / 6 - x * (1 / 120 - x * (1 / 5040 - x / 362880));
+}
