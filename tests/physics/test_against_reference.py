@@ -369,14 +369,14 @@ CASES = {
 }
 
 
-# Of exact links, with which they are the continuum's to the tolerance.
-NODES = 16
+# Of exact links, with which they are the continuum's to the tolerance; elements have them each.
+NODES, NODES_EACH = 16, 8
 
 
 @cache
 def prepared(case: str) -> tuple[Model, Reference]:
     """Model and reference of a case."""
-    model = build(loads(CASES[case]), nodes=NODES)
+    model = build(loads(CASES[case]), nodes=NODES_EACH if case == "elements" else NODES)
     return model, Reference(model)
 
 
