@@ -269,6 +269,25 @@ def test_a_run_with_a_part_missing_is_refused(run: Run, tmp_path: Path) -> None:
         load_run(tmp_path / "run.nc")
 
 
+def test_a_run_of_before_exact_links_is_read_as_made_by_the_series(
+    run: Run, tmp_path: Path
+) -> None:
+    import h5py
+
+    path = tmp_path / "run.nc"
+    run.save(path)
+    assert load_run(path).model.link_theory == run.model.link_theory == "exact"
+    with h5py.File(path, "a") as file:
+        del file.attrs["link_theory"]
+    old = load_run(path).model
+    assert old.link_theory == "series"
+    assert all(part.exact is None for part in old.links)
+    with h5py.File(path, "a") as file:
+        file.attrs["link_theory"] = "elliptic"
+    with pytest.raises(FlexarmError, match="link_theory: must be one of exact, series, linear"):
+        load_run(path)
+
+
 def test_file_that_names_a_file_outside_unpacks_nothing_there(
     free_run: Run, tmp_path: Path
 ) -> None:

@@ -81,12 +81,12 @@ def flexible_part(
     shapes = link_shapes(arm, index, span) if given is None else _moved(given, span, index)
     extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
-    integrals, points = integrate(span, shapes, stiffening=theory.stiffening, extra=extra)
+    exact = theory.stiffening and theory.exact and not extra
+    drawn = theory.stiffening and not exact  # by the series
+    integrals, points = integrate(span, shapes, stiffening=drawn, extra=extra)
     tip = np.array([span.length])
     edges = np.union1d(span.edges, shapes.edges)
-    quadratic = quadratic_displacement(
-        shapes, tip, edges, stiffening=theory.stiffening, extra=extra
-    )[0]
+    quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
     slopes = quadratic_displacement(
         shapes, tip, edges, stiffening=False, extra=extra, derivative=1
     )[0]
@@ -107,7 +107,7 @@ def flexible_part(
             "its shapes: leave one of the two out"
         )
     nodes = None
-    if theory.stiffening and theory.exact and not extra:
+    if exact:
         kept = None if given is None or given.nodes is None else given.nodes.more
         more = theory.nodes or kept or chosen_nodes(arm, index, span, shapes)
         nodes = collocate(span, shapes, more)

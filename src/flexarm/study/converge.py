@@ -150,7 +150,7 @@ def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
 def _model_error(arm: Arm, run: Run) -> float | None:
     """Tell the model's own error at the slopes of a run, over the range of the deflections."""
     validity = run.validity
-    if validity.model_error is not None or run.model.link_theory != "series":
+    if validity.model_error is not None or not run.model.stiffening:
         return validity.model_error
     damped = any(np.any(np.asarray(link.damping)) for link in arm.links if link.flexible)
     return SECOND_ORDER * validity.slope**2 * (1.0 if damped else UNDAMPED)
