@@ -144,8 +144,10 @@ def test_stiffening_is_the_arms_own_choice_unless_told() -> None:
     assert not build(made).stiffening
     model = build(made, stiffening=True)
     assert model.stiffening
-    assert model.links[0].elastic is not None
-    assert model.links[0].elastic.integrals.quadratic.any()
+    assert model.links[0].exact is not None
+    series = build(made, stiffening=True, series=True)
+    assert series.links[0].elastic is not None
+    assert series.links[0].elastic.integrals.quadratic.any()
 
 
 TABLE = {"coordinate": "z9", "amplitude": [0, 1], "force": [0, 1]}
