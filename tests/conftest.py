@@ -20,6 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Every run draws other examples.
 settings.register_profile("suite", max_examples=40)
 settings.load_profile("suite")
+gc.disable()  # while thousands of tests are collected, none of which is garbage
 
 
 def pytest_collection_finish() -> None:
@@ -27,6 +28,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

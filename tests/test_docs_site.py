@@ -41,7 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-@pytest.fixture(scope="module", params=["file", "http"])
+# What works among files does so from a server, too: most of that is for campaigns.
+@pytest.fixture(scope="module", params=["file", pytest.param("http", marks=pytest.mark.campaign)])
 def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
     """Give the address of the site."""
     if request.param == "file":
@@ -57,7 +58,9 @@ def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 @pytest.fixture
 def site(address: str, browsers: Starter) -> Iterator[Page]:
     """Open the site where a reader would; afterwards, nothing failed or came from elsewhere."""
-    context = browsers([]).new_context(viewport={"width": 1200, "height": 900})
+    context = browsers([]).new_context(
+        viewport={"width": 1200, "height": 900}, device_scale_factor=0.5
+    )
     page = context.new_page()
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
@@ -73,10 +76,6 @@ def site(address: str, browsers: Starter) -> Iterator[Page]:
     assert troubles == []
 
 
-# What leads somewhere among files does so from a server, too: that is for campaigns.
-@pytest.mark.parametrize(
-    "address", ["file", pytest.param("http", marks=pytest.mark.campaign)], indirect=True
-)
 def test_the_menu_and_the_links_of_every_page_lead_to_a_page_and_a_place(
     site: Page, address: str
 ) -> None:
@@ -103,7 +102,11 @@ def test_a_link_inside_a_page_scrolls_to_its_heading(site: Page) -> None:
     assert site.evaluate("window.scrollY") > 0
 
 
-@pytest.mark.parametrize("beginning", ["index.html", "how-to/free-base.html"])
+@pytest.mark.parametrize(
+    ("address", "beginning"),
+    [("file", "index.html"), ("http", "how-to/free-base.html")],
+    indirect=["address"],
+)
 def test_a_word_is_found_and_its_page_opens(site: Page, address: str, beginning: str) -> None:
     site.goto(f"{address}/{beginning}")
     site.fill("#rtd-search-form input", "Campbell")

@@ -12,11 +12,19 @@ import pytest
 import flexarm
 from flexarm.cli import main
 from tests.docs_blocks import ROOT, blocks, commands, write_files
+from tests.physics.cases import campaign_if
 
 README = ROOT / "README.md"
 LINES = [line for line, _ in commands(README)]
 MAKE = [command for command in LINES if command.startswith("make ")]
 FLEXARM = [command for command in LINES if command.startswith("flexarm ")]
+
+# Run by tests/cli/test_compare.py and on pages of docs/.
+ELSEWHERE = (
+    "flexarm compare korayem-two-link",
+    "flexarm count count-2-2-2",
+    "flexarm reproduce theodore-1995 --item li-sankar",
+)
 
 
 def run(arguments: list[str], folder: Path) -> None:
@@ -53,7 +61,10 @@ def test_the_program_is_installed(tmp_path: Path) -> None:
     run(["flexarm", "--version"], tmp_path)
 
 
-@pytest.mark.parametrize("command", FLEXARM)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(command, marks=campaign_if(command in ELSEWHERE)) for command in FLEXARM],
+)
 def test_every_flexarm_command_runs(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

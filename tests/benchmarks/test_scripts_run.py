@@ -37,6 +37,7 @@ def test_forward_dynamics_is_timed_and_the_page_says_on_what(tmp_path: Path) -> 
     assert f"casadi {found['machine']['casadi']}" in page
 
 
+@pytest.mark.campaign  # of the counts, tests/physics/test_cost.py and tests/papers
 def test_operations_are_counted_beside_the_published_formulas(tmp_path: Path) -> None:
     found, page = run("operation_counts.py", tmp_path)
     row = found["forward_dynamics"][0]

@@ -128,15 +128,34 @@ def test_entries_not_used_for_longest_go_first_when_there_is_too_much(tmp_path: 
 
 
 def test_unfinished_files_are_left_alone_until_they_are_old(cache: Cache) -> None:
-    cache.put("key", b"data")
+    cache.folder.mkdir(mode=0o700, parents=True)
     old, new = cache.folder / "old.part", cache.folder / "new.part"
     for file in (old, new):
         file.write_bytes(b"half")
     past = new.stat().st_mtime - ABANDONED_AFTER - 60
     os.utime(old, (past, past))
-    cache.put("other", b"data")
+    cache.put("key", b"data")
     assert not old.exists()
     assert new.exists()
+
+
+@pytest.mark.parametrize(("largest", "most"), [(10_000_000, 1), (400_000, 10), (100_000, 100)])
+def test_all_entries_are_looked_at_seldom_and_never_too_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int, most: int
+) -> None:
+    looks: list[Cache] = []
+    files = Cache._files
+
+    def listed(cache: Cache) -> list[os.DirEntry[str]]:
+        looks.append(cache)
+        return files(cache)
+
+    monkeypatch.setattr(Cache, "_files", listed)
+    cache = Cache(tmp_path / "cache", largest_total=largest)
+    for k in range(400):
+        cache.put(f"key{k}", bytes(1000))
+        assert k % 10 or sum(file.stat().st_size for file in cache.folder.iterdir()) <= largest
+    assert 1 <= len(looks) <= most
 
 
 def test_clearing_deletes_the_files_of_the_cache_and_no_others(cache: Cache) -> None:
@@ -374,7 +393,7 @@ import sys
 from pathlib import Path
 from flexarm.engine.cache import Cache
 cache = Cache(Path(sys.argv[1]), largest_total=40_000)
-for round in range(150):
+for round in range(40):
     for key in range(10):
         expected = str(key).encode() * 2000
         found = cache.get(str(key))

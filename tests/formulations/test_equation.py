@@ -115,7 +115,8 @@ def test_every_quantity_is_called_here() -> None:
     assert {*CALLS, *INNER} == set(QUANTITIES)
 
 
-@pytest.mark.parametrize(("name", "which"), pairs(ARMS, light=["standing"]))
+# One code for all formulations: what is not of the core is for campaigns.
+@pytest.mark.parametrize(("name", "which"), pairs(ARMS, light=()))
 def test_a_batch_is_its_states_one_by_one(name: str, which: str) -> None:
     model = arm(which)
     skip_if_refused(name, model)

@@ -24,7 +24,7 @@ CASES = {
     "canadarm-free-base": ["payload.mass", "base.body.mass"],
 }
 
-LARGE = ("chen-two-link", "canadarm-free-base")
+LARGE = ("chen-two-link", "canadarm-free-base", "korayem-two-link")
 # Their shapes do not depend on these numbers, so the arm with other ones can be built anew.
 ANEW = ("korayem-two-link", "tg-rr-elements")
 

@@ -89,8 +89,8 @@ def bent(equation: Equation, amplitude: float) -> Array:
 @pytest.mark.parametrize(
     ("name", "kind", "options", "small", "large"),
     [
-        ("tg-rrr-2planes-elements", "lagrange", {"paper": True}, 1e-3, 0.3),
-        ("tg-rrr-2planes-elements", "recursive-lagrange", {"paper": True}, 1e-3, 0.3),
+        ("tg-rrr-2planes", "lagrange", {"paper": True}, 1e-3, 0.3),
+        ("tg-rrr-2planes", "recursive-lagrange", {"paper": True}, 1e-3, 0.3),
         ("count-6-6-3", "gibbs-appell", {"paper": True, "delta_squared": False}, 1e-3, 0.3),
     ],
 )
@@ -107,7 +107,7 @@ def test_paper_whose_mass_matrix_turns_indefinite_says_so(
 
 
 def test_first_order_tips_without_a_paper_say_how_to_be_rid_of_them() -> None:
-    arm = flexarm.sample("tg-rrr-2planes-elements")
+    arm = flexarm.sample("tg-rrr-2planes")
     equation = flexarm.formulation("lagrange", build(arm, tip_rotation="first-order"))
     v, u = np.zeros(equation.model.size), np.zeros(len(equation.input_names))
     with pytest.raises(FlexarmError, match="tip_rotation='cayley'"):

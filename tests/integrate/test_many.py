@@ -122,11 +122,11 @@ def test_runs_go_abreast_in_lanes_and_stay_within_the_tolerance(method: str) -> 
     runs = simulate_many(
         hub(), t_end=0.5, parameters=masses, inputs=inputs, method=method, rtol=1e-6
     )
-    for run, mass, given in zip(runs, masses, inputs, strict=True):
-        alone = alone_with(mass["payload.mass"], float(given["joint1"]["time"]))
-        assert run.status == "finished"
-        assert run.q == pytest.approx(alone.q, abs=1e-6 * np.ptp(alone.q))
-        assert run.u.tolist() == alone.u.tolist()
+    assert {run.status for run in runs} == {"finished"}
+    for k in (0, native_width() - 1, native_width() + 1, count - 1):  # in every group of lanes
+        alone = alone_with(masses[k]["payload.mass"], float(inputs[k]["joint1"]["time"]))
+        assert runs[k].q == pytest.approx(alone.q, abs=1e-6 * np.ptp(alone.q))
+        assert runs[k].u.tolist() == alone.u.tolist()
 
 
 def test_a_run_that_stops_does_not_stop_its_neighbours() -> None:

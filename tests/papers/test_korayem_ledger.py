@@ -7,7 +7,9 @@ from flexarm.papers.korayem.ledger import ledger_9, ledger_10
 from flexarm.papers.korayem.reasons import differences, printed_lines
 
 
-@pytest.mark.parametrize("size", [(3, 2, 2), (3, 3, 1), (4, 4, 2)])
+@pytest.mark.parametrize(
+    "size", [(3, 2, 2), (3, 3, 1), pytest.param((4, 4, 2), marks=pytest.mark.campaign)]
+)
 def test_reasons_take_table_1_to_what_is_counted_step_by_step(size: tuple[int, int, int]) -> None:
     reasons = differences(*size)
     for step, counted in counted_steps(*size).items():
@@ -23,7 +25,7 @@ def test_lines_of_step_10_stand_as_the_paper_counts_them() -> None:
         assert tuple(sum(each) for each in zip(*found, strict=True)) == printed[line]
 
 
-@pytest.mark.parametrize("n", [3, 4, 6])
+@pytest.mark.parametrize("n", [3, 4, pytest.param(6, marks=pytest.mark.campaign)])
 def test_lines_of_step_9_stand_as_the_paper_counts_them(n: int) -> None:
     found = {name: cost["stands"] for name, cost in ledger_9(n, n, 2).costs().items()}
     printed = printed_lines(n, 2)

@@ -19,10 +19,11 @@ LONG = ("chain-30",)  # samples whose mass matrix takes long to trace
 # Samples for campaigns: each has a sibling of the same structure, with other numbers of planes,
 # links or elements, or without a payload.
 SIBLINGS = (
-    "chen-two-link-rigid-joints", "tg-rp-2planes", "tg-rp-elements", "tg-rp-2planes-elements",
-    "tg-rr-2planes-elements", "tg-rr-payload", "tg-rr-payload-2planes", "tg-rr-payload-elements",
-    "tg-rr-payload-2planes-elements", "tg-rrr-elements", "tg-rrr-2planes-elements",
-    "tg-rrp-2planes", "tg-rrp-elements", "tg-rrp-2planes-elements", "theodore-rrp-motion",
+    "chen-two-link-rigid-joints", "chu-example-2", "count-3-2-2", "tg-rp-2planes", "tg-rp-elements",
+    "tg-rp-2planes-elements", "tg-rr-2planes", "tg-rr-2planes-elements", "tg-rr-payload",
+    "tg-rr-payload-2planes", "tg-rr-payload-elements", "tg-rr-payload-2planes-elements",
+    "tg-rrr-2planes", "tg-rrr-elements", "tg-rrr-2planes-elements", "tg-rrp", "tg-rrp-2planes",
+    "tg-rrp-elements", "tg-rrp-2planes-elements", "theodore-rrp-elements", "theodore-rrp-motion",
 )  # fmt: skip
 
 

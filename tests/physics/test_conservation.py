@@ -12,15 +12,18 @@ from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
 from flexarm.model import build, start_state
 from flexarm.spatial import base_rotation_matrix, base_spin
-from tests.physics.cases import CORE, SIBLINGS, campaign_if, skip_if_refused
+from tests.physics.cases import CORE, campaign_if, skip_if_refused
 from tests.physics.conservative import conservative, kicked
 from tests.physics.states import Array
 from tests.physics.stepping import free_motion, integrate
 
 DRIFT = 1e-10  # of the largest kinetic energy, over a second
 LONG_DRIFT = 1e-8  # for chain-30 and links with more than ten coordinates
-# Each takes seconds and has a sibling of the same structure that is not here, but for the chain.
-LONG = ("chain-30", "count-6-6-3", "tg-rrp", "theodore-rrp", "theodore-rrp-elements", *SIBLINGS)
+# Every kind of base, joint, shape and drive that a sample has.
+KINDS = (
+    "canadarm-free-base", "chen-rotating-link", "crossed-joints", "deluca-siciliano",
+    "driven-link-payload", "korayem-two-link", "puma-560", "telescope", "tg-rr-elements",
+)  # fmt: skip
 
 TUMBLER = """
 flexarm: 1
@@ -41,14 +44,6 @@ links:
     start: {y1: 0.004}
 payload: {mass: 0.3, inertia: [0.002, 0.003, 0.004]}
 """
-
-
-def sample_cases() -> list[object]:
-    """List the samples; long ones and those like another one are for campaigns."""
-    return [
-        pytest.param(name, marks=campaign_if(name in (*LONG, *SIBLINGS)))
-        for name in flexarm.sample_names()
-    ]
 
 
 def energies(equation: Equation, rows: Array, count: int = 100) -> Array:
@@ -76,7 +71,10 @@ def drift(values: Array) -> float:
     return float(np.abs(values - values[0]).max() / np.abs(values).max())
 
 
-@pytest.mark.parametrize("sample", sample_cases())
+@pytest.mark.parametrize(
+    "sample",
+    [pytest.param(s, marks=campaign_if(s not in KINDS)) for s in flexarm.sample_names()],
+)
 def test_energy_of_an_undisturbed_arm_is_constant(sample: str) -> None:
     model = build(conservative(flexarm.sample(sample)))
     equation = formulation("articulated", model)

@@ -11,6 +11,7 @@ from matplotlib.image import imread
 from playwright.sync_api import FloatRect, Page
 
 import flexarm
+from flexarm.arm import Arm
 from flexarm.io.model_file import loads
 from flexarm.model import build, start_state
 from flexarm.runs.plot import arm_outline
@@ -30,10 +31,10 @@ NAMES = (
 )
 
 
-def smooth_run(samples: int = 101) -> Run:
-    """Swing a bent tube for a second."""
-    model = build(loads(TUBE, "tube"))
-    t = np.linspace(0.0, 1.0, samples)
+def smooth_run(samples: int = 101, arm: Arm | None = None, t_end: float = 1.0) -> Run:
+    """Swing a bent tube, or another arm, for a second."""
+    model = build(loads(TUBE, "tube") if arm is None else arm)
+    t = np.linspace(0.0, t_end, samples)
     rng = np.random.default_rng(1)
     sizes = np.where(np.array(model.units) == "rad", 1.0, 0.02) * rng.uniform(-1, 1, model.size)
     q = sizes * np.sin(2 * np.pi * np.outer(t, rng.uniform(0.5, 2, model.size)))
@@ -212,26 +213,30 @@ def test_panels_and_curves_are_chosen(page: Page) -> None:
     assert chip.get_attribute("aria-pressed") == "false"
 
 
-@pytest.mark.parametrize("width", [390, 1200])
-def test_every_curve_has_a_swatch_of_its_own(open_page: Opener, width: int) -> None:
-    run = random_run(flexarm.sample("chain-30"), 3)
-    page = open_page(run_page([run]), width=width)
+def test_every_curve_has_a_swatch_of_its_own(open_page: Opener) -> None:
+    run = random_run(flexarm.sample("chain-30"), 3, stiffening=False)
+    page = open_page(run_page([run]), width=390)
     names = 'document.querySelectorAll(`[data-panel="angles"] .swatch`)'
     look = "(s) => { const c = getComputedStyle(s); return c.color + c.backgroundImage; }"
-    looks = page.evaluate(f"Array.from({names}, {look})")
-    assert len(looks) == 30
-    assert len(set(looks)) == 30
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (390, 1200):
+        page.set_viewport_size({"width": width, "height": 700})
+        looks = page.evaluate(f"Array.from({names}, {look})")
+        assert len(looks) == 30
+        assert len(set(looks)) == 30
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_light_and_dark_follow_the_system_and_the_button(open_page: Opener) -> None:
-    html = run_page([smooth_run(5)])
     colour = "getComputedStyle(document.body).backgroundColor"
-    light, dark = (open_page(html, scheme=scheme) for scheme in ("light", "dark"))
-    shades = [light.evaluate(colour), dark.evaluate(colour)]
-    assert shades[0] != shades[1]
-    light.locator("#theme").click()
-    assert light.evaluate(colour) == shades[1]
+    page = open_page(run_page([smooth_run(5)]))
+    light = page.evaluate(colour)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(colour)
+    assert light != dark
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate(colour) == light
+    page.locator("#theme").click()
+    assert page.evaluate(colour) == dark
 
 
 def test_a_phone_shows_all_without_scrolling_sideways(open_page: Opener) -> None:
@@ -349,7 +354,7 @@ def test_a_mode_swings_along_its_vector(mode: int, phase: float, swinging: Page)
 def test_ten_seconds_of_six_links_are_small_and_quick(
     open_page: Opener, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = flexarm.simulate(flexarm.sample("count-6-6-3"), t_end=10.0, dt=0.0025)
+    run = smooth_run(4001, flexarm.sample("count-6-6-3"), t_end=10.0)
     html = run_page([run])
     assert len(html.encode()) < 5e6
     page = open_page(html, width=600, height=400)  # software takes long for large pictures

@@ -88,14 +88,15 @@ class Cache:
             handle, name = tempfile.mkstemp(suffix=UNFINISHED, dir=self.folder)
         except OSError:
             return
+        raw = MAGIC + _digest(key, data) + b"\n" + data
         try:
             with open(handle, "wb") as file:
-                file.write(MAGIC + _digest(key, data) + b"\n" + data)
+                file.write(raw)
             os.replace(name, self._path(key))
         except OSError:
             with suppress(OSError):
                 os.unlink(name)
-        self._clean()
+        self._clean_if_due(len(raw))
 
     def entries(self) -> list[os.DirEntry[str]]:
         """List the files of the complete entries."""
@@ -175,7 +176,13 @@ class Cache:
         except OSError:
             return []
 
-    def _clean(self) -> None:
+    def _clean_if_due(self, added: int) -> None:
+        """Look at all entries only after half of the room that was left has been filled."""
+        room = _ROOM.get(self, 0) - added
+        _ROOM[self] = room if room > 0 else (self.largest_total - self._clean()) // 2
+
+    def _clean(self) -> int:
+        """Drop what is too much and unfinished files that are old; return the size [bytes]."""
         now = time.time()
         total = 0
         by_age: list[tuple[float, int, os.DirEntry[str]]] = []
@@ -188,10 +195,15 @@ class Cache:
                 elif now - status.st_mtime > ABANDONED_AFTER:
                     os.unlink(file)
         if total <= self.largest_total:
-            return
+            return total
         for _, size, file in sorted(by_age, key=lambda entry: entry[0]):
             if total <= SHARE_AFTER_CLEANING * self.largest_total:
                 break
             with suppress(OSError):
                 os.unlink(file)
             total -= size
+        return total
+
+
+# Bytes that this process may put into a cache before it looks at all entries again.
+_ROOM: dict[Cache, int] = {}

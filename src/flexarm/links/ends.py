@@ -8,6 +8,7 @@ its rotor can hold gets through, ``I_r J_d/(I_r + J_d)``, nothing through a free
 """
 
 import math
+from functools import lru_cache
 from itertools import zip_longest
 
 import numpy as np
@@ -65,6 +66,8 @@ def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
 
 def hub_inertia(link: Link) -> Inertia:
     """Weigh a joint's outboard hub, given in the user's joint axes, about the link's root."""
+    if link.joint.hub.outboard is None:
+        return NO_INERTIA
     _, after, _ = joint_poses(link)
     root = Pose(_axis_rotation(link), np.zeros(3)) @ after
     back = Pose(root.rotation.T, -root.rotation.T @ root.position)
@@ -73,7 +76,15 @@ def hub_inertia(link: Link) -> Inertia:
 
 def _axis_rotation(link: Link) -> Array:
     """Turn the axes in which a joint's axis is z into those that the user gave it."""
-    return rotation_z_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
+    return _rotation_to(getattr(link.joint, "axis", (0.0, 0.0, 1.0)))
+
+
+@lru_cache(maxsize=1024)
+def _rotation_to(axis: tuple[float, float, float]) -> Array:
+    """Turn z to an axis: of the few that an arm has, each is asked for again and again."""
+    matrix = rotation_z_to(axis)
+    matrix.flags.writeable = False
+    return matrix
 
 
 def joint_frame(link: Link) -> Pose:

@@ -4,7 +4,7 @@ Spaces hold 1 and the slopes of the shapes, then the principal parts of the slop
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -68,11 +68,7 @@ class Fine:
     def running(self) -> Array:
         """Integrate from the root up to each point, (p, p)."""
         matrix = np.zeros((len(self.x), len(self.x)))
-        node, _ = gauss_points(self.order)
-        integrals = np.stack(
-            [legendre.Legendre.basis(k).integ(lbnd=-1)(node) for k in range(self.order)], axis=1
-        )
-        inside = integrals @ np.linalg.inv(legendre.legvander(node, self.order - 1))
+        _, inside = _panel_matrices(self.order)
         for panel, half in enumerate(np.diff(self.edges) / 2):
             rows = self.of_panel(panel)
             matrix[rows, rows] = half * inside
@@ -85,22 +81,37 @@ class Fine:
 
     def to(self, places: Array) -> Array:
         """Interpolate from the points to places [m], (len(places), p)."""
-        node, _ = gauss_points(self.order)
-        back = np.linalg.inv(legendre.legvander(node, self.order - 1))
+        back, _ = _panel_matrices(self.order)
         panel = np.clip(np.searchsorted(self.edges, places, side="right") - 1, 0, self.panels - 1)
-        matrix = np.zeros((len(places), len(self.x)))
-        for row, (x, k) in enumerate(zip(places.tolist(), panel.tolist(), strict=True)):
-            low, high = self.edges[k : k + 2]
-            t = np.array([(2 * x - low - high) / (high - low)])
-            matrix[row, self.of_panel(k)] = legendre.legvander(t, self.order - 1)[0] @ back
-        return matrix
+        low, high = self.edges[panel], self.edges[panel + 1]
+        rows = legendre.legvander((2 * places - low - high) / (high - low), self.order - 1) @ back
+        matrix = np.zeros((len(places), self.panels, self.order))
+        matrix[np.arange(len(places)), panel] = rows
+        return matrix.reshape(len(places), -1)
 
     def series(self, values: Array) -> Array:
         """Write functions at the points, (p, G), as Legendre series of each panel."""
-        node, _ = gauss_points(self.order)
-        back = np.linalg.inv(legendre.legvander(node, self.order - 1))
+        back, _ = _panel_matrices(self.order)
         parts = [back @ values[self.of_panel(k)] for k in range(self.panels)]
         return np.stack(parts)
+
+
+@cache
+def _panel_matrices(order: int) -> tuple[Array, Array]:
+    """Turn values at the points of a panel from -1 to 1 into Legendre series, and integrate them.
+
+    Returns
+    -------
+    back, inside
+        Coefficients, and integrals from -1 up to each point, of values at the points, (p, p) each.
+    """
+    node, _ = gauss_points(order)
+    back = np.asarray(np.linalg.inv(legendre.legvander(node, order - 1)), dtype=np.float64)
+    integrals = [legendre.Legendre.basis(k).integ(lbnd=-1)(node) for k in range(order)]
+    inside = np.stack(integrals, axis=1) @ back
+    for matrix in (back, inside):
+        matrix.flags.writeable = False
+    return back, inside
 
 
 # Numbers of nodes, the edges between which they stand, and a space for each of x, y, z.
