@@ -262,7 +262,7 @@ class ElementJacobian(Formulation):
     def _elements(self, part: LinkModel, q: Expr, frame: Frame) -> list[Lump]:
         """Weigh the elements of a flexible link."""
         if part.sliding is not None:
-            sections = sliding_sections(self.model, part, q, self.per_element)
+            sections = sliding_sections(part, q, self.per_element)
         elif part.elastic is not None:
             sections = constant_sections(self.model, part, q, self.per_element)
         else:
