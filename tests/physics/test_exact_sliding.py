@@ -6,6 +6,7 @@ import pytest
 from flexarm.arm import Arm
 from flexarm.links.base import Array
 from flexarm.model import Model, build
+from flexarm.study.operations import operation_counts
 from tests.physics.exact_checks import arm, link
 from tests.physics.exact_convergence import bent_state, convergence
 from tests.physics.reference import Reference
@@ -95,3 +96,14 @@ def test_mass_matrix_is_positive_definite_at_slopes_to_two(name: str) -> None:
         mass = traced("mass_matrix", bent_state(model, 0.25 * (seed + 1), seed)[0])[0]
         size = np.sqrt(np.diag(mass))
         assert np.linalg.eigvalsh(mass / np.outer(size, size))[0] > 0
+
+
+@pytest.mark.parametrize("z", [0, 2])
+def test_modes_that_follow_the_length_take_at_most_four_times_the_operations(z: int) -> None:
+    shapes = FOLLOWING.format(z=z)
+    totals = []
+    for each in (shapes, shapes.replace("follow: true", "follow: false")):
+        equation = Traced("articulated", build(sliding(each)), {}).equation
+        found = operation_counts(equation, "forward_dynamics")
+        totals.append(found.multiplications + found.additions + found.divisions)
+    assert totals[0] <= 4 * totals[1]

@@ -12,7 +12,7 @@ from flexarm.links.span import Span
 from flexarm.mechanics.bodies.base import Body, given_energy
 from flexarm.mechanics.bodies.deformed import Deformed, parent_amplitudes
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
-from flexarm.mechanics.bodies.growing_terms import sliding_energy, sliding_terms
+from flexarm.mechanics.bodies.growing_terms import sliding_effort, sliding_energy, sliding_terms
 from flexarm.mechanics.bodies.terms import Motion, Terms
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.spatial import Expr
@@ -61,13 +61,14 @@ class Growing(Body):
 
     def energy(self, q: Expr) -> Expr:
         """Give the elastic energy [J]."""
-        d = q[self.part.modes.start : self.part.modes.stop]
-        given = given_energy(self.part, self.shapes.names, d)
-        return sliding_energy(self.part, q) + given
+        return sliding_energy(self.part, q) + self._given(q)
 
     def effort(self, q: Expr) -> Expr:
         """Differentiate the elastic energy by exposed length and amplitudes, (k,)."""
-        return picked(ca.gradient(self.energy(q), q), self.part.own)
+        effort, link = sliding_effort(self.part, q), self.part.link
+        if link.elastic_energy or link.elastic_force:
+            effort += picked(ca.gradient(self._given(q), q), self.part.own)
+        return effort
 
     def damping(self, q: Expr) -> Expr | None:
         """Give the damping matrix of the amplitudes at the exposed length, (m, m), or None."""
@@ -95,3 +96,8 @@ class Growing(Body):
         section = self.part.link.section
         assert section is not None
         return Span.of(section, float(q[self.part.exposed]))
+
+    def _given(self, q: Expr) -> Expr:
+        """Give the nonlinear elastic energy of the model file [J]."""
+        d = q[self.part.modes.start : self.part.modes.stop]
+        return given_energy(self.part, self.shapes.names, d)

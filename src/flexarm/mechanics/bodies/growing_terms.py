@@ -10,16 +10,22 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Direction
+from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.links.fields import AXES, Basis, Moving, evaluate, product_integrals
-from flexarm.links.growing.fields import SlidingMotion, exposed_points, length_factor
+from flexarm.links.growing.fields import Factors, SlidingMotion, exposed_points
 from flexarm.mechanics.bodies.exact.growing import grown_terms
-from flexarm.mechanics.bodies.exact.strain import strain_energy, strains
+from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
+
+# By direction: stiffness, which derivative of its curves is strained, and the power of the length
+# that its energy goes with: stretch is a slope, curvature and torsion are derivatives of one.
+STIFFNESS: dict[Direction, tuple[str, int, float]] = {
+    "y": ("EIz", 2, -1.0), "z": ("EIy", 2, -1.0), "twist": ("GJ", 1, -1.0), "x": ("EA", 1, 1.0)
+}  # fmt: skip
 
 
 def sliding_terms(part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
@@ -50,25 +56,53 @@ def sliding_terms(part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
 
 def sliding_energy(part: LinkModel, q: Expr) -> Expr:
     """Sum the elastic energy of a sliding link's exposed part [J]."""
+    length, slopes = _slopes(part, q)
+    e = slopes.value
+    energy = ca.dot(e, _stiffness(part, length) @ e) / 2
+    if part.grown is not None and strains(part.grown.at):
+        energy += strain_energy(part.grown.at, e) / length
+    return energy
+
+
+def sliding_effort(part: LinkModel, q: Expr) -> Expr:
+    """Differentiate `sliding_energy` by exposed length and amplitudes, (k,)."""
+    length, slopes = _slopes(part, q)
+    e = slopes.value
+    effort = _stiffness(part, length) @ e
+    grown = ca.dot(constant(_powers(part)) * e, effort) / (2 * length)
+    if part.grown is not None and strains(part.grown.at):
+        effort += strain_effort(part.grown.at, e) / length
+        grown -= strain_energy(part.grown.at, e) / length**2
+    return ca.vertcat(grown + ca.dot(slopes.slope, effort), slopes.matrix.T @ effort)
+
+
+def _slopes(part: LinkModel, q: Expr) -> tuple[Expr, Factors]:
+    """Give the exposed length, and what of each parent curve there is in the angles."""
+    assert part.sliding is not None
+    own = own_values(part, q)
+    return own[0], SlidingMotion(part.sliding, own, 0 * own).slopes()
+
+
+def _stiffness(part: LinkModel, length: Expr) -> Expr:
+    """Give the stiffness matrix of slopes and twists, in blocks per direction."""
     shapes = part.sliding
     assert shapes is not None
-    length, d = q[part.exposed], q[part.modes.start : part.modes.stop]
     xi, weight = exposed_points(shapes)
-    energy = type(q)(0)
-    strained: tuple[tuple[Direction, str, int], ...] = (
-        ("y", "EIz", 2), ("z", "EIy", 2), ("twist", "GJ", 1), ("x", "EA", 1)
-    )  # fmt: skip
-    for direction, name, order in strained:
-        if shapes.span.has(name) and len(shapes.parents[direction]):
-            rows = shapes.values(direction, xi, order)
-            form = float(shapes.span.table[name][0]) * product_integrals(rows, rows, weight)
-            amount = length_factor(shapes, direction, length) @ d
-            energy += ca.dot(amount, constant(form) @ amount) / (2 * length ** (2 * order - 1))
-    if part.grown is not None and strains(part.grown.at):
-        own = own_values(part, q)
-        slopes = SlidingMotion(shapes, own, 0 * own).slopes().value
-        energy += strain_energy(part.grown.at, slopes) / length
-    return energy
+    blocks = []
+    for direction, (name, order, power) in STIFFNESS.items():
+        rows = shapes.values(direction, xi, order)
+        known = shapes.span.has(name)
+        value = float(shapes.span.table[name][0]) if known else 0.0
+        form = constant(value * product_integrals(rows, rows, weight))
+        blocks.append(form * length if power > 0 else form / length)
+    return ca.diagcat(*blocks)
+
+
+def _powers(part: LinkModel) -> Array:
+    """Give the power of the length that each parent curve's stiffness goes with, (K,)."""
+    assert part.sliding is not None
+    parents = part.sliding.parents
+    return np.concatenate([np.full(len(parents[d]), STIFFNESS[d][2]) for d in DIRECTIONS])
 
 
 def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: Expr) -> Terms:
