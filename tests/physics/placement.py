@@ -16,7 +16,8 @@ from scipy.interpolate import CubicSpline
 
 from flexarm.arm import Arm, Body, Frame, Link
 from flexarm.arm.joint import SpringTable
-from flexarm.links.base import Shapes
+from flexarm.links.base import Direction, Shapes
+from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -253,3 +254,70 @@ def clamped_damping(
     squares, modes = scipy.linalg.eigh(shapes.stiffness, mass)
     momenta = mass @ modes
     return np.asarray(momenta * (2 * ratios * np.sqrt(np.maximum(squares, 0))) @ momenta.T)
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Shapes of a sliding link at an exposed length: weights of its parent curves times d."""
+
+    shapes: SlidingShapes
+    length: Expr
+    weights: dict[Direction, Expr]
+
+    @classmethod
+    def of(cls, shapes: SlidingShapes, length: Expr, d: Expr) -> "Growing":
+        low, high = shapes.range
+        t = (2 * length - low - high) / (high - low)
+        weights: dict[Direction, Expr] = {}
+        for direction, series in shapes.factors.items():
+            terms = [ca.SX(1), t]
+            while len(terms) < len(series):
+                terms.append(2 * t * terms[-1] - terms[-2])
+            total = ca.SX(series.shape[1], 1)
+            for term, matrix in zip(terms, series, strict=False):
+                total += term * (ca.DM(matrix) @ d)
+            weights[direction] = total
+        return cls(shapes, length, weights)
+
+    def values(self, direction: Any, xi: Array, nu: int, shift: Expr = 0.0) -> Expr:
+        """nu-th derivative by x at xi + shift, the shift to first order, (len(xi), 1)."""
+        here, next_ = (ca.DM(self.shapes.values(direction, xi, nu + k).T) for k in (0, 1))
+        weights = self.weights[direction]
+        return (here @ weights + shift * (next_ @ weights)) / self.length**nu
+
+    def sections(self, stiffening: bool, xi: Array, shift: Expr) -> Sections:
+        """Sections at x = (xi + shift) l."""
+        moved = [self.values(k, xi, 0, shift) for k in "xyz"]
+        if stiffening:
+            moved[0] -= self._drawn(xi, shift)
+        twist = self.values("twist", xi, 0, shift)
+        slopes = [self.values(k, xi, 1, shift) for k in "yz"]
+        angle = ca.horzcat(twist, -slopes[1], slopes[0]).T
+        x = (xi + shift) * self.length
+        return Sections(ca.horzcat(x + moved[0], moved[1], moved[2]).T, angle, angle)
+
+    def _drawn(self, xi: Array, shift: Expr) -> Expr:
+        total = ca.SX(len(xi), 1)
+        for direction in ("y", "z"):
+            weights = self.weights[direction]
+            for g, end in enumerate(xi):
+                edges = self.shapes.edges
+                inner, weight = gauss(np.append(edges[edges < end], end))
+                slopes = self.shapes.values(direction, inner, 1)
+                table = ca.DM((slopes * weight) @ slopes.T)
+                total[g] += ca.bilin(table, weights, weights) / (2 * self.length)
+            total += shift * self.values(direction, xi, 1) ** 2 * self.length / 2
+        return total
+
+    def energy(self, stiffening: bool, properties: dict[str, float]) -> Expr:
+        """Elastic energy of the exposed beam [J]."""
+        xi, weight = gauss(self.shapes.edges)
+        slopes, bends = ({k: self.values(k, xi, nu) for k in "yz"} for nu in (1, 2))
+        p = slopes["y"] * bends["y"] + slopes["z"] * bends["z"]
+        density = properties.get("GJ", 0.0) * self.values("twist", xi, 1) ** 2
+        density += properties.get("EA", 0.0) * self.values("x", xi, 1) ** 2
+        for k, name in (("y", "EIz"), ("z", "EIy")):
+            density += properties.get(name, 0.0) * bends[k] ** 2
+            if stiffening:
+                density += properties.get(name, 0.0) * bends[k] * slopes[k] * p
+        return self.length * ca.dot(weight, density) / 2

@@ -29,13 +29,13 @@ from flexarm.arm import (
 from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from tests.physics.exact_reference import ExactBeam
-from tests.physics.growing_reference import Growing
 from tests.physics.placement import (
     E_X,
     E_Y,
     E_Z,
     Array,
     Expr,
+    Growing,
     Pose,
     Sections,
     at,
@@ -63,8 +63,7 @@ class Reference:
     """Equation of motion of a model: NumPy in and out.
 
     ``exact`` bends stiffened links of constant length geometrically exactly; else, and always where
-    they have quadratic shapes, to second order in the amplitudes.  Stiffened links that slide are
-    exact in any case.
+    they have quadratic shapes or slide, to second order in the amplitudes.
     """
 
     def __init__(self, model: Model, *, exact: bool = EXACT) -> None:
@@ -376,16 +375,9 @@ class Reference:
         table = {n: float(v[0]) for n, v in Span.of(link.section, link.span).table.items()}
         rotary = np.array([[table["Jx"]], [table["Jy"]], [table["Jz"]]])
         inside = link.span - length
-        growing = None
-        xi, weight = gauss(np.array([0.0, 1.0]))
-        if part.sliding is not None:
-            growing = Growing.of(
-                part.sliding, length, self._q[part.modes], stiffening=self.model.stiffening
-            )
-            xi, weight = growing.rule
+        xi, weight = gauss(np.array([0.0, 1.0]) if part.sliding is None else part.sliding.edges)
         label = ca.SX.sym("s", len(xi))  # distance from the beam's inner end: it names a section
-        shift = (label - inside) / length - xi
-        outer = straight((xi + shift) * length) if growing is None else growing.sections(xi, shift)
+        outer = self._sliding_sections(part, xi, (label - inside) / length - xi)
         scale = weight * length
         self._strand(
             root, outer, table["mass_per_length"] * scale, rotary @ scale.T,
@@ -398,10 +390,17 @@ class Reference:
             root, straight(label - inside), table["mass_per_length"] * scale, rotary @ scale.T,
             (label, t * inside),
         )  # fmt: skip
-        if growing is None:
-            return root @ at(ca.vertcat(length, 0, 0))
-        self._elastic += growing.energy()
-        return root @ growing.tip
+        if part.sliding is not None:
+            growing = Growing.of(part.sliding, length, self._q[part.modes])
+            self._elastic += growing.energy(self.model.stiffening, table)
+        return root @ self._turned(self._sliding_sections(part, np.ones(1), ca.SX(1, 1)))
+
+    def _sliding_sections(self, part: LinkModel, xi: Array, shift: Expr) -> Sections:
+        length = self._q[part.coordinates[0]]
+        if part.sliding is None:
+            return straight((xi + shift) * length)
+        growing = Growing.of(part.sliding, length, self._q[part.modes])
+        return growing.sections(self.model.stiffening, xi, shift)
 
     def _strand(
         self,
