@@ -59,7 +59,7 @@ from tests.physics.placement import (
 
 # Whether stiffened links of constant length, and those that slide, are geometrically exact by
 # default: as the library has them.
-EXACT, EXACT_SLIDING = True, False
+EXACT, EXACT_SLIDING = True, True
 
 
 class Reference:

@@ -1,7 +1,4 @@
-"""Links that slide out of their hubs as exact beams: the library against the continuum.
-
-`reference.EXACT_SLIDING` says whether the library has them; until then the comparisons must fail.
-"""
+"""Links that slide out of their hubs as exact beams: the library against the continuum."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +11,7 @@ from tests.physics.cases import campaign_if
 from tests.physics.exact_checks import arm, link
 from tests.physics.exact_convergence import bent_state
 from tests.physics.placement import Array
-from tests.physics.reference import EXACT_SLIDING, Reference
+from tests.physics.reference import Reference
 from tests.physics.traced import Traced
 
 TOLERANCE = 1e-9
@@ -129,9 +126,6 @@ QUICK = (
 every_arm = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name not in QUICK)) for name in ARMS]
 )
-if_exact = pytest.mark.xfail(
-    not EXACT_SLIDING, strict=True, reason="links that slide bend by the series"
-)
 
 
 @cache
@@ -140,7 +134,7 @@ def both(name: str) -> tuple[Traced, Reference]:
     case = ARMS[name]
     made = arm(*case.links, gravity="[1, -9, 2]", more=case.more).arm
     model = build(made, nodes=case.nodes)
-    return Traced("composite", model, {}), Reference(model, exact=True, exact_sliding=True)
+    return Traced("composite", model, {}), Reference(model)
 
 
 def library(name: str, q: Array, v: Array) -> dict[str, Array]:
@@ -186,7 +180,6 @@ def largest(name: str, slope: float) -> dict[str, float]:
     return {part: max(row[part] for row in rows) for part in PARTS}
 
 
-@if_exact
 @pytest.mark.parametrize("slope", SLOPES)
 @every_arm
 def test_sliding_link_is_the_continuum(name: str, slope: float) -> None:
@@ -204,7 +197,6 @@ def test_straight_sliding_link_has_the_inertia_of_the_linear_theory(name: str) -
     assert max(found["mass"], found["gravity"], found["tip"], found["energies"]) < TOLERANCE
 
 
-@pytest.mark.xfail(strict=True, reason="momentum of sections that pass from element to element")
 def test_sections_that_pass_from_element_to_element_keep_their_momentum() -> None:
     # Linear theory: a section's velocity jumps with the stretch, its spin with curvature and twist.
     model = arm(TURN, slider(f"kind: elements, {KINKS}"), more="stiffening: false")

@@ -186,7 +186,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         twist=of("twist", 0),
         torsion=of("twist", 1),
         stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
-        polar=_polar(span, shapes, *gauss_nodes(found.edges, _polar_counts(found.counts))),
+        polar=_polar(span, shapes, *polar_nodes(found)),
         gram=gram,
         mean=mean,
         factor=np.stack([_factor(gram[a, a], mean[a]) for a in range(3)]),
@@ -229,9 +229,12 @@ class Polar:
     twist: Array
 
 
-def _polar_counts(counts: list[int]) -> list[int]:
-    """Take fewer sections than nodes along a whole span, of which little depends."""
-    return [max(counts[0] - 2, 1)] if len(counts) == 1 else counts
+def polar_nodes(found: Cardinals) -> tuple[Array, Array]:
+    """Place sections for the rotary inertia [m], with their weights [m]."""
+    counts = found.counts
+    if len(counts) == 1:  # along a whole span little depends on them
+        counts = [max(counts[0] - 2, 1)]
+    return gauss_nodes(found.edges, counts)
 
 
 def _polar(span: Span, shapes: Shapes, x: Array, weights: Array) -> Polar | None:

@@ -98,6 +98,23 @@ def polar_lumps(frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
     return lumps
 
 
+def sliding_polar_lumps(model: Model, frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
+    """Turn the sections' inertia of a sliding link about its x into one about their own axes."""
+    sections = None if part.grown is None else part.grown.polar
+    if sections is None:
+        return []
+    own = own_values(part, q)
+    motion = GrowingMotion.of(part, own, 0 * own)
+    select = _selection(part.own, frame.J_T.shape[1])
+    spin, lumps = frame.A.T @ frame.J_R, []
+    for J, left in zip(sections.inertia.tolist(), sections.left.tolist(), strict=True):
+        at, straight = motion.section(model, 1 - left).local, motion.angles(1 - left)[1]
+        rows = at.rotation[:, 0].T @ (spin + at.angular @ select), spin + straight @ select
+        for inertia, row in ((J, rows[0]), (-J, rows[1][0, :])):
+            lumps.append(Lump(0.0, frame.r, frame.J_T, ca.SX(inertia) * own[0], row))
+    return lumps
+
+
 def sliding_sections(part: LinkModel, q: Expr, count: int) -> list["Section"]:
     """See the points of a sliding link's exposed part, and the straight rest in the hub."""
     shapes, own = part.sliding, own_values(part, q)

@@ -23,6 +23,7 @@ from flexarm.formulations.gibbs_appell.terms import (
 from flexarm.links.fields import AXES, Basis, Field, Moving
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
@@ -172,7 +173,29 @@ def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
         B9=ca.SX(constant(np.diag(J))) * (part.length - own[0]),
     )  # fmt: skip
     total = outside + inside + passing
-    return total + _turning(motion.linear, rate, constant(J) * own[0]) if np.any(J) else total
+    if np.any(J):
+        total = total + _turning(motion.linear, rate, constant(J) * own[0])
+    return total + _rolling(part, motion.linear, rate)
+
+
+def _rolling(part: LinkModel, motion: SlidingMotion, rate: Expr) -> Body:
+    """Weigh what the turning of sections about their own axes has beyond the first order.
+
+    What it takes is quadratic in the link's angular velocity.
+    """
+    m = rate.shape[0]
+    if part.grown is None or part.grown.polar is None:
+        return nothing(m)
+    omega = ca.SX.sym("omega", 3)
+    terms = grown_polar_terms(part.grown.polar, motion, rate, omega)
+    slope = ca.jacobian(terms.effort, omega)
+    curved = [-ca.jacobian(slope[j, :].T, omega) / 2 for j in range(m)]
+    t, w, first = ca.substitute([terms.torque, terms.effort, slope], [omega], [ca.SX.zeros(3)])
+    return replace(
+        nothing(m), B8=_sum([rate[j] * curved[j] for j in range(m)]), B9=terms.second,
+        alpha=terms.angular, beta=tuple(curved), sc=terms.modal, c=-first.T / 2,
+        h=terms.angular @ rate, t=t, w=w,
+    )  # fmt: skip
 
 
 def _sums(moving: Moving, basis: Basis, rate: Expr, scale: Expr) -> Moments:

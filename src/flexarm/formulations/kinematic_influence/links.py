@@ -14,6 +14,7 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.fields import AXES, Axis, Basis, Field, Moving
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
@@ -152,7 +153,7 @@ def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega:
     assert shapes is not None
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
-    length, hidden = own[0], shapes.span.length - own[0]
+    length, hidden, k = own[0], shapes.span.length - own[0], rates.shape[0]
     motion = GrowingMotion.of(part, own, rates)
     outside = _material(motion.displacement(), motion.displacement_basis(), mu * length)
     total = _spread(outside, rates, omega) + _spread(_inside(own, mu, hidden), rates, omega)
@@ -160,9 +161,13 @@ def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega:
     if np.any(J):
         turned, basis = motion.linear.rotation(), motion.linear.rotation_basis()
         total += _turned_share(_material(turned, basis, length), J, rates, omega)
-        k = rates.shape[0]
         inner = constant(np.diag(J)) * hidden
         total += _turning(inner, ca.SX(3, k), ca.SX(k, k), ca.SX(3 + k, 1), rates, omega)
+    if part.grown is not None and part.grown.polar is not None:
+        terms = grown_polar_terms(part.grown.polar, motion.linear, rates, omega)
+        beyond = _turning(terms.second, terms.angular, terms.modal, ca.SX(3 + k, 1), rates, omega)
+        load = ca.vertcat(terms.force, terms.torque, terms.effort)
+        total += Share(beyond.inertia, load)  # (eq. 25)
     return total
 
 

@@ -19,12 +19,41 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.links.base import Array
-from flexarm.links.collocation import Cardinals, Collocation, collocate
+from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.collocation import Cardinals, Collocation, collocate, polar_nodes
 from flexarm.links.fields import AXES, Axis, Basis, Functions
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.node_spaces import Fine
+from flexarm.links.node_spaces import Fine, clean
 from flexarm.links.span import Span
+
+
+@dataclass(frozen=True)
+class GrowingPolar:
+    """Sections that stand for the rotary inertia of a sliding link about its axis, p of them.
+
+    Attributes
+    ----------
+    inertia
+        Inertia of each per unit of exposed length [kg m], (p,).
+    left
+        ``1 - xi``, (p,).
+    rows
+        Slopes along y and z and twist, and their derivatives by xi, (6, p, K).
+    """
+
+    inertia: Array
+    left: Array
+    rows: Array
+
+    @classmethod
+    def of(cls, span: Span, parents: Shapes, x: Array, weights: Array) -> "GrowingPolar | None":
+        """Take sections, of a link that bends and twists."""
+        inertia = weights * span.at("Jx", x)
+        angles: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))
+        rows = np.stack([clean(parents.values(d, x, nu + k)) for k in (0, 1) for d, nu in angles])
+        if not (np.any(inertia) and np.any(rows[2]) and np.any(rows[:2])):
+            return None
+        return cls(inertia, 1 - x, rows)
 
 
 @dataclass(frozen=True)
@@ -34,8 +63,9 @@ class GrowingNodes:
     Attributes
     ----------
     at
-        The parent curves at the nodes, of a span of unit length and unit mass; its sections'
-        rotary inertia goes by first-order angles.
+        The parent curves at the nodes, of a span of unit length and unit mass.
+    polar
+        Where sections' rotary inertia about their axes is taken, of a link that bends and twists.
     passing
         ``int I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G).
     passed
@@ -47,6 +77,7 @@ class GrowingNodes:
     """
 
     at: Collocation
+    polar: GrowingPolar | None
     passing: Array
     passed: Array
     gain: Array
@@ -64,12 +95,14 @@ class GrowingNodes:
         table["mass_per_length"] = np.ones(2)
         span, parents = Span(1.0, np.array([0.0, 1.0]), table), shapes.parent_shapes()
         fine = Fine.of(span, parents, more)
-        cards = Cardinals.of(fine, more).cards
+        found = Cardinals.of(fine, more)
+        cards = found.cards
         reach = np.stack([fine.running @ card for card in cards])
         past = np.stack(cards) * (1 - fine.x)[:, None]
         heavy = past * fine.weights[:, None]
         return cls(
-            replace(collocate(span, parents, more), more=asked, polar=None),
+            replace(collocate(span, parents, more), more=asked),
+            GrowingPolar.of(span, parents, *polar_nodes(found)),
             np.einsum("apg,bph->abgh", reach, heavy),
             np.einsum("apg,bph->abgh", past, heavy),
             heavy.sum(axis=1),

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.fields import AXES, Basis, Field, Moving
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.points import (
     Moments,
@@ -17,6 +18,7 @@ from flexarm.mechanics.bodies.points import (
     spread,
     turning,
 )
+from flexarm.mechanics.bodies.terms import Terms
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
 
@@ -37,7 +39,20 @@ def sliding_moments(part: LinkModel, own: Expr) -> Moments:
         linear = motion.linear
         turned = _turned(linear.rotation(), linear.rotation_basis(), rotary * length)
         total = joined(total, turned)
+    if part.grown is not None and part.grown.polar is not None:
+        none = type(own)(k, 1)
+        terms = grown_polar_terms(part.grown.polar, motion.linear, none, none[:3])
+        total = joined(total, _beyond(terms))
     return total
+
+
+def _beyond(terms: Terms) -> Moments:
+    """Weigh the turning of sections by their inertia about L and with own coordinates."""
+    k, new, S = terms.modal.shape[0], type(terms.modal), terms.second
+    none = [new(4, 4)] * k
+    spin = [turning(terms.angular[:, f]) for f in range(k)]
+    G = ca.diagcat(new(1, 1), ca.trace(S) / 2 * new.eye(3) - S)
+    return Moments(G, spin, [none] * k, terms.modal, new(4, 1), [new(4, 1)] * k)
 
 
 def _hidden(mu: float, rotary: Expr, hidden: Expr, k: int) -> Moments:

@@ -14,6 +14,7 @@ from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.links.fields import AXES, Basis, Moving, evaluate, product_integrals
 from flexarm.links.growing.fields import Factors, SlidingMotion, exposed_points
 from flexarm.mechanics.bodies.exact.growing import grown_terms
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms
@@ -51,6 +52,8 @@ def sliding_terms(part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
         linear, weight = motion.linear, constant(inertia) * own[0]
         turned = _turning(linear.rotation(), linear.rotation_basis(), rates, omega, weight)
         total = add(add(total, turned), _turned_at_mouth(motion, rates, constant(inertia)))
+    if part.grown is not None and part.grown.polar is not None:
+        total = add(total, grown_polar_terms(part.grown.polar, motion.linear, rates, omega))
     return total
 
 
