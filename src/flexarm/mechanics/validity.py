@@ -247,9 +247,11 @@ def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Arr
     for name, direction, nu, strain in rows:
         if link.span.has(name) and link.has(direction):
             stiffness = area * link.span.at(name, x) / 2
-            square = link.values(direction, places, nu) ** 2
-            linear += (stiffness * square).sum(axis=1)
-            beyond += (stiffness * (strain**2 - square)).sum(axis=1)
+            first = link.values(direction, places, nu)
+            linear += (stiffness * first**2).sum(axis=1)
+            # by the series to the fourth order
+            whole = 2 * first if link.nodes is None else strain + first
+            beyond += (stiffness * (strain - first) * whole).sum(axis=1)
     if not link.grows:  # what was measured, springs between rigid pieces
         d = link.amplitudes
         linear = np.einsum("ti,ij,tj->t", d, link.shapes.stiffness, d, optimize=True) / 2
