@@ -91,72 +91,106 @@ def grown_material(nodes: GrowingNodes, motion: SlidingMotion) -> Moving:
     return Moving(value, tuple(columns), field(g.bias, past, further))
 
 
+class _Weighed:
+    """Points and tangents along one axis, weighed over the functions of another.
+
+    ``r`` and ``s`` are points over I and over what slides past, (1 - xi) l; ``p`` and ``w`` are
+    tangents that slide past over the same; (G,) each, at [along, over].
+    """
+
+    def __init__(self, nodes: GrowingNodes, points: list[Expr], tangents: list[Expr]) -> None:
+        at = nodes.at
+        self.common = at.common
+        tables: list[dict[tuple[int, int], Expr]] = [{} for _ in range(4)]
+        self.r, self.s, self.p, self.w = tables
+        for a in XYZ:
+            for b in XYZ:
+                if at.common and b:  # the same over all axes
+                    for table in tables:
+                        table[a, b] = table[a, 0]
+                    continue
+                self.r[a, b] = constant(at.gram[b, a]) @ points[a]
+                self.s[a, b] = constant(nodes.passing[a, b].T) @ points[a]
+                self.p[a, b] = constant(nodes.passing[b, a]) @ tangents[a]
+                self.w[a, b] = constant(nodes.passed[b, a]) @ tangents[a]
+
+
 def grown_terms(
     nodes: GrowingNodes, motion: SlidingMotion, rates: Expr, omega: Expr, mass: Expr
 ) -> Terms:
     """Weigh the exposed part, and what its mouth takes to turn the material that passes it."""
-    at, l, out = nodes.at, motion.length, motion.out
-    g, k, new = Grown.of(nodes, motion), rates.shape[0], type(rates)
-    P, N, one = g.place, g.sweep, not at.common
+    l, out, new = motion.length, motion.out, type(rates)
+    g = Grown.of(nodes, motion)
+    P, N = g.place, g.sweep
     R, V = [l * p for p in P], [n @ rates for n in N]
     past = [2 * out * (g.rate[a] + out / l * P[a]) for a in XYZ]  # (1 - xi) l, (1 - xi)^2 dl/dxi
-    keys = [(a, b) for a in XYZ for b in (XYZ if one else (a,))]
-    # fields along a, over functions of b: I, and of what slides past I and (1 - xi) l
-    of = {(a, b): (a, b if one else a) for a in XYZ for b in XYZ}
-    r = {key: constant(at.gram[key[::-1]]) @ R[key[0]] for key in keys}
-    s = {key: constant(nodes.passing[key].T) @ R[key[0]] for key in keys}
-    p = {key: constant(nodes.passing[key[::-1]]) @ P[key[0]] for key in keys}
-    w = {key: constant(nodes.passed[key[::-1]]) @ P[key[0]] for key in keys}
-    spin = ca.skew(omega)
-    square = ca.triu2symm(ca.triu(spin @ spin))
+    x = _Weighed(nodes, R, P)
     second, flow, bent = new(3, 3), new(3, 3), new(3, 3)
     for a in XYZ:
         for b in XYZ:
-            here, along = r[of[a, b]], s[of[a, b]]
-            second[a, b] = ca.dot(here, R[b])
-            flow[a, b] = ca.dot(here, V[b]) + out * ca.dot(along, P[b])
-            bent[a, b] = ca.dot(here, g.bias[b]) + ca.dot(along, past[b])
-    effort, modal = new(k, 1), new(k, k)
-    for a in XYZ:
-        turns = {b: 2 * spin[a, b] * V[b] for b in XYZ if b != a}
-        felt = _gathered(at.gram, at.common, a, {a: g.bias[a]}, turns)
-        felt += constant(nodes.passing[a, a]) @ past[a] - out**2 / l * w[of[a, a]]
-        pushed = ca.dot(p[of[a, a]], g.bias[a]) + 2 * out * ca.dot(w[of[a, a]], g.rate[a])
-        pushed += 1.5 * out**2 / l * ca.dot(w[of[a, a]], P[a])
-        for b in XYZ:
-            felt += square[a, b] * r[of[b, a]]
-            pushed += square[a, b] * ca.dot(p[of[a, b]], R[b])
-            if b != a:
-                felt += 2 * out * spin[a, b] * p[of[b, a]]
-                pushed += (
-                    2 * spin[a, b] * (ca.dot(p[of[a, b]], V[b]) + out * ca.dot(w[of[a, b]], P[b]))
-                )
-        effort += N[a].T @ felt
-        effort[0] += pushed
-        root = constant(at.factor[a]) @ N[a]
-        modal += ca.triu(root.T @ root)
-        shared = p[of[a, a]].T @ N[a]
-        modal[0, :] += shared
-        modal[0, 0] += shared[0] + ca.dot(w[of[a, a]], P[a])
-    effort[0] -= out**2 / (2 * l)
+            second[a, b] = ca.dot(x.r[a, b], R[b])
+            flow[a, b] = ca.dot(x.r[a, b], V[b]) + out * ca.dot(x.s[a, b], P[b])
+            bent[a, b] = ca.dot(x.r[a, b], g.bias[b]) + ca.dot(x.s[a, b], past[b])
     around = ((1, 2), (2, 0), (0, 1))
-    angular = ca.vertcat(*[r[of[a, b]].T @ N[b] - r[of[b, a]].T @ N[a] for a, b in around])
-    passing = [ca.dot(s[of[a, b]], P[b]) - ca.dot(s[of[b, a]], P[a]) for a, b in around]
+    angular = ca.vertcat(*[x.r[a, b].T @ N[b] - x.r[b, a].T @ N[a] for a, b in around])
+    passing = [ca.dot(x.s[a, b], P[b]) - ca.dot(x.s[b, a], P[a]) for a, b in around]
     angular[:, 0] += ca.vertcat(*passing)
-    mean, gain = [constant(x) for x in at.mean], [constant(x) for x in nodes.gain]
+    mean, gain = [constant(m) for m in nodes.at.mean], [constant(m) for m in nodes.gain]
+    first = ca.vertcat(*[ca.dot(mean[a], R[a]) for a in XYZ])
     linear = ca.vertcat(*[mean[a].T @ N[a] for a in XYZ])
     linear[:, 0] += ca.vertcat(*[ca.dot(gain[a], P[a]) for a in XYZ])
-    first = ca.vertcat(*[ca.dot(mean[a], R[a]) for a in XYZ])
     inertia = ca.trace(second) * new.eye(3) - second
     torque = ca.cross(omega, inertia @ omega) + axial(bent)
     torque += 2 * (ca.trace(flow) * omega - flow.T @ omega)
-    force = square @ first + 2 * ca.cross(omega, linear @ rates)
+    force = ca.cross(omega, ca.cross(omega, first)) + 2 * ca.cross(omega, linear @ rates)
     force += ca.vertcat(*[ca.dot(mean[a], g.bias[a]) + ca.dot(gain[a], past[a]) for a in XYZ])
-    force[0] -= out**2 / l
+    force[0] -= out**2 / l  # with the momentum of what passes the mouth
+    modal, effort = _modal(nodes, g, x), _effort(nodes, g, x, motion, rates, omega)
     return Terms(
         mass, mass * first, mass * ca.triu2symm(ca.triu(inertia)), mass * angular, mass * linear,
-        mass * ca.triu2symm(modal), mass * torque, mass * force, mass * effort,
+        mass * modal, mass * torque, mass * force, mass * effort,
     )  # fmt: skip
+
+
+def _modal(nodes: GrowingNodes, g: Grown, x: _Weighed) -> Expr:
+    """Weigh the own coordinates, per unit of mass, (k, k)."""
+    k = g.sweep[0].shape[1]
+    modal = type(g.place[0])(k, k)
+    for a in XYZ:
+        root = constant(nodes.at.factor[a]) @ g.sweep[a]
+        modal += ca.triu(root.T @ root)
+        shared = x.p[a, a].T @ g.sweep[a]
+        modal[0, :] += shared
+        modal[0, 0] += shared[0] + ca.dot(x.w[a, a], g.place[a])
+    return ca.triu2symm(modal)
+
+
+def _effort(
+    nodes: GrowingNodes, g: Grown, x: _Weighed, motion: SlidingMotion, rates: Expr, omega: Expr
+) -> Expr:
+    """Weigh what velocity products need of own coordinates, per unit of mass, (k,)."""
+    l, out, spin = motion.length, motion.out, ca.skew(omega)
+    square = ca.triu2symm(ca.triu(spin @ spin))
+    P, R, V = g.place, [l * p for p in g.place], [n @ rates for n in g.sweep]
+    effort = type(rates)(rates.shape[0], 1)
+    for a in XYZ:
+        past = 2 * out * (g.rate[a] + out / l * P[a])
+        turns = {b: 2 * spin[a, b] * V[b] for b in XYZ if b != a}
+        felt = _gathered(nodes.at.gram, x.common, a, {a: g.bias[a]}, turns)
+        felt += constant(nodes.passing[a, a]) @ past - out**2 / l * x.w[a, a]
+        pushed = ca.dot(x.p[a, a], g.bias[a]) + 2 * out * ca.dot(x.w[a, a], g.rate[a])
+        pushed += 1.5 * out**2 / l * ca.dot(x.w[a, a], P[a])
+        for b in XYZ:
+            felt += square[a, b] * x.r[b, a]
+            pushed += square[a, b] * ca.dot(x.p[a, b], R[b])
+            if b != a:
+                felt += 2 * out * spin[a, b] * x.p[b, a]
+                swept = ca.dot(x.p[a, b], V[b]) + out * ca.dot(x.w[a, b], P[b])
+                pushed += 2 * spin[a, b] * swept
+        effort += g.sweep[a].T @ felt
+        effort[0] += pushed
+    effort[0] -= out**2 / (2 * l)  # with the momentum of what passes the mouth
+    return effort
 
 
 def _gathered(gram: Array, common: bool, a: int, *parts: Vectors) -> Expr:
