@@ -282,7 +282,7 @@ def test_an_input_beyond_what_its_joint_can_give_is_warned_of(drive: str, most: 
 @pytest.fixture(scope="module")
 def spatial() -> Run:
     """Deform two links in every way at once, and leave them there."""
-    model = build(loads(SPATIAL))
+    model = build(loads(SPATIAL), nodes=24)
     q = np.random.default_rng(3).normal(scale=0.05, size=model.size)
     q[model.names.index("joint2")] = 0.7
     return still(model, q)

@@ -2,7 +2,7 @@
 
 The axis of a link goes along t = R0 e_x and its sections are turned by R = R0 Rx(f), where R0 has
 the rotation vector (0, -b, a) of the slopes a = y', b = z' and f is the twist.  The strains are
-those of R: the axial vector of R^T R'.
+those of R: the axial vector of R^T R'.  `exact_sliding` has beams that grow out of their hubs.
 """
 
 from collections.abc import Callable
@@ -94,6 +94,14 @@ class Turned:
         return c * y + s * z, c * z - s * y
 
 
+def panel_edges(smooth: Array, shapes: int) -> Array:
+    """Cut what is smooth between edges into panels, for more shapes into more of them."""
+    length = (smooth[-1] - smooth[0]) / np.clip(shapes, *PANELS)
+    counts = np.ceil(np.diff(smooth) / length - 1e-9).astype(int)
+    cuts = [np.linspace(a, b, n + 1) for (a, b), n in zip(pairwise(smooth), counts, strict=True)]
+    return np.unique(np.concatenate(cuts))
+
+
 @dataclass(frozen=True)
 class ExactBeam:
     """A flexible span of constant length and its amplitudes d."""
@@ -108,11 +116,7 @@ class ExactBeam:
         """Panel edges between which shapes and properties are smooth: a panel for each shape."""
         smooth = np.union1d(self.span.edges, self.shapes.edges)
         busiest = max(np.any(self._values(k), axis=0).sum() for k in ("y", "z"))
-        length = self.span.length / np.clip(busiest, *PANELS)
-        counts = np.ceil(np.diff(smooth) / length - 1e-9).astype(int)
-        panels = zip(pairwise(smooth), counts, strict=True)
-        cuts = [np.linspace(a, b, n + 1) for (a, b), n in panels]
-        return np.unique(np.concatenate(cuts))
+        return panel_edges(smooth, busiest)
 
     @property
     def rule(self) -> tuple[Array, Array]:

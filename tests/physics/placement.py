@@ -263,9 +263,10 @@ class Growing:
     shapes: SlidingShapes
     length: Expr
     weights: dict[Direction, Expr]
+    stiffening: bool
 
     @classmethod
-    def of(cls, shapes: SlidingShapes, length: Expr, d: Expr) -> "Growing":
+    def of(cls, shapes: SlidingShapes, length: Expr, d: Expr, *, stiffening: bool) -> "Growing":
         low, high = shapes.range
         t = (2 * length - low - high) / (high - low)
         weights: dict[Direction, Expr] = {}
@@ -277,7 +278,12 @@ class Growing:
             for term, matrix in zip(terms, series, strict=False):
                 total += term * (ca.DM(matrix) @ d)
             weights[direction] = total
-        return cls(shapes, length, weights)
+        return cls(shapes, length, weights, stiffening)
+
+    @property
+    def rule(self) -> tuple[Array, Array]:
+        """Places xi along the exposed part, and weights."""
+        return gauss(self.shapes.edges)
 
     def values(self, direction: Any, xi: Array, nu: int, shift: Expr = 0.0) -> Expr:
         """nu-th derivative by x at xi + shift, the shift to first order, (len(xi), 1)."""
@@ -285,10 +291,10 @@ class Growing:
         weights = self.weights[direction]
         return (here @ weights + shift * (next_ @ weights)) / self.length**nu
 
-    def sections(self, stiffening: bool, xi: Array, shift: Expr) -> Sections:
+    def sections(self, xi: Array, shift: Expr) -> Sections:
         """Sections at x = (xi + shift) l."""
         moved = [self.values(k, xi, 0, shift) for k in "xyz"]
-        if stiffening:
+        if self.stiffening:
             moved[0] -= self._drawn(xi, shift)
         twist = self.values("twist", xi, 0, shift)
         slopes = [self.values(k, xi, 1, shift) for k in "yz"]
@@ -309,15 +315,15 @@ class Growing:
             total += shift * self.values(direction, xi, 1) ** 2 * self.length / 2
         return total
 
-    def energy(self, stiffening: bool, properties: dict[str, float]) -> Expr:
+    def energy(self, properties: dict[str, float]) -> Expr:
         """Elastic energy of the exposed beam [J]."""
-        xi, weight = gauss(self.shapes.edges)
+        xi, weight = self.rule
         slopes, bends = ({k: self.values(k, xi, nu) for k in "yz"} for nu in (1, 2))
         p = slopes["y"] * bends["y"] + slopes["z"] * bends["z"]
         density = properties.get("GJ", 0.0) * self.values("twist", xi, 1) ** 2
         density += properties.get("EA", 0.0) * self.values("x", xi, 1) ** 2
         for k, name in (("y", "EIz"), ("z", "EIy")):
             density += properties.get(name, 0.0) * bends[k] ** 2
-            if stiffening:
+            if self.stiffening:
                 density += properties.get(name, 0.0) * bends[k] * slopes[k] * p
         return self.length * ca.dot(weight, density) / 2

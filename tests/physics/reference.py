@@ -29,6 +29,7 @@ from flexarm.arm import (
 from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from tests.physics.exact_reference import ExactBeam
+from tests.physics.exact_sliding import ExactGrowing
 from tests.physics.placement import (
     E_X,
     E_Y,
@@ -56,19 +57,25 @@ from tests.physics.placement import (
     turn,
 )
 
-EXACT = True  # whether stiffened links of constant length are geometrically exact by default
+# Whether stiffened links of constant length, and those that slide, are geometrically exact by
+# default: as the library has them.
+EXACT, EXACT_SLIDING = True, True
 
 
 class Reference:
     """Equation of motion of a model: NumPy in and out.
 
-    ``exact`` bends stiffened links of constant length geometrically exactly; else, and always where
-    they have quadratic shapes or slide, to second order in the amplitudes.
+    ``exact`` bends stiffened links of constant length geometrically exactly, ``exact_sliding``
+    those that slide; else, and always where they have quadratic shapes, they bend to second order
+    in the amplitudes.
     """
 
-    def __init__(self, model: Model, *, exact: bool = EXACT) -> None:
+    def __init__(
+        self, model: Model, *, exact: bool = EXACT, exact_sliding: bool = EXACT_SLIDING
+    ) -> None:
         self.model = model
         self._bends_exactly = exact and model.stiffening
+        self._slides_exactly = exact_sliding and model.stiffening
         self._q, self._v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
         self._kinetic: Expr = ca.SX(0)
         self._elastic: Expr = ca.SX(0)
@@ -375,14 +382,21 @@ class Reference:
         table = {n: float(v[0]) for n, v in Span.of(link.section, link.span).table.items()}
         rotary = np.array([[table["Jx"]], [table["Jy"]], [table["Jz"]]])
         inside = link.span - length
-        xi, weight = gauss(np.array([0.0, 1.0]) if part.sliding is None else part.sliding.edges)
+        beam = self._growing(part)
+        xi, weight = gauss(np.array([0.0, 1.0])) if beam is None else beam.rule
         label = ca.SX.sym("s", len(xi))  # distance from the beam's inner end: it names a section
-        outer = self._sliding_sections(part, xi, (label - inside) / length - xi)
+        shift = (label - inside) / length - xi
+        outer = straight((xi + shift) * length) if beam is None else beam.sections(xi, shift)
         scale = weight * length
+        turning = rotary @ scale.T
+        if isinstance(beam, ExactGrowing) and beam.twists:
+            spin = spin_of(root.rotation.T @ self._rate(root.rotation))
+            rolling = ca.dot(turning[0, :].T, beam.rolling(spin, shift, self._rate) ** 2) / 2
+            self._kinetic += ca.substitute(rolling, label, xi * length + inside)
+            turning[0, :] = 0
         self._strand(
-            root, outer, table["mass_per_length"] * scale, rotary @ scale.T,
-            (label, xi * length + inside),
-        )  # fmt: skip
+            root, outer, table["mass_per_length"] * scale, turning, (label, xi * length + inside)
+        )
         t, weight = gauss(np.array([0.0, 1.0]), 3)
         label = ca.SX.sym("s", 3)
         scale = weight * inside
@@ -390,17 +404,20 @@ class Reference:
             root, straight(label - inside), table["mass_per_length"] * scale, rotary @ scale.T,
             (label, t * inside),
         )  # fmt: skip
-        if part.sliding is not None:
-            growing = Growing.of(part.sliding, length, self._q[part.modes])
-            self._elastic += growing.energy(self.model.stiffening, table)
-        return root @ self._turned(self._sliding_sections(part, np.ones(1), ca.SX(1, 1)))
+        if beam is None:
+            return root @ at((length, 0, 0))
+        self._elastic += beam.energy(table)
+        if isinstance(beam, ExactGrowing):
+            return root @ beam.tip()
+        return root @ self._turned(beam.sections(np.ones(1), ca.SX(1, 1)))
 
-    def _sliding_sections(self, part: LinkModel, xi: Array, shift: Expr) -> Sections:
-        length = self._q[part.coordinates[0]]
+    def _growing(self, part: LinkModel) -> Growing | ExactGrowing | None:
+        """Give the flexible beam that slides out."""
         if part.sliding is None:
-            return straight((xi + shift) * length)
-        growing = Growing.of(part.sliding, length, self._q[part.modes])
-        return growing.sections(self.model.stiffening, xi, shift)
+            return None
+        length, d = self._q[part.coordinates[0]], self._q[part.modes]
+        growing = Growing.of(part.sliding, length, d, stiffening=self.model.stiffening)
+        return ExactGrowing(growing) if self._slides_exactly else growing
 
     def _strand(
         self,

@@ -3,7 +3,7 @@
 // Along y and z the slopes come to the angles a and b, the twist to f: a section turns by
 // R0(a, b) Rx(f), R0 the smallest rotation onto its tangent t.  Tangents (1 + stretch) t, and jumps
 // along t where rigid pieces part, are taken at a few nodes; where a section is, each of them counts by
-// how far it reaches.
+// how far it reaches.  Shapes of a sliding link are functions of xi = x/l, with l as the unit of length.
 
 /** Sums a row of a table, times amplitudes and a factor. */
 export const sum = ({ values }, row, a, factor = 1) => {
@@ -28,22 +28,23 @@ export function tangents({ bend, stretch, straight }, a, factor, out) {
   }
 }
 
-/** Places a section in the link's axes by the nodes' tangents. */
-export function reached({ reach }, s, tangent, out) {
+/** Places a section in the link's axes by the nodes' tangents, which reach in units of length. */
+export function reached({ reach }, s, tangent, unitLength, out) {
   const [, stations, count] = reach.shape;
   for (let k = 0; k < 3; k++) {
     out[k] = 0;
     for (let g = 0, row = (k * stations + s) * count; g < count; g++) {
       out[k] += reach.values[row + g] * tangent[3 * g + k];
     }
+    out[k] *= unitLength;
   }
 }
 
 /** Turns a section, with amplitudes times a factor. */
-export function turnExactly({ turned }, s, a, factor, out) {
+export function turnExactly({ turned }, s, a, factor, unitLength, out) {
   const f = sum(turned, 3 * s, a, factor);
-  const z = -sum(turned, 3 * s + 1, a, factor);
-  const y = sum(turned, 3 * s + 2, a, factor);
+  const z = -sum(turned, 3 * s + 1, a, factor / unitLength);
+  const y = sum(turned, 3 * s + 2, a, factor / unitLength);
   const h = Math.hypot(y, z);
   const [S, T] = [sinc(h), sinc(h / 2) ** 2 / 2];
   const [c, d] = [Math.cos(f), Math.sin(f)];
@@ -61,11 +62,11 @@ export function turnExactly({ turned }, s, a, factor, out) {
 
 /** Curvatures along a section's y and z: its angles' rates along the link, what bending out of a plane
  * adds to them, turned by the twist. */
-export function curvatures({ turned, bend }, s, a) {
+export function curvatures({ turned, bend }, s, a, unitLength) {
   const f = sum(turned, 3 * s, a);
-  const z = -sum(turned, 3 * s + 1, a);
-  const y = sum(turned, 3 * s + 2, a);
-  const [dy, dz] = [sum(bend, 2 * s, a), sum(bend, 2 * s + 1, a)];
+  const z = -sum(turned, 3 * s + 1, a, 1 / unitLength);
+  const y = sum(turned, 3 * s + 2, a, 1 / unitLength);
+  const [dy, dz] = [0, 1].map((k) => sum(bend, 2 * s + k, a, 1 / unitLength ** 2));
   const out = lack(y * y + z * z) * (y * dz - z * dy);
   const [ky, kz] = [dy + out * z, dz - out * y];
   const [c, d] = [Math.cos(f), Math.sin(f)];

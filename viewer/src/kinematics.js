@@ -152,13 +152,20 @@ function bendExactly(link, state, scale, out, ends) {
   const { shape } = link;
   const stations = shape.turned.shape[0];
   const a = state.subarray(shape.column, shape.column + shape.count);
-  if (!ends) measureExactly(link, a, out);
-  tangents(shape.nodes, a, scale, out.tangents);
+  const unitLength = unitOf(link, state);
+  out.exposed = shape.sliding ? unitLength : link.length;
+  if (!ends) measureExactly(link, a, unitLength, out);
+  tangents(shape.nodes, a, scale / unitLength, out.tangents);
   for (let s = ends ? stations - 1 : 0; s < stations; s++) {
-    reached(shape.nodes, s, out.tangents, U);
-    turnExactly(shape, s, a, scale, E);
+    reached(shape.nodes, s, out.tangents, unitLength, U);
+    turnExactly(shape, s, a, scale, unitLength, E);
     putSection(s, out);
   }
+}
+
+// Shapes of a sliding link are functions of xi = x/l: their slopes are per l.
+function unitOf({ shape, column }, state) {
+  return shape.sliding ? Math.max(state[column], 1e-12) : 1;
 }
 
 function putSection(s, out) {
@@ -169,15 +176,15 @@ function putSection(s, out) {
 }
 
 // What colours the sections, as they are.
-function measureExactly(link, a, out) {
+function measureExactly(link, a, unitLength, out) {
   const { shape } = link;
   const stations = shape.turned.shape[0];
-  tangents(shape.nodes, a, 1, out.tangents);
+  tangents(shape.nodes, a, 1 / unitLength, out.tangents);
   for (let s = 0; s < stations; s++) {
-    reached(shape.nodes, s, out.tangents, U);
-    U[0] -= (link.length * s) / (stations - 1);
-    const [y, z] = curvatures(shape, s, a);
-    colour(link, s, y, z, sum(shape.stretch, s, a), out);
+    reached(shape.nodes, s, out.tangents, unitLength, U);
+    U[0] -= (out.exposed * s) / (stations - 1);
+    const [y, z] = curvatures(shape, s, a, unitLength);
+    colour(link, s, y, z, sum(shape.stretch, s, a) / unitLength, out);
   }
 }
 
@@ -186,8 +193,7 @@ function bendLink(arm, link, state, scale, out, ends) {
   const stations = shape.moved.shape[0];
   const m = shape.count;
   const a = state.subarray(shape.column, shape.column + m);
-  // Shapes of a sliding link are functions of xi = x/l: their slopes are per l.
-  const unitLength = shape.sliding ? Math.max(state[link.column], 1e-12) : 1;
+  const unitLength = unitOf(link, state);
   out.exposed = shape.sliding ? unitLength : link.length;
   for (let s = ends ? stations - 1 : 0; s < stations; s++) {
     displace(shape, s, a, unitLength);

@@ -152,7 +152,7 @@ def _paper_link(part: LinkModel) -> LinkModel:
         span = part.sliding.span
         light = {name: 0 * span.table[name] for name in ("Jx", "Jy", "Jz")}
         bare = replace(span, table=span.table | light)
-        return replace(part, sliding=replace(part.sliding, span=bare))
+        return replace(part, sliding=replace(part.sliding, span=bare), grown=None)
     if part.elastic is None:
         return part
     e = part.elastic
@@ -248,7 +248,7 @@ def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[i
 
 def _link_weights(model: Model, part: LinkModel, q: Expr) -> list[Moments]:
     if part.sliding is not None:
-        return [sliding_moments(model, part, own_values(part, q))]
+        return [sliding_moments(part, own_values(part, q))]
     if part.elastic is None:
         return []
     d = own_values(part, q)

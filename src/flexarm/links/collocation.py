@@ -114,6 +114,40 @@ class Collocation:
         return np.asarray(np.einsum("sk,askg->asg", powers, self.series[:, panel]))
 
 
+@dataclass(frozen=True)
+class Cardinals:
+    """Functions that interpolate between G nodes.
+
+    Attributes
+    ----------
+    nodes, weights
+        Where the nodes are [m], and how long each stands for [m], (G,).
+    counts, edges
+        Numbers of nodes, and the places [m] between which they are.
+    cards
+        The functions at fine points, per axis x, y, z, (p, G).
+    common
+        Whether the three axes have one space.
+    """
+
+    nodes: Array
+    weights: Array
+    counts: list[int]
+    edges: Array
+    cards: list[Array]
+    common: bool
+
+    @classmethod
+    def of(cls, fine: Fine, more: int) -> "Cardinals":
+        """Choose nodes, so many of them beyond the number of shapes."""
+        counts, edges, spaces = chosen_spaces(fine, more)
+        nodes, weights = gauss_nodes(edges, counts)
+        to_nodes = fine.to(nodes)
+        cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
+        common = all(space is spaces[0] for space in spaces)
+        return cls(nodes, weights, counts, edges, cards, common)
+
+
 def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     """Choose nodes for the shapes of a span.
 
@@ -125,10 +159,8 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         How many nodes there are beyond the number of shapes in the direction that has most.
     """
     fine = Fine.of(span, shapes, more)
-    counts, edges, spaces = chosen_spaces(fine, more)
-    nodes, weights = gauss_nodes(edges, counts)
-    to_nodes = fine.to(nodes)
-    cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
+    found = Cardinals.of(fine, more)
+    nodes, weights, cards = found.nodes, found.weights, found.cards
     reach = np.stack([fine.running @ card for card in cards])
     where, jumps = _jumps(fine, shapes)
     beyond = np.where(fine.x[:, None] > where, 1.0, 0.0)
@@ -154,7 +186,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         twist=of("twist", 0),
         torsion=of("twist", 1),
         stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
-        polar=_polar(span, shapes, *gauss_nodes(edges, _polar_counts(counts))),
+        polar=_polar(span, shapes, *polar_nodes(found)),
         gram=gram,
         mean=mean,
         factor=np.stack([_factor(gram[a, a], mean[a]) for a in range(3)]),
@@ -163,7 +195,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         tip_twist=of("twist", 0, end)[0],
         edges=fine.edges,
         series=np.stack([fine.series(part) for part in reach]),
-        common=all(space is spaces[0] for space in spaces),
+        common=found.common,
         more=more,
     )
 
@@ -197,9 +229,12 @@ class Polar:
     twist: Array
 
 
-def _polar_counts(counts: list[int]) -> list[int]:
-    """Take fewer sections than nodes along a whole span, of which little depends."""
-    return [max(counts[0] - 2, 1)] if len(counts) == 1 else counts
+def polar_nodes(found: Cardinals) -> tuple[Array, Array]:
+    """Place sections for the rotary inertia [m], with their weights [m]."""
+    counts = found.counts
+    if len(counts) == 1:  # along a whole span little depends on them
+        counts = [max(counts[0] - 2, 1)]
+    return gauss_nodes(found.edges, counts)
 
 
 def _polar(span: Span, shapes: Shapes, x: Array, weights: Array) -> Polar | None:

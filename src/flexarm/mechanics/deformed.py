@@ -127,7 +127,7 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     places = stations * link.end
     if link.nodes is not None:
         placed, tangents = link.axis(places)
-        straight = places[:, None] * np.array([1.0, 0.0, 0.0])
+        straight = np.outer(link.scale, places)[:, :, None] * np.array([1.0, 0.0, 0.0])
         slope = tangents - np.array([1.0, 0.0, 0.0])
         return Along(placed - straight, slope, link.values("twist", places))
     moved = np.stack([link.values(d, places) for d in ("x", "y", "z")], axis=2)

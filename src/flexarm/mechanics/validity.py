@@ -224,54 +224,35 @@ def _block(
     bends = link.curvatures(places, stiffening=model.stiffening)
     strains = fibre_strain(part.link.section, link, places, bends)
     if link.nodes is not None:
-        drawn = ((1 - np.cos(np.hypot(*steep))) * weights).sum(axis=1) / link.length
+        drawn = ((1 - np.cos(np.hypot(*steep))) * weights).sum(axis=1) * link.scale / link.length
     else:
         tip = shortening(link.shapes, np.array([link.end]), link.shapes.edges)[0]
         drawn = np.einsum("ij,ti,tj->t", tip, link.amplitudes, link.amplitudes, optimize=True)
         drawn = drawn / (2 * link.scale * link.length)
-    quadratic, quartic = _energies(part, link, q, places, weights)
+    quadratic, quartic = _energies(link, places, weights)
     share = quartic / np.maximum(quadratic + quartic, 1e-300)
     return slopes, float(strains.max()), float(drawn.max()), float(share.max())
 
 
-def _energies(
-    part: LinkModel, link: Deformed, q: Array, places: Array, weights: Array
-) -> tuple[Array, Array]:
+def _energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Array]:
     """Integrate the elastic energy of the linear theory and what is beyond it [J], (T,) each."""
-    if link.nodes is not None:
-        return _exact_energies(link, places, weights)
-    slope = {d: link.values(d, places, 1) for d in ("y", "z")}
-    bend = {d: link.values(d, places, 2) for d in ("y", "z")}
-    product = slope["y"] * bend["y"] + slope["z"] * bend["z"]
-    x = link.along_span(places)
-    area = weights * link.scale[:, None]
-    quadratic, quartic = np.zeros(len(q)), np.zeros(len(q))
-    for direction, name in (("y", "EIz"), ("z", "EIy")):
-        if link.span.has(name):
-            stiffness = area * link.span.at(name, x) / 2
-            quadratic += (stiffness * bend[direction] ** 2).sum(axis=1)
-            quartic += (stiffness * bend[direction] * slope[direction] * product).sum(axis=1)
-    if not link.grows:
-        d, matrix = link.amplitudes, link.shapes.stiffness
-        return np.einsum("ti,ij,tj->t", d, matrix, d, optimize=True) / 2, quartic
-    for direction, name in (("twist", "GJ"), ("x", "EA")):
-        if link.span.has(name):
-            strain = link.values(direction, places, 1)  # type: ignore[arg-type]
-            quadratic += (area * link.span.at(name, x) / 2 * strain**2).sum(axis=1)
-    return quadratic, quartic
-
-
-def _exact_energies(link: Deformed, places: Array, weights: Array) -> tuple[Array, Array]:
-    """Integrate the elastic energy of an exact beam: linear theory's, and what is beyond it."""
-    d = link.amplitudes
-    linear = np.einsum("ti,ij,tj->t", d, link.shapes.stiffness, d, optimize=True) / 2
-    beyond = np.zeros(len(d))
-    rows: tuple[tuple[str, Direction, int], ...] = (
-        ("EIz", "y", 2), ("EIy", "z", 2), ("GJ", "twist", 1)
+    area, x = weights * link.scale[:, None], link.along_span(places)
+    y, z = link.curvatures(places, stiffening=True)
+    torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
+    rows: tuple[tuple[str, Direction, int, Array], ...] = (
+        ("EIz", "y", 2, y), ("EIy", "z", 2, z), ("GJ", "twist", 1, torsion),
+        ("EA", "x", 1, link.values("x", places, 1)),
     )  # fmt: skip
-    for (name, direction, nu), strain in zip(rows, link.strains(places), strict=True):
+    linear, beyond = np.zeros(len(area)), np.zeros(len(area))
+    for name, direction, nu, strain in rows:
         if link.span.has(name) and link.has(direction):
-            stiffness = weights * link.span.at(name, places) / 2
-            square = strain**2 - link.values(direction, places, nu) ** 2
-            beyond += (stiffness * square).sum(axis=1)
+            stiffness = area * link.span.at(name, x) / 2
+            first = link.values(direction, places, nu)
+            linear += (stiffness * first**2).sum(axis=1)
+            # by the series to the fourth order
+            whole = 2 * first if link.nodes is None else strain + first
+            beyond += (stiffness * (strain - first) * whole).sum(axis=1)
+    if not link.grows:  # what was measured, springs between rigid pieces
+        d = link.amplitudes
+        linear = np.einsum("ti,ij,tj->t", d, link.shapes.stiffness, d, optimize=True) / 2
     return linear, np.abs(beyond)

@@ -25,6 +25,7 @@ from flexarm.model.flexible import (
     check_amplitudes,
     flexible_part,
     sliding_damping,
+    sliding_nodes,
     sliding_shapes,
 )
 from flexarm.model.joints import JointMotion, motion_of
@@ -80,7 +81,7 @@ def build(
         chosen by the loads in the file if None.
     series
         With stiffening, keep positions to the second order of the amplitudes and elastic energy to
-        the fourth, as versions before 0.2 did.
+        the fourth, as versions before 0.2 did; not of sliding links.
 
     Raises
     ------
@@ -202,7 +203,7 @@ def _build_link(
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
     axes = _axes(arm, index, motion, names, units)
-    elastic, sliding, damping = None, None, None
+    elastic, sliding, damping, grown = None, None, None, None
     if link.flexible and motion.grows:
         sliding = sliding_shapes(arm, index) if like is None else like.sliding
         assert sliding is not None
@@ -213,6 +214,7 @@ def _build_link(
             )
         held = like is not None and like.link.damping == link.damping
         damping = like.sliding_damping if held and like else sliding_damping(arm, index, sliding)
+        grown = sliding_nodes(arm, index, sliding, theory, like=like)
         labels: tuple[str, ...] = sliding.names
     elif link.flexible:
         elastic = flexible_part(arm, index, theory, like=like)
@@ -248,6 +250,7 @@ def _build_link(
         elastic=elastic,
         sliding=sliding,
         sliding_damping=damping,
+        grown=grown,
         rotor=_rotor(axes, before @ pose_to_joint, motion),
     )
 

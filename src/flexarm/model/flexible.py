@@ -14,6 +14,7 @@ from flexarm.links.basis import own_stiffness
 from flexarm.links.collocation import collocate
 from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia
 from flexarm.links.families.static import add_static
+from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
 from flexarm.links.shape_counts import counts
@@ -198,6 +199,22 @@ def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
             raise ModelError(f"links[{index + 1}].shapes: {error}") from error
     length = acts.start.position or (low + high) / 2
     return fixed_shapes(at(length), length, whole, (low, high))
+
+
+def sliding_nodes(
+    arm: Arm, index: int, sliding: SlidingShapes, theory: Theory, *, like: LinkModel | None = None
+) -> GrowingNodes | None:
+    """Choose the nodes of a sliding link that bends as an exact beam; None by linear theory."""
+    if not theory.stiffening:
+        return None
+    more = theory.nodes
+    if more is None and like is not None and like.grown is not None:
+        more = like.grown.at.more
+    if more is None:
+        section, length = arm.links[index].section, sliding.range[1]
+        assert section is not None
+        more = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
+    return GrowingNodes.of(sliding, more)
 
 
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:

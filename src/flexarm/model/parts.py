@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.arm import AnyActuated, Arm, FreeBase, Link
 from flexarm.links.base import Array, Shapes
 from flexarm.links.collocation import Collocation
+from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
 from flexarm.links.span import Span
@@ -159,6 +160,8 @@ class LinkModel:
     sliding_damping
         Chebyshev coefficients over the range of exposed lengths of a sliding link's damping
         matrix, (R, m, m), or None.
+    grown
+        Nodes of a sliding link that bends as an exact beam, else None.
     rotor
         The joint's rotor, or None.
     """
@@ -178,6 +181,7 @@ class LinkModel:
     elastic: Flexible | None
     sliding: SlidingShapes | None
     sliding_damping: Array | None
+    grown: GrowingNodes | None
     rotor: Rotor | None
 
     @property
@@ -193,6 +197,8 @@ class LinkModel:
     @property
     def exact(self) -> Collocation | None:
         """The nodes of a link that bends as an exact beam, else None."""
+        if self.grown is not None:
+            return self.grown.at
         return None if self.elastic is None else self.elastic.nodes
 
     @property
@@ -263,7 +269,7 @@ class Model:
     def link_theory(self) -> LinkTheory:
         """How links bend: as exact beams, by a series to the second order, or linearly.
 
-        Sliding links and those with quadratic shapes bend by the series in any case.
+        Links with quadratic shapes bend by the series in any case, sliding ones never.
         """
         if not self.stiffening:
             return "linear"

@@ -12,6 +12,8 @@ import numpy as np
 from flexarm.engine.lower import lower
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
+from flexarm.links.growing.fields import SlidingMotion
+from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
 from flexarm.study.polynomials import (
@@ -33,23 +35,26 @@ ANGLES = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"
 
 def name_angles(nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring) -> None:
     """Add generators for the angles of an exact link's sections; links count from 1."""
-    d = q[part.modes.start : part.modes.stop]
-    for place, about, *rows in _sections(nodes):
+    amounts, unit = q[part.modes.start : part.modes.stop], "m"
+    if part.sliding is not None:
+        own = own_values(part, q)
+        amounts, unit = SlidingMotion(part.sliding, own, 0 * own).slopes().value, "exposed lengths"
+    for place, about, *rows in _sections(nodes, unit):
         for (letter, what), row in zip(ANGLES, rows, strict=True):
             if not np.any(row):
                 continue
-            angle = ca.Function("angle", [q], [constant(row[None, :]) @ d])
+            angle = ca.Function("angle", [q], [constant(row[None, :]) @ amounts])
             of = evaluated(lower(angle), ring, [list(range(q.shape[0]))])[0][0]
             latex = rf"\{letter}_{{{number},\mathrm{{{place}}}}}"
             said = f"{what} of link {number} {about}"
             ring.add(Generator(f"{letter}{number}_{place}", latex, "sum", of, said))
 
 
-def _sections(nodes: Collocation) -> list[tuple[str, str, Array, Array, Array]]:
+def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Array, Array]]:
     """List an exact link's sections: how each is called, what it is, slopes and twist, (m,)."""
     found = [("tip", "at its tip", *nodes.tip_bend, nodes.tip_twist)]
     for g, x in enumerate(nodes.x):
-        about = f"at its node {g + 1}, x = {x:.4g} m"
+        about = f"at its node {g + 1}, x = {x:.4g} {unit}"
         found.append((str(g + 1), about, *nodes.bend[:, g], nodes.twist[g]))
     if nodes.polar is not None:
         for g, twist in enumerate(nodes.polar.twist):

@@ -13,8 +13,7 @@ import numpy as np
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
-from flexarm.links.growing.fields import SlidingMotion
-from flexarm.mechanics.bodies.growing_terms import sliding_place
+from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.points import homogeneous
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.loads import elastic_force
@@ -217,11 +216,12 @@ def _relate(ring: Ring, kappa: int, angles: list[int]) -> None:
 
 def _tip_angle(model: Model, part: LinkModel, q: Expr) -> Expr:
     """Give the first-order angles of a link's tip, (3,); of an exact link none are needed."""
+    if part.exact is not None:
+        return ca.SX(3, 1)
     if part.sliding is not None:
         own = own_values(part, q)
-        motion = SlidingMotion(part.sliding, own, 0 * own, stiffening=model.stiffening)
-        return ca.sparsify(sliding_place(model, motion, 1.0)[2][0])
-    if part.elastic is None or part.exact is not None:
+        return ca.sparsify(GrowingMotion.of(part, own, 0 * own).angles(1.0)[0])
+    if part.elastic is None:
         return ca.SX(3, 1)
     d, e = q[part.modes.start : part.modes.stop], part.elastic
     angle = constant(e.tip_angle) @ d

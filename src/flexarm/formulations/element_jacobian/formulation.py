@@ -32,6 +32,7 @@ from flexarm.formulations.element_jacobian.lumps import (
     Lump,
     constant_sections,
     polar_lumps,
+    sliding_polar_lumps,
     sliding_sections,
     slope_tip,
 )
@@ -182,8 +183,10 @@ class ElementJacobian(Formulation):
     def _enough(self, part: LinkModel) -> int:
         """Give the Gauss points per element that integrate a link's inertia exactly."""
         if part.exact is not None:
-            # between its edges a tangent reaches as a polynomial of one degree more than nodes
-            return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + 2)
+            # between its edges a tangent reaches as a polynomial of one degree more than nodes, or
+            # of the degree of three slopes where axes have functions of their own
+            more = 2 if part.exact.common else 4
+            return max(EXACT, -(-part.exact.count // (len(part.exact.edges) - 1)) + more)
         return EXACT_STIFFENED if self.model.stiffening else EXACT
 
     @property
@@ -262,10 +265,11 @@ class ElementJacobian(Formulation):
     def _elements(self, part: LinkModel, q: Expr, frame: Frame) -> list[Lump]:
         """Weigh the elements of a flexible link."""
         if part.sliding is not None:
-            sections = sliding_sections(self.model, part, q, self.per_element)
+            sections = sliding_sections(part, q, self.per_element)
         elif part.elastic is not None:
             sections = constant_sections(self.model, part, q, self.per_element)
         else:
             return []
         lumps = [frame.weigh(s, part.own, turned=self.paper) for s in sections]
-        return lumps + polar_lumps(frame, part, q)
+        polar = polar_lumps(frame, part, q) + sliding_polar_lumps(self.model, frame, part, q)
+        return lumps + polar

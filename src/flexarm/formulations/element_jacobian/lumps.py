@@ -11,9 +11,9 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.fields import AXES, evaluate
-from flexarm.links.growing.fields import SlidingMotion
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, turned
+from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import Local, own_values, picked
@@ -98,19 +98,36 @@ def polar_lumps(frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
     return lumps
 
 
-def sliding_sections(model: Model, part: LinkModel, q: Expr, count: int) -> list["Section"]:
+def sliding_polar_lumps(model: Model, frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
+    """Turn the sections' inertia of a sliding link about its x into one about their own axes."""
+    sections = None if part.grown is None else part.grown.polar
+    if sections is None:
+        return []
+    own = own_values(part, q)
+    motion = GrowingMotion.of(part, own, 0 * own)
+    select = _selection(part.own, frame.J_T.shape[1])
+    spin, lumps = frame.A.T @ frame.J_R, []
+    for J, left in zip(sections.inertia.tolist(), sections.left.tolist(), strict=True):
+        at, straight = motion.section(model, 1 - left).local, motion.angles(1 - left)[1]
+        rows = at.rotation[:, 0].T @ (spin + at.angular @ select), spin + straight @ select
+        for inertia, row in ((J, rows[0]), (-J, rows[1][0, :])):
+            lumps.append(Lump(0.0, frame.r, frame.J_T, ca.SX(inertia) * own[0], row))
+    return lumps
+
+
+def sliding_sections(part: LinkModel, q: Expr, count: int) -> list["Section"]:
     """See the points of a sliding link's exposed part, and the straight rest in the hub."""
     shapes, own = part.sliding, own_values(part, q)
     assert shapes is not None
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
-    motion = SlidingMotion(shapes, own, 0 * own, stiffening=model.stiffening)
-    moved, angles = motion.displacement(), motion.rotation()
+    motion = GrowingMotion.of(part, own, 0 * own)
+    moved = motion.displacement()
     sections = []
     for xi, weight in zip(*element_points(shapes.edges, count), strict=True):
         at = np.array([xi])
         place, columns, _ = evaluate(moved, motion.displacement_functions(at))
-        angle, angle_columns, _ = evaluate(angles, motion.rotation_functions(at))
+        angle, angle_columns, _ = motion.angles(xi)
         length = own[0] * weight
         inertia = constant(J) * length
         if count == 1:

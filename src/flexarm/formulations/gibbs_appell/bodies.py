@@ -23,8 +23,9 @@ from flexarm.formulations.gibbs_appell.terms import (
 from flexarm.links.fields import AXES, Basis, Field, Moving
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.polar import constant_rotary
-from flexarm.mechanics.bodies.growing_terms import sliding_place
+from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.bodies.quadratic import quadratic_terms
 from flexarm.mechanics.bodies.terms import Motion, axial
@@ -158,21 +159,43 @@ def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
     assert shapes is not None
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
-    motion = SlidingMotion(shapes, own, rate, stiffening=model.stiffening)
+    motion = GrowingMotion.of(part, own, rate)
     exposed = _sums(motion.displacement(), motion.displacement_basis(), rate, mu * own[0])
     outside = of_moments(exposed, rate)
     inside = of_moments(_hidden(part.length - own[0], rate, mu), rate)
-    local, _, angle, _ = sliding_place(model, motion, 0.0)
-    jump = local.linear[:, 0] - ca.DM([1, 0, 0])
-    turned, w = constant(J) * angle[1][:, 0], ca.SX(rate.shape[0], 1)
-    w[0] = (mu * (ca.sumsqr(local.linear[:, 0]) - 1) + ca.dot(angle[1][:, 0], turned)) / 2
+    at_mouth = motion.section(model, 0.0).local.linear[:, 0]
+    jump, angle = at_mouth - ca.DM([1, 0, 0]), motion.angles(0.0)[1][:, 0]
+    turned, w = constant(J) * angle, ca.SX(rate.shape[0], 1)
+    w[0] = (mu * (ca.sumsqr(at_mouth) - 1) + ca.dot(angle, turned)) / 2
     passing = replace(
         nothing(rate.shape[0]),
         s=rate[0] ** 2 * mu * jump, t=rate[0] ** 2 * turned, w=rate[0] ** 2 * w,
         B9=ca.SX(constant(np.diag(J))) * (part.length - own[0]),
     )  # fmt: skip
     total = outside + inside + passing
-    return total + _turning(motion, rate, constant(J) * own[0]) if np.any(J) else total
+    if np.any(J):
+        total = total + _turning(motion.linear, rate, constant(J) * own[0])
+    return total + _rolling(part, motion.linear, rate)
+
+
+def _rolling(part: LinkModel, motion: SlidingMotion, rate: Expr) -> Body:
+    """Weigh what the turning of sections about their own axes has beyond the first order.
+
+    What it takes is quadratic in the link's angular velocity.
+    """
+    m = rate.shape[0]
+    if part.grown is None or part.grown.polar is None:
+        return nothing(m)
+    omega = ca.SX.sym("omega", 3)
+    terms = grown_polar_terms(part.grown.polar, motion, rate, omega)
+    slope = ca.jacobian(terms.effort, omega)
+    curved = [-ca.jacobian(slope[j, :].T, omega) / 2 for j in range(m)]
+    t, w, first = ca.substitute([terms.torque, terms.effort, slope], [omega], [ca.SX.zeros(3)])
+    return replace(
+        nothing(m), B8=_sum([rate[j] * curved[j] for j in range(m)]), B9=terms.second,
+        alpha=terms.angular, beta=tuple(curved), sc=terms.modal, c=-first.T / 2,
+        h=terms.angular @ rate, t=t, w=w,
+    )  # fmt: skip
 
 
 def _sums(moving: Moving, basis: Basis, rate: Expr, scale: Expr) -> Moments:

@@ -14,10 +14,9 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.fields import AXES, Axis, Basis, Field, Moving
-from flexarm.links.growing.fields import SlidingMotion
-from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.polar import constant_rotary
-from flexarm.mechanics.bodies.growing_terms import sliding_place
+from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.sections import Local, own_values
 from flexarm.model import Flexible, LinkModel, Model
@@ -99,7 +98,7 @@ def link_share(
     own = own_values(part, q)
     total = rigid_share(part.root_body, riding_along(own.shape[0]), rates, omega)
     if part.sliding is not None:
-        total += _sliding_share(model, part.sliding, own, rates, omega)
+        total += _sliding_share(model, part, own, rates, omega)
     elif part.elastic is not None:
         total += _elastic_share(part.elastic, own, rates, omega)
     if _weighs(part.hub_body):
@@ -148,23 +147,27 @@ def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> Share:
     return total + _turning(inertia, shape, ca.SX(modal), ca.SX(3 + d.shape[0], 1), rates, omega)
 
 
-def _sliding_share(
-    model: Model, shapes: SlidingShapes, own: Expr, rates: Expr, omega: Expr
-) -> Share:
+def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega: Expr) -> Share:
     """Weigh a beam that grows out of its hub: what is out, what is in, and its mouth."""
+    shapes = part.sliding
+    assert shapes is not None
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
-    length, hidden = own[0], shapes.span.length - own[0]
-    motion = SlidingMotion(shapes, own, rates, stiffening=model.stiffening)
+    length, hidden, k = own[0], shapes.span.length - own[0], rates.shape[0]
+    motion = GrowingMotion.of(part, own, rates)
     outside = _material(motion.displacement(), motion.displacement_basis(), mu * length)
     total = _spread(outside, rates, omega) + _spread(_inside(own, mu, hidden), rates, omega)
     total += _mouth(model, motion, rates, mu, J)
     if np.any(J):
-        turned, basis = motion.rotation(), motion.rotation_basis()
+        turned, basis = motion.linear.rotation(), motion.linear.rotation_basis()
         total += _turned_share(_material(turned, basis, length), J, rates, omega)
-        k = rates.shape[0]
         inner = constant(np.diag(J)) * hidden
         total += _turning(inner, ca.SX(3, k), ca.SX(k, k), ca.SX(3 + k, 1), rates, omega)
+    if part.grown is not None and part.grown.polar is not None:
+        terms = grown_polar_terms(part.grown.polar, motion.linear, rates, omega)
+        beyond = _turning(terms.second, terms.angular, terms.modal, ca.SX(3 + k, 1), rates, omega)
+        load = ca.vertcat(terms.force, terms.torque, terms.effort)
+        total += Share(beyond.inertia, load)  # (eq. 25)
     return total
 
 
@@ -189,15 +192,15 @@ def _inside(own: Expr, mu: float, hidden: Expr) -> Material:
     return Material(basis, mu * hidden, place, still, columns)
 
 
-def _mouth(model: Model, motion: SlidingMotion, rates: Expr, mu: float, J: Array) -> Share:
+def _mouth(model: Model, motion: GrowingMotion, rates: Expr, mu: float, J: Array) -> Share:
     """Add the momentum that material takes up as it passes the mouth and starts to strain.
 
     It is the moving limit of eq. 20's integral: velocities jump there from ``e_x l'`` to
     ``psi l'``, and Lagrange's equations (eq. 17) see the jump of momentum and of kinetic energy.
     """
     k, out = rates.shape[0], rates[0]
-    at, _, angle, _ = sliding_place(model, motion, 0.0)
-    psi_t, psi_r = at.linear[:, 0], angle[1][:, 0]
+    psi_t = motion.section(model, 0.0).local.linear[:, 0]
+    psi_r = motion.angles(0.0)[1][:, 0]
     turned = constant(J) * psi_r
     energy = mu * (ca.sumsqr(psi_t) - 1) + ca.dot(psi_r, turned)
     load = ca.vertcat(mu * (psi_t - ca.DM([1, 0, 0])), turned, energy / 2, ca.SX(k - 1, 1))

@@ -4,29 +4,27 @@ A section moves out with the beam and so along the shapes, ``d xi/dt = (1 - xi) 
 derivative of Theodore & Ghosal 1995, eqs 19-21, taken at a fixed material point).  Displacement,
 velocity per coordinate and acceleration are then combinations of a few functions of xi,
 ``P, (1 - xi) P', (1 - xi)^2 P''`` with the parent curves P (where a factor is the length itself,
-``(1 - xi) P' + P`` in the middle, whose two parts come with one coefficient); the axial shortening
-of
-``G = int P' P'^T, (1 - xi) P' P'^T, (1 - xi)^2 (P' P'^T)'``.  Integrals over the exposed part are
-constant matrices between the coefficients.
+``(1 - xi) P' + P`` in the middle, whose two parts come with one coefficient).  Integrals over the
+exposed part are constant matrices between the coefficients.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.links.base import Array, Direction
+from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.links.fields import AXES, Axis, Basis, Field, Functions, Moving
 from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.pairs import Pairs
 from flexarm.spatial import Expr, constant
 
 _POINTS = 48
 
 
 @dataclass(frozen=True)
-class _Factors:
+class Factors:
     """A direction's parent factors times amplitudes and rates at the current length."""
 
     matrix: Expr
@@ -46,12 +44,10 @@ class SlidingMotion:
         The link's shapes, m of them.
     own, rates
         Exposed length and amplitudes, and their rates, (1 + m,).
-    stiffening
-        Whether bending draws the beam in.
     """
 
-    def __init__(self, shapes: SlidingShapes, own: Expr, rates: Expr, *, stiffening: bool) -> None:
-        self.shapes, self.stiffening = shapes, stiffening
+    def __init__(self, shapes: SlidingShapes, own: Expr, rates: Expr) -> None:
+        self.shapes = shapes
         self.length, self.out = own[0], rates[0]
         self.d, self.d_rate = own[1:], rates[1:]
         plain = {d: self._factors(d) for d in shapes.factors}
@@ -70,16 +66,19 @@ class SlidingMotion:
             for k, c in enumerate(columns)
         ]
         bias = Field(ca.vertcat(new(2, 1), x[2]), y[2], z[2])
-        if self.stiffening:
-            for direction in ("y", "z"):
-                drawn = self._drawn(direction)
-                value = Field(ca.vertcat(value.x, drawn[0]), value.y, value.z)
-                columns = [
-                    Field(ca.vertcat(c.x, e), c.y, c.z)
-                    for c, e in zip(columns, drawn[1], strict=True)
-                ]
-                bias = Field(ca.vertcat(bias.x, drawn[2]), bias.y, bias.z)
         return Moving(value, tuple(columns), bias)
+
+    def slopes(self) -> Factors:
+        """Give what of each parent curve there is in the angles: slopes by x, twist as it is."""
+        parts = [self._plain[d] if d == "twist" else self._divided[d] for d in DIRECTIONS]
+        return Factors(
+            matrix=ca.vertcat(*[f.matrix for f in parts]),
+            value=ca.vertcat(*[f.value for f in parts]),
+            slope=ca.vertcat(*[f.slope for f in parts]),
+            rate=ca.vertcat(*[f.rate for f in parts]),
+            bend=ca.vertcat(*[f.bend for f in parts]),
+            grows=np.concatenate([f.grows for f in parts]),
+        )
 
     def rotation(self) -> Moving:
         """Give the first-order angles of the sections: twist, -z', y'."""
@@ -92,8 +91,6 @@ class SlidingMotion:
     def displacement_functions(self, xi: Array) -> Functions:
         """Evaluate the functions of the displacement at places xi."""
         x = [np.ones_like(xi)[None], xi[None], _moved_rows(self.shapes, "x", xi)]
-        if self.stiffening:
-            x += [_drawn_rows(self.shapes, direction, xi) for direction in ("y", "z")]
         functions: dict[Axis, Array] = {"x": np.concatenate(x)}
         functions["y"], functions["z"] = (_moved_rows(self.shapes, d, xi) for d in ("y", "z"))
         return functions
@@ -108,33 +105,31 @@ class SlidingMotion:
 
     def displacement_basis(self) -> Basis:
         """Integrate the functions of the displacement over xi."""
-        places, weights = exposed_points(self.shapes)
-        return Basis.of(self.displacement_functions(places), weights)
+        return _integrated(self.shapes, self.displacement_functions, {"x": 2})
 
     def rotation_basis(self) -> Basis:
         """Integrate the functions of the section angles over xi."""
-        places, weights = exposed_points(self.shapes)
-        return Basis.of(self.rotation_functions(places), weights)
+        return _integrated(self.shapes, self.rotation_functions, {})
 
-    def _factors(self, direction: Direction) -> _Factors:
+    def _factors(self, direction: Direction) -> Factors:
         series = self.shapes.factors[direction]
         low, high = range_ = self.shapes.range
         derived = (chebyshev.chebder(series, nu) / ((high - low) / 2) ** nu for nu in range(3))
         a, a1, a2 = (chebyshev_series(np.asarray(d), range_, self.length) for d in derived)
         bend = a2 @ self.d * self.out**2 + 2 * (a1 @ self.d_rate) * self.out
         grows = _grows(self.shapes, direction)
-        return _Factors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, grows)
+        return Factors(a, a @ self.d, a1 @ self.d, a @ self.d_rate, bend, grows)
 
-    def _over_length(self, f: _Factors) -> _Factors:
+    def _over_length(self, f: Factors) -> Factors:
         """Divide factors by the length, which slopes by x are more than slopes by xi."""
         l, out = self.length, self.out
         value = f.value / l
         slope = f.slope / l - value / l
         rate = f.rate / l
         bend = f.bend / l - 2 * out * (f.slope * out + f.rate) / l**2 + 2 * value * out**2 / l**2
-        return _Factors(f.matrix / l, value, slope, rate, bend, 0 * f.grows)
+        return Factors(f.matrix / l, value, slope, rate, bend, 0 * f.grows)
 
-    def _direction(self, f: _Factors) -> tuple[Expr, list[Expr], Expr]:
+    def _direction(self, f: Factors) -> tuple[Expr, list[Expr], Expr]:
         """Coefficients of ``P, (1 - xi) P', (1 - xi)^2 P''``: value, columns, bias.
 
         Where A grows with the length, ``A = A' l``, the second function is ``(1 - xi) P' + P``.
@@ -150,29 +145,6 @@ class SlidingMotion:
         along = grows * f.bend + other * (2 * turn * moving - 2 * turn**2 * f.value)
         bias = ca.vertcat(other * f.bend, along, turn**2 * f.value)
         return value, columns, bias
-
-    def _drawn(self, direction: Direction) -> tuple[Expr, list[Expr], Expr]:
-        """Coefficients of the shortening in the basis of products of slopes, sign included."""
-        f, l, out = self._plain[direction], self.length, self.out
-        pairs = Pairs.full(f.value.shape[0])
-        none = type(l)(pairs.count, 1)
-        turn = out / l
-        moving = f.slope * out + f.rate
-        size = pairs.products(f.value, f.value) / (2 * l)
-        by_length = (pairs.products(f.value, f.slope) - size) / l
-        rate = pairs.products(f.value, moving) / l - size * turn
-        second = (
-            (pairs.products(moving, moving) + pairs.products(f.value, f.bend)) / l
-            - pairs.products(f.value, moving) * turn / l
-            - rate * turn
-            + size * turn**2
-        )
-        columns = [-ca.vertcat(by_length, size / l, none)]
-        for j in range(self.d.shape[0]):
-            product = pairs.products(f.value, f.matrix[:, j]) / l
-            columns.append(-ca.vertcat(product, none, none))
-        bias = ca.vertcat(second, 2 * turn * rate - 2 * turn**2 * size, turn**2 * size)
-        return -ca.vertcat(size, none, none), columns, -bias
 
 
 def exposed_points(shapes: SlidingShapes) -> tuple[Array, Array]:
@@ -240,31 +212,26 @@ def _rows(shapes: SlidingShapes, direction: Direction, nu: int, xi: Array) -> Ar
     return np.concatenate([left**k * shapes.values(direction, xi, nu + k) for k in range(3)])
 
 
-def _drawn_rows(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array:
-    """Stack ``G, (1 - xi) P' P'^T, (1 - xi)^2 (P' P'^T)'`` over pairs of parents, (3 n, g)."""
-    pairs = Pairs.full(len(shapes.parents[direction]))
-    slope, bend = shapes.values(direction, xi, 1), shapes.values(direction, xi, 2)
-    left = 1 - xi
-    squares = np.einsum("ig,jg->gij", slope, slope)
-    change = np.einsum("ig,jg->gij", bend, slope)
-    change = change + change.transpose(0, 2, 1)
-    parts = (_integrated(shapes, direction, xi), left[:, None, None] * squares)
-    stacked = [*parts, (left**2)[:, None, None] * change]
-    return np.concatenate([pairs.of(part).T for part in stacked])
+def _integrated(
+    shapes: SlidingShapes, functions: Callable[[Array], Functions], before: Mapping[Axis, int]
+) -> Basis:
+    """Integrate functions that are stacked by `_rows`, after some others per axis.
 
-
-def _integrated(shapes: SlidingShapes, direction: Direction, xi: Array) -> Array:
-    """Integrate products of slopes from 0 to each xi, (g, K, K)."""
-    node, weight = np.polynomial.legendre.leggauss(_POINTS)
-    edges = shapes.edges
-
-    def piece(start: Array, end: Array) -> Array:
-        half = (end - start) / 2
-        where = (start + half)[:, None] + half[:, None] * node
-        slope = shapes.values(direction, where.ravel(), 1).reshape(-1, *where.shape)
-        return np.asarray(np.einsum("pg,ipg,jpg->pij", half[:, None] * weight, slope, slope))
-
-    panel = np.clip(np.searchsorted(edges, xi, side="left") - 1, 0, len(edges) - 2)
-    whole = piece(edges[:-1], edges[1:])
-    before = np.concatenate((np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)))
-    return np.asarray(before[panel] + piece(edges[panel], xi))
+    Where elements meet the second third jumps, so the last has a pulse there, which weighs what
+    jumps too by its mean: momentum that sections take up as they pass such places.
+    """
+    places, weights = exposed_points(shapes)
+    basis, inner = Basis.of(functions(places), weights), shapes.edges[1:-1]
+    low, high = functions(np.nextafter(inner, 0.0)), functions(inner)
+    for b in AXES:
+        start = before.get(b, 0)
+        count = (len(high[b]) - start) // 3
+        pulse = ((1 - inner) * (high[b] - low[b]))[start + count : start + 2 * count]
+        last, size = start + 2 * count, np.abs(high[b]).max(initial=0.0)
+        pulse = np.where(np.abs(pulse) > 1e-10 * size, pulse, 0.0)
+        basis.mean[b][last:] += pulse.sum(axis=1)
+        for a in AXES:
+            added = (low[a] + high[a]) / 2 @ pulse.T
+            basis.gram[a, b][:, last:] += added
+            basis.gram[b, a][last:, :] += added.T
+    return basis

@@ -58,6 +58,15 @@ class SlidingShapes:
         """Evaluate the parent curves, or their nu-th derivative by xi, (K, len(xi))."""
         return _panel_values(self.parents[direction], self.edges, xi, nu)
 
+    def parent_shapes(self) -> Shapes:
+        """Give the parent curves as shapes over xi, those of all directions, K of them."""
+        found = [
+            Shape(f"{direction}{k}", {direction: _Scaled(curve, self.edges, 1.0)})
+            for direction in DIRECTIONS
+            for k, curve in enumerate(self.parents[direction])
+        ]
+        return Shapes(tuple(found), self.edges, np.zeros((len(found), len(found))))
+
     def at(self, length: float) -> Shapes:
         """Build the shapes of one exposed length [m], as those of a link of that length."""
         low, high = self.range

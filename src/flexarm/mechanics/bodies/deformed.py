@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.links.base import DIRECTIONS, Array, Direction, Shape, Shapes
+from flexarm.links.base import DIRECTIONS, Array, Direction, Shapes
 from flexarm.links.collocation import Collocation
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
@@ -103,9 +103,10 @@ class Deformed:
         """
         assert self.nodes is not None
         nodes, d = self.nodes, self.amplitudes
-        at = [d @ rows.T for rows in (*nodes.bend, nodes.stretch)]
+        at = [d @ rows.T / self.scale[:, None] for rows in (*nodes.bend, nodes.stretch)]
         tangents = _tangents(at[0], at[1]) * (nodes.straight + at[2])[:, :, None]
         placed = np.einsum("asg,tga->tsa", nodes.reach(places), tangents, optimize=True)
+        placed = placed * self.scale[:, None, None]
         here = [self.values(direction, places, 1) for direction in ("y", "z", "x")]
         return placed, _tangents(here[0], here[1]) * (1 + here[2])[:, :, None]
 
@@ -125,29 +126,13 @@ def _ratio(angle: Array) -> Array:
     return np.asarray(np.where(small, series, (1 - np.sin(h) / h) / h**2))
 
 
-def parents(shapes: SlidingShapes, length: Array, d: Array) -> tuple[Shapes, Array]:
-    """Take a sliding link's parent curves as shapes over xi, with their amplitudes (T, m)."""
+def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:
+    """Give how much of a sliding link's parent curves there is at T lengths, (T, K)."""
     low, high = shapes.range
     t = (2 * length - low - high) / (high - low)
-    found: list[Shape] = []
     amounts = [np.zeros((len(d), 0))]
     for direction in DIRECTIONS:
         factors = shapes.factors[direction]
         weights = chebyshev.chebvander(t, len(factors) - 1)
         amounts.append(np.einsum("tr,rkj,tj->tk", weights, factors, d, optimize=True))
-        for k in range(len(shapes.parents[direction])):
-            found.append(Shape(f"{direction}{k}", {direction: _Parent(shapes, direction, k)}))
-    m = len(found)
-    return Shapes(tuple(found), shapes.edges, np.zeros((m, m))), np.concatenate(amounts, axis=1)
-
-
-@dataclass(frozen=True)
-class _Parent:
-    """One of a sliding link's parent curves."""
-
-    shapes: SlidingShapes
-    direction: Direction
-    index: int
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        return np.asarray(self.shapes.values(self.direction, x, nu)[self.index])
+    return np.concatenate(amounts, axis=1)

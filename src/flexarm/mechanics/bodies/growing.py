@@ -6,12 +6,13 @@ import casadi as ca
 
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Shapes
-from flexarm.links.growing.fields import SlidingMotion, chebyshev_series, exposed_points
+from flexarm.links.growing.fields import chebyshev_series, exposed_points
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
-from flexarm.mechanics.bodies.base import Body, given_energy, section_spin
-from flexarm.mechanics.bodies.deformed import Deformed, parents
-from flexarm.mechanics.bodies.growing_terms import sliding_energy, sliding_place, sliding_terms
+from flexarm.mechanics.bodies.base import Body, given_energy
+from flexarm.mechanics.bodies.deformed import Deformed, parent_amplitudes
+from flexarm.mechanics.bodies.growing_motion import GrowingMotion
+from flexarm.mechanics.bodies.growing_terms import sliding_effort, sliding_energy, sliding_terms
 from flexarm.mechanics.bodies.terms import Motion, Terms
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.spatial import Expr
@@ -47,29 +48,27 @@ class Growing(Body):
     def at_fraction(self, q: Expr, fraction: float) -> Local:
         """See a section at a fraction of the exposed length."""
         own = own_values(self.part, q)
-        return sliding_place(self.model, self._motion(own, 0 * own), fraction)[0]
+        return GrowingMotion.of(self.part, own, 0 * own).section(self.model, fraction).local
 
     def tip_motion(self, q: Expr, v: Expr) -> Motion:
         """Follow the flexible tip."""
-        rates = own_values(self.part, v)
-        motion = self._motion(own_values(self.part, q), rates)
-        local, bias, angle, angle_bias = sliding_place(self.model, motion, 1.0)
-        spin, spin_bias = section_spin(self.model, angle[0], angle[1] @ rates, angle_bias)
-        return Motion(local, spin, local.linear @ rates, spin_bias, bias)
+        own, rates = own_values(self.part, q), own_values(self.part, v)
+        return GrowingMotion.of(self.part, own, rates).section(self.model, 1.0)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Weigh the beam, exposed and inside."""
-        return sliding_terms(self.model, self.part, q, v, omega)
+        return sliding_terms(self.part, q, v, omega)
 
     def energy(self, q: Expr) -> Expr:
         """Give the elastic energy [J]."""
-        d = q[self.part.modes.start : self.part.modes.stop]
-        given = given_energy(self.part, self.shapes.names, d)
-        return sliding_energy(self.model, self.part, q) + given
+        return sliding_energy(self.part, q) + self._given(q)
 
     def effort(self, q: Expr) -> Expr:
         """Differentiate the elastic energy by exposed length and amplitudes, (k,)."""
-        return picked(ca.gradient(self.energy(q), q), self.part.own)
+        effort, link = sliding_effort(self.part, q), self.part.link
+        if link.elastic_energy or link.elastic_force:
+            effort += picked(ca.gradient(self._given(q), q), self.part.own)
+        return effort
 
     def damping(self, q: Expr) -> Expr | None:
         """Give the damping matrix of the amplitudes at the exposed length, (m, m), or None."""
@@ -81,11 +80,12 @@ class Growing(Body):
     def deformed(self, q: Array) -> Deformed:
         """Take the deformation out of coordinates q, (T, n)."""
         length = q[:, self.part.exposed]
-        shapes, amplitudes = parents(self.shapes, length, q[:, self.part.modes])
+        amplitudes = parent_amplitudes(self.shapes, length, q[:, self.part.modes])
         points, weights = exposed_points(self.shapes)
         return Deformed(
-            shapes, amplitudes, length, length, 1.0, self.shapes.span, points, weights, grows=True
-        )
+            self.shapes.parent_shapes(), amplitudes, length, length, 1.0, self.shapes.span, points,
+            weights, grows=True, nodes=self.part.exact,
+        )  # fmt: skip
 
     def shapes_at(self, q: Array) -> Shapes:
         """Give the shapes over the exposed length."""
@@ -97,5 +97,7 @@ class Growing(Body):
         assert section is not None
         return Span.of(section, float(q[self.part.exposed]))
 
-    def _motion(self, own: Expr, rates: Expr) -> SlidingMotion:
-        return SlidingMotion(self.shapes, own, rates, stiffening=self.model.stiffening)
+    def _given(self, q: Expr) -> Expr:
+        """Give the nonlinear elastic energy of the model file [J]."""
+        d = q[self.part.modes.start : self.part.modes.stop]
+        return given_energy(self.part, self.shapes.names, d)

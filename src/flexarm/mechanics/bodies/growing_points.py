@@ -8,7 +8,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.fields import AXES, Basis, Field, Moving
-from flexarm.links.growing.fields import SlidingMotion
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
+from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.points import (
     Moments,
     bordered,
@@ -17,26 +18,41 @@ from flexarm.mechanics.bodies.points import (
     spread,
     turning,
 )
-from flexarm.model import LinkModel, Model
+from flexarm.mechanics.bodies.terms import Terms
+from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
 
 
-def sliding_moments(model: Model, part: LinkModel, own: Expr) -> Moments:
+def sliding_moments(part: LinkModel, own: Expr) -> Moments:
     """Weigh a sliding link; its own coordinates are its exposed length and its amplitudes."""
     shapes = part.sliding
     assert shapes is not None
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     mu, length, k = table["mass_per_length"], own[0], own.shape[0]
     rotary = np.array([table["Jx"], table["Jy"], table["Jz"]])
-    motion = SlidingMotion(shapes, own, type(own)(k, 1), stiffening=model.stiffening)
+    motion = GrowingMotion.of(part, own, type(own)(k, 1))
     total = joined(
         field_moments(motion.displacement(), motion.displacement_basis(), mu * length),
         _hidden(mu, rotary, part.length - length, k),
     )
     if np.any(rotary):
-        turned = _turned(motion.rotation(), motion.rotation_basis(), rotary * length)
+        linear = motion.linear
+        turned = _turned(linear.rotation(), linear.rotation_basis(), rotary * length)
         total = joined(total, turned)
+    if part.grown is not None and part.grown.polar is not None:
+        none = type(own)(k, 1)
+        terms = grown_polar_terms(part.grown.polar, motion.linear, none, none[:3])
+        total = joined(total, _beyond(terms))
     return total
+
+
+def _beyond(terms: Terms) -> Moments:
+    """Weigh the turning of sections by their inertia about L and with own coordinates."""
+    k, new, S = terms.modal.shape[0], type(terms.modal), terms.second
+    none = [new(4, 4)] * k
+    spin = [turning(terms.angular[:, f]) for f in range(k)]
+    G = ca.diagcat(new(1, 1), ca.trace(S) / 2 * new.eye(3) - S)
+    return Moments(G, spin, [none] * k, terms.modal, new(4, 1), [new(4, 1)] * k)
 
 
 def _hidden(mu: float, rotary: Expr, hidden: Expr, k: int) -> Moments:

@@ -5,81 +5,107 @@ force along the deflected axis are kept.  All integrals are constant matrices be
 of `flexarm.links.growing.fields`.
 """
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 
-from flexarm.links.base import Array, Direction
+from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.links.fields import AXES, Basis, Moving, evaluate, product_integrals
-from flexarm.links.growing.fields import SlidingMotion, exposed_points, length_factor
-from flexarm.links.growing.shapes import SlidingShapes
-from flexarm.links.pairs import Pairs
+from flexarm.links.growing.fields import Factors, SlidingMotion, exposed_points
+from flexarm.mechanics.bodies.exact.growing import grown_terms
+from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
+from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
+from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms
-from flexarm.mechanics.sections import Local, own_values, turned_section
-from flexarm.model import LinkModel, Model
+from flexarm.mechanics.sections import own_values
+from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
 
+# By direction: stiffness, which derivative of its curves is strained, and the power of the length
+# that its energy goes with: stretch is a slope, curvature and torsion are derivatives of one.
+STIFFNESS: dict[Direction, tuple[str, int, float]] = {
+    "y": ("EIz", 2, -1.0), "z": ("EIy", 2, -1.0), "twist": ("GJ", 1, -1.0), "x": ("EA", 1, 1.0)
+}  # fmt: skip
 
-def sliding_terms(model: Model, part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
+
+def sliding_terms(part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
     """Weigh a sliding link without what its tip carries."""
     shapes = part.sliding
     assert shapes is not None
     table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     own, rates = own_values(part, q), own_values(part, v)
-    motion = SlidingMotion(shapes, own, rates, stiffening=model.stiffening)
+    motion = GrowingMotion.of(part, own, rates)
     total = add(
         rigid_terms(part.root_body, omega, len(part.own)),
         _inside(part.length, own, rates, omega, table),
     )
     mass = table["mass_per_length"] * own[0]
-    exposed = _translation(motion.displacement(), motion.displacement_basis(), rates, omega, mass)
-    total = add(total, exposed)
-    total = add(total, _at_mouth(model, motion, rates, table))
+    if part.grown is not None:
+        total = add(total, grown_terms(part.grown, motion.linear, rates, omega, mass))
+    else:
+        moved = motion.displacement(), motion.displacement_basis()
+        total = add(total, _translation(*moved, rates, omega, mass))
+        total = add(total, _at_mouth(motion, rates, table["mass_per_length"]))
     inertia = np.array([table["Jx"], table["Jy"], table["Jz"]])
     if np.any(inertia):
-        weight = constant(inertia) * own[0]
-        turned = _turning(motion.rotation(), motion.rotation_basis(), rates, omega, weight)
-        total = add(total, turned)
+        linear, weight = motion.linear, constant(inertia) * own[0]
+        turned = _turning(linear.rotation(), linear.rotation_basis(), rates, omega, weight)
+        total = add(add(total, turned), _turned_at_mouth(motion, rates, constant(inertia)))
+    if part.grown is not None and part.grown.polar is not None:
+        total = add(total, grown_polar_terms(part.grown.polar, motion.linear, rates, omega))
     return total
 
 
-def sliding_energy(model: Model, part: LinkModel, q: Expr) -> Expr:
+def sliding_energy(part: LinkModel, q: Expr) -> Expr:
     """Sum the elastic energy of a sliding link's exposed part [J]."""
-    shapes = part.sliding
-    assert shapes is not None
-    length, d = q[part.exposed], q[part.modes.start : part.modes.stop]
-    xi, weight = exposed_points(shapes)
-    energy = type(q)(0)
-    strains: tuple[tuple[Direction, str, int], ...] = (
-        ("y", "EIz", 2), ("z", "EIy", 2), ("twist", "GJ", 1), ("x", "EA", 1)
-    )  # fmt: skip
-    for direction, name, order in strains:
-        if shapes.span.has(name) and len(shapes.parents[direction]):
-            rows = shapes.values(direction, xi, order)
-            form = float(shapes.span.table[name][0]) * product_integrals(rows, rows, weight)
-            amount = length_factor(shapes, direction, length) @ d
-            energy += ca.dot(amount, constant(form) @ amount) / (2 * length ** (2 * order - 1))
-    if model.stiffening:
-        energy += _quartic(shapes, length, d, xi, weight)
+    length, slopes = _slopes(part, q)
+    e = slopes.value
+    energy = ca.dot(e, _stiffness(part, length) @ e) / 2
+    if part.grown is not None and strains(part.grown.at):
+        energy += strain_energy(part.grown.at, e) / length
     return energy
 
 
-def _quartic(shapes: SlidingShapes, length: Expr, d: Expr, xi: Array, weight: Array) -> Expr:
-    """Sum the fourth order of the bending energy, ``1/2 int [EIz v'' v' p + EIy w'' w' p]``."""
-    products, forms, stiffness = [], [], []
-    for direction, name in (("y", "EIz"), ("z", "EIy")):
-        amount = length_factor(shapes, direction, length) @ d  # type: ignore[arg-type]
-        pairs = Pairs.full(amount.shape[0])
-        slope, bend = (shapes.values(direction, xi, nu) for nu in (1, 2))  # type: ignore[arg-type]
-        form = np.einsum("ig,jg->gij", slope, bend)
-        forms.append(pairs.of((form + form.transpose(0, 2, 1)) / 2))
-        products.append(pairs.products(amount, amount))
-        stiffness.append(float(shapes.span.table[name][0]) if shapes.span.has(name) else 0.0)
-    energy = ca.SX(0)
-    for i in range(2):
-        for j in range(2):
-            table = product_integrals(forms[i].T, forms[j].T, weight) * stiffness[i]
-            energy += ca.dot(products[i], constant(table) @ products[j])
-    return energy / (2 * length**5)
+def sliding_effort(part: LinkModel, q: Expr) -> Expr:
+    """Differentiate `sliding_energy` by exposed length and amplitudes, (k,)."""
+    length, slopes = _slopes(part, q)
+    e = slopes.value
+    effort = _stiffness(part, length) @ e
+    grown = ca.dot(constant(_powers(part)) * e, effort) / (2 * length)
+    if part.grown is not None and strains(part.grown.at):
+        effort += strain_effort(part.grown.at, e) / length
+        grown -= strain_energy(part.grown.at, e) / length**2
+    return ca.vertcat(grown + ca.dot(slopes.slope, effort), slopes.matrix.T @ effort)
+
+
+def _slopes(part: LinkModel, q: Expr) -> tuple[Expr, Factors]:
+    """Give the exposed length, and what of each parent curve there is in the angles."""
+    assert part.sliding is not None
+    own = own_values(part, q)
+    return own[0], SlidingMotion(part.sliding, own, 0 * own).slopes()
+
+
+def _stiffness(part: LinkModel, length: Expr) -> Expr:
+    """Give the stiffness matrix of slopes and twists, in blocks per direction."""
+    shapes = part.sliding
+    assert shapes is not None
+    xi, weight = exposed_points(shapes)
+    blocks = []
+    for direction, (name, order, power) in STIFFNESS.items():
+        rows = shapes.values(direction, xi, order)
+        known = shapes.span.has(name)
+        value = float(shapes.span.table[name][0]) if known else 0.0
+        form = constant(value * product_integrals(rows, rows, weight))
+        blocks.append(form * length if power > 0 else form / length)
+    return ca.diagcat(*blocks)
+
+
+def _powers(part: LinkModel) -> Array:
+    """Give the power of the length that each parent curve's stiffness goes with, (K,)."""
+    assert part.sliding is not None
+    parents = part.sliding.parents
+    return np.concatenate([np.full(len(parents[d]), STIFFNESS[d][2]) for d in DIRECTIONS])
 
 
 def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: Expr) -> Terms:
@@ -148,27 +174,32 @@ def _weighed(basis: Basis, inertia: Expr, a: Expr, b: Expr) -> Expr:
     return sum(parts[1:], parts[0])
 
 
-def _at_mouth(model: Model, motion: SlidingMotion, rates: Expr, table: dict[str, float]) -> Terms:
-    """Add what the mouth of the hub takes to strain the material that passes it.
+def _at_mouth(motion: GrowingMotion, rates: Expr, mu: float) -> Terms:
+    """Add what the mouth of the hub takes to stretch the material that passes it.
 
-    Stretch, twist rate and curvature begin there, so velocities jump; with the momentum that
-    passes, ``mu l'`` times the jump, Lagrange's equations of the changing domain hold and energy
-    is kept.
+    Stretch begins there, so velocities jump; with the momentum that passes, ``mu l'`` times the
+    jump, Lagrange's equations of the changing domain hold and energy is kept.
     """
-    local, _, angle, _ = sliding_place(model, motion, 0.0)
-    k, out = rates.shape[0], rates[0]
-    mu = table["mass_per_length"]
-    jump = local.linear[:, 0] - ca.DM([1, 0, 0])
-    inertia = constant(np.array([table["Jx"], table["Jy"], table["Jz"]]))
-    turned = inertia * angle[1][:, 0]
-    effort = ca.SX(k, 1)
-    effort[0] = out**2 * (mu * (ca.sumsqr(local.linear[:, 0]) - 1)
-                          + ca.dot(angle[1][:, 0], turned)) / 2  # fmt: skip
-    zero = ca.SX(3, k)
-    return Terms(
-        0.0, ca.SX(3, 1), ca.SX(3, 3), zero, zero, ca.SX(k, k),
-        out**2 * turned, mu * out**2 * jump, effort,
-    )  # fmt: skip
+    at = motion.displacement_functions(np.zeros(1))
+    speed = evaluate(motion.displacement(), at)[1][:, 0]
+    none, push = _nothing(rates), mu * rates[0] ** 2
+    effort = ca.SX(rates.shape[0], 1)
+    effort[0] = push * (ca.sumsqr(speed) - 1) / 2
+    return replace(none, force=push * (speed - ca.DM([1, 0, 0])), effort=effort)
+
+
+def _turned_at_mouth(motion: GrowingMotion, rates: Expr, inertia: Expr) -> Terms:
+    """Add what the mouth takes to turn the material that passes it: curvature begins there."""
+    angle = motion.angles(0.0)[1][:, 0]
+    effort, out = ca.SX(rates.shape[0], 1), rates[0]
+    effort[0] = out**2 * ca.dot(angle, inertia * angle) / 2
+    return replace(_nothing(rates), torque=out**2 * (inertia * angle), effort=effort)
+
+
+def _nothing(rates: Expr) -> Terms:
+    k, none = rates.shape[0], ca.SX(3, rates.shape[0])
+    vector = ca.SX(3, 1)
+    return Terms(0.0, vector, ca.SX(3, 3), none, none, ca.SX(k, k), vector, vector, ca.SX(k, 1))
 
 
 def _inside(whole: float, own: Expr, rates: Expr, omega: Expr, table: dict[str, float]) -> Terms:
@@ -187,21 +218,3 @@ def _inside(whole: float, own: Expr, rates: Expr, omega: Expr, table: dict[str, 
     linear[0, 0], modal[0, 0], effort[0] = mass, mass, force[0]
     torque = ca.cross(omega, second @ omega) + ca.cross(first, coriolis)
     return Terms(mass, first, second, ca.SX(3, k), linear, modal, torque, force, effort)
-
-
-def sliding_place(
-    model: Model, motion: SlidingMotion, xi: float
-) -> tuple[Local, Expr, tuple[Expr, Expr], Expr]:
-    """See the material section of a sliding link that is now at x = xi l from its root.
-
-    Returns
-    -------
-    local, bias, angle, angle_bias
-        The section; the acceleration that it gets from velocities alone (3,); its first-order
-        angles (3,) with their columns (3, k); and their acceleration likewise (3,).
-    """
-    place = np.array([xi])
-    position, columns, bias = evaluate(motion.displacement(), motion.displacement_functions(place))
-    angle, angle_columns, angle_bias = evaluate(motion.rotation(), motion.rotation_functions(place))
-    local = turned_section(model, position, columns, angle, angle_columns)
-    return local, bias, (angle, angle_columns), angle_bias

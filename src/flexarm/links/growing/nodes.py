@@ -1,0 +1,144 @@
+"""Nodes along the exposed part of a sliding link, in xi = x/l, and what slides past them.
+
+Sections turn by ``sum_k chi_k'(xi) e_k`` with the parent curves chi and ``e = a(l) d/l``, so with
+tangents P at nodes a section is at ``r = l sum_g I_g(xi) P_g``.  A material section moves by
+``d xi/dt = (1 - xi) l'/l`` and so with the velocity (primes: rates)
+
+    ``sum_g I_g (l P_g)' + l' (1 - xi) sum_g l_g P_g``,
+
+and at constant l' has the acceleration
+
+    ``sum_g I_g (l P_g)'' + 2 l' (1 - xi) sum_g l_g P_g' + (l'^2/l) (1 - xi)^2 sum_g dl_g/dxi P_g``.
+
+Interpolated tangents may jump between panels; the last term is integrated by parts, which counts
+the momentum that sections take on as they pass such places.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.collocation import Cardinals, Collocation, collocate, polar_nodes
+from flexarm.links.fields import AXES, Axis, Basis, Functions
+from flexarm.links.growing.shapes import SlidingShapes
+from flexarm.links.node_spaces import Fine, clean
+from flexarm.links.span import Span
+
+
+@dataclass(frozen=True)
+class GrowingPolar:
+    """Sections that stand for the rotary inertia of a sliding link about its axis, p of them.
+
+    Attributes
+    ----------
+    inertia
+        Inertia of each per unit of exposed length [kg m], (p,).
+    left
+        ``1 - xi``, (p,).
+    rows
+        Slopes along y and z and twist, and their derivatives by xi, (6, p, K).
+    """
+
+    inertia: Array
+    left: Array
+    rows: Array
+
+    @classmethod
+    def of(cls, span: Span, parents: Shapes, x: Array, weights: Array) -> "GrowingPolar | None":
+        """Take sections, of a link that bends and twists."""
+        inertia = weights * span.at("Jx", x)
+        angles: tuple[tuple[Direction, int], ...] = (("y", 1), ("z", 1), ("twist", 0))
+        rows = np.stack([clean(parents.values(d, x, nu + k)) for k in (0, 1) for d, nu in angles])
+        if not (np.any(inertia) and np.any(rows[2]) and np.any(rows[:2])):
+            return None
+        return cls(inertia, 1 - x, rows)
+
+
+@dataclass(frozen=True)
+class GrowingNodes:
+    """G nodes of a sliding link's parent curves over xi, and integrals per unit of mass.
+
+    Attributes
+    ----------
+    at
+        The parent curves at the nodes, of a span of unit length and unit mass.
+    polar
+        Where sections' rotary inertia about their axes is taken, of a link that bends and twists.
+    passing
+        ``int I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G).
+    passed
+        ``int (1 - xi)^2 l^a l^b``, (3, 3, G, G).
+    gain
+        ``int (1 - xi) l^a``, (3, G).
+    cards
+        Legendre series of ``l^a`` on each panel, (3, panels, order, G).
+    """
+
+    at: Collocation
+    polar: GrowingPolar | None
+    passing: Array
+    passed: Array
+    gain: Array
+    cards: Array
+
+    @classmethod
+    def of(cls, shapes: SlidingShapes, more: int) -> "GrowingNodes":
+        """Choose nodes, so many beyond the number of shapes, but one beyond the parent curves."""
+        further = max(
+            len(curves) - int(np.any(shapes.factors[direction], axis=(0, 1)).sum())
+            for direction, curves in shapes.parents.items()
+        )
+        asked, more = max(more, 1 + further), max(more - further, 1)
+        table = {name: values[:1].repeat(2) for name, values in shapes.span.table.items()}
+        table["mass_per_length"] = np.ones(2)
+        span, parents = Span(1.0, np.array([0.0, 1.0]), table), shapes.parent_shapes()
+        fine = Fine.of(span, parents, more)
+        found = Cardinals.of(fine, more)
+        cards = found.cards
+        reach = np.stack([fine.running @ card for card in cards])
+        past = np.stack(cards) * (1 - fine.x)[:, None]
+        heavy = past * fine.weights[:, None]
+        return cls(
+            replace(collocate(span, parents, more), more=asked),
+            GrowingPolar.of(span, parents, *polar_nodes(found)),
+            np.einsum("apg,bph->abgh", reach, heavy),
+            np.einsum("apg,bph->abgh", past, heavy),
+            heavy.sum(axis=1),
+            np.stack([fine.series(card) for card in cards]),
+        )
+
+    def functions(self, xi: Array) -> Functions:
+        """Evaluate ``I, (1 - xi) l, (1 - xi)^2 dl/dxi`` at places, (3 G, len(xi)) per axis."""
+        reach, left = self.at.reach(xi), 1 - xi
+        edges = self.at.edges
+        panel = np.clip(np.searchsorted(edges, xi, side="right") - 1, 0, len(edges) - 2)
+        low, high = edges[panel], edges[panel + 1]
+        t, found = (2 * xi - low - high) / (high - low), [reach]
+        for nu in (0, 1):
+            series = legendre.legder(self.cards, nu, axis=2)
+            values = np.einsum(
+                "sk,askg->asg", legendre.legvander(t, series.shape[2] - 1), series[:, panel]
+            )
+            found.append(values * (left * (2 * left / (high - low)) ** nu)[:, None])
+        return {axis: np.concatenate([f[a].T for f in found]) for a, axis in enumerate(AXES)}
+
+    def basis(self) -> Basis:
+        """Integrate the functions; the last of them only against the others, in squares of one."""
+        at_mouth = [self.functions(np.zeros(1))[axis][self.at.count : 2 * self.at.count, 0]
+                    for axis in AXES]  # fmt: skip
+        gram: dict[tuple[Axis, Axis], Array] = {}
+        for a, p in enumerate(AXES):
+            for b, q in enumerate(AXES):
+                A, B, D = self.at.gram[a, b], self.passing[a, b], self.passed[a, b]
+                back = self.passing[b, a].T
+                squares = (3 * D - np.outer(at_mouth[a], at_mouth[b])) / 2
+                gram[p, q] = np.block(
+                    [[A, B, 2 * B - D], [back, D, squares], [2 * back - D, squares, 0 * D]]
+                )
+        mean = {
+            axis: np.concatenate([self.at.mean[a], self.gain[a], 2 * self.gain[a] - at_mouth[a]])
+            for a, axis in enumerate(AXES)
+        }
+        return Basis(gram, mean, 1.0)
