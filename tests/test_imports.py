@@ -33,6 +33,7 @@ ROOMS = (
     "model",
     "mechanics",
     "formulations",
+    "accuracy",
     "runs",
     "integrate",
     "linear",

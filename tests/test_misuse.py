@@ -97,8 +97,16 @@ simulate(arm, t_end=1, live="run.nc")
 # energy_audit
 simulate(arm, t_end=1, energy_audit="no")
 simulate(arm, t_end=1, energy_audit=np.array([1,2]))
-# parameters, starts and inputs
+# parameters, starts, inputs, control and rtol
 simulate_many(arm, t_end=1)
+# runs
+runs_dataset(None)
+runs_dataset([])
+runs_dataset([arm])
+runs_dataset(run)
+# parameters
+runs_dataset([run], [{}, {}])
+runs_dataset([run], 3)
 # starts
 simulate_many(arm, t_end=1, starts={"joint1": 1})
 simulate_many(arm, t_end=1, starts=[1, 2])
@@ -142,8 +150,6 @@ build(arm, stiffening="no")
 # tip_rotation
 build(arm, tip_rotation=None)
 build(arm, tip_rotation=["cayley"])
-# shapes_of
-build(arm, shapes_of=arm)
 # arm
 change_arm(None, {})
 # values

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flexarm.linear.sweep import sweep
     from flexarm.model import build
     from flexarm.runs.read import load_run
+    from flexarm.runs.together import runs_dataset
     from flexarm.samples import sample_names
     from flexarm.study.compare import compare
     from flexarm.study.converge import converge
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "load_run",
     "modes",
+    "runs_dataset",
     "sample",
     "sample_names",
     "save",
@@ -72,6 +74,7 @@ _HOMES = {
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
+    "runs_dataset": "flexarm.runs.together",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",

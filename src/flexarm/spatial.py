@@ -112,8 +112,15 @@ NO_INERTIA = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def constant(array: Array) -> Expr:
-    """CasADi matrix of numbers whose zeros are structural."""
-    return ca.sparsify(ca.DM(array))
+    """CasADi matrix of numbers, or of what they are kept as, whose zeros are structural."""
+    if array.dtype != object:
+        return ca.sparsify(ca.DM(array))
+    matrix = ca.SX(*(array.shape if array.ndim == 2 else (array.size, 1)))
+    rows = array if array.ndim == 2 else array[:, None]
+    for place, number in np.ndenumerate(rows):
+        if not isinstance(number, float) or number != 0.0:
+            matrix[place] = number
+    return matrix
 
 
 def turn_z(angle: Expr) -> Expr:

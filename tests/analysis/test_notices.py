@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from flexarm.accuracy.slender import shear_error, shear_ratio
 from flexarm.arm.outline import Tube
 from flexarm.arm.section import Material, Section
 from flexarm.check.check import check
 from flexarm.check.report import Notice
-from flexarm.check.slender import shear_error, shear_ratio
 from flexarm.errors import ModelError
 from flexarm.io.model_file import loads
 from flexarm.links.basis import MOTIONS

@@ -7,14 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import flexarm
 from flexarm.engine.compile import native_width
-from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
+from flexarm.errors import SimulationError
 from flexarm.formulations import formulation
+from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch import many
 from flexarm.integrate.batch.lanes import solve_abreast
 from flexarm.integrate.batch.many import simulate_many
@@ -37,13 +39,13 @@ def test_parameters_share_one_compile_and_give_the_runs_of_their_arms() -> None:
 
 
 def test_equations_that_differ_in_numbers_share_machine_code() -> None:
-    family = Family()
+    structures = Structures()
     for mass in (0.05, 0.1, 0.3):
         model = build(change_arm(hub(), {"payload.mass": mass}))
-        mine = formulation("composite", model).among(family)
+        mine = formulation("composite", model).among(structures)
         q = np.array([0.3, 0.01, -0.002])
         assert mine.mass_matrix(q) == pytest.approx(formulation("composite", model).mass_matrix(q))
-    assert family.compiles == 1
+    assert structures.traces == 1
 
 
 def test_starts_and_inputs_vary() -> None:
@@ -140,11 +142,9 @@ def test_a_run_that_stops_does_not_stop_its_neighbours() -> None:
         assert ends[-1] == "stopped"
 
 
-@pytest.mark.parametrize(
-    "module", ["flexarm.formulations.equation", "flexarm.integrate.methods.base"]
-)
+@pytest.mark.parametrize("what", ["quantity", "motion"])
 def test_threads_that_compile_at_once_get_the_same_machine_code(
-    module: str, monkeypatch: pytest.MonkeyPatch
+    what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Machine code that only one of them kept would be gone while the other still runs it."""
     both = threading.Barrier(2)
@@ -156,8 +156,8 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
         return compiled
 
     equation = formulation("articulated", build(hub()))
-    ask = Motion(equation).compiled if "method" in module else lambda: equation.compiled("energy")
-    monkeypatch.setattr(f"{module}.compile_recipe", at_once)
+    ask = Motion(equation).compiled if what == "motion" else lambda: equation.compiled("energy")
+    monkeypatch.setattr("flexarm.formulations.equation.compile_recipe", at_once)
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: ask(), range(2))
     assert first is second
@@ -167,18 +167,18 @@ def test_threads_that_compile_at_once_get_the_same_machine_code(
 def test_any_values_of_a_parameter_compile_once_and_go_abreast(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    families, lanes = [], []
+    every, lanes = [], []
 
-    def kept() -> Family:
-        families.append(Family("quick"))
-        return families[-1]
+    def kept() -> Structures:
+        every.append(Structures())
+        return every[-1]
 
     def watched(*given: Any) -> Any:
         found = solve_abreast(*given)
         lanes.append(found is not None)
         return found
 
-    monkeypatch.setattr("flexarm.integrate.batch.many.Family", kept)
+    monkeypatch.setattr("flexarm.integrate.batch.many.Structures", kept)
     monkeypatch.setattr("flexarm.integrate.batch.many.solve_abreast", watched)
     arm = flexarm.sample("deluca-siciliano")
     rng = np.random.default_rng(1)
@@ -186,7 +186,7 @@ def test_any_values_of_a_parameter_compile_once_and_go_abreast(
         {"payload.mass": float(mass)} for mass in rng.uniform(0.1, 0.3, 2 * native_width())
     ]  # fmt: skip
     simulate_many(arm, t_end=0.02, method="dop853", parameters=masses, workers=1)
-    assert families[0].compiles == 3  # motion, matrices, observation
+    assert every[0].traces == 3  # motion, matrices, observation
     assert lanes == ([True, True] if native_width() > 1 else [])
 
 
@@ -217,3 +217,67 @@ def test_a_copy_with_wrong_links_is_refused() -> None:
     wrong = hub().model_copy(update={"links": "none"})
     with pytest.raises(flexarm.ModelError, match="links"):
         simulate_many(wrong, t_end=0.1, starts=[{}])
+
+
+def test_laws_and_tolerances_vary() -> None:
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 3), ca.SX.sym("v", 3)
+    laws = [ca.Function("law", [t, q, v], [-k * q[0] - 0.1 * v[0]]) for k in (0.5, 2.0)]
+    starts, rtol = [{"joint1": 0.3}] * 2, [1e-3, 1e-10]
+    runs = simulate_many(hub(), t_end=0.4, starts=starts, control=laws, rtol=rtol, method="dop853")
+    for run, law, wanted in zip(runs, laws, rtol, strict=True):
+        arm = change_arm(hub(), {"links.1.joint.start.position": 0.3})
+        alone = flexarm.simulate(arm, t_end=0.4, control=law, rtol=wanted, method="dop853")
+        assert run.q == pytest.approx(alone.q, abs=1e-12)
+        assert run.u == pytest.approx(alone.u, abs=1e-10)
+        assert run.rtol == wanted
+    assert runs[1].statistics.steps > runs[0].statistics.steps
+
+
+def test_one_law_for_all_arms_is_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    every: list[Structures] = []
+
+    def kept() -> Structures:
+        every.append(Structures())
+        return every[-1]
+
+    monkeypatch.setattr("flexarm.integrate.batch.many.Structures", kept)
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 3), ca.SX.sym("v", 3)
+    law = ca.Function("law", [t, q, v], [-q[0]])
+    masses = [{"payload.mass": mass} for mass in (0.05, 0.1, 0.3)]
+    runs = simulate_many(hub(), t_end=0.2, parameters=masses, control=law, method="dop853")
+    assert [run.status for run in runs] == ["finished"] * 3
+    assert every[0].traces == 3  # motion, matrices, observation
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"control": flexarm.Sampled(lambda t, q, v: [0.0], 0.1)},
+            "Sampled law is asked from Python",
+        ),
+        ({"rtol": [1e-3]}, "those given must be of one length"),
+        ({"rtol": "small"}, "rtol"),
+        ({"control": ["law", "law"]}, "control: must be a CasADi function"),
+    ],
+)
+def test_laws_that_do_not_fit_are_told(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SimulationError, match=message):
+        simulate_many(hub(), t_end=0.1, starts=[{"joint1": 0.1}] * 2, **given)
+
+
+def test_runs_are_one_dataset() -> None:
+    masses = [{"payload.mass": mass} for mass in (0.05, 0.1)]
+    runs = simulate_many(hub(), t_end=0.2, dt=0.01, parameters=masses, method="dop853")
+    together = flexarm.runs_dataset(runs, masses)
+    assert together.sizes["run"] == 2
+    assert together["payload.mass"].values.tolist() == [0.05, 0.1]
+    np.testing.assert_array_equal(together["q"].values, np.stack([run.q for run in runs]))
+    assert together["status"].values.tolist() == ["finished"] * 2
+    short = simulate_many(hub(), t_end=0.1, dt=0.01, starts=[{"joint1": 0.1}], method="dop853")
+    uneven = flexarm.runs_dataset([runs[0], short[0]])
+    assert np.isnan(uneven["q"].values[1, -1]).all()
+    with pytest.raises(flexarm.FlexarmError, match="runs: "):
+        flexarm.runs_dataset([])
+    with pytest.raises(flexarm.FlexarmError, match="parameters: "):
+        flexarm.runs_dataset(runs, masses[:1])

@@ -69,4 +69,9 @@ for wrong in (Heavy, Swirling, Weighty):
     FORMULATIONS[wrong.name] = wrong
 JOINTS[Hasty.name] = Hasty
 cast(dict[str, Discretisation], DISCRETISATIONS)[Stiff.name] = Stiff()
+METHODS["planted-trusting"] = replace(
+    METHODS["etd4"],
+    name="planted-trusting",
+    per_step=lambda wanted, damped: 100 * METHODS["etd4"].per_step(wanted, damped),
+)
 METHODS["planted-order"] = replace(METHODS["rk4"], name="planted-order", order=5)

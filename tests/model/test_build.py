@@ -40,27 +40,15 @@ def test_an_unknown_tip_rotation_is_refused() -> None:
         flexarm.build(ARM, tip_rotation="bogus")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("sample", "other", "message"),
-    [
-        ("driven-link", "korayem-two-link", "shapes_of: links are 2 there, 1 in this arm"),
-        ("korayem-two-link", "driven-link", "shapes_of: links are 1 there, 2 in this arm"),
-        ("driven-link", "telescope", r"shapes_of: links\[1\] has another joint"),
-        ("korayem-two-link", "chen-two-link", r"shapes_of: links\[1\] has .* other shapes"),
-    ],
-)
-def test_shapes_of_another_arm_are_refused(sample: str, other: str, message: str) -> None:
-    shapes_of = flexarm.build(flexarm.sample(other))
-    with pytest.raises(ModelError, match=message):
-        flexarm.build(flexarm.sample(sample), shapes_of=shapes_of)
-
-
-def test_shapes_are_those_of_a_model() -> None:
-    with pytest.raises(ModelError, match="shapes_of: expected a Model, got a value of type Arm"):
-        flexarm.build(ARM, shapes_of=ARM)  # type: ignore[arg-type]
-
-
-def test_shapes_of_another_length_are_refused() -> None:
-    longer = flexarm.change_arm(ARM, {"links.1.length": 2 * ARM.links[0].length})
-    with pytest.raises(ModelError, match="another length"):
-        flexarm.build(longer, shapes_of=flexarm.build(ARM))
+def test_links_that_arms_share_are_made_once() -> None:
+    first = flexarm.build(ARM)
+    heavier = flexarm.build(flexarm.change_arm(ARM, {"gravity.2": -3.7}))
+    for one, other in zip(first.links, heavier.links, strict=True):
+        assert one.elastic is not None
+        assert other.elastic is not None
+        assert one.elastic.shapes is other.elastic.shapes
+        assert one.elastic.integrals is other.elastic.integrals
+    stiffer = flexarm.build(flexarm.change_arm(ARM, {"links.1.section.EIz": 4321.0}))
+    assert stiffer.links[0].elastic is not None
+    assert first.links[0].elastic is not None
+    assert stiffer.links[0].elastic.shapes is not first.links[0].elastic.shapes

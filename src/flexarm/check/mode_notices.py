@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from flexarm.accuracy.slender import radius_of_gyration, shear_error
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped, ShapeChoice
 from flexarm.check.report import DirectionReport, FlexibleReport, LinkReport, Notice, StepReport
-from flexarm.check.slender import radius_of_gyration, shear_error
 from flexarm.linear.at_start import ElasticModes, Linear
 from flexarm.links.basis import MOTIONS
 from flexarm.links.span import Span

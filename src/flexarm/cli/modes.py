@@ -1,6 +1,7 @@
 """`flexarm modes`: frequencies, damping, participation and names of an arm's modes."""
 
 import argparse
+import dataclasses
 import io
 import json
 import math
@@ -214,8 +215,9 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
                 "damping_ratio": mode.damping_ratio,
                 "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
                 "participation": mode.participation,
+                "errors": None if errors is None else dataclasses.asdict(errors),
             }
-            for mode in found.modes
+            for mode, errors in zip(found.modes, found.errors, strict=True)
         ],
     }
     if followed is not None:
@@ -272,6 +274,11 @@ def _print(found: "Modes") -> None:
         print_table(console, "Modes", columns, rows)
     else:
         print_line(console, "no modes: nothing in the arm moves while its joints are locked")
+    if found.elastic() and any(part.flexible for part in found.model.links):
+        from flexarm.accuracy.frequencies import frequency_lines
+
+        for text in frequency_lines(found.errors):
+            print_line(console, text, indent=0)
     for note in (*found.notes, *found.notices):
         print_line(console, f"note: {note}", indent=0, style="yellow")
 

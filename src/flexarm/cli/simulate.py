@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from flexarm.integrate.methods.base import Method
-    from flexarm.mechanics.validity import LinkValidity, Validity
+    from flexarm.mechanics.validity import Validity
     from flexarm.runs.run import Run
     from flexarm.runs.write import LiveFile
 
@@ -224,6 +224,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
         "missed": result.missed,
         "validity": finite(dataclasses.asdict(result.validity)),
+        "errors": finite(dataclasses.asdict(result.errors) | {"total": result.errors.total}),
     }
 
 
@@ -258,7 +259,7 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     }
     for name, text in lines.items():
         print_line(console, f"{name + ':':8s} {text}")
-    _print_validity(console, result.validity)
+    _print_validity(console, result)
     rows = [
         [name, f"{value:.6g}", unit]
         for name, value, unit in zip(
@@ -269,23 +270,21 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     print_table(console, f"Coordinates at t = {reached:g} s", columns, rows)
 
 
-def _print_validity(console: "Console", found: "Validity") -> None:
+def _print_validity(console: "Console", result: "Run") -> None:
+    found = result.validity
     if found.links:
         _print_ranges(console, found)
+        for line in result.errors.lines():
+            print_line(console, line, indent=0)
     for warning in found.warnings:
         print_line(console, f"warning: {warning}", indent=0, style="yellow")
-
-
-def _strain(link: "LinkValidity") -> str:
-    if link.strain is None:
-        return "unknown"
-    return f"{link.strain:.3g}" + (" (axis)" if link.strain_of == "axis" else "")
 
 
 def _print_ranges(console: "Console", found: "Validity") -> None:
     rows = [
         [
-            link.link, f"{link.slope:.3g}", _strain(link), f"{link.shortening:.3g}",
+            link.link, f"{link.slope:.3g}",
+            "unknown" if link.strain is None else f"{link.strain:.3g}", f"{link.shortening:.3g}",
             f"{link.quartic_share:.3g}",
         ]
         for link in found.links
@@ -295,7 +294,3 @@ def _print_ranges(console: "Console", found: "Validity") -> None:
         "quartic share": "right",
     }  # fmt: skip
     print_table(console, "Range of validity: the largest at any sample", columns, rows)
-    error = "unknown at such slopes"
-    if found.model_error is not None:
-        error = f"about {100 * found.model_error:.2g} % of the deflections or less"
-    print_line(console, f"error of the model: {error}", indent=0)

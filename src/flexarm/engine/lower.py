@@ -1,6 +1,5 @@
 """From a CasADi function to a stream: shared values found, signs folded, dead values dropped."""
 
-import bisect
 import math
 from collections import Counter
 
@@ -14,25 +13,19 @@ EVEN = frozenset({"cos", "cosh", "fabs"})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
 # Between them a reciprocal neither overflows nor loses digits.
 SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-1022, 2.0**1022
-# Integrals over modes that are equal in theory differ by some 1e-15 of the largest, so by more of
-# themselves where they are small; numbers that are not equal differ by far more than this.
-ALIKE = 1e-10
 NAMES: dict[int, str] = {
     getattr(casadi, f"OP_{name.upper()}"): name
     for name in BINARY | FUNCTIONS | {"neg", "not", "fabs", "sign", "floor", "ceil"}
 } | {casadi.OP_CONSTPOW: "pow"}
 
 
-def lower(function: casadi.Function, *, alike: bool = False) -> Stream:
+def lower(function: casadi.Function) -> Stream:
     """Turn a CasADi function into a stream.
 
     Parameters
     ----------
     function
         A function of `SX` symbols without free ones; every operation a scalar one.
-    alike
-        Take constants that differ by less than `ALIKE` of themselves for one, and let a constant
-        carry its sign: the operations then depend neither on rounding nor on signs.
 
     Returns
     -------
@@ -52,7 +45,7 @@ def lower(function: casadi.Function, *, alike: bool = False) -> Stream:
     outputs = tuple(
         _port(name, function.sparsity_out(k)) for k, name in enumerate(function.name_out())
     )
-    values, results = _read(function, _AlikeValues() if alike else _Values())
+    values, results = _read(function, _Values())
     needed = _needed(values, results)
     divisions = Counter(
         b for k, (op, _, b) in enumerate(values.defined) if op == "div" and needed[k]
@@ -144,7 +137,7 @@ def _share_reciprocals(
     CasADi turns (1/d)*x into x/d whatever the author wrote. A division takes as long as several
     multiplications; a single one is left alone, being one operation and rounded once.
     """
-    again = type(values)()
+    again = _Values()
     new: list[int] = []
     for k, (op, a, b) in enumerate(values.defined):
         if not needed[k]:
@@ -327,91 +320,3 @@ class _Values:
         negative = (a < 0) != (b < 0)
         quotient = self.define("div", _unsigned(a), _unsigned(b))
         return ~quotient if negative else quotient
-
-
-class _AlikeValues(_Values):
-    """Values whose operations are the same for all numbers that are related in the same way.
-
-    Notes
-    -----
-    CasADi and `_Values` join what is equal to the last bit.  Here numbers that are nearly equal, or
-    nearly opposite, are one constant, nearly 1 is 1, and sums that CasADi would have shortened
-    had it known so are shortened: what is equal in theory is joined, however it was rounded.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sizes: list[float] = []  # in order, and the constants that have them
-        self._holders: list[int] = []
-        self._opposites: dict[int, int] = {}
-
-    def constant(self, number: float) -> int:
-        """Return a constant, or minus the one that is nearly its opposite."""
-        size = 1.0 if math.isclose(abs(number), 1.0, rel_tol=ALIKE) else abs(number)
-        place = bisect.bisect_left(self._sizes, size)
-        for k in (place - 1, place):
-            if 0 <= k < len(self._sizes) and math.isclose(self._sizes[k], size, rel_tol=ALIKE):
-                holder = self._holders[k]
-                break
-        else:
-            # Products and sums know 0 and 1, which therefore have no sign of their own.
-            own = size if size in (0.0, 1.0) else number
-            holder = self._new_constant(own)
-            if not math.isnan(size):
-                self._sizes.insert(place, size)
-                self._holders.insert(place, holder)
-        kept = self.constants[self.defined[holder][1]]
-        return holder if (kept < 0.0) == (number < 0.0) else ~holder
-
-    def _new_constant(self, number: float) -> int:
-        self.constants.append(number)
-        return self.define("constant", len(self.constants) - 1)
-
-    def positive(self, reference: int) -> int:
-        """Return a value that carries its sign in itself."""
-        number = self.number(reference)
-        if reference >= 0 or number is None:
-            return super().positive(reference)
-        if reference not in self._opposites:
-            self._opposites[reference] = self._new_constant(number)
-        return self._opposites[reference]
-
-    def add(self, a: int, b: int) -> int:
-        """Return a + b, with multiples of one value taken together."""
-        x, y = self.number(a), self.number(b)
-        if x is not None and y is not None and math.isclose(x, -y, rel_tol=ALIKE):
-            return self.constant(0.0)
-        if x is not None or y is not None:
-            return super().add(a, b)
-        (m, u), (n, v) = self._multiple(a), self._multiple(b)
-        if u == v:
-            return self.multiply(self.constant(m + n), u)
-        for whole, part in ((a, b), (b, a)):
-            rest = self._less(whole, ~part)
-            if rest is not None:
-                return rest
-        return super().add(a, b)
-
-    def _multiple(self, reference: int) -> tuple[float, int]:
-        """Return the number and the value whose product a reference is."""
-        sign = 1.0 if reference >= 0 else -1.0
-        op, a, b = self.defined[_unsigned(reference)]
-        if op == "mul":
-            for factor, value in ((a, b), (b, a)):
-                number = self.number(factor)
-                if number is not None:
-                    return sign * number, value
-        return sign, _unsigned(reference)
-
-    def _less(self, whole: int, part: int) -> int | None:
-        """Return what is left of a sum without one of its two terms, None if it is not one."""
-        op, a, b = self.defined[_unsigned(whole)]
-        if op not in ("add", "sub"):
-            return None
-        terms = [a, b if op == "add" else ~b]
-        if whole < 0:
-            terms = [~terms[0], ~terms[1]]
-        if part not in terms:
-            return None
-        terms.remove(part)
-        return terms[0]

@@ -58,8 +58,8 @@ def formulation(
         Gauss points per element; by default as many as integrate its inertia exactly, or the
         paper's one. For ``element-jacobian`` alone.
     parameters
-        Keys of numbers in the model file, such as ``payload.mass``, that stay symbols: functions
-        take them as one more input ``p``, the last. For ``composite`` alone.
+        Keys of numbers in the model file, such as ``payload.mass``, that are inputs: `at` of the
+        equation takes other values of them, `by_parameters` differentiates by them.
 
     Raises
     ------
@@ -76,19 +76,18 @@ def formulation(
     reason = FORMULATIONS[name].refusal(model, paper=paper)
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
-    _refuse_options(name, delta_squared=delta_squared, points=points, parameters=parameters)
-    if parameters:
-        return Equation.with_symbols(Composite(model), parameters)
+    _refuse_options(name, delta_squared=delta_squared, points=points)
+    made: Formulation
     if not delta_squared:
-        return Equation.of(GibbsAppell(model, paper=paper, delta_squared=False))
-    if points is not None:
-        return Equation.of(ElementJacobian(model, paper=paper, points=points))
-    return Equation.of(FORMULATIONS[name](model, paper=paper))
+        made = GibbsAppell(model, paper=paper, delta_squared=False)
+    elif points is not None:
+        made = ElementJacobian(model, paper=paper, points=points)
+    else:
+        made = FORMULATIONS[name](model, paper=paper)
+    return Equation.of(made, parameters)
 
 
-def _refuse_options(
-    name: str, *, delta_squared: bool, points: int | None, parameters: Sequence[str]
-) -> None:
+def _refuse_options(name: str, *, delta_squared: bool, points: int | None) -> None:
     """Refuse an option that belongs to another formulation."""
     if not delta_squared and name != GibbsAppell.name:
         raise FlexarmError(
@@ -97,8 +96,6 @@ def _refuse_options(
         )
     if points is not None and name != ElementJacobian.name:
         raise FlexarmError(f"points: formulation '{name}' has none: use element-jacobian")
-    if parameters and name != Composite.name:
-        raise FlexarmError(f"parameters: formulation '{name}' has none: use composite")
 
 
 def _no_model(name: object, model: object) -> str:

@@ -322,7 +322,7 @@ class _Sweep:
 
     def _base(self) -> Expr:
         """Acceleration of the base in its axes, gravity's lift included."""
-        base, lift = self.base, -ca.SX(ca.DM(self.model.gravity))
+        base, lift = self.base, -ca.SX(constant(self.model.gravity))
         if base.angular is None or base.angular_inverse is None:
             return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)
         out, body = self.outboard, self.model.base_body

@@ -256,7 +256,7 @@ def _accelerate(
     model: Model, base: BaseState, states: list[LinkState], a: Expr | None, gravity: bool
 ) -> tuple[list[Expr], list[Expr], Expr]:
     """Accelerations of link roots and, in their own axes, of tips; gravity lifts the base."""
-    pull = ca.SX(ca.DM(model.gravity)) if gravity else ca.SX(3, 1)
+    pull = ca.SX(constant(model.gravity)) if gravity else ca.SX(3, 1)
     lift, spin = -pull, base.omega_bias
     if a is not None and base.angular is not None:
         lift, spin = lift + a[0:3], spin + base.angular @ a[3:6]

@@ -11,13 +11,27 @@ from numpy.typing import ArrayLike
 
 from flexarm.arguments import is_word, refused, require_kind
 from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
-from flexarm.engine.family import Family
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.batches import Time, as_matrix, axes_of, checked_time, rows_of
-from flexarm.formulations.parametric import Parametric
-from flexarm.formulations.quantities import Energy, Frames, Partitioned, Power, trace
+from flexarm.formulations.numbers.parameters import (
+    Nearby,
+    changed_model,
+    derivatives,
+    other_model,
+    parameter_keys,
+    parameter_values,
+)
+from flexarm.formulations.numbers.structures import Make, Structures
+from flexarm.formulations.quantities import (
+    QUANTITIES,
+    Energy,
+    Frames,
+    Partitioned,
+    Power,
+    trace,
+)
 from flexarm.formulations.singular import why_singular
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
@@ -48,30 +62,26 @@ class Equation:
     anchor
         Attitude that a free base's angles are relative to, world from anchor axes, (3, 3), or
         (N, 3, 3) for a batch.
-    family
+    structures
         Equations that it shares machine code with, or None.
-    parametric, values
-        Numbers of the arm that are kept as symbols, or None, and their present values, (k,).
+    parameters
+        Keys of numbers of the model file that are inputs: `at` gives them other values.
     """
 
     formulation: Formulation
     anchor: Array
-    family: Family | None = None
-    parametric: Parametric | None = None
-    values: Array = field(default_factory=lambda: np.zeros(0))
+    structures: Structures | None = None
+    parameters: tuple[str, ...] = ()
     _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, formulation: Formulation) -> "Equation":
-        """Make the equation of a formulation."""
-        return cls(formulation, formulation.model.start_anchors)
-
-    @classmethod
-    def with_symbols(cls, formulation: Formulation, parameters: Sequence[str]) -> "Equation":
-        """Make the equation of `composite` that keeps numbers of the arm as symbols."""
-        symbols = Parametric(formulation.model, parameters)
+    def of(cls, formulation: Formulation, parameters: Sequence[str] = ()) -> "Equation":
+        """Make the equation of a formulation, with numbers of the model file as inputs."""
         anchor = formulation.model.start_anchors
-        return cls(formulation, anchor, parametric=symbols, values=symbols.start)
+        if not parameters:
+            return cls(formulation, anchor)
+        keys = parameter_keys(formulation.model.arm, parameters)
+        return cls(formulation, anchor, Structures(), keys)
 
     @cached_property
     def model(self) -> Model:
@@ -99,13 +109,13 @@ class Equation:
         return input_names(self.model)
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """Keys of the numbers that are kept as symbols."""
-        return () if self.parametric is None else self.parametric.keys
+    def values(self) -> Array:
+        """Present values of the parameters, (k,)."""
+        return parameter_values(self.model.arm, self.parameters)
 
     def options(self) -> str:
         """All options as a text: with name and model, they determine every function."""
-        return f"{self.formulation.options()} parameters={self.parameters}"
+        return self.formulation.options()
 
     @property
     def flexible(self) -> tuple[int, ...]:
@@ -262,11 +272,8 @@ class Equation:
         """Trace one of the functions above, CasADi's symbols in and out.
 
         ``forward_dynamics`` takes q, v, u, wrench factors and prescribed accelerations, and gives
-        accelerations and efforts.  With a free base every function takes its anchor attitude last,
-        and after it the numbers that are kept as symbols.
+        accelerations and efforts.  With a free base every function takes its anchor attitude last.
         """
-        if self.parametric is not None:
-            return self.parametric.function(name)
         return trace(self.formulation, name)
 
     def compiled(self, name: str, *, level: Level = "quick") -> Compiled:
@@ -278,15 +285,21 @@ class Equation:
             require_kind("name", name, str, "the name of a function")
         if not is_word(level, EFFORT):
             raise refused("level", level, " or ".join(EFFORT))
-        found: Compiled
-        if self.family is not None:
-            found = self.family.member(self.function(name))
-        else:
-            recipe = f"{self.name} {self.options()} {name} {fingerprint(self.model)}"
-            found = compile_recipe(recipe, lambda: self.function(name), level=level)
+        found = self.compile(name, lambda formulation: trace(formulation, name), level=level)
         # Of two threads that compile at once both take the first one's: the other is not kept, and
         # machine code goes with its object.
         return self._compiled.setdefault(key, found)
+
+    def compile(self, name: str, make: Make, *, level: Level) -> Compiled:
+        """Compile a function of the formulation, which its name tells, or take it from the cache.
+
+        Equations that share machine code trace it with their numbers as symbols.
+        """
+        if self.structures is not None:
+            others = tuple[Model, ...] if not self.parameters else self._elsewhere
+            return self.structures.member(name, self.formulation, make, others, level=level)
+        recipe = f"{self.name} {self.options()} {name} {fingerprint(self.model)}"
+        return compile_recipe(recipe, lambda: make(self.formulation), level=level)
 
     def anchored(self, anchor: Array) -> "Equation":
         """Take another attitude that a free base's angles are relative to, (3, 3) or (N, 3, 3).
@@ -305,19 +318,65 @@ class Equation:
         return replace(self, anchor=stacked)
 
     def at(self, values: Sequence[float] | Array) -> "Equation":
-        """Take other values, (k,), of the numbers that are kept as symbols, without a compile.
+        """Take other values, (k,), of the parameters: what `flexarm.change_arm` would make of them.
 
-        They must be finite, and such that a model file may have them: a mass is not negative.
+        Nothing is traced or compiled anew unless the operations differ: since a value is 0 or 1,
+        say.  They must be finite, and such that a model file may have them.
         """
-        if self.parametric is None:
-            raise FlexarmError(
-                "values: no numbers are kept as symbols: name them by formulation(..., parameters=)"
-            )
-        return replace(self, values=self.parametric.checked(values))
+        model = changed_model(self.model, self.parameters, values)
+        return replace(self, formulation=replace(self.formulation, model=model), _compiled={})
 
-    def among(self, family: Family) -> "Equation":
-        """Share machine code with equations that differ in their numbers alone."""
-        return replace(self, family=family, _compiled={})
+    def by_parameters(self, name: str, *arrays: Array, t: float = 0.0) -> dict[str, Array]:
+        """Differentiate one of the functions above by the parameters, shapes and all.
+
+        Parameters
+        ----------
+        name
+            Such as ``forward_dynamics``.
+        *arrays
+            Its inputs among q, v, a and u, in the order of its method.
+        t
+            Time of wrenches and prescribed motions [s].
+
+        Returns
+        -------
+        dict of str to ndarray
+            By the names of what `function` gives: derivatives with the parameters as a further,
+            last axis.
+
+        Notes
+        -----
+        Equations are differentiated exactly by all that they hold of the arm; how that follows from
+        the file, shapes among it, by differences of fourth order, with an error of some 1e-10.
+        """
+        if not is_word(name, QUANTITIES):
+            raise refused("name", name, f"one of {', '.join(QUANTITIES)}")
+        if not self.parameters or self.structures is None:
+            raise FlexarmError(
+                f"derivatives of {name}: no numbers are inputs: name them by "
+                "formulation(parameters=)"
+            )
+        names = QUANTITIES[name].inputs
+        timed = {"w": wrench_factors, "given": prescribed_accelerations}
+        left = list(arrays)
+        if len(left) != len([key for key in names if key not in timed]):
+            raise refused("inputs", arrays, f"{', '.join(names)} but w and given, which follow t")
+        inputs = [timed[key](self.model, t) if key in timed else left.pop(0) for key in names]
+        return derivatives(
+            self.formulation, self.structures, self._nearby, name, self._inputs(*inputs)
+        )
+
+    @cached_property
+    def _nearby(self) -> dict[str, Nearby]:
+        return {key: Nearby.of(self.model, key) for key in self.parameters}
+
+    def _elsewhere(self) -> tuple[Model, ...]:
+        """Give the arm with other values of all parameters, for which functions are to hold too."""
+        return other_model(self.model, self.parameters)
+
+    def among(self, structures: Structures) -> "Equation":
+        """Share trace and machine code with equations that differ in their numbers alone."""
+        return replace(self, structures=structures, _compiled={})
 
     def singularity(self, q: Array) -> str:
         """Say why the mass matrix at coordinates q, (n,), cannot be inverted, or nothing."""
@@ -359,9 +418,7 @@ class Equation:
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
         """Add the inputs that every function has."""
-        if self.model.attitudes:
-            arrays = (*arrays, self.anchor)
-        return arrays if self.parametric is None else (*arrays, self.values)
+        return (*arrays, self.anchor) if self.model.attitudes else arrays
 
     def _within_range(self, q: Array) -> Array:
         """Take coordinates as an array, or refuse those that leave the range of a sliding link."""

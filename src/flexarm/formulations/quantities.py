@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from flexarm.arguments import is_word, shown
+from flexarm.engine.numbers import book_of
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import momentum_expression
@@ -22,7 +23,7 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.model import Model
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, constant
 
 
 class Power(NamedTuple):
@@ -82,6 +83,7 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
     if not is_word(name, QUANTITIES):
         raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
+    book = book_of(model)
     symbols = [ca.SX.sym(key, _size(model, key)) for key in quantity.inputs]
     extra = [ca.SX.sym("anchor", *model.start_anchors.shape)] if model.attitudes else []
     if extra:
@@ -89,6 +91,8 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
     results = quantity.expression(formulation, *symbols)
     results = list(results) if isinstance(results, tuple | list) else [results]
     names = [*quantity.inputs, *(["anchor"] if extra else [])]
+    if book is not None:
+        extra, names = [*extra, book.symbols], [*names, "numbers"]
     return ca.Function(name, [*symbols, *extra], results, names, list(quantity.outputs))
 
 
@@ -141,7 +145,7 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
 
 def _motion(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
     """Trace accelerations and powers."""
-    driving = ca.SX(ca.sparsify(ca.DM(input_matrix(f.model)))) @ u
+    driving = ca.SX(constant(input_matrix(f.model))) @ u
     loading = wrench_force(f.model, q, w)
     losing = dissipative_force(f.model, q, v)
     applied = driving + loading - elastic_force(f.model, q) - losing

@@ -43,7 +43,6 @@ from flexarm.formulations.transforms import (
 from flexarm.links.base import Array
 from flexarm.links.fields import Field
 from flexarm.links.integrals import integrate
-from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.bodies.points import (
     Moments,
@@ -311,7 +310,7 @@ def _weigh(step: Step, d: Expr, rates: Expr, more: Expr | None) -> tuple[Moments
 
 def _span_flow(e: Flexible, d: Expr, rates: Expr, more: Expr | None) -> Flow:
     """Sum moments with velocities h' and accelerations h'' of a span's points."""
-    (moving, basis), rotary = material(e, d, rates), constant_rotary(e)
+    (moving, basis), rotary = material(e, d, rates), e.rotary
     h, s, h_d, h_dd = moving.value, moving.columns, moving.speed(rates), moving.bias
     turned, turned_more = constant(rotary.shape) @ rates, type(d)(3, 1)
     sections = type(d)(d.shape[0], 1)

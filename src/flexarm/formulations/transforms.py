@@ -129,8 +129,8 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
     columns = ca.jacobian(flat, own)
     rate = columns @ change
     bias = ca.jtimes(rate, own, change)
-    function: Expr = ca.Function("transform", [own, change], [flat, columns, rate, bias])
-    value, columns, rate, bias = function(d, rates)
+    results = [flat, columns, rate, bias]
+    value, columns, rate, bias = _put_in(results, [own, change], [d, rates])
     return Transform(
         _matrix(value), [_matrix(columns[:, k]) for k in range(m)], _matrix(rate), _matrix(bias)
     )
@@ -172,10 +172,17 @@ def _motions(part: LinkModel, q: Expr) -> Iterator[Motion]:
         first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own[k]), 4, 4))
         second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), own[k]), 4, 4))
         results = ca.cse([value, first, second])
-        anchors = ca.symvar(ca.substitute(ca.vec(ca.densify(value)), own, 0 * own))
-        function = ca.Function("joint", [own, ca.vertcat(*anchors)], results)
-        A, U, UU = function(picked(q, part.carried_by), ca.vertcat(*anchors))
+        A, U, UU = _put_in(results, [own], [picked(q, part.carried_by)])
         yield A, U, UU
+
+
+def _put_in(results: list[Expr], symbols: list[Expr], values: list[Expr]) -> list[Expr]:
+    """Put values in the place of symbols; what other symbols there are stay."""
+    mine = {one.element_hash() for each in symbols for one in ca.symvar(each)}
+    every = ca.symvar(ca.vertcat(*[ca.vec(ca.densify(each)) for each in results]))
+    others = ca.vertcat(*[one for one in every if one.element_hash() not in mine])
+    function: Expr = ca.Function("at", [*symbols, others], results)
+    return list(function(*values, others))
 
 
 def _turn(axis: int, angle: Expr) -> tuple[Expr, Expr, Expr]:

@@ -45,13 +45,16 @@ class March(Record):
     functionals, rows, rate_rows, groups, group_of
         Number of quantities that errors are measured in, their matrices (functionals, n) by
         coordinates and by rates of modes, the groups that share a range, the group of each.
-    filter, lanes, modes_per_lane, modal_rates
+    to_modes, lanes, modes_per_lane, modal_rates
         What takes rates to those of modes, (lanes, modes_per_lane, modes_per_lane), and these.
     low, high, top, floor, top_floor, pace
         Least, greatest value and greatest rate of each functional so far; least scales by group;
         a group's range times its pace is a rate that matters no less.
     scale, top_scale
         Scales by group of values and rates.
+    least, most, energy
+        Least and greatest value of each work so far, and the energy [J] that errors of works are
+        measured in, by lane: the greatest kinetic energy about, or change of a work.
     watches, watch_rows, watch_low, watch_high, watched
         Quantities of (q, v) that must stay in their bounds, (watches, 2n); the one that did not.
     times, samples, kept, wanted
@@ -90,7 +93,7 @@ class March(Record):
     functionals: int
     rows: Array
     rate_rows: Array
-    filter: Array
+    to_modes: Array
     lanes: int
     modes_per_lane: int
     modal_rates: Array
@@ -104,6 +107,9 @@ class March(Record):
     pace: Array
     scale: Array
     top_scale: Array
+    least: Array
+    most: Array
+    energy: Array
     watches: int
     watch_rows: Array
     watch_low: Array
@@ -132,7 +138,7 @@ def find_modal_rates(m: March, v: Array) -> None:
         for i in range(k):
             total = 0.0
             for j in range(k):
-                total += m.filter[(lane * k + i) * k + j] * v[j * m.lanes + lane]
+                total += m.to_modes[(lane * k + i) * k + j] * v[j * m.lanes + lane]
             m.modal_rates[i * m.lanes + lane] = total
 
 
@@ -156,11 +162,21 @@ def widen(m: March) -> None:
         g = m.group_of[r]
         m.scale[g] = max(m.scale[g], m.high[r] - m.low[r])
         m.top_scale[g] = max(m.top_scale[g], max(m.top[r], m.pace[g] * m.scale[g]))
+    for lane in range(m.lanes):
+        twice = 0.0
+        for i in range(m.modes_per_lane):
+            rate = m.modal_rates[i * m.lanes + lane]
+            twice += rate * rate
+        m.energy[lane] = max(m.energy[lane], 0.5 * twice)
+    for i in range(m.system.works):
+        m.least[i] = min(m.least[i], m.y[2 * n + i])
+        m.most[i] = max(m.most[i], m.y[2 * n + i])
+        m.energy[i % m.lanes] = max(m.energy[i % m.lanes], m.most[i] - m.least[i])
 
 
 @kernel
 def measure(m: March, e: Array) -> float:
-    """Measure an error of the state (q, v) in the ranges of the motion so far.
+    """Measure an error of the state in the ranges of the motion so far.
 
     Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
     vibrate apart: they are added up.
@@ -181,6 +197,10 @@ def measure(m: March, e: Array) -> float:
         if m.pace[g] > 0.0:
             rate = apart
         part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
+        if not part <= worst:
+            worst = part
+    for i in range(m.system.works):
+        part = abs(e[2 * n + i]) / m.energy[i % m.lanes]
         if not part <= worst:
             worst = part
     return worst

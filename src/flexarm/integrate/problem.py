@@ -49,26 +49,28 @@ class Measures:
     Attributes
     ----------
     rows, rate_rows
-        One per quantity, (R, n), for coordinates and for the rates of modes: of a joint's rate only
-        the part that is no vibration counts.
-    filter
+        One per quantity, (R, n), for coordinates and for the rates of modes.
+    to_modes
         What takes rates to those of modes, (lanes, n, n), one per arm if there are several.
     group
         Group of each.
     floor, rate_floor, pace
-        Least range and rate of each group; the slowest elastic frequency of deflections [rad/s].
+        Least range and rate of each group; the frequency at which deflections vibrate [rad/s].
     deflects
         Whether a group is a deflection; the others are joints and base.
+    energy_floor
+        Least energy [J] that errors of works are measured in, (lanes,).
     """
 
     rows: Array
     rate_rows: Array
-    filter: Array
+    to_modes: Array
     group: Ints
     floor: Array
     rate_floor: Array
     pace: Array
     deflects: tuple[bool, ...]
+    energy_floor: Array
 
 
 @dataclass(frozen=True)
@@ -214,16 +216,16 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
             add(list(shapes), SMALL * max(part.length, 1e-3), deflects=True)
     rates = [least if not kind else 1e2 * least for least, kind in zip(floor, kinds, strict=True)]
     matrix = np.array(rows).reshape(-1, model.size)
-    stiff = np.array(kinds)[group] if group else np.zeros(0, dtype=bool)
     return Measures(
         matrix,
-        matrix @ vibration.basis * (stiff[:, None] | vibration.free),
-        vibration.filter[None],
+        matrix @ vibration.basis,
+        vibration.to_modes[None],
         np.array(group, dtype=np.int64),
         np.array(floor),
         np.array(rates),
-        np.where(kinds, vibration.slowest, 0.0),
+        np.where(kinds, vibration.modes.pace(matrix, np.array(group, dtype=np.int64)), 0.0),
         tuple(kinds),
+        np.array([SMALL * vibration.inertia]),
     )
 
 

@@ -18,7 +18,8 @@ from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.options import refuse_kinds, refuse_options
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.options import TIGHTEST, refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
     channels,
@@ -38,6 +39,8 @@ from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
 
 AUDIT = 1e-8  # of the energy exchanged: an audit's balance
+CHEAP = 0.02  # seconds of CPU: what a run may take to be run once more, closely
+CLOSER = 30  # times the tolerance
 
 
 def simulate(
@@ -75,7 +78,8 @@ def simulate(
     method
         ``etd4``, ``dop853``, ``rodas4``, ``rk4``, or ``auto`` to have one chosen.
     rtol
-        Error of the deflections that is allowed, of their range over the run.
+        Error that is allowed, of the deflections' range over the run; of joints, rates, tip and
+        works likewise (docs/simulate.md).
     step
         Step [s] of ``rk4``; chosen by the arm's fastest mode if None.
     formulation, paper
@@ -160,11 +164,16 @@ def simulate(
         def whole(solution: Solution) -> Run:
             kept = thin(solution, finer, curves)
             found = of_model(task.run(chosen, kept, rtol, why), model)
+            found = replace(found, kept=step is None)
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
         if chosen.adaptive or step is not None:
-            return whole(solve(task.beginning(chosen, wanted, step), progress, law, seen))
+            run = whole(solve(task.beginning(chosen, wanted, step), progress, law, seen))
+            once = len(parts) == 1 and law is None and step is None and run.status == "finished"
+            if once and run.statistics.cpu_seconds <= CHEAP and wanted / CLOSER >= TIGHTEST:
+                return replace(run, closer=lambda: closely(task, chosen, wanted / CLOSER, run.t))
+            return run
         if law is not None:
             raise SimulationError(
                 f"step: {chosen.name} needs one under a sampled law, which cannot be asked twice "
@@ -214,6 +223,24 @@ def refuse(
         raise SimulationError(f"no formulation '{formulation}': there are {listed}")
     require_flag("paper", paper, SimulationError)
     refuse_options(t_end=t_end, dt=dt, rtol=rtol, step=step)
+
+
+def closely(task: Task, method: Method, wanted: float, times: Array) -> Array:
+    """Solve a task at a smaller tolerance, and give the coordinates at some of its times, (T, n).
+
+    Parameters
+    ----------
+    task, method
+        The motion and how it is solved.
+    wanted
+        The tolerance.
+    times
+        Times [s] among those that the task keeps.
+    """
+    solution = solve(task.beginning(method, wanted, None))
+    kept = np.searchsorted(task.times, times - rounding(float(times[-1])))
+    last = len(solution.times) - 1  # where it ended, if it did so before the time
+    return np.asarray(solution.states[np.minimum(kept, last), : task.equation.model.size])
 
 
 def audited(run: Run) -> Run:

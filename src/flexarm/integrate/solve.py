@@ -185,17 +185,13 @@ def _at_bound(m: March, beginning: Beginning) -> Ending:
     watch = beginning.watched[m.watched]
     bounds = (watch.low, watch.high)
     early, late = m.t_old, m.t
-    if m.sample:
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (early + late)
-            value = float(watch.row @ _state_at(m, middle)[: len(watch.row)])
-            early, late = (middle, late) if bounds[0] <= value <= bounds[1] else (early, middle)
-        state = _state_at(m, late)
-        while m.kept < m.wanted and m.times[m.kept] < late:
-            _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
-    else:
-        state = m.y.copy()
-        late = m.t
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (early + late)
+        value = float(watch.row @ _state_at(m, middle)[: len(watch.row)])
+        early, late = (middle, late) if bounds[0] <= value <= bounds[1] else (early, middle)
+    state = _state_at(m, late)
+    while m.kept < m.wanted and m.times[m.kept] < late:
+        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
     value = float(watch.row @ state[: len(watch.row)])
     limit = bounds[1] if value > 0.5 * sum(np.clip(bounds, -1e9, 1e9)) else bounds[0]
     _keep(m, late, state)
@@ -207,6 +203,12 @@ def _at_bound(m: March, beginning: Beginning) -> Ending:
 
 
 def _state_at(m: March, t: float) -> Array:
+    """Give the state within the last step; of a method whose steps end at samples by a cubic."""
+    if not m.sample:
+        x, h = (t - m.t_old) / m.h_done, m.h_done
+        change = m.y - m.y_old
+        inner = (1 - x) * (h * m.f_old - change) + x * (change - h * m.f)
+        return np.asarray(m.y_old + x * (change + (1 - x) * inner))
     m.sample_time = t
     run_kernel(m.sample, m)
     return m.sampled.copy()

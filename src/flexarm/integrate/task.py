@@ -156,22 +156,24 @@ class Task:
     def damping(self) -> float:
         """The least damping ratio of a mode that carries a deflection; 0 of a rigid arm."""
         ratios = self.vibration.modes.ratios
-        carries = (self._carried > CARRIES).any(axis=0)
+        carries = (self._carried() > CARRIES).any(axis=0)
         return float(ratios[carries].min(initial=1.0)) if carries.any() else 0.0
 
-    @cached_property
-    def _carried(self) -> Array:
-        """The shares of modes in each deflection, (groups, modes)."""
-        shares = self.vibration.modes.carried(self.measures.rows, self.measures.group)
-        return np.asarray(shares[np.array(self.measures.deflects, dtype=bool)])
+    def _carried(self, *, rates: bool = False) -> Array:
+        """Give the shares of modes in each deflection or its rate, (groups, modes)."""
+        measured = self.measures
+        shares = self.vibration.modes.carried(measured.rows, measured.group, rates=rates)
+        return np.asarray(shares[np.array(measured.deflects, dtype=bool)])
 
-    @property
-    def vibrations(self) -> float:
-        """How many vibrations add up their errors in a deflection, before damping forgets them."""
+    def vibrations(self, *, rates: bool = False) -> float:
+        """Count vibrations that add up their errors in a deflection, or its rate.
+
+        Those that damping has forgotten do not count.
+        """
         modes = self.vibration.modes
         memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
         lasting = np.minimum(float(self.times[-1] - self.times[0]), memory)
-        counted = self._carried @ (lasting * modes.frequencies / (2 * np.pi))
+        counted = self._carried(rates=rates) @ (lasting * modes.frequencies / (2 * np.pi))
         return float(counted.max(initial=0.0))
 
     @cached_property
@@ -196,7 +198,8 @@ class Task:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self):
             wanted *= method.under_friction
-        share = min(1.0, CALIBRATED / max(self.vibrations, 1.0))
+        counted = self.vibrations(rates=not method.solves_vibrations)
+        share = min(1.0, CALIBRATED / max(counted, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy.linalg
 
+from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
 from flexarm.arguments import is_word, refused, require_flag, require_mapping, require_numbers
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
@@ -115,6 +117,19 @@ class Modes:
     def notes(self) -> tuple[str, ...]:
         """What the user should know about the state."""
         return self.equilibrium.notes
+
+    @cached_property
+    def errors(self) -> tuple[FrequencyErrors | None, ...]:
+        """Upper estimates of the errors of the frequencies, in the order of ``modes``.
+
+        None of what is no vibration of links, and of all where the arm moves.
+        """
+        point = self.equilibrium.point
+        locked = {name for name, state in self.states.items() if state == "locked"}
+        anchors = self.model.start_anchors if point.anchor is None else point.anchor
+        _, columns = moves(self.model, locked)
+        shapes = [mode.shape for mode in self.modes]
+        return frequency_errors(self.model, point.q, point.v, anchors, columns, shapes)
 
     def __getitem__(self, name: str) -> Mode:
         """Find a mode by its name."""

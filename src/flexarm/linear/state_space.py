@@ -3,12 +3,14 @@
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
 from flexarm.arguments import require_kind, require_names, require_number, require_shaped
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
@@ -132,6 +134,7 @@ def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -
         rate=np.concatenate([point.v[open_], a[open_]]),
         output=values,
         notices=tangent.friction.notices(model, point.v),
+        model=model,
     )
 
 
@@ -237,6 +240,8 @@ class StateSpace:
         The outputs' values at that state.
     notices
         What became of Coulomb friction, joint by joint.
+    model
+        The arm.
     """
 
     A: Array
@@ -253,6 +258,24 @@ class StateSpace:
     rate: Array
     output: Array
     notices: tuple[str, ...]
+    model: Model
+
+    @cached_property
+    def errors(self) -> tuple[tuple[float, FrequencyErrors], ...]:
+        """Frequencies of its vibrations [rad/s], slowest first, and upper estimates of errors.
+
+        Empty about a state that moves, of which nothing is known.
+        """
+        model, point, n = self.model, self.point, len(self.A) // 2
+        open_ = [i for i in range(model.size) if i not in model.prescribed]
+        columns = np.eye(model.size)[:, open_]
+        values, vectors = np.linalg.eig(self.A)
+        order = [k for k in np.argsort(np.abs(values)) if values[k].imag > 0]
+        shapes = [columns @ vectors[:n, k] for k in order]
+        anchors = model.start_anchors if point.anchor is None else point.anchor
+        found = frequency_errors(model, point.q, point.v, anchors, columns, shapes)
+        pairs = zip(np.abs(values[order]).tolist(), found, strict=True)
+        return tuple((omega, each) for omega, each in pairs if each is not None)
 
     def to_scipy(self) -> "scipy.signal.StateSpace":
         """Make SciPy's state-space model."""

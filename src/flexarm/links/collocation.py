@@ -106,6 +106,12 @@ class Collocation:
             [[inverse[a].T @ self.gram[a, b] @ inverse[b] for b in range(3)] for a in range(3)]
         )
 
+    @cached_property
+    def lever(self) -> Array:
+        """``int mu psi^a`` of the first of the functions that are orthonormal per axis, (3,)."""
+        inverse = [np.linalg.pinv(factor)[:, 0] for factor in self.factor]
+        return np.array([self.mean[a] @ inverse[a] for a in range(3)])
+
     def reach(self, x: Array) -> Array:
         """Evaluate ``I_g^a``, (3, len(x), G)."""
         panel = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.edges) - 2)

@@ -8,12 +8,15 @@ the bending energy) is kept as values at quadrature points.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
 from flexarm.arm.link import QuadraticShape
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Shapes
+from flexarm.links.fields import AXES, Axis, Basis
+from flexarm.links.pairs import Pairs
 from flexarm.links.span import Span
 
 _TOLERANCE = 1e-13
@@ -48,6 +51,42 @@ class Points:
     bending: Array
     slope: Array
     curvature: Array
+
+    @cached_property
+    def draws(self) -> bool:
+        """Whether any displacement is quadratic."""
+        return bool(np.any(self.quadratic))
+
+    @cached_property
+    def used(self) -> "Used":
+        """What of them moves, as functions along the span with their integrals."""
+        moving, pairs = list[tuple[int, ...]](), list[Pairs]()
+        functions: dict[Axis, Array] = {}
+        for n, axis in enumerate(AXES):
+            shape, form = self.shape[:, n], self.quadratic[:, n]
+            moving.append(tuple(np.flatnonzero(np.any(shape != 0, axis=0)).tolist()))
+            pairs.append(Pairs.of_form(np.any(form != 0, axis=0)))
+            along = [self.x[None]] if n == 0 else []
+            rows = [*along, shape[:, list(moving[n])].T, pairs[n].of(form).T]
+            functions[axis] = np.concatenate(rows)
+        return Used(tuple(moving), tuple(pairs), Basis.of(functions, self.mass))
+
+
+@dataclass(frozen=True)
+class Used:
+    """Displacements that move, per axis x, y, z.
+
+    Attributes
+    ----------
+    moving, pairs
+        Amplitudes with a linear displacement, and pairs of them with a quadratic one.
+    basis
+        The functions x, the linear and the quadratic displacements, in that order.
+    """
+
+    moving: tuple[tuple[int, ...], ...]
+    pairs: tuple[Pairs, ...]
+    basis: Basis
 
 
 @dataclass(frozen=True)
@@ -189,6 +228,12 @@ def integrate(
             return _clean(coarse[0]), coarse[1]
         coarse = fine
     return _clean(coarse[0]), coarse[1]
+
+
+def integrate_with(span: Span, shapes: Shapes, order: int) -> tuple[Integrals, Points]:
+    """Integrate the shapes of a span by linear theory with so many points between edges."""
+    edges = np.union1d(span.edges, shapes.edges)
+    return _at_order(span, shapes, edges, order, False, ())
 
 
 def _at_order(

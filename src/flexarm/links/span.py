@@ -43,6 +43,12 @@ class Span:
         return cls(length, stations, table)
 
     @cached_property
+    def contents(self) -> tuple[object, ...]:
+        """All numbers, to compare spans by."""
+        columns = tuple((name, values.tobytes()) for name, values in self.table.items())
+        return (self.length, self.stations.tobytes(), *columns)
+
+    @cached_property
     def edges(self) -> Array:
         """Panel edges [m] between which all properties are smooth."""
         return np.unique(self.stations)

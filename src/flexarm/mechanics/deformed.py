@@ -57,8 +57,8 @@ class SectionForces:
         Torsion, and bending moments about y and z [N m], (T, S, 3).
     strain
         Largest strain along the fibres of the section, (T, S).  Unless the model file gives the
-        section's shape it is that of the axis, which is less where the link is bent, and not a
-        number without shapes of stretch.
+        section's shape, they are taken to lie at twice the radius of gyration ``sqrt(EI/EA)``, as
+        of a solid round section; without EA it is not a number.
     """
 
     force: Array
@@ -187,7 +187,7 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
 def fibre_strain(
     section: Section | None, link: Deformed, places: Array, bends: tuple[Array, Array]
 ) -> Array:
-    """Find the largest strain along the fibres of a section, or the axis's, as `SectionForces` has.
+    """Find the largest strain along the fibres of a section, as `SectionForces` has it.
 
     ``bends`` are the curvatures along y and z at the places [1/m], (T, S) each.
     """
@@ -197,8 +197,15 @@ def fibre_strain(
         bent = np.hypot(bend_y, bend_z) * shape.diameter / 2
     elif isinstance(shape, Rectangle | Box | IBeam):
         bent = (np.abs(bend_y) * shape.width + np.abs(bend_z) * shape.height) / 2
+    elif link.span.has("EA"):  # fibres as far out as those of a solid round section
+        x = link.along_span(places)
+        radii = [
+            np.sqrt(link.span.at(name, x) / link.span.at("EA", x)) if link.span.has(name) else 0.0
+            for name in ("EIz", "EIy")
+        ]
+        bent = 2 * (np.abs(bend_y) * radii[0] + np.abs(bend_z) * radii[1])
     else:
-        bent = np.full_like(bend_y, 0.0 if link.has("x") else np.nan)
+        bent = np.full_like(bend_y, np.nan)
     return np.asarray(bent + np.abs(link.values("x", places, 1)))
 
 

@@ -38,26 +38,24 @@ def input_matrix(model: Model) -> Array:
     hub too and so take part.
     """
     driven = [axis for axis in model.axes if axis.driven]
-    matrix = np.zeros((model.size, len(driven)))
-    for k, axis in enumerate(driven):
+    columns = []
+    for axis in driven:
         drive = axis.acts.drive
         gain = drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
-        if axis.motor is not None:
-            matrix[axis.motor, k] = gain
-        else:
-            matrix[:, k] = gain * hub_row(model, axis)
-    return matrix
+        unit = hub_row(model, axis) if axis.motor is None else np.eye(model.size)[axis.motor]
+        columns.append(gain * unit)
+    return np.stack(columns, axis=1) if columns else np.zeros((model.size, 0))
 
 
 def hub_row(model: Model, axis: Axis) -> Array:
     """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
-    row = np.zeros(model.size)
-    row[axis.index] = 1.0
+    row: Array = np.eye(model.size)[axis.index]
     part = model.links[axis.link]
-    if part.elastic is not None and np.any(part.elastic.root_angle):
-        direction = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
-        row[part.modes] = direction @ part.elastic.root_angle
-    return row
+    if part.elastic is None or not np.any(part.elastic.root_angle):
+        return row
+    direction = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
+    slopes, last = direction @ part.elastic.root_angle, part.modes.stop
+    return np.asarray(np.concatenate([row[: part.modes.start], slopes, row[last:]]))
 
 
 def elastic_force(model: Model, q: Expr) -> Expr:
@@ -112,7 +110,7 @@ def coulomb_frictions(model: Model) -> list[Coulomb]:
     for axis in model.axes:
         friction = axis.acts.friction
         if friction is not None and friction.coulomb:
-            smoothing = float(friction.smoothing or axis.smoothing)
+            smoothing = friction.smoothing or axis.smoothing
             found.append(Coulomb(axis, hub_row(model, axis), float(friction.coulomb), smoothing))
     return found
 
@@ -142,10 +140,10 @@ def _along(axis: Axis, row: Expr, v: Expr, coulomb: bool) -> Expr:
     if acts.friction is not None:
         force += _friction(acts.friction, axis, rate, coulomb)
     if acts.spring is not None and acts.spring.damping:
-        force += float(acts.spring.damping) * rate
+        force += acts.spring.damping * rate
     result = row * force
     if axis.motor is not None and acts.drive is not None and acts.drive.damping:
-        across = float(acts.drive.damping) * (v[axis.motor] - rate)
+        across = acts.drive.damping * (v[axis.motor] - rate)
         result -= row * across
         result[axis.motor] += across
     return result
@@ -162,7 +160,7 @@ def wrench_list(model: Model) -> list[tuple[int, Wrench]]:
 
 def applied_force(model: Model, q: Expr, v: Expr, u: Expr, factors: Expr) -> Expr:
     """Sum inputs and wrenches less springs, damping and friction, (n,)."""
-    total = ca.SX(ca.sparsify(ca.DM(input_matrix(model)))) @ u
+    total = ca.SX(constant(input_matrix(model))) @ u
     total = total + wrench_force(model, q, factors)
     return total - elastic_force(model, q) - dissipative_force(model, q, v)
 
@@ -228,7 +226,7 @@ def _joint_energy(model: Model, q: Expr) -> Expr:
     for axis in model.axes:
         spring, drive = axis.acts.spring, axis.acts.drive
         if spring is not None:
-            wound = ca.dot(constant(hub_row(model, axis)), q) - float(spring.rest or 0.0)
+            wound = ca.dot(constant(hub_row(model, axis)), q) - (spring.rest or 0.0)
             energy += _spring_energy(spring.stiffness, wound)
         if axis.motor is not None and drive is not None:
             wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
@@ -236,16 +234,15 @@ def _joint_energy(model: Model, q: Expr) -> Expr:
     return energy
 
 
-def _spring_energy(stiffness: object, wound: Expr) -> Expr:
+def _spring_energy(stiffness: Any, wound: Expr) -> Expr:
     if isinstance(stiffness, SpringTable):
         return table_energy(stiffness.deflection, stiffness.effort, wound)
-    assert isinstance(stiffness, float)
     return stiffness * wound**2 / 2
 
 
 def _friction(friction: Friction[Any, Any, Any], axis: Axis, rate: Expr, coulomb: bool) -> Expr:
-    force = float(friction.viscous or 0.0) * rate
+    force = (friction.viscous or 0.0) * rate
     if coulomb and friction.coulomb:
-        smoothing = float(friction.smoothing or axis.smoothing)
-        force += float(friction.coulomb) * ca.tanh(rate / smoothing)
+        smoothing = friction.smoothing or axis.smoothing
+        force += friction.coulomb * ca.tanh(rate / smoothing)
     return force

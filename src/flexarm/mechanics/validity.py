@@ -43,10 +43,9 @@ class LinkValidity:
     slope, time
         Largest slope of its axis against its root, and when [s].
     strain
-        Largest strain along a fibre; unless the model file gives the section's shape, along the
-        axis; None if the link does not stretch either.
+        Largest strain along a fibre, by the section's shape or by its EA; None without either.
     strain_of
-        ``fibre``, or ``axis``, whose strain is less where the link is bent.
+        ``fibre``: whose strain it is.
     shortening
         Largest amount by which bending drew the axis in, over its length.
     quartic_share
@@ -60,7 +59,7 @@ class LinkValidity:
     slope: float
     time: float
     strain: float | None
-    strain_of: Literal["fibre", "axis"]
+    strain_of: Literal["fibre"]
     shortening: float
     quartic_share: float
     model_error: float | None = None
@@ -152,9 +151,8 @@ def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | 
 
 def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     """Say in words what a link went beyond, or nothing."""
-    strain = "strain" if link.strain_of == "fibre" else "strain of the axis"
     exact = part.exact is not None
-    limits = [(strain, link.strain or 0.0, STRAIN)]
+    limits = [("strain", link.strain or 0.0, STRAIN)]
     if exact:
         limits.insert(0, ("slope", link.slope, SLOPE_EXACT))
     else:
@@ -166,8 +164,8 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
         ]
     beyond = {name: f"{name} {value:.2g} > {limit:.2g}" for name, value, limit in limits
               if value > limit}  # fmt: skip
-    remedies = ["few materials stay linear at such strain"] if strain in beyond else []
-    if beyond.keys() - {strain}:
+    remedies = ["few materials stay linear at such strain"] if "strain" in beyond else []
+    if beyond.keys() - {"strain"}:
         if exact:
             remedy = "rotations are near where they become singular: split the link in two"
         elif not stiffening:
@@ -186,7 +184,7 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     """Find the largest values of a link."""
     places, weights = _points(deformed(model, part, q[:1]))
     strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
-    found = LinkValidity(part.name, 0.0, float(t[0]), strain, _strain_of(model, part, q), 0.0, 0.0)
+    found = LinkValidity(part.name, 0.0, float(t[0]), strain, "fibre", 0.0, 0.0)
     for block in blocks(len(t), len(places)):
         slopes, strained, drawn, share = _block(model, part, q[block], places, weights)
         k = int(np.argmax(slopes))
@@ -200,13 +198,6 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
         )
     error = _model_error(part, found.slope, stiffening=model.stiffening)
     return replace(found, model_error=error)
-
-
-def _strain_of(model: Model, part: LinkModel, q: Array) -> Literal["fibre", "axis"]:
-    """Say whose strain is known; of a link that does not bend all fibres have the axis's."""
-    link, section = deformed(model, part, q[:1]), part.link.section
-    known = section is not None and section.shape is not None
-    return "fibre" if known or not (link.has("y") or link.has("z")) else "axis"
 
 
 def _points(link: Deformed) -> tuple[Array, Array]:

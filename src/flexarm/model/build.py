@@ -6,7 +6,7 @@ import numpy as np
 
 from flexarm.arguments import is_word, shown
 from flexarm.arm import Arm, FreeBase, Link, MovedBase
-from flexarm.arm.shapes import Counted, CraigBampton, Lumped
+from flexarm.arm.shapes import CraigBampton, Lumped
 from flexarm.errors import ModelError
 from flexarm.io.model_file import validated
 from flexarm.links.ends import (
@@ -39,7 +39,6 @@ from flexarm.model.parts import (
     Rotor,
     TipRotation,
 )
-from flexarm.model.state import fingerprint
 from flexarm.spatial import (
     IDENTITY,
     NO_INERTIA,
@@ -50,7 +49,6 @@ from flexarm.spatial import (
 )
 
 MOST_NODES = 30
-_ALIKE = "give a model of the same arm with other numbers"
 
 
 def build(
@@ -58,7 +56,6 @@ def build(
     *,
     stiffening: bool | None = None,
     tip_rotation: TipRotation = "cayley",
-    shapes_of: Model | None = None,
     nodes: int | None = None,
     series: bool = False,
 ) -> Model:
@@ -73,9 +70,6 @@ def build(
         linear theory; the arm's own choice if None.
     tip_rotation
         ``cayley``, an exact rotation of each link's tip, or ``first-order``.
-    shapes_of
-        A model whose shapes are taken, and the damping matrices of links whose damping it shares:
-        for an arm that differs in numbers which the shapes would follow.
     nodes
         How many nodes along each exact link there are beyond its number of shapes, 1 or more;
         chosen by the loads in the file if None.
@@ -86,10 +80,9 @@ def build(
     Raises
     ------
     ModelError
-        If this is no valid arm, shapes cannot be built or are those of another arm, or a start
-        value names no coordinate.
+        If this is no valid arm, shapes cannot be built, or a start value names no coordinate.
     """
-    arm = _checked(arm, stiffening, tip_rotation, shapes_of)
+    arm = _checked(arm, stiffening, tip_rotation)
     if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
         raise ModelError(f"nodes: expected a number from 1 to {MOST_NODES}, got {shown(nodes)}")
     stiff = arm.stiffening if stiffening is None else bool(stiffening)
@@ -103,8 +96,7 @@ def build(
     before = IDENTITY
     theory = Theory(stiff, exact=tip_rotation == "cayley" and not series, nodes=nodes)
     for i in range(len(arm.links)):
-        like = None if shapes_of is None else shapes_of.links[i]
-        built = _build_link(arm, i, before, theory, names, units, like=like)
+        built = _build_link(arm, i, before, theory, names, units)
         links.append(built)
         before = end_pose(arm.links[i])
     if not names:
@@ -127,14 +119,14 @@ def build(
         end_pose=before,
         gravity=np.array(arm.gravity),
         prescribed=_prescribed(arm, links),
+        nodes=nodes,
         series=series,
-        variant="" if shapes_of is None else f"shapes of {fingerprint(shapes_of)}",
     )
     freeze(model)
     return model
 
 
-def _checked(arm: Arm, stiffening: object, tip_rotation: object, shapes_of: object) -> Arm:
+def _checked(arm: Arm, stiffening: object, tip_rotation: object) -> Arm:
     """Check an arm once more, and refuse what the types of `build` forbid."""
     if isinstance(arm, Model):
         raise ModelError("arm: must be an Arm, got a Model: it is built already")
@@ -146,39 +138,7 @@ def _checked(arm: Arm, stiffening: object, tip_rotation: object, shapes_of: obje
         raise ModelError(
             f"tip_rotation: expected one of {', '.join(known)}, got {shown(tip_rotation)}"
         )
-    if isinstance(shapes_of, Model):
-        _check_alike(arm, shapes_of.arm)
-    elif shapes_of is not None:
-        raise ModelError(
-            f"shapes_of: expected a Model, got a value of type {type(shapes_of).__name__}: "
-            "make one with flexarm.build"
-        )
     return arm
-
-
-def _check_alike(arm: Arm, other: Arm) -> None:
-    """Refuse shapes of an arm whose links, joints or choices of shapes are others."""
-    if len(arm.links) != len(other.links):
-        raise ModelError(
-            f"shapes_of: links are {len(other.links)} there, {len(arm.links)} in this arm: {_ALIKE}"
-        )
-    for index, (here, there) in enumerate(zip(arm.links, other.links, strict=True)):
-        if _outline(here) != _outline(there):
-            raise ModelError(
-                f"shapes_of: links[{index + 1}] has another joint, another length or other shapes "
-                f"({there.joint.kind}, {there.length:g} m, {there.shapes.kind}) than this arm's "
-                f"({here.joint.kind}, {here.length:g} m, {here.shapes.kind}): {_ALIKE}"
-            )
-
-
-def _outline(link: Link) -> tuple[object, ...]:
-    """Tell what two links must have in common for one to take the other's shapes."""
-    if not link.flexible:
-        return (link.joint.kind,)
-    shapes = link.shapes
-    directions = ("bending_y", "bending_z", "torsion", "stretch", "static")
-    asked = [getattr(shapes, name) for name in directions] if isinstance(shapes, Counted) else []
-    return link.joint.kind, link.span, shapes.kind, *asked
 
 
 def _build_link(
@@ -188,8 +148,6 @@ def _build_link(
     theory: Theory,
     names: list[str],
     units: list[str],
-    *,
-    like: LinkModel | None,
 ) -> LinkModel:
     link = arm.links[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
@@ -205,19 +163,12 @@ def _build_link(
     axes = _axes(arm, index, motion, names, units)
     elastic, sliding, damping, grown = None, None, None, None
     if link.flexible and motion.grows:
-        sliding = sliding_shapes(arm, index) if like is None else like.sliding
-        assert sliding is not None
-        if like is not None and like.link.section != link.section:
-            raise ModelError(
-                f"links[{index + 1}].section: shapes of a sliding link hold its numbers: "
-                "they cannot be kept for another section"
-            )
-        held = like is not None and like.link.damping == link.damping
-        damping = like.sliding_damping if held and like else sliding_damping(arm, index, sliding)
-        grown = sliding_nodes(arm, index, sliding, theory, like=like)
+        sliding = sliding_shapes(arm, index)
+        damping = sliding_damping(arm, index, sliding)
+        grown = sliding_nodes(arm, index, sliding, theory)
         labels: tuple[str, ...] = sliding.names
     elif link.flexible:
-        elastic = flexible_part(arm, index, theory, like=like)
+        elastic = flexible_part(arm, index, theory)
         labels = elastic.shapes.names
     else:
         labels = ()

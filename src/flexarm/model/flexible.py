@@ -1,6 +1,8 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -10,20 +12,22 @@ from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Array, Counts, Ends, Shapes
-from flexarm.links.basis import own_stiffness
 from flexarm.links.collocation import collocate
 from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia
 from flexarm.links.families.static import add_static
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
+from flexarm.links.node_spaces import clean
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.nodes import chosen_nodes
-from flexarm.model.parts import Flexible, LinkModel
+from flexarm.model.parts import Flexible
 from flexarm.spatial import Inertia, skew_matrix
 
 _NODES = 40
+REMEMBERED = 200
+T = TypeVar("T")
 
 
 def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
@@ -36,15 +40,37 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
         else loaded_ends(arm, index)
     )
     number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
-    try:
-        shapes = discretisation(choice.kind).shapes(choice, span, ends, number)
+    family = discretisation(choice.kind)
+
+    def make() -> Shapes:
+        shapes = family.shapes(choice, span, ends, number)
         if isinstance(choice, Counted) and choice.static:
             return add_static(shapes, span, number, choice.kind)
         return shapes
+
+    try:
+        if not isinstance(choice, Counted):  # it may read files
+            return make()
+        return _remembered((family, choice.model_dump_json(), span.contents, ends, number), make)
     except ShapeError as error:
         raise ModelError(
             f"links[{index + 1}] ({arm.link_names[index]}): shapes: {error}"
         ) from error
+
+
+_known: dict[Any, Any] = {}
+
+
+def _remembered(key: Hashable, make: Callable[[], T]) -> T:
+    """Make something, or give what was made of the same: arms mostly share links with others."""
+    try:
+        found = _known.pop(key)
+    except KeyError:
+        found = make()
+    _known[key] = found  # the last to go
+    if len(_known) > REMEMBERED:
+        _known.pop(next(iter(_known)), None)
+    return cast(T, found)
 
 
 def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
@@ -62,6 +88,21 @@ def check_amplitudes(arm: Arm, index: int, labels: tuple[str, ...]) -> None:
             )
 
 
+class _Same:
+    """An object as a key: equal to itself alone."""
+
+    def __init__(self, what: object) -> None:
+        self.what = what
+
+    def __eq__(self, other: object) -> bool:
+        """Compare."""
+        return isinstance(other, _Same) and other.what is self.what
+
+    def __hash__(self) -> int:
+        """Hash the identity, which lasts as long as the key."""
+        return id(self.what)
+
+
 @dataclass(frozen=True)
 class Theory:
     """How links bend: stiffened or linearly; if stiffened, as exact beams with how many nodes."""
@@ -71,35 +112,33 @@ class Theory:
     nodes: int | None
 
 
-def flexible_part(
-    arm: Arm, index: int, theory: Theory, *, like: LinkModel | None = None
-) -> Flexible:
-    """Build the elastic part of a link of constant length, with the shapes of another if given."""
+def flexible_part(arm: Arm, index: int, theory: Theory) -> Flexible:
+    """Build the elastic part of a link of constant length."""
     link = arm.links[index]
     assert link.section is not None
     span = Span.of(link.section, link.span)
-    given = None if like is None else like.elastic
-    shapes = link_shapes(arm, index, span) if given is None else _moved(given, span, index)
+    shapes = link_shapes(arm, index, span)
     extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
     exact = theory.stiffening and theory.exact and not extra
     drawn = theory.stiffening and not exact  # by the series
-    integrals, points = integrate(span, shapes, stiffening=drawn, extra=extra)
+    # Shapes that were remembered are the same object, which a key keeps.
+    integrals, points = _remembered(
+        ("integrals", _Same(shapes), span.contents, drawn, str(extra)),
+        lambda: integrate(span, shapes, stiffening=drawn, extra=extra),
+    )
     tip = np.array([span.length])
     edges = np.union1d(span.edges, shapes.edges)
     quadratic = quadratic_displacement(shapes, tip, edges, stiffening=drawn, extra=extra)[0]
     slopes = quadratic_displacement(
         shapes, tip, edges, stiffening=False, extra=extra, derivative=1
     )[0]
-    tip_shape, tip_angle = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
+    tip_shape, tip_angle = clean(shapes.displacement(tip)[0]), clean(shapes.rotation(tip)[0])
     angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
     root_angle = shapes.rotation(np.zeros(1))[0]
     root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
     damping = shapes.damping
-    held = like is not None and like.link.damping == link.damping
-    if damping is None and held and given is not None:
-        damping = given.damping
-    elif damping is None:
+    if damping is None:
         ratios = _damping_ratios(arm, index, len(shapes.names))
         damping = _damping(ratios, integrals, tip_shape, tip_angle, tip_inertia(arm, index))
     elif "damping" in link.model_fields_set:
@@ -109,29 +148,14 @@ def flexible_part(
         )
     nodes = None
     if exact:
-        kept = None if given is None or given.nodes is None else given.nodes.more
-        more = theory.nodes or kept or chosen_nodes(arm, index, span, shapes)
-        nodes = collocate(span, shapes, more)
+        more = theory.nodes or chosen_nodes(arm, index, span, shapes)
+        nodes = _remembered(
+            ("nodes", _Same(shapes), span.contents, more), lambda: collocate(span, shapes, more)
+        )
     return Flexible(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
         root_angle, damping, nodes,
     )  # fmt: skip
-
-
-def _moved(given: Flexible, span: Span, index: int) -> Shapes:
-    """Keep shapes on a span whose section has other numbers; the stiffness is the new section's."""
-    shapes = given.shapes
-    if all(np.array_equal(span.table[name], given.span.table[name]) for name in span.table):
-        return shapes
-    known = own_stiffness(shapes, given.span)
-    if shapes.mass is not None or not np.allclose(
-        known, shapes.stiffness, rtol=0, atol=1e-9 * np.abs(known).max(initial=0.0)
-    ):
-        raise ModelError(
-            f"links[{index + 1}].shapes: their mass or stiffness is not that of the section: "
-            "they cannot be kept for another section"
-        )
-    return replace(shapes, stiffness=own_stiffness(shapes, span))
 
 
 def _damping_ratios(arm: Arm, index: int, m: int) -> Array:
@@ -202,14 +226,12 @@ def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
 
 
 def sliding_nodes(
-    arm: Arm, index: int, sliding: SlidingShapes, theory: Theory, *, like: LinkModel | None = None
+    arm: Arm, index: int, sliding: SlidingShapes, theory: Theory
 ) -> GrowingNodes | None:
     """Choose the nodes of a sliding link that bends as an exact beam; None by linear theory."""
     if not theory.stiffening:
         return None
     more = theory.nodes
-    if more is None and like is not None and like.grown is not None:
-        more = like.grown.at.more
     if more is None:
         section, length = arm.links[index].section, sliding.range[1]
         assert section is not None

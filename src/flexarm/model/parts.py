@@ -12,6 +12,7 @@ from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
+from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
 from flexarm.spatial import Expr, Inertia, Pose, constant
@@ -53,6 +54,17 @@ class Flexible:
     root_angle: Array
     damping: Array
     nodes: Collocation | None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the amplitudes within the link."""
+        return self.shapes.names
+
+    @cached_property
+    def rotary(self) -> Rotary:
+        """Rotary inertia of its sections that does not change with its shape."""
+        polar = None if self.nodes is None else self.nodes.polar
+        return constant_rotary(self.integrals, self.points, polar)
 
 
 @dataclass(frozen=True)
@@ -243,6 +255,8 @@ class Model:
     anchor
         Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
         angles of a free base and of spherical joints are relative to.
+    nodes
+        How many nodes beyond its shapes were asked for on each exact link, None if none were.
     series
         Whether stiffened links bend by the series that versions before 0.2 had.
     variant
@@ -262,6 +276,7 @@ class Model:
     gravity: Array
     prescribed: tuple[int, ...]
     anchor: Expr | None = None
+    nodes: int | None = None
     series: bool = False
     variant: str = ""
 

@@ -1,10 +1,13 @@
 """What a simulation leaves, as arrays: times, states, inputs, energies, and what it took."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from flexarm.accuracy.defect import Motion
+from flexarm.accuracy.stated import RunErrors, run_errors
 from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.mechanics.validity import Validity, validity
@@ -58,6 +61,11 @@ class RunData:
         What it took.
     formulation, paper
         By which formulation, and whether with its paper's approximations.
+    kept
+        Whether the solver kept the tolerance: not where its steps were given.
+    closer
+        Solves the same motion at a 30th of the tolerance and gives q, (T, n), where that can be
+        done and costs little.
     """
 
     model: Model
@@ -78,6 +86,8 @@ class RunData:
     statistics: Statistics
     formulation: str = DEFAULT
     paper: bool = False
+    kept: bool = True
+    closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
     @property
     def work(self) -> Array:
@@ -115,6 +125,16 @@ class RunData:
     def validity(self) -> Validity:
         """How far the run went in the range in which its model holds."""
         return validity(self.model, self.t, self.q, self.u)
+
+    @cached_property
+    def errors(self) -> RunErrors:
+        """Upper estimates of the errors of the model, of the shapes and of the integration."""
+        motion = Motion(self.t, self.q, self.v, self.u, self.anchors)
+        rtol = self.rtol if self.kept else None
+        found = run_errors(self.model, motion, self.validity, rtol=rtol, closer=self.closer)
+        if self.paper or self.model.tip_rotation == "first-order":
+            return replace(found, model=None, parts=found.parts | {"theory": None})
+        return found
 
     @cached_property
     def missed(self) -> str:

@@ -107,6 +107,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         rtol=stored.number("rtol"),
         formulation=by.formulation,
         paper=by.paper,
+        kept=stored.text("method") != "rk4",  # whose steps may have been given
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
             int(stored.number("rejections", whole=True)),

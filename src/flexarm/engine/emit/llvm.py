@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from flexarm.engine.emit import own
 from flexarm.engine.emit.llvm_text import number, per_lane, vector
 from flexarm.engine.emit.plan import (
     CHUNK,
@@ -64,7 +65,37 @@ class Fit:
 ANY = Fit()
 
 
-def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK, fit: Fit = ANY) -> "Code":
+@dataclass(frozen=True)
+class Dialect:
+    """What code may use of its target.
+
+    Attributes
+    ----------
+    fused
+        Whether products and sums may become one operation, rounded once, where the target has it.
+    library
+        Whether it has the functions of the C library; else they are written out.
+    stride
+        Doubles from an element of an array to the next: so many arms stand side by side.
+    """
+
+    fused: bool = True
+    library: bool = True
+    stride: int = 1
+
+
+PROCESSOR = Dialect()
+BARE = Dialect(fused=False, library=False)
+
+
+def emit_llvm(
+    stream: Stream,
+    *,
+    width: int = 1,
+    chunk: int = CHUNK,
+    fit: Fit = ANY,
+    dialect: Dialect = PROCESSOR,
+) -> "Code":
     """Write a stream as LLVM code.
 
     Parameters
@@ -77,6 +108,8 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK, fit: Fit = 
         Number of operations in an internal function.
     fit
         To the processor.
+    dialect
+        Of the target.
 
     Returns
     -------
@@ -90,7 +123,7 @@ def emit_llvm(stream: Stream, *, width: int = 1, chunk: int = CHUNK, fit: Fit = 
         raise FlexarmError(f"width: must be a power of two, got {width}")
     planned = plan(stream, chunk=chunk, unlike=fit.chunk, ordered=fit.ordered)
     stream = planned.stream
-    kit = _Kit(width, fit.reach)
+    kit = _Kit(width, fit.reach, dialect)
     entry = f"flexarm_{stream.name}"
     pointers = [f"%x{k}" for k in range(len(stream.inputs))]
     pointers += [f"%y{k}" for k in range(len(stream.outputs))] + ["%w"]
@@ -168,10 +201,13 @@ class Code:
 class _Kit:
     """Types and constants at a width, and the functions that the code has come to need."""
 
-    def __init__(self, width: int, reach: range) -> None:
+    def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
         self.width = width
+        self.dialect = dialect
+        self.contract = " contract" if dialect.fused else ""
         self.reach = reach
         self.real = vector("double", width)
+        self.element = self.real if dialect.stride == 1 else f"[{dialect.stride} x {self.real}]"
         self.truth = vector("i1", width)
         self.zero, self.one, self.minus_one = (number(x, width) for x in (0.0, 1.0, -1.0))
         self._needed = {"fabs"}
@@ -185,11 +221,36 @@ class _Kit:
         """Note that a function of the C library, or one written here, is called."""
         self._needed.add(name)
 
+    def library(self, name: str) -> str:
+        """Name the function of one number that does what one of the C library does.
+
+        Raises
+        ------
+        FlexarmError
+            If the target has no such library, and nothing here does it.
+        """
+        if not self.dialect.library and name not in own.TAKEN:
+            raise FlexarmError(
+                f"function '{name}': this target has no library, and flexarm no code of its own "
+                f"for it: there are {', '.join(own.TAKEN)}, sin, cos and tan"
+            )
+        self._needed.add(name)
+        return name if self.dialect.library else f"{own.PREFIX}{name}"
+
     def support(self) -> str:
         """Write what has been noted."""
         lines = []
-        needed = self._needed | ({"sin", "cos"} if "sincos" in self._needed else set())
-        for name in sorted(needed - {"sincos", "fill"}):
+        needed = self._needed
+        if "sincos" in needed and self.dialect.library:
+            needed = needed | {"sin", "cos"}
+        mine = own.needed(needed & own.TAKEN.keys()) if not self.dialect.library else []
+        if mine:
+            for name in own.INTRINSICS:
+                if self.width > 1 or name not in needed:
+                    listed = ", ".join(["double"] * (2 if name in BINARY else 1))
+                    lines.append(f"declare double @llvm.{name}.f64({listed})")
+            lines += [own.own_function(name) for name in mine]
+        for name in sorted(needed - {"sincos", "fill", *mine}):
             arguments = 2 if name in BINARY else 1
             if name in INTRINSICS:
                 listed = ", ".join([self.real] * arguments)
@@ -197,7 +258,7 @@ class _Kit:
             else:
                 lines.append(f"declare double @{name}({', '.join(['double'] * arguments)})")
         if "sincos" in needed:
-            lines.append(sincos(self.width))
+            lines.append(sincos(self.width, library=self.dialect.library, fused=self.dialect.fused))
         if "fill" in needed:
             lines.append(self._fill())
         return "\n".join(lines)
@@ -209,7 +270,7 @@ entry:
 br label %loop
 loop:
 %k = phi i64 [0, %entry], [%next, %loop]
-%place = getelementptr {self.real}, ptr %to, i64 %k
+%place = getelementptr {self.element}, ptr %to, i64 %k
 store {self.real} %x, ptr %place, align 8
 %next = add i64 %k, 1
 %more = icmp ult i64 %next, %n
@@ -316,18 +377,19 @@ class _Body:
         return self._write(f"load {real}, ptr {place}, align 8")
 
     def _address(self, array: str, element: int) -> str:
-        real, column = self._kit.real, self._own.moved.get((array, element))
+        column = self._own.moved.get((array, element))
+        element_type = self._kit.real if array == "numbers" else self._kit.element
         if (array, column) not in self._bases:
             self._bases[array, column] = self._base(array, column)
         base = self._bases[array, column]
         if self._frequent and (window := self._window((array, element))) in self._frequent:
             middle = window[2] * len(self._kit.reach) - self._kit.reach.start
             if window not in self._near:
-                place = self._write(f"getelementptr {real}, ptr {base}, i64 {middle}")
+                place = self._write(f"getelementptr {element_type}, ptr {base}, i64 {middle}")
                 # LLVM does not see through it, and so keeps the address in a register.
                 self._near[window] = self._write(f'call ptr asm "", "=r,0"(ptr {place})')
             base, element = self._near[window], element - middle
-        return self._write(f"getelementptr {real}, ptr {base}, i64 {element}")
+        return self._write(f"getelementptr {element_type}, ptr {base}, i64 {element}")
 
     def _base(self, array: str, column: int | None) -> str:
         """Point to an array, moved to where this call's row says, or to this call's numbers."""
@@ -339,7 +401,7 @@ class _Body:
         row = self._row("offsets", "i64", len(self._own.offsets[0]))
         place = self._write(f"getelementptr i64, ptr {row}, i64 {column}")
         offset = self._write(f"load i64, ptr {place}, align 8")
-        return self._write(f"getelementptr {self._kit.real}, ptr %{array}, i64 {offset}")
+        return self._write(f"getelementptr {self._kit.element}, ptr %{array}, i64 {offset}")
 
     def _row(self, table: str, kind: str, columns: int) -> str:
         if len(self._own.numbers) == 1:
@@ -370,7 +432,7 @@ class _Body:
         op, kit = operation.op, self._kit
         names = [self.reference(value) for value in operation.operands]
         if op in ARITHMETIC:
-            line = f"{ARITHMETIC[op]} contract {kit.real} {names[0]}, {names[1]}"
+            line = f"{ARITHMETIC[op]}{kit.contract} {kit.real} {names[0]}, {names[1]}"
         elif op == "neg":
             line = f"fneg {kit.real} {names[0]}"
         elif op in INTRINSICS:
@@ -378,9 +440,11 @@ class _Body:
             line = f"call {kit.real} @{kit.intrinsic(op)}({listed})"
         elif op in ("sin", "cos"):
             line = self._turn(operation.a, names[0], ["sin", "cos"].index(op))
+        elif op == "tan" and not kit.dialect.library:
+            both = [self._write(self._turn(operation.a, names[0], which)) for which in (0, 1)]
+            line = f"fdiv {kit.real} {both[0]}, {both[1]}"
         elif op in LIBRARY:
-            kit.need(op)
-            self._lines += per_lane(result, op, names, kit.width)
+            self._lines += per_lane(result, kit.library(op), names, kit.width)
             return
         else:
             line = self._choose(op, names)

@@ -6,7 +6,8 @@ The angle is brought into [-pi/4, pi/4] by taking off a multiple of pi/2 that is
 parts (Cody & Waite 1980). The first two have 33 bits, so that their products with a whole number
 of up to 20 bits are exact; what rounding leaves goes along as a tail. The polynomials are minimax
 fits made for this file; relative errors 2^-57.9 and 2^-63.9. Larger angles, infinities and NaN
-go to the C library.
+go to the C library; without one, an angle of up to 1e9 has an error as large as its own rounding,
+and those beyond are NaN.
 """
 
 import math
@@ -15,6 +16,7 @@ from flexarm.engine.emit.llvm_text import number, per_lane, vector
 
 NAME = "flexarm.sincos"
 LARGEST_ANGLE = 1.0e5
+LARGEST_ALONE = 1.0e9  # without a library
 # Adding it leaves a whole number in the low bits of a double.
 ROUNDER = 1.5 * 2.0**52
 HALF_PI = tuple(
@@ -39,8 +41,27 @@ COSINE = (
 )
 
 
-def sincos(width: int) -> str:
+def sincos(width: int, *, library: bool = True, fused: bool = True) -> str:
     """Return the LLVM text of a function from an angle to its sine and its cosine [rad]."""
+    text = _with_library(width) if library else _alone(width)
+    return text if fused else text.replace(" contract ", " ")
+
+
+def _alone(width: int) -> str:
+    real, whole, truth = (vector(element, width) for element in ("double", "i64", "i1"))
+    suffix = "f64" if width == 1 else f"v{width}f64"
+    return f"""define internal {{ {real}, {real} }} @{NAME}({real} %given) noinline nounwind {{
+%size = call {real} @llvm.fabs.{suffix}({real} %given)
+%small = fcmp olt {real} %size, {number(LARGEST_ALONE, width)}
+%x = select {truth} %small, {real} %given, {real} {number(math.nan, width)}
+{_reduce(real, width)}
+{_polynomials(real, width)}
+{_turn(real, whole, truth, width)}
+}}
+"""
+
+
+def _with_library(width: int) -> str:
     real, whole, truth = (vector(element, width) for element in ("double", "i64", "i1"))
     suffix = "f64" if width == 1 else f"v{width}f64"
     every = "" if width == 1 else f"declare i1 @llvm.vector.reduce.and.v{width}i1({truth})\n"

@@ -24,7 +24,6 @@ from flexarm.links.fields import AXES, Basis, Field, Moving
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
-from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.bodies.quadratic import quadratic_terms
@@ -129,13 +128,13 @@ def rotor_body(rotor: Rotor, motion: Motion, rate: Expr, speed: Expr) -> Body:
 
 def _span(e: Flexible, delta: Expr, rate: Expr) -> Body:
     """Weigh a flexible span of constant length with its sections' rotary inertia."""
-    rotary = constant_rotary(e)
+    rotary = e.rotary
     if e.nodes is not None:
         body = of_moments(_sums(*material(e, delta, rate), rate, ca.SX(1)), rate)
         body = replace(body, sc=body.sc + constant(rotary.modal))
     else:
         body = beam(link_constants(e.integrals), delta, rate, delta_squared=True)
-    if e.nodes is None and np.any(e.points.quadratic):
+    if e.nodes is None and e.points.draws:
         x = quadratic_terms(e, delta, rate)
         more = Moments(ca.SX(0), x.first, x.second, x.linear, x.moments, x.flow, x.modal,
                        x.force, x.torque, x.effort)  # fmt: skip

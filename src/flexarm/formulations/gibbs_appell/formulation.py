@@ -50,7 +50,7 @@ from flexarm.formulations.gibbs_appell.steps import (
 from flexarm.mechanics.kinematics import frames
 from flexarm.mechanics.loads import wrench_loads
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class GibbsAppell(Formulation):
     def _forces(
         self, links: list[Link], R: list[Expr], v: Expr, a: Expr | None, *, gravity: bool
     ) -> tuple[list[Expr], list[Expr], list[Expr]]:
-        lift = ca.SX(ca.DM(-self.model.gravity)) if gravity else ca.SX(3, 1)
+        lift = ca.SX(constant(-self.model.gravity)) if gravity else ca.SX(3, 1)
         if not self.model.base_moves:
             lift = self.model.base_anchor.T @ lift
         omega, omega_d, r_dd = motions(links, R, v, a, lift)

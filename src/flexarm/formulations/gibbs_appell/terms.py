@@ -137,7 +137,7 @@ def link_constants(i: Integrals) -> Constants:
     m = i.shape.shape[1]
 
     def crossed(moment: Array) -> Array:
-        trace = np.einsum("...aa->...", moment)[..., None, None]
+        trace = np.asarray(np.trace(moment, axis1=-2, axis2=-1))[..., None, None]
         return np.asarray(trace * np.eye(3) - np.swapaxes(moment, -1, -2))
 
     def turned(moment: Array) -> Array:

@@ -15,7 +15,6 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.fields import AXES, Axis, Basis, Field, Moving
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
-from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.sections import Local, own_values
@@ -142,7 +141,7 @@ def rigid_share(body: Inertia, riding: Riding, rates: Expr, omega: Expr) -> Shar
 def _elastic_share(e: Flexible, d: Expr, rates: Expr, omega: Expr) -> Share:
     """Weigh the span of a link of constant length at amplitudes d."""
     total = _spread(_material(*material(e, d, rates), 1.0), rates, omega)
-    rotary = constant_rotary(e)
+    rotary = e.rotary
     inertia, shape, modal = (constant(x) for x in (rotary.inertia, rotary.shape, rotary.modal))
     return total + _turning(inertia, shape, ca.SX(modal), ca.SX(3 + d.shape[0], 1), rates, omega)
 

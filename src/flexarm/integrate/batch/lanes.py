@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexarm.engine.family import Family, Member
+from flexarm.formulations.numbers.structures import Member, abreast
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.problem import Measures, Watch, jumps, system_of
 from flexarm.integrate.solve import Solution, solve
@@ -13,22 +13,21 @@ from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 
 
-def compile_abreast(tasks: Sequence[Task], family: Family) -> Member | None:
+def compile_abreast(tasks: Sequence[Task]) -> Member | None:
     """Compile as many motions as there are lanes for one register.
 
-    None if they cannot go abreast: their operations differ, or a base is free.
+    None if they cannot go abreast: their operations differ, a base is free, or there is a law.
     """
     members = [task.motion.compiled() for task in tasks]
-    if any(task.equation.model.attitudes for task in tasks):
+    if any(task.equation.model.attitudes or task.motion.law is not None for task in tasks):
         return None
-    return family.abreast([member for member in members if isinstance(member, Member)])
+    return abreast([member for member in members if isinstance(member, Member)])
 
 
 def solve_abreast(
     tasks: Sequence[Task],
     compiled: Member,
     method: Method,
-    wanted: float,
     progress: Callable[[float], None] | None = None,
 ) -> list[Solution] | None:
     """Solve motions in common steps, as small as the hardest needs.
@@ -42,7 +41,7 @@ def solve_abreast(
     )
     equation = tasks[0].equation
     system, buffers = system_of(equation, compiled, groups, lanes=width)
-    singles = [task.beginning(method, wanted) for task in tasks]
+    singles = [task.beginning(method, task.wanted) for task in tasks]
     beginning = replace(
         singles[0],
         system=system,
@@ -80,12 +79,13 @@ def _spread_measures(each: Sequence[Measures]) -> Measures:
     return Measures(
         np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(each)]),
         np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(each)]),
-        np.concatenate([m.filter for m in each]),
+        np.concatenate([m.to_modes for m in each]),
         np.concatenate([m.group + start for m, start in zip(each, first, strict=True)]),
         np.concatenate([m.floor for m in each]),
         np.concatenate([m.rate_floor for m in each]),
         np.concatenate([m.pace for m in each]),
         tuple(kind for m in each for kind in m.deflects),
+        np.concatenate([m.energy_floor for m in each]),
     )
 
 

@@ -7,6 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import casadi as ca
+import numpy as np
+
 from flexarm.arguments import (
     refused,
     require_count,
@@ -16,14 +19,15 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.engine.compile import native_width
-from flexarm.engine.family import Family, Member
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
+from flexarm.formulations.numbers.structures import Member, Structures
 from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
@@ -42,13 +46,14 @@ def simulate_many(
     t_end: float,
     dt: float | None = None,
     method: str = "auto",
-    rtol: float = 1e-3,
+    rtol: float | Sequence[float] = 1e-3,
     formulation: str = DEFAULT,
     paper: bool = False,
     tip_rotation: TipRotation = "cayley",
     parameters: Sequence[Mapping[str, Any]] | None = None,
     starts: Sequence[Mapping[str, float]] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
+    control: ca.Function | Sequence[ca.Function] | None = None,
     workers: int | None = None,
     allow_long: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -59,14 +64,19 @@ def simulate_many(
     ----------
     arm
         The arm.
-    t_end, dt, method, rtol, formulation, paper, tip_rotation
+    t_end, dt, method, formulation, paper, tip_rotation
         As for `flexarm.simulate`; ``auto`` chooses once, for the first run.
+    rtol
+        As for `flexarm.simulate`, for all runs or by run.
     parameters
         By run: values by their key in the model file, such as ``{"payload.mass": 2.0}``.
     starts
         By run: initial coordinates by name, and rates as ``NAME.rate``, in place of the file's.
     inputs
         By run: inputs by joint, as for `flexarm.simulate`.
+    control
+        A CasADi function as for `flexarm.simulate`, for all runs or by run; a list that holds one
+        function many times compiles it once.
     workers
         Threads; one per core if None.
     allow_long
@@ -77,48 +87,59 @@ def simulate_many(
     Returns
     -------
     list of Run
-        In the order given.  All lists must be of one length, or None.
+        In the order given, for `flexarm.runs_dataset` to put together.  All lists must be of one
+        length, or None.
 
     Notes
     -----
-    Equations are traced for each set of parameters and compiled once: numbers that differ become an
-    input of the machine code.  A parameter that changes which numbers are 0 or 1 costs another
-    compile.  With ``dop853``, as many runs as a vector register holds go abreast in common steps.
+    Equations are traced and compiled once: the numbers of an arm are inputs of the machine code.  A
+    parameter that changes which numbers are 0 or 1 costs another trace.  With ``dop853``, as many
+    runs as a vector register holds go abreast in common steps.
     """
-    count = _count(parameters=parameters, starts=starts, inputs=inputs)
+    laws, wanted = _each("control", control), _each("rtol", rtol)
+    count = _count(parameters, starts, inputs, laws, wanted)
+    laws, wanted = laws or [control] * count, wanted or [rtol] * count
     if workers is not None:
         require_count("workers", workers, 1, SimulationError)
     require_function("progress", progress, "of the number of runs done", SimulationError)
-    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, formulation=formulation, paper=paper)
+    for k, each in enumerate(wanted):
+        refuse(arm, t_end=t_end, dt=dt, method=method, rtol=each, formulation=formulation,
+               paper=paper)  # fmt: skip
+        if isinstance(laws[k], Sampled):
+            raise SimulationError(
+                "control: a Sampled law is asked from Python, run by run: use flexarm.simulate, or "
+                "write the law as a CasADi function"
+            )
+        refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
     arm = validated(arm)
-    t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
-    family = Family()
+    t_end, dt = float(t_end), None if dt is None else float(dt)
+    structures = Structures()
     times = sample_times(t_end, dt)
     once = preparation(arm, len(times))
     consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
 
     def equation(varied: Arm) -> Equation:
         model = build(varied, tip_rotation=tip_rotation)
-        return equation_of(model, name=formulation, paper=paper).among(family)
+        return equation_of(model, name=formulation, paper=paper).among(structures)
 
-    tasks = _tasks(arm, times, rtol, equation, count, parameters, starts, inputs)
+    tasks = _tasks(arm, times, wanted, laws, equation, parameters, starts, inputs)
     if not tasks:
         return []
     first = tasks[0]
-    chosen, why = choose(first, rtol, audit=False) if method == "auto" else (METHODS[method], "")
+    automatic = method == "auto"
+    chosen, why = choose(first, first.wanted, audit=False) if automatic else (METHODS[method], "")
     why = why or "asked for"
     efforts = [
-        solution(task, chosen, rtol, duration=t_end, step=None, period=None) for task in tasks
+        solution(task, chosen, task.wanted, duration=t_end, step=None, period=None)
+        for task in tasks
     ]
     consider(efforts, allow_long=allow_long)
     width = native_width() if chosen.abreast else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
     for task in tasks:
-        begin_march(task.beginning(chosen, rtol))
+        begin_march(task.beginning(chosen, task.wanted))
     batches = [tasks[k : k + width] for k in range(0, count, width)]
-    abreast = [
-        compile_abreast(batch, family) if len(batch) == width > 1 else None for batch in batches
-    ]
+    abreast = [compile_abreast(batch) if len(batch) == width > 1 else None for batch in batches]
 
     given_up = threading.Event()
 
@@ -128,16 +149,17 @@ def simulate_many(
 
     def some(batch: list[Task], lanes: Member | None) -> list[Solution]:
         if not chosen.adaptive:
-            return [solve_in_equal_steps(task, chosen, rtol, go_on) for task in batch]
-        found = None if lanes is None else solve_abreast(batch, lanes, chosen, rtol, go_on)
-        return found or [solve(task.beginning(chosen, rtol), go_on) for task in batch]
+            return [solve_in_equal_steps(task, chosen, task.wanted, go_on) for task in batch]
+        found = None if lanes is None else solve_abreast(batch, lanes, chosen, go_on)
+        return found or [solve(task.beginning(chosen, task.wanted), go_on) for task in batch]
 
     runs: list[Run] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         try:
             for solutions in pool.map(some, batches, abreast):
                 for found in solutions:
-                    runs.append(tasks[len(runs)].run(chosen, found, rtol, why))
+                    task = tasks[len(runs)]
+                    runs.append(task.run(chosen, found, task.wanted, why))
                 if progress is not None:
                     progress(len(runs))
         except BaseException:  # Ctrl-C: do not wait for the others
@@ -150,33 +172,61 @@ def simulate_many(
 def _tasks(
     arm: Arm,
     times: Array,
-    wanted: float,
+    wanted: Sequence[float],
+    laws: Sequence[ca.Function | None],
     equation: Callable[[Arm], Equation],
-    count: int,
     parameters: Sequence[Mapping[str, Any]] | None,
     starts: Sequence[Mapping[str, float]] | None,
     inputs: Sequence[Mapping[str, Any]] | None,
 ) -> list[Task]:
     """Prepare every run; what does not vary is shared."""
     tasks: list[Task] = []
+    made: Equation | None = None
     base: Task | None = None
-    for k in range(count):
+    for k, (law, tolerance) in enumerate(zip(laws, wanted, strict=True)):
         given = None if inputs is None else inputs[k]
         try:
-            if parameters is not None or base is None:
-                varied = arm if parameters is None else change_arm(arm, parameters[k])
-                made = equation(varied)
-                base = prepare(made.model, times, inputs=given, equation=made, wanted=wanted)
-            elif inputs is not None:
-                same = base.equation
-                base = prepare(same.model, times, inputs=given, equation=same, wanted=wanted)
+            if parameters is not None or made is None:
+                made, base = (
+                    equation(arm if parameters is None else change_arm(arm, parameters[k])),
+                    None,
+                )
+            if (
+                base is None
+                or inputs is not None
+                or base.wanted != tolerance
+                or base.motion.law is not law
+            ):
+                base = prepare(
+                    made.model,
+                    times,
+                    inputs=given,
+                    control=law,
+                    equation=made,
+                    wanted=float(tolerance),
+                )
             tasks.append(base if starts is None else _started(base, starts[k]))
         except FlexarmError as error:
-            raise type(error)(f"run {k + 1} of {count}: {error}") from error
+            raise type(error)(f"run {k + 1} of {len(laws)}: {error}") from error
     return tasks
 
 
-def _count(**lists: Sequence[Any] | None) -> int:
+def _each(name: str, given: Any) -> list[Any] | None:
+    """Take what is given by run as a list; None of what is given for all."""
+    if not isinstance(given, Sequence | np.ndarray):
+        return None
+    if isinstance(given, str):
+        raise refused(name, given, "one for all runs, or a list of them", SimulationError)
+    return list(given)
+
+
+def _count(
+    parameters: Sequence[Any] | None,
+    starts: Sequence[Any] | None,
+    inputs: Sequence[Any] | None,
+    *more: Sequence[Any] | None,
+) -> int:
+    lists = {"parameters": parameters, "starts": starts, "inputs": inputs}
     for name, given in lists.items():
         if given is None:
             continue
@@ -185,11 +235,11 @@ def _count(**lists: Sequence[Any] | None) -> int:
         for k, each in enumerate(given):
             require_mapping(f"run {k + 1} of {len(given)}: {name}", each, "by name",
                             SimulationError)  # fmt: skip
-    lengths = {len(each) for each in lists.values() if each is not None}
+    lengths = {len(each) for each in (*lists.values(), *more) if each is not None}
     if len(lengths) != 1:
         raise SimulationError(
-            "parameters, starts and inputs: at least one must be given, and those given must be of "
-            f"one length, got {sorted(lengths) or 'none'}"
+            "parameters, starts, inputs, control and rtol: at least one must be given by run, and "
+            f"those given must be of one length, got {sorted(lengths) or 'none'}"
         )
     return lengths.pop()
 

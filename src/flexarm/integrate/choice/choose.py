@@ -15,6 +15,7 @@ from flexarm.integrate.task import TANGENT_PAYS, Task, has_dry_friction, has_str
 
 EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
 PERIODS = 2  # of the slowest mode in a pilot
+FORGOTTEN = 2.0  # times that vibrations last, from which on a run is mostly without them
 LONG = 5000  # steps of dop853 from which on a pilot pays
 MOST = 5000  # steps of a heat
 # Parts of a pilot, and how many times the least work a method may take to go on after each.
@@ -41,7 +42,7 @@ def choose(
     -----
     An exponential method steps past modes that are much faster than the slowest, an explicit one of
     high order wins where they are close or the tolerance is tight, a linearly implicit one where
-    vibrations die away and nothing excites them again, unless its tangent is too large.  Where that
+    nothing vibrates for most of the motion, unless its tangent is too large.  Where that
     does not tell, because stiffness may sit outside the links (in a control law, in a strong damper
     or in dry friction) or a law cuts the steps, and where the motion is long enough to pay for it,
     they run a race over its first part.  Their work is counted in operations, not in seconds, so
@@ -81,13 +82,28 @@ def _by_spectrum(task: Task, wanted: float) -> tuple[Method, str]:
     """Choose by frequencies, damping and tolerance."""
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
     small = task.equation.model.size <= TANGENT_PAYS
-    if task.damped and small and wanted < 5e-3 and not task.jumps_inside:
+    smooth = small and wanted < 5e-3 and not task.jumps_inside
+    if task.damped and smooth and _is_quiet(task, wanted):
         return RODAS4, ", damped and smoothly driven: its steps are the longest"
     if task.damped:
         return ETD4, ", damped: it steps past their vibration"
     if (EVEN / max(spread, 1e-12)) ** 0.65 * (1e-3 / wanted) ** 0.33 < 1:
         return ETD4, ": it steps past the fast ones"
     return DOP853, ": too close, or the tolerance too tight, to step past the fast ones"
+
+
+def _is_quiet(task: Task, wanted: float) -> bool:
+    """Tell whether a damped arm hardly vibrates: no start excites it, or it is soon forgotten."""
+    duration = float(task.times[-1] - task.times[0])
+    lasting = -np.log(wanted) / (task.damping * task.vibration.slowest)
+    if duration > FORGOTTEN * lasting:
+        return True
+    n, measured = task.equation.model.size, task.measures
+    f = begin_march(task.beginning(DOP853, wanted)).f
+    deflects = np.array(measured.deflects)[measured.group]
+    rates, changes = (np.abs(measured.rows @ part)[deflects] for part in (f[:n], f[n : 2 * n]))
+    least, pace = (x[measured.group][deflects] for x in (measured.floor, measured.pace))
+    return bool(np.all(rates <= pace * least) and np.all(changes <= pace**2 * least))
 
 
 def race(

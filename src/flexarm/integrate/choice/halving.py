@@ -109,20 +109,30 @@ def _error(
 def _difference(
     one: Solution, other: Solution, measures: Measures, attitudes: tuple[int, ...]
 ) -> float:
-    """Give the largest difference of a measured quantity over the range of its group."""
+    """Give the largest difference of a quantity, its rate or a work over what it is measured in."""
     n = measures.rows.shape[1]
+    values, rates, works = np.split(other.states, [n, 2 * n], axis=1)
     # The last state of a run that stopped is at a time of its own.
     count = min(len(each.times) - (each.ending.status != "finished") for each in (one, other))
-    apart = one.states[:count, :n] - other.states[:count, :n]
+    apart = one.states[:count] - other.states[:count]
     elsewhere = np.any(one.anchors[:count] != other.anchors[:count], axis=(1, 2))
     for k in np.flatnonzero(elsewhere).tolist():
         for i, first in enumerate(attitudes):
             here, there = (_attitude(each, k, i, first) for each in (one, other))
             apart[k, first : first + 3] = _turn(here.T @ there)
-    scale = measures.floor.copy()
-    np.maximum.at(scale, measures.group, np.ptp(other.states[:, :n] @ measures.rows.T, axis=0))
-    worst = np.abs(apart @ measures.rows.T).max(axis=0, initial=0.0)
-    return float((worst / scale[measures.group]).max(initial=0.0))
+            apart[k, n + first : n + first + 3] = 0.0  # rates of other angles
+    scale, top = measures.floor.copy(), measures.rate_floor.copy()
+    np.maximum.at(scale, measures.group, np.ptp(values @ measures.rows.T, axis=0))
+    np.maximum.at(top, measures.group, np.abs(rates @ measures.rows.T).max(axis=0))
+    top = np.maximum(top, measures.pace * scale)
+    kinetic = ((rates @ measures.to_modes[0].T) ** 2).sum(axis=1).max() / 2
+    energy = max(measures.energy_floor[0], kinetic, np.ptp(works, axis=0).max())
+    shares = (
+        apart[:, :n] @ measures.rows.T / scale[measures.group],
+        apart[:, n : 2 * n] @ measures.rows.T / top[measures.group],
+        apart[:, 2 * n :] / energy,
+    )
+    return max(float(np.abs(share).max(initial=0.0)) for share in shares)
 
 
 def _attitude(solution: Solution, k: int, i: int, first: int) -> Array:

@@ -4,14 +4,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.loads import coulomb_frictions
 from flexarm.model import Model, start_state
 
-Bools = npt.NDArray[np.bool_]
 MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found
 NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it had none
 
@@ -33,16 +31,21 @@ class Modes:
     ratios: Array
     shapes: Array
 
-    def carried(self, rows: Array, group: Ints) -> Array:
-        """Give the share that each mode has in each group of quantities, (groups, K).
+    def carried(self, rows: Array, group: Ints, *, rates: bool = False) -> Array:
+        """Give the share that each mode has in each group of quantities, (groups, K), or rates.
 
         It goes by the compliance that a mode carries times its period: what drives an arm is slow.
         """
-        squares = np.abs(rows @ self.shapes) ** 2 / self.frequencies
+        squares = np.abs(rows @ self.shapes) ** 2
+        squares = squares if rates else squares / self.frequencies
         count = int(group.max()) + 1 if len(group) else 0
         sums = np.array([squares[group == g].sum(axis=0) for g in range(count)])
         sums = sums.reshape(count, len(self.ratios))
         return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300))
+
+    def pace(self, rows: Array, group: Ints) -> Array:
+        """Give the frequency [rad/s] at which each group of quantities vibrates, (groups,)."""
+        return np.asarray(self.carried(rows, group) @ self.frequencies)
 
 
 @dataclass(frozen=True)
@@ -55,33 +58,33 @@ class Vibration:
         Least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
     largest
         Greatest size of an eigenvalue, vibration or decay [rad/s]; all damping counts.
-    basis, free
-        Undamped modes by columns, (n, n), and which of them have no elastic energy, (n,).
-    filter
-        What takes rates to the rates of those modes, (n, n), each times the slowest elastic
-        frequency over its own, so that they count by the deflections they become.
+    basis, to_modes
+        Undamped modes of unit mass by columns, and what takes rates to theirs, (n, n).
     modes
         Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
         and holds while it sticks.
+    inertia
+        Half the sum of what all coordinates move, at unit rates [J].
     """
 
     slowest: float
     fastest: float
     largest: float
     basis: Array
-    free: Bools
-    filter: Array
+    to_modes: Array
     modes: Modes
+    inertia: float
 
 
 def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vibration:
     """Find the elastic modes of given matrices at the start; prescribed coordinates do not move."""
     n = model.size
     open_ = [i for i in range(n) if i not in model.prescribed]
-    basis, free, filter_ = np.eye(n), np.ones(n, dtype=bool), np.eye(n)
+    basis, to_modes = np.eye(n), np.eye(n)
     none = Modes(np.zeros(0), np.zeros(0), np.zeros((n, 0)))
+    inertia = float(np.trace(mass)) / 2
     if not open_:
-        return Vibration(0.0, 0.0, 0.0, basis, free, filter_, none)
+        return Vibration(0.0, 0.0, 0.0, basis, to_modes, none, inertia)
     block = np.ix_(open_, open_)
     lower = np.linalg.cholesky(mass[block])
     inverse = np.linalg.inv(lower)
@@ -92,14 +95,10 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
     squares = np.where(elastic, squares, 0.0)
     losses = modes.T @ damping[block] @ modes
     largest = largest_rate(squares, losses)
+    basis[block], to_modes[block] = modes, modes.T @ mass[block]
     if not np.any(elastic):
-        return Vibration(0.0, 0.0, largest, basis, free, filter_, none)
+        return Vibration(0.0, 0.0, largest, basis, to_modes, none, inertia)
     frequencies = np.sqrt(squares[elastic])
-    weights = np.where(
-        elastic, frequencies[0] / np.sqrt(np.maximum(squares, squares[elastic][0])), 1
-    )
-    basis[block], free[open_] = modes, ~elastic
-    filter_[block] = weights[:, None] * (modes.T @ mass[block])
     viscous = modes.T @ (damping - dry_damping(model))[block] @ modes
     found = damped_modes(squares, viscous)
     shapes = np.zeros((n, len(found.ratios)), dtype=found.shapes.dtype)
@@ -109,9 +108,9 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
         float(frequencies[-1]),
         largest,
         basis,
-        free,
-        filter_,
+        to_modes,
         replace(found, shapes=shapes),
+        inertia,
     )
 
 

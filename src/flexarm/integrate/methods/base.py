@@ -9,18 +9,18 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.compile import Compiled
-from flexarm.engine.functions import compile_recipe
+from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
+from flexarm.formulations.quantities import trace
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.loop import March
 from flexarm.integrate.problem import Measures, Watch
 from flexarm.integrate.system import System
 from flexarm.links.base import Array
 from flexarm.loops.kernel import Kernel
-from flexarm.model import fingerprint
 
 SMALLEST_STEP = 1e-12  # of the run's duration
-FEWEST_STEPS = 50  # works are not part of the error that steers steps
+FEWEST_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class Method:
     under_law, under_friction
         What it takes of the tolerance where a control law is part of the equations, and with dry
         friction or strong dampers.
+    solves_vibrations
+        Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
     abreast
         Whether several motions can go in common steps, each in its lane of a vector register.
     restart
@@ -89,6 +91,7 @@ class Method:
     renewed_after: int = 1
     under_law: float = 1.0
     under_friction: float = 1.0
+    solves_vibrations: bool = False
     abreast: bool = False
     restart: Callable[[Any], None] | None = None
     stable: float = math.inf
@@ -198,9 +201,9 @@ class Beginning:
             functionals=count,
             rows=measured.rows.ravel(),
             rate_rows=measured.rate_rows.ravel(),
-            filter=measured.filter.ravel(),
-            lanes=len(measured.filter),
-            modes_per_lane=measured.filter.shape[1],
+            to_modes=measured.to_modes.ravel(),
+            lanes=len(measured.to_modes),
+            modes_per_lane=measured.to_modes.shape[1],
             modal_rates=np.zeros(self.system.n),
             groups=groups,
             group_of=measured.group,
@@ -212,6 +215,9 @@ class Beginning:
             pace=measured.pace,
             scale=np.zeros(groups),
             top_scale=np.zeros(groups),
+            least=np.full(self.system.works, np.inf),
+            most=np.full(self.system.works, -np.inf),
+            energy=measured.energy_floor.copy(),
             watches=len(self.watched),
             watch_rows=np.concatenate(watched) if watched else np.zeros(1),
             watch_low=np.array([watch.low for watch in self.watched]),
@@ -243,9 +249,9 @@ class Motion:
     # Machine code lives as long as its object: a run has only its address.
     kept: dict[str, Compiled] = field(default_factory=dict, repr=False)
 
-    def trace(self) -> ca.Function:
+    def trace(self, formulation: Formulation | None = None) -> ca.Function:
         """Trace it: (q, v, u, w, given) or, with a law, (t, q, v, w, given); then the anchor."""
-        function = self.equation.function("motion")
+        function = trace(formulation or self.equation.formulation, "motion")
         if self.law is None:
             return function
         symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
@@ -265,21 +271,17 @@ class Motion:
 
     def tangent(self) -> Compiled:
         """Compile the derivatives of accelerations and powers by coordinates and rates."""
-        return self._compile("tangent", lambda: _tangent(self.trace()))
+        return self._compile("tangent", lambda formulation: _tangent(self.trace(formulation)))
 
     def matrices(self) -> Compiled:
         """Compile mass, elastic and damping matrices."""
         return self.equation.compiled("matrices")
 
-    def _compile(self, name: str, make: Callable[[], ca.Function]) -> Compiled:
+    def _compile(self, name: str, make: Callable[[Formulation], ca.Function]) -> Compiled:
         found = self.kept.get(name)
-        if found is None and self.equation.family is not None:
-            found = self.equation.family.member(make())
-        elif found is None:
+        if found is None:
             law = "" if self.law is None else self.law.serialize()
-            options = f"{self.equation.name} {self.equation.options()}"
-            recipe = f"integrate {name} {options} {fingerprint(self.equation.model)} {law}"
-            found = compile_recipe(recipe, make, level="fast")
+            found = self.equation.compile(f"integrate {name} {law}", make, level="fast")
         return self.kept.setdefault(name, found)  # threads that compile at once share one
 
 

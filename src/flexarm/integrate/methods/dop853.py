@@ -104,7 +104,7 @@ def _begin(beginning: Beginning) -> ExplicitMarch:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return (0.01 if damped else 0.004) * wanted
+    return (0.02 if damped else 0.008) * wanted
 
 
 DOP853 = Method(

@@ -45,7 +45,7 @@ def _restart(m: ExponentialMarch) -> None:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return 0.04 * wanted if damped else 6e-6 * (wanted / 1e-3) ** 1.2
+    return 0.12 * wanted if damped else 1.2e-5 * (wanted / 1e-3) ** 1.2
 
 
 ETD4 = Method(
@@ -68,5 +68,6 @@ ETD4 = Method(
     # joints to a motion sees in the joints.
     under_law=0.01,
     under_friction=0.1,  # its error estimate takes forces to be smooth and soft
+    solves_vibrations=True,
     restart=_restart,
 )

@@ -250,6 +250,22 @@ def exponential_step(m: ExponentialMarch) -> int:
 
 
 @kernel
+def third_difference(
+    m: ExponentialMarch, here: float, before: float, middle: float, after: float
+) -> float:
+    """Give the third difference of a quantity over a step, with its value a step before.
+
+    ``middle`` is the sum of its two values in the middle.
+    """
+    h = m.h
+    back = m.h_done
+    third = 2.0 * here / back - before * h * h / (back * (back + 0.5 * h) * (back + h))
+    third -= 2.0 * middle / (back + 0.5 * h)
+    third += 2.0 * after / (back + h)
+    return third * h
+
+
+@kernel
 def interpolation_error(m: ExponentialMarch) -> float:
     """Measure what the parabola through g leaves out, by its third difference with the last step.
 
@@ -270,14 +286,17 @@ def interpolation_error(m: ExponentialMarch) -> float:
         middle = m.g[n + r] + m.g[2 * n + r]
         left = 2.0 * (m.g[r] - middle + m.g[3 * n + r])
         if not alone:
-            third = 2.0 * m.g[r] / (back * h * h) - m.k[r] / (back * (back + 0.5 * h) * (back + h))
-            third -= 2.0 * middle / ((back + 0.5 * h) * h * h)
-            third += 2.0 * m.g[3 * n + r] / ((back + h) * h * h)
-            left = third * h * h * h
+            left = third_difference(m, m.g[r], m.k[r], middle, m.g[3 * n + r])
         turned = math.sqrt(max(m.squares[r], 0.0)) * h
         size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
         m.modal[r] = size * h * h / max(turned, 1.0)
         m.modal[n + r] = size * h
+    for i in range(WORKS):
+        middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
+        left = 2.0 * (m.p[i] - middle + m.p[3 * WORKS + i])
+        if not alone:
+            left = third_difference(m, m.p[i], m.f_old[2 * n + i], middle, m.p[3 * WORKS + i])
+        m.e[2 * n + i] = SIMPSON * left * h
     weigh(n, n, m.modes, m.modal, m.e)
     weigh(n, n, m.modes, m.modal[n:], m.e[n:])
     size_of: float = measure(m, m.e)
@@ -299,6 +318,8 @@ def finish(m: ExponentialMarch) -> None:
         m.y_new[2 * n + i] = m.y[2 * n + i] + h * gain
     rates(m.system, m.t + h, m.y_new, m.f_new)
     remainder(m, m.modal, m.f_new, m.g[4 * n :])
+    for i in range(WORKS):
+        m.e[2 * n + i] = h * (m.f_new[2 * n + i] - m.p[3 * WORKS + i]) / 6.0
     for r in range(n):
         m.modal[r] = 0.0
         m.modal[n + r] = 0.0

@@ -69,7 +69,7 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return (0.1 if damped else 0.002) * wanted
+    return (0.03 if damped else 0.006) * wanted
 
 
 RODAS4 = Method(

@@ -150,6 +150,9 @@ def solve_stage(m: RosenbrockMarch, u: Array) -> None:
     back_substitute(n, m.matrix, m.pivots, u[n:])
     for i in range(n):
         u[i] = (m.right[i] + u[n + i]) / g
+    for c in range(m.system.known):  # its rate is a function of time, not of the state
+        k = m.system.coordinates[c]
+        u[k] = m.right[k] / g
     for i in range(WORKS):
         value = m.right[2 * n + i]
         for j in range(n):

@@ -1,12 +1,9 @@
 """The points of a span of constant length as fields of known functions, with their integrals."""
 
 import casadi as ca
-import numpy as np
 
-from flexarm.links.base import Array
-from flexarm.links.fields import AXES, Axis, Basis, Field, Moving
+from flexarm.links.fields import Basis, Field, Moving
 from flexarm.links.integrals import Points
-from flexarm.links.pairs import Pairs
 from flexarm.mechanics.bodies.exact.material import exact_material
 from flexarm.model import Flexible
 from flexarm.spatial import Expr
@@ -21,18 +18,12 @@ def material(e: Flexible, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
 
 def _series(points: Points, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
     """See points ``x e_x + Phi d + 1/2 d^T X d``."""
-    m = d.shape[0]
-    functions: dict[Axis, Array] = {}
+    m, used = d.shape[0], points.used
     value, bias, columns = [], [], [list[Expr]() for _ in range(m)]
-    for n, axis in enumerate(AXES):
-        moving = np.flatnonzero(np.any(points.shape[:, n] != 0, axis=0)).tolist()
-        pairs = Pairs.of_form(np.any(points.quadratic[:, n] != 0, axis=0))
-        along = [points.x[None]] if n == 0 else []
+    for n in range(3):
+        moving, pairs = used.moving[n], used.pairs[n]
         one, none = type(d)(1), type(d)(1, 1)
         start, still = ([one], [none]) if n == 0 else ([], [])
-        functions[axis] = np.concatenate(
-            [*along, points.shape[:, n, moving].T, pairs.of(points.quadratic[:, n]).T]
-        )
         value.append(ca.vertcat(*start, *[d[k] for k in moving], pairs.products(d, d) / 2))
         flat = type(d)(len(moving), 1)
         bias.append(ca.vertcat(*still, flat, pairs.products(rates, rates)))
@@ -40,8 +31,7 @@ def _series(points: Points, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
             unit = _unit(type(d), m, j)
             picked = [unit[k] for k in moving]
             column.append(ca.vertcat(*still, *picked, pairs.products(d, unit)))
-    basis = Basis.of(functions, points.mass)
-    return Moving(Field(*value), tuple(Field(*c) for c in columns), Field(*bias)), basis
+    return Moving(Field(*value), tuple(Field(*c) for c in columns), Field(*bias)), used.basis
 
 
 def _unit(new: type[Expr], size: int, k: int) -> Expr:

@@ -81,7 +81,7 @@ class Modal(Shaped):
         energy = ca.dot(d, constant(self.span.integrals.stiffness) @ d) / 2
         if self.model.stiffening:
             energy = energy + quartic_energy(self.span, d)
-        return energy + given_energy(self.part, self.span.shapes.names, d)
+        return energy + given_energy(self.part, self.span.names, d)
 
     def effort(self, q: Expr) -> Expr:
         """Differentiate the elastic energy by the amplitudes, (m,)."""
@@ -106,7 +106,7 @@ def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     second_moment = type(q)(constant(i.second))
     for j in range(k):
         second_moment += d[j] * (moments[j] + constant(i.position_shape[j].T))
-    if np.any(e.points.quadratic):
+    if e.points.draws:
         extra = quadratic_terms(e, d, rates)
         moments = [a + b for a, b in zip(moments, extra.moments, strict=True)]
         flow = [a + b for a, b in zip(flow, extra.flow, strict=True)]

@@ -10,7 +10,6 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.fields import Basis, Moving
-from flexarm.mechanics.bodies.exact.polar import constant_rotary
 from flexarm.mechanics.bodies.material import material
 from flexarm.model import Flexible
 from flexarm.spatial import Expr, Inertia, Pose, constant
@@ -66,7 +65,7 @@ def span_moments(e: Flexible, d: Expr) -> Moments:
     What is constant of the sections' rotary inertia is in link axes.
     """
     weight = field_moments(*material(e, d, 0 * d), 1.0)
-    rotary = constant_rotary(e)
+    rotary = e.rotary
     turned = [turning(constant(column)) for column in rotary.shape.T]
     return weight._replace(
         G=weight.G + constant(lower_right(spread(rotary.inertia))),
@@ -110,11 +109,8 @@ def joined(a: Moments, b: Moments) -> Moments:
 
 def pseudo_inertia(body: Inertia) -> Array:
     """Integrate ``h h^T`` over a rigid body, (4, 4)."""
-    matrix = np.zeros((4, 4))
-    matrix[0, 0] = body.mass
-    matrix[0, 1:] = matrix[1:, 0] = body.first
-    matrix[1:, 1:] = spread(body.second)
-    return matrix
+    first = body.first[:, None]
+    return np.block([[np.array([[body.mass]]), first.T], [first, spread(body.second)]])
 
 
 def spread(second: Array) -> Array:
@@ -124,9 +120,8 @@ def spread(second: Array) -> Array:
 
 def lower_right(block: Array) -> Array:
     """Matrix (4, 4) with a block (3, 3) for x, y, z and zeros elsewhere."""
-    matrix = np.zeros((4, 4))
-    matrix[1:, 1:] = block
-    return matrix
+    none = np.zeros((3, 1))
+    return np.block([[np.zeros((1, 1)), none.T], [none, block]])
 
 
 def turning(momentum: Expr) -> Expr:

@@ -61,7 +61,7 @@ def quartic_energy(e: Flexible, d: Expr) -> Expr:
             (constant(p.slope[n, g][None, :]) @ d) * (constant(p.curvature[n, g][None, :]) @ d)
             for n in range(2)
         )
-        ky, kz = float(p.bending[0, g]), float(p.bending[1, g])
+        ky, kz = p.bending[0, g], p.bending[1, g]
         energy += (ky * a * a + (ky + kz) * a * b + kz * b * b) / 2
     return energy
 
@@ -143,7 +143,7 @@ def _by_points(e: Flexible, d: Expr, rates: Expr) -> Quadratic:
     torque, effort = new(3, 1), new(k, 1)
     bends, wholes, streams, pulls = [], [], [], []
     for g in range(len(p.x)):
-        mu, phi = float(p.mass[g]), constant(p.shape[g])
+        mu, phi = p.mass[g], constant(p.shape[g])
         bent = ca.vertcat(*[(constant(p.quadratic[g, a]) @ d).T for a in range(3)])
         drawn = bent @ d / 2
         pull = ca.vertcat(*[ca.dot(rates, constant(p.quadratic[g, a]) @ rates) for a in range(3)])
@@ -188,12 +188,12 @@ def _squares(mass: Array, rows: list[Expr], done: list[int]) -> Expr:
     """
     k = len(done)
     beyond = np.cumsum(mass[::-1])[::-1]  # mass from a point on
-    heavy = [float(mu) * row for mu, row in zip(mass, rows, strict=True)]
+    heavy = [mu * row for mu, row in zip(mass, rows, strict=True)]
     total = type(rows[0])(k, k)
     for i in range(k):
         for j in range(i, k):
             last = max(done[i], done[j])
-            entry = float(beyond[last]) * (rows[last][i] * rows[last][j])
+            entry = beyond[last] * (rows[last][i] * rows[last][j])
             for g in range(last):
                 entry += heavy[g][i] * rows[g][j]
             total[i, j] = total[j, i] = entry
@@ -243,7 +243,7 @@ def _quartic_by_points(e: Flexible, d: Expr) -> Expr:
         curve = [constant(p.curvature[n, g][None, :]) for n in range(2)]
         s = [row @ d for row in slope]
         c = [row @ d for row in curve]
-        ky, kz = float(p.bending[0, g]), float(p.bending[1, g])
+        ky, kz = p.bending[0, g], p.bending[1, g]
         a, b = s[0] * c[0], s[1] * c[1]
         by_a = ky * a + (ky + kz) / 2 * b
         by_b = kz * b + (ky + kz) / 2 * a

@@ -64,7 +64,7 @@ class Shaped(Body):
         d, link = self.amplitudes(q), self.part.link
         effort = constant(self.span.integrals.stiffness) @ d
         if link.elastic_energy or link.elastic_force:
-            effort = effort + ca.gradient(given_energy(self.part, self.span.shapes.names, d), d)
+            effort = effort + ca.gradient(given_energy(self.part, self.span.names, d), d)
         return effort
 
     def damping(self, q: Expr) -> Expr | None:

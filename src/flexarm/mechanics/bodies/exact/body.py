@@ -7,9 +7,10 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
+from flexarm.links.rotary import Rotary
 from flexarm.mechanics.bodies.base import given_energy
 from flexarm.mechanics.bodies.exact.plane import plane_terms
-from flexarm.mechanics.bodies.exact.polar import Rotary, constant_rotary, polar_terms
+from flexarm.mechanics.bodies.exact.polar import polar_terms
 from flexarm.mechanics.bodies.exact.space import columns, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.exact.tangents import (
@@ -63,7 +64,7 @@ class Exact(Shaped):
         terms = weigh(nodes, self.span.integrals.mass, d, rates, omega)
         if nodes.polar is not None:
             terms = add(terms, polar_terms(nodes.polar, d, rates, omega))
-        terms = add(terms, _constant_rotary(constant_rotary(self.span), rates, omega))
+        terms = add(terms, _constant_rotary(self.span.rotary, rates, omega))
         terms = add(terms, rigid_terms(self.part.root_body, omega, len(self.part.own)))
         return self.with_hub(terms, q, v, omega)
 
@@ -73,7 +74,7 @@ class Exact(Shaped):
         energy = ca.dot(d, constant(self.span.integrals.stiffness) @ d) / 2
         if strains(self.nodes):
             energy = energy + strain_energy(self.nodes, d)
-        return energy + given_energy(self.part, self.span.shapes.names, d)
+        return energy + given_energy(self.part, self.span.names, d)
 
     def effort(self, q: Expr) -> Expr:
         """Differentiate the elastic energy by the amplitudes, (m,)."""

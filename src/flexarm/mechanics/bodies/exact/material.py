@@ -72,8 +72,5 @@ def _vectors(sections: Polar, d: Expr, rates: Expr) -> list[tuple[Expr, Expr, Ex
 
 def _joined(gram: Array, weights: Array) -> Array:
     """Put a Gram matrix and single masses on one diagonal."""
-    n = len(gram)
-    joined = np.zeros((n + len(weights), n + len(weights)))
-    joined[:n, :n] = gram
-    joined[n:, n:] = np.diag(weights)
-    return joined
+    none = np.zeros((len(gram), len(weights)))
+    return np.block([[gram, none], [none.T, np.diag(weights)]])

@@ -64,5 +64,5 @@ def _products(nodes: Collocation, c: Expr, s: Expr) -> Expr:
     K = type(c)(constant(A))
     for g in range(n):
         for h in range(g + 1, n):
-            K[g, h] = K[h, g] = float(A[g, h]) * (c[g] * c[h] + s[g] * s[h])
+            K[g, h] = K[h, g] = A[g, h] * (c[g] * c[h] + s[g] * s[h])
     return K

@@ -4,51 +4,12 @@ A section turns about its tangent by ``Om = t . omega + f' - T W`` with ``W = a 
 a, b, f); its kinetic energy is ``J Om^2/2``.
 """
 
-from dataclasses import dataclass
-
 import casadi as ca
-import numpy as np
 
-from flexarm.links.base import Array
 from flexarm.links.collocation import Polar
 from flexarm.mechanics.bodies.exact.tangents import Angles, Entire, tangents
 from flexarm.mechanics.bodies.terms import Terms
-from flexarm.model import Flexible
 from flexarm.spatial import Expr, constant
-
-
-@dataclass(frozen=True)
-class Rotary:
-    """Constant rotary inertia of a span: about L (3, 3), with amplitudes (3, m), of them (m, m)."""
-
-    inertia: Array
-    shape: Array
-    modal: Array
-
-
-def constant_rotary(e: Flexible) -> Rotary:
-    """Give the rotary inertia of a span that does not change with its shape.
-
-    All of a span that does not twist or is no exact beam; else all but what `polar_terms` come to
-    in a straight link.
-    """
-    i = e.integrals
-    inertia, shape, modal = i.rotary.copy(), i.rotary_shape.copy(), section_mass(e)
-    if e.nodes is not None and e.nodes.polar is not None:
-        J, twist = e.nodes.polar.inertia, e.nodes.polar.twist
-        inertia[0, 0] -= J.sum()
-        shape[0] -= J @ twist
-        modal = modal - np.einsum("g,gi,gj->ij", J, twist, twist)
-    return Rotary(inertia, shape, modal)
-
-
-def section_mass(e: Flexible) -> Array:
-    """Give the modal mass beyond the translation of points: rotary inertia, (m, m)."""
-    p = e.points
-    translation = np.einsum("g,gai,gaj->ij", p.mass, p.shape, p.shape)
-    rest = e.integrals.modal_mass - translation
-    size = np.sqrt(np.diag(e.integrals.modal_mass))
-    return np.where(np.abs(rest) <= 1e-14 * np.outer(size, size), 0.0, rest)
 
 
 def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:

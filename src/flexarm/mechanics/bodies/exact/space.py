@@ -63,7 +63,7 @@ def space_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     inertia = ca.trace(second) * new.eye(3) - second
     torque = ca.cross(omega, inertia @ omega) + axial(bent)
     torque += 2 * (ca.trace(flow) * omega - flow.T @ omega)
-    size = [float(nodes.mean[a] @ np.linalg.pinv(C[a])[:, 0]) for a in axes]
+    size = nodes.lever
     first = ca.vertcat(*[size[a] * R[a][0] for a in axes])
     linear = ca.vertcat(*[size[a] * N[a][0, :] for a in axes])
     force = square @ first + 2 * ca.cross(omega, linear @ rates)

@@ -6,9 +6,12 @@ import numpy as np
 
 from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
 from flexarm.arm.section import Section
-from flexarm.links.basis import Motion
+from flexarm.links.base import Array
+from flexarm.links.basis import MOTIONS, Motion
 from flexarm.links.span import Span
+from flexarm.model import LinkModel
 
+SECTION = 1.2  # times the first order, for what the next ones add
 SHEAR_RATIO = 2.6 * 6 / 5  # E/(kappa G) of a solid rectangle with nu = 0.3
 
 
@@ -81,3 +84,32 @@ def _shear_coefficient(shape: Rectangle | Tube | Box | IBeam, nu: float, *, alon
         return side / (side + other - 2 * shape.thickness)
     flanges, web = 2 * shape.flange * shape.width, shape.web * (shape.height - 2 * shape.flange)
     return (5 / 6 * flanges if along_y else web) / (flanges + web)
+
+
+def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:
+    """Integrate what shear takes from a link's stiffness, and rotary inertia that was left out.
+
+    Returns
+    -------
+    stiffness, mass
+        Per amplitude, (m, m) each: ``int EI s r^2 y''' y'''`` and, unless the section has rotary
+        inertia, ``int mu r^2 y' y'``, of both bending planes whose radius of gyration r is known.
+    """
+    elastic, section = part.elastic, part.link.section
+    assert elastic is not None and section is not None
+    span, m = elastic.span, len(elastic.shapes.shapes)
+    soft, heavy = np.zeros((m, m)), np.zeros((m, m))
+    x, weight = span.quadrature(8 + 2 * m, elastic.shapes.edges)
+    for motion in (MOTIONS["y"], MOTIONS["z"]):
+        radius = radius_of_gyration(span, motion) if span.has(motion.stiffness) else None
+        if radius is None or motion.rotary is None:
+            continue
+        sheared = elastic.shapes.values(motion.direction, x, 3)
+        stiff = weight * span.at(motion.stiffness, x) * shear_ratio(section, motion) * radius**2
+        soft += sheared.T @ (stiff[:, None] * sheared)
+        if not np.any(span.table[motion.rotary] > 0):
+            turned = elastic.shapes.values(motion.direction, x, 1)
+            heavy += turned.T @ (
+                (weight * span.at("mass_per_length", x) * radius**2)[:, None] * turned
+            )
+    return SECTION * soft, SECTION * heavy

@@ -1,0 +1,206 @@
+"""The same arm with more shapes, by linear theory: what the shapes of a model leave out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from flexarm.arm.shapes import Lumped
+from flexarm.links.base import DIRECTIONS, Array, Curve, Shape, Shapes
+from flexarm.links.basis import MOTIONS, Motion, own_stiffness
+from flexarm.links.curves import Piecewise, combine, integrate_strain
+from flexarm.links.integrals import integrate_with
+from flexarm.links.span import Span
+from flexarm.model import LinkModel, Model
+from flexarm.model.parts import Axis, Flexible
+
+CANDIDATES = 4  # polynomials of the moment more than there are shapes
+MORE = {2: 3, 1: 2}  # shapes added to a beam and to a rod
+RATIONAL = 6  # degrees more for a polynomial over a stiffness that changes
+DEPENDENT = 1e-7
+
+
+@dataclass(frozen=True)
+class Richer:
+    """An arm by linear theory with more shapes.
+
+    Attributes
+    ----------
+    model
+        The arm.
+    kept
+        Where the coordinates of the arm as given stand among its own, (n,).
+    more
+        Where the added shapes of directions that have some stand.
+    left_out
+        Where the shapes of directions that had none, though the section gives a stiffness, stand.
+    probes
+        Where each link has the uniform stretch that its axial load is read off; it stays at rest.
+    """
+
+    model: Model
+    kept: tuple[int, ...]
+    more: tuple[int, ...]
+    left_out: tuple[int, ...]
+    probes: dict[str, int]
+
+
+def can_grow(part: LinkModel) -> bool:
+    """Whether shapes can be added to a link: not to measured or lumped ones, nor while it slides.
+
+    Nor to those that the model file adds quadratic displacements to.
+    """
+    return (
+        part.elastic is not None
+        and part.elastic.shapes.mass is None
+        and not isinstance(part.link.shapes, Lumped)
+        and not part.link.quadratic_shapes
+    )
+
+
+def richer(model: Model) -> Richer:
+    """Add shapes to every link that can have them, in every direction that has a stiffness."""
+    names: list[str] = []
+    units: list[str] = []
+    places: dict[int, int] = {}
+    groups: dict[str, list[int]] = {"more": [], "left out": [], "probe": []}
+    probed, links = [], []
+
+    def take(index: int) -> int:
+        places[index] = len(names)
+        names.append(model.names[index])
+        units.append(model.units[index])
+        return places[index]
+
+    for index in range(6 if model.base_moves else 0):
+        take(index)
+    for part in model.links:
+        axes = tuple(_moved(axis, take) for axis in part.axes)
+        first = len(names)
+        for index in range(part.modes.start, part.modes.stop):
+            take(index)
+        elastic = part.elastic
+        if elastic is not None:
+            elastic = replace(elastic, nodes=None)
+            if can_grow(part):
+                added = _added(part, elastic)
+                elastic = _grown(part, elastic, [shape for shape, _ in added])
+                probed.append(part.name)
+                for shape, group in added:
+                    groups[group].append(len(names))
+                    names.append(f"{part.name}.{shape.name}")
+                    units.append("m")
+        rotor = part.rotor
+        if rotor is not None:
+            rotor = replace(rotor, coordinate=places[rotor.coordinate])
+        modes = slice(first, len(names))
+        links.append(replace(part, axes=axes, modes=modes, elastic=elastic, rotor=rotor))
+    changed = replace(
+        model, stiffening=False, tip_rotation="cayley", names=tuple(names), units=tuple(units),
+        links=tuple(links), prescribed=tuple(places[i] for i in model.prescribed),
+    )  # fmt: skip
+    kept = tuple(places[i] for i in range(model.size))
+    probes = dict(zip(probed, groups["probe"], strict=True))
+    return Richer(changed, kept, tuple(groups["more"]), tuple(groups["left out"]), probes)
+
+
+def _moved(axis: Axis, take: Callable[[int], int]) -> Axis:
+    motor = None if axis.motor is None else take(axis.motor)
+    return replace(axis, motor=motor, index=take(axis.index))
+
+
+def _added(part: LinkModel, elastic: Flexible) -> list[tuple[Shape, str]]:
+    """Make the shapes to add, each with its group."""
+    span = elastic.span
+    found: list[tuple[Shape, str]] = []
+    for direction in DIRECTIONS:
+        if not span.has(MOTIONS[direction].stiffness):
+            continue
+        had = any(direction in shape.curves for shape in elastic.shapes.shapes)
+        curves = _softest(elastic, MOTIONS[direction], part.tip_body.mass)
+        found += [
+            (Shape(f"more.{direction}{k}", {direction: curve}), "more" if had else "left out")
+            for k, curve in enumerate(curves, 1)
+        ]
+    half = np.array([[0.5, 0.5]])
+    probe = Piecewise.from_values(np.array([0.0, span.length]), half)
+    return [*found, (Shape("probe", {"x": probe}), "probe")]
+
+
+def _softest(elastic: Flexible, motion: Motion, tip_mass: float) -> list[Curve]:
+    """Make shapes of a direction that have most of what those of a link leave of its flexibility.
+
+    Their moments (forces of rods) are polynomials: what loads at the tip and spread along the span
+    cause in a beam of any section.  They are the softest with the tip's mass, once what the link's
+    own shapes have of them is taken away.
+    """
+    span, direction = elastic.span, motion.direction
+    mine = [s.curves[direction] for s in elastic.shapes.shapes if direction in s.curves]
+    curves: list[Curve] = [*_moments(span, motion, len(mine) + CANDIDATES)]
+    x, weight = span.quadrature(12 + 2 * len(curves), elastic.shapes.edges)
+    x, weight = np.append(x, span.length), np.append(weight, 0.0)
+    stiff = weight * span.at(motion.stiffness, x)
+    old, new = (_at(each, x, motion.order) for each in (mine, curves))
+    taken = np.linalg.lstsq(old.T @ (stiff[:, None] * old), old.T @ (stiff[:, None] * new))[0]
+    strain = new - old @ taken
+    moved = _at(curves, x, 0) - _at(mine, x, 0) @ taken
+    heavy = weight * span.at(motion.inertia, x)
+    heavy = np.where(np.any(heavy), heavy, weight)  # a twist without inertia
+    heavy[-1] = 0.0 if direction == "twist" else tip_mass
+    size = 1 / np.sqrt(np.einsum("g,gi,gi->i", stiff, new, new))
+    values, vectors = np.linalg.eigh((size * strain).T @ (stiff[:, None] * size * strain))
+    own = values > DEPENDENT
+    free = size[:, None] * vectors[:, own] / np.sqrt(values[own])
+    _, turn = np.linalg.eigh((moved @ free).T @ (heavy[:, None] * (moved @ free)))
+    columns = free @ turn[:, ::-1][:, : MORE[motion.order]]
+    columns /= np.abs(moved @ columns).max(axis=0)
+    return [combine(curves, column) for column in columns.T]
+
+
+def _at(curves: list[Curve], x: Array, nu: int) -> Array:
+    return np.stack([curve(x, nu) for curve in curves], axis=1) if curves else np.zeros((len(x), 0))
+
+
+def _moments(span: Span, motion: Motion, count: int) -> list[Curve]:
+    """Make curves whose moments (of rods: forces) are Legendre polynomials of the span."""
+    edges = span.edges
+    values = span.table[motion.stiffness]
+    degree = count - 1 + (0 if np.all(values == values[0]) else RATIONAL)
+    node, _ = legendre.leggauss(degree + 1)
+    inverse = np.linalg.inv(legendre.legvander(node, degree))
+    panels = []
+    for left, right in pairwise(edges):
+        x = (left + right) / 2 + (right - left) / 2 * node
+        moment = legendre.legvander(2 * x / span.length - 1, count - 1)
+        panels.append(inverse @ (moment * (values.max() / span.at(motion.stiffness, x))[:, None]))
+    return [*integrate_strain(edges, np.array(panels), np.zeros((motion.order, count)))]
+
+
+def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
+    """Put shapes beside those of a link, by linear theory."""
+    span, old = elastic.span, elastic.shapes
+    m, total = len(old.shapes), len(old.shapes) + len(added)
+    shapes = Shapes(
+        (*old.shapes, *added), np.union1d(old.edges, span.edges), np.zeros((total, total))
+    )
+    shapes.stiffness[:] = own_stiffness(shapes, span)
+    shapes.stiffness[:m, :m] = old.stiffness
+    integrals, points = integrate_with(span, shapes, 12 + 2 * total)
+    # Added shapes stay at rest: what is linear in their amplitudes need not be traced.
+    integrals.shape_shape[m:] = 0.0
+    tip, none = np.array([span.length]), np.zeros((3, total, total))
+    given = part.link.damping
+    ratio = given if isinstance(given, float) else (given[-1] if given else 0.0)
+    stiffness, mass = (np.diag(each)[m:] for each in (integrals.stiffness, integrals.modal_mass))
+    damping = np.zeros((total, total))
+    damping[:m, :m], damping[m:, m:] = (
+        elastic.damping,
+        np.diag(2 * ratio * np.sqrt(stiffness * mass)),
+    )
+    root = np.hstack([elastic.root_angle, np.zeros((3, len(added)))])
+    return Flexible(
+        span, shapes, integrals, points, shapes.displacement(tip)[0], shapes.rotation(tip)[0],
+        none, none, root, damping, None,
+    )  # fmt: skip

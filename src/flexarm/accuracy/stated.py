@@ -1,0 +1,171 @@
+"""The three errors of a run: of its model, of its shapes, of its integration; in words too."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.accuracy.defect import Motion, RicherArm
+from flexarm.accuracy.richer import can_grow
+from flexarm.links.base import Array
+from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.mechanics.validity import LinkValidity, Validity
+from flexarm.model import LinkModel, Model
+
+LARGE = 0.01
+# Times what linear theory says that more shapes change.  The most that motions had is 1.7.
+SHAPES = 2.5
+NODES = 2.0  # times what the error of the nodes does: falls of limp arms had half of it or less
+# Of slope^2, over the cube of the number of shapes: what linear theory does not see of shapes.
+STEEP = 0.5
+CLOSER = 1.5  # times the difference to a solution at a 30th of the tolerance
+MOST = 2.0  # of the range: more two motions do not differ
+STILL = 1e-12  # of a length: less is no deflection
+MODEL_AGAINST = "beams with every stiffness that their sections give, and shear where EA is given"
+SHAPES_AGAINST = "the same beams with all their shapes"
+INTEGRATION_AGAINST = "the exact solution of these equations"
+UNKNOWN = "switch stiffening on, split the link, or leave a paper's approximations out"
+PARTS = {
+    "theory": "split the link in two: its halves bend half as far",
+    "stiffness": "give the link shapes in every direction whose stiffness its section has",
+    "section": "the link is stubby: without shear its frequencies are too high, take fewer shapes",
+    "strain": "few materials stay linear at such strain",
+}
+
+
+@dataclass(frozen=True)
+class RunErrors:
+    """Upper estimates of what is wrong in the deflections of a run, over their range.
+
+    They are those of the link that has most of each.
+
+    Attributes
+    ----------
+    model
+        Against `MODEL_AGAINST`: the sum of ``parts``; None if nobody measured such a motion.
+    shapes
+        Against more shapes; None of links that none can be added to: sliding ones, lumped springs,
+        measured shapes and those with ``quadratic_shapes``.
+    integration
+        Against the exact solution of the same equations; None if no tolerance was kept.
+    parts
+        Of the model's error: ``theory`` (nodes of exact links, order of the series), ``stiffness``
+        (directions left without shapes), ``section`` (shear, rotary inertia), ``strain``.
+    """
+
+    model: float | None
+    shapes: float | None
+    integration: float | None
+    parts: dict[str, float | None]
+
+    @property
+    def total(self) -> float | None:
+        """The sum of the three; None if one is not known."""
+        three = (self.model, self.shapes, self.integration)
+        return None if any(each is None for each in three) else sum(each or 0.0 for each in three)
+
+    def lines(self) -> list[str]:
+        """Say the three in words, each with a remedy if it is large."""
+        worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
+        return [
+            _line("model", self.model, MODEL_AGAINST,
+                  UNKNOWN if self.parts[worst] is None else PARTS[worst]),
+            _line("shapes", self.shapes, SHAPES_AGAINST, "flexarm converge says which to take"),
+            _line("integration", self.integration, INTEGRATION_AGAINST,
+                  "ask for a smaller --rtol (rk4: --step)"),
+        ]  # fmt: skip
+
+
+def _size(value: float | None) -> float:
+    return np.inf if value is None else value
+
+
+def _line(what: str, value: float | None, against: str, remedy: str) -> str:
+    said = "unknown" if value is None else f"{100 * value:.2g} % of the deflections or less"
+    large = f"; {remedy}" if value is None or value > LARGE else ""
+    return f"error of the {what}: {said}, against {against}{large}"
+
+
+def run_errors(
+    model: Model,
+    motion: Motion,
+    validity: Validity,
+    *,
+    rtol: float | None,
+    closer: Callable[[], Array] | None,
+) -> RunErrors:
+    """Estimate the errors of a motion.
+
+    Parameters
+    ----------
+    model, motion, validity
+        The arm, its motion and how far that went.
+    rtol
+        The tolerance kept; None if none was.
+    closer
+        Gives the coordinates by a solution that is 30 times closer, (T, n), where that is cheap.
+    """
+    tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
+    ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
+    lengths = {part.name: max(part.length, 1e-3) for part in model.links}
+    moving = {name: size for name, size in ranges.items() if size > STILL * lengths[name]}
+    if not moving:
+        return RunErrors(0.0, 0.0, 0.0 if rtol is not None else None, dict.fromkeys(PARTS, 0.0))
+    grown = [part for part in flexible_links(model) if can_grow(part)]
+    found = RicherArm(model).deviations(motion) if grown else {}
+
+    def over(name: str, what: str) -> float:
+        moved = float(np.abs(getattr(found[name], what)).max()) if name in found else 0.0
+        return min(moved / moving[name], MOST)
+
+    pairs = zip(flexible_links(model), validity.links, strict=True)
+    parts = [_parts(part, link, over) for part, link in pairs if link.link in moving]
+    model_error = [_sum(each) for each in parts]
+    worst = int(np.argmax([_size(each) for each in model_error]))
+    shapes: float | None = None
+    if all(can_grow(part) for part in flexible_links(model) if part.name in moving):
+        slopes = {link.link: link.slope for link in validity.links}
+        shapes = max(
+            SHAPES * over(part.name, "shapes") + _steep(part, slopes[part.name])
+            for part in grown if part.name in moving
+        )  # fmt: skip
+        shapes = min(shapes, MOST)
+    integration = rtol
+    if closer is not None and rtol is not None:
+        other = closer()
+        away = [np.abs(_tip(model, n, other) - tips[n]).max() / size for n, size in moving.items()]
+        integration = CLOSER * float(max(away)) + rtol / 100
+    return RunErrors(model_error[worst], shapes, integration, parts[worst])
+
+
+def _parts(
+    part: LinkModel, link: LinkValidity, over: Callable[[str, str], float]
+) -> dict[str, float | None]:
+    theory = link.model_error
+    if part.exact is not None and theory is not None and can_grow(part):
+        theory = NODES * over(link.link, "nodes")
+    return {
+        "theory": theory,
+        "stiffness": SHAPES * over(link.link, "stiffness"),
+        "section": over(link.link, "section"),
+        "strain": link.strain or 0.0,
+    }
+
+
+def _sum(parts: dict[str, float | None]) -> float | None:
+    if any(each is None for each in parts.values()):
+        return None
+    return min(sum(each or 0.0 for each in parts.values()), MOST)
+
+
+def _steep(part: LinkModel, slope: float) -> float:
+    """Estimate what the shapes of a link that bends far lack beyond linear theory."""
+    assert part.elastic is not None
+    shapes = part.elastic.shapes.shapes
+    counts = [sum(direction in each.curves for each in shapes) for direction in ("y", "z")]
+    return STEEP * slope**2 / min((n for n in counts if n), default=1) ** 3
+
+
+def _tip(model: Model, name: str, q: Array) -> Array:
+    part = next(part for part in model.links if part.name == name)
+    return along(model, part, q, np.array([1.0])).deflection[:, 0]

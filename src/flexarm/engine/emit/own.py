@@ -1,0 +1,284 @@
+"""Functions of the C library as LLVM code, for targets that have no such library.
+
+Notes
+-----
+Written for this file from the definitions, errors of a few units in the last place: an exponential
+by its series after a power of two is taken off, a logarithm by that of the inverse hyperbolic
+tangent, an arc tangent by its series after two reductions, the others from these.  A power is the
+exponential of a product, and so loses as many digits as that product has before its point.
+"""
+
+import math
+import struct
+from itertools import count
+
+PREFIX = "flexarm.own."
+ROUNDER = 1.5 * 2.0**52  # adding it leaves a whole number in the low bits of a double
+LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # with 21 bits to spare: times an exponent it is exact
+LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+TAKEN = {  # what each takes from others here
+    "exp": (),
+    "expm1": ("exp",),
+    "log": (),
+    "log1p": ("log",),
+    "pow": ("exp", "log"),
+    "tanh": ("expm1",),
+    "sinh": ("expm1", "exp"),
+    "cosh": ("exp",),
+    "atan": (),
+    "atan2": ("atan",),
+    "asin": ("atan2",),
+    "acos": ("atan2",),
+    "asinh": ("log1p",),
+    "acosh": ("log",),
+    "atanh": ("log1p",),
+    "hypot": (),
+}
+INTRINSICS = ("fabs", "copysign", "sqrt", "floor")
+
+
+def needed(names: set[str]) -> list[str]:
+    """List functions and those that they take from others, in order of their names."""
+    found: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += TAKEN[name]
+    return sorted(found)
+
+
+def own_function(name: str) -> str:
+    """Write a function of one or two doubles."""
+    body = _Body()
+    arguments = ["%x", "%y"] if name in ("pow", "atan2", "hypot") else ["%x"]
+    result = getattr(body, name)(*arguments)
+    listed = ", ".join(f"double {argument}" for argument in arguments)
+    lines = "\n".join([*body.lines, f"ret double {result}"])
+    return f"define internal double @{PREFIX}{name}({listed}) noinline nounwind {{\n{lines}\n}}"
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<q", struct.pack("<d", value))[0])
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"0x{_bits(value) & 0xFFFFFFFFFFFFFFFF:016X}"
+
+
+Value = float | str
+
+
+class _Body:
+    """The lines of one function; methods that are named after functions write those."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers = count()
+
+    def _write(self, expression: str) -> str:
+        name = f"%t{next(self._numbers)}"
+        self.lines.append(f"{name} = {expression}")
+        return name
+
+    def _real(self, op: str, a: Value, b: Value) -> str:
+        return self._write(f"{op} double {_text(a)}, {_text(b)}")
+
+    def _add(self, a: Value, b: Value) -> str:
+        return self._real("fadd", a, b)
+
+    def _sub(self, a: Value, b: Value) -> str:
+        return self._real("fsub", a, b)
+
+    def _mul(self, a: Value, b: Value) -> str:
+        return self._real("fmul", a, b)
+
+    def _div(self, a: Value, b: Value) -> str:
+        return self._real("fdiv", a, b)
+
+    def _intrinsic(self, name: str, *values: Value) -> str:
+        listed = ", ".join(f"double {_text(value)}" for value in values)
+        return self._write(f"call double @llvm.{name}.f64({listed})")
+
+    def _call(self, name: str, *values: Value) -> str:
+        listed = ", ".join(f"double {_text(value)}" for value in values)
+        return self._write(f"call double @{PREFIX}{name}({listed})")
+
+    def _if(self, a: Value, how: str, b: Value, yes: Value, no: Value) -> str:
+        truth = self._write(f"fcmp {how} double {_text(a)}, {_text(b)}")
+        return self._write(f"select i1 {truth}, double {_text(yes)}, double {_text(no)}")
+
+    def _whole(self, op: str, a: str, b: int | str) -> str:
+        return self._write(f"{op} i64 {a}, {b}")
+
+    def _to_bits(self, value: Value) -> str:
+        return self._write(f"bitcast double {_text(value)} to i64")
+
+    def _to_real(self, bits: str) -> str:
+        return self._write(f"bitcast i64 {bits} to double")
+
+    def _polynomial(self, x: Value, coefficients: list[float]) -> str:
+        """Sum ``c_0 + c_1 x + ...`` by Horner's rule."""
+        total = _text(coefficients[-1])
+        for each in coefficients[-2::-1]:
+            total = self._add(self._mul(total, x), each)
+        return total
+
+    def exp(self, x: str) -> str:
+        """Take off n ln 2, sum the series of the rest and multiply by 2^n in two steps."""
+        low = self._if(x, "olt", -760.0, -760.0, x)
+        x = self._if(low, "ogt", 720.0, 720.0, low)
+        marked = self._add(self._mul(x, 1 / math.log(2)), ROUNDER)
+        n = self._sub(marked, ROUNDER)
+        rest = self._sub(self._sub(x, self._mul(n, LN2_HIGH)), self._mul(n, LN2_LOW))
+        series = self._polynomial(rest, [1 / math.factorial(k) for k in range(15)])
+        power = self._whole("sub", self._to_bits(marked), _bits(ROUNDER))
+        half = self._whole("ashr", power, 1)
+        for part in (half, self._whole("sub", power, half)):
+            scale = self._whole("shl", self._whole("add", part, 1023), 52)
+            series = self._mul(series, self._to_real(scale))
+        return series
+
+    def expm1(self, x: str) -> str:
+        """Sum the series without its 1 near 0."""
+        near = self._mul(x, self._polynomial(x, [1 / math.factorial(k + 1) for k in range(15)]))
+        far = self._sub(self._call("exp", x), 1.0)
+        return self._if(self._intrinsic("fabs", x), "olt", 0.4, near, far)
+
+    def log(self, x: str) -> str:
+        """Take off n ln 2 and sum the series of 2 artanh((m - 1)/(m + 1))."""
+        tiny = self._write(f"fcmp olt double {x}, {_text(2.0**-1022)}")
+        scaled = self._mul(x, 2.0**54)
+        y = self._write(f"select i1 {tiny}, double {scaled}, double {x}")
+        bits = self._to_bits(y)
+        # the mantissa between the roots of 1/2 and 2
+        shifted = self._whole("sub", bits, _bits(math.sqrt(0.5)))
+        n = self._whole("ashr", shifted, 52)
+        mantissa = self._to_real(self._whole("sub", bits, self._whole("shl", n, 52)))
+        more = self._write(f"select i1 {tiny}, i64 -54, i64 0")
+        power = self._write(f"sitofp i64 {self._whole('add', n, more)} to double")
+        s = self._div(self._sub(mantissa, 1.0), self._add(mantissa, 1.0))
+        z = self._mul(s, s)
+        tail = self._mul(self._mul(s, z), self._polynomial(z, [2 / (2 * k + 3) for k in range(11)]))
+        small = self._add(tail, self._mul(power, LN2_LOW))
+        found = self._add(self._mul(power, LN2_HIGH), self._add(self._mul(s, 2.0), small))
+        found = self._if(x, "oeq", math.inf, math.inf, found)
+        found = self._if(x, "oeq", 0.0, -math.inf, found)
+        found = self._if(x, "olt", 0.0, math.nan, found)
+        return self._if(x, "uno", x, x, found)
+
+    def log1p(self, x: str) -> str:
+        """Correct the logarithm of a rounded sum."""
+        u = self._add(x, 1.0)
+        found = self._mul(self._call("log", u), self._div(x, self._sub(u, 1.0)))
+        found = self._if(u, "oeq", 1.0, x, found)
+        return self._if(x, "oeq", math.inf, math.inf, self._if(x, "oeq", -1.0, -math.inf, found))
+
+    def pow(self, x: str, y: str) -> str:
+        """Raise the size, and give it the sign that a whole power has."""
+        size = self._call("exp", self._mul(y, self._call("log", self._intrinsic("fabs", x))))
+        whole = self._intrinsic("floor", y)
+        halved = self._mul(whole, 0.5)
+        odd = self._sub(halved, self._intrinsic("floor", halved))
+        signed = self._if(odd, "ogt", 0.25, self._intrinsic("copysign", size, x), size)
+        negative = self._if(whole, "oeq", y, signed, math.nan)
+        found = self._if(x, "olt", 0.0, negative, size)
+        return self._if(y, "oeq", 0.0, 1.0, self._if(x, "oeq", 1.0, 1.0, found))
+
+    def tanh(self, x: str) -> str:
+        """Divide what the exponential has above 1."""
+        size = self._intrinsic("fabs", x)
+        t = self._call("expm1", self._add(size, size))
+        found = self._if(size, "ogt", 22.0, 1.0, self._div(t, self._add(t, 2.0)))
+        return self._intrinsic("copysign", found, x)
+
+    def sinh(self, x: str) -> str:
+        """Take half of what the exponential and its inverse differ by."""
+        size = self._intrinsic("fabs", x)
+        t = self._call("expm1", size)
+        near = self._mul(self._add(t, self._div(t, self._add(t, 1.0))), 0.5)
+        half = self._call("exp", self._mul(size, 0.5))
+        far = self._mul(self._mul(half, 0.5), half)
+        return self._intrinsic("copysign", self._if(size, "ogt", 40.0, far, near), x)
+
+    def cosh(self, x: str) -> str:
+        """Take the mean of the exponential and its inverse."""
+        size = self._intrinsic("fabs", x)
+        e = self._call("exp", size)
+        near = self._mul(self._add(e, self._div(1.0, e)), 0.5)
+        half = self._call("exp", self._mul(size, 0.5))
+        return self._if(size, "ogt", 40.0, self._mul(self._mul(half, 0.5), half), near)
+
+    def atan(self, x: str) -> str:
+        """Bring the tangent below 1, then below that of pi/8, and sum the series."""
+        size = self._intrinsic("fabs", x)
+        large = self._write(f"fcmp ogt double {size}, {_text(1.0)}")
+        inverse = self._div(1.0, size)
+        t = self._write(f"select i1 {large}, double {inverse}, double {size}")
+        turned = self._div(self._sub(t, 1.0), self._add(t, 1.0))
+        wide = self._write(f"fcmp ogt double {t}, {_text(math.sqrt(2) - 1)}")
+        s = self._write(f"select i1 {wide}, double {turned}, double {t}")
+        z = self._mul(s, s)
+        terms = [(-1) ** k / (2 * k + 1) for k in range(1, 24)]
+        series = self._add(s, self._mul(self._mul(s, z), self._polynomial(z, terms)))
+        eighth = self._add(series, math.pi / 4)
+        first = self._write(f"select i1 {wide}, double {eighth}, double {series}")
+        quarter = self._sub(math.pi / 2, first)
+        return self._intrinsic(
+            "copysign",
+            self._write(f"select i1 {large}, double {quarter}, double {first}"),
+            x,
+        )
+
+    def atan2(self, y: str, x: str) -> str:
+        """Take the arc tangent of the smaller by the larger, and the quadrant."""
+        height, width = self._intrinsic("fabs", y), self._intrinsic("fabs", x)
+        steep = self._write(f"fcmp ogt double {height}, {width}")
+        low = self._write(f"select i1 {steep}, double {width}, double {height}")
+        high = self._write(f"select i1 {steep}, double {height}, double {width}")
+        ratio = self._if(high, "oeq", 0.0, 0.0, self._div(low, high))
+        angle = self._call("atan", self._if(low, "oeq", math.inf, 1.0, ratio))
+        angle = self._write(
+            f"select i1 {steep}, double {self._sub(math.pi / 2, angle)}, double {angle}"
+        )
+        sign = self._intrinsic("copysign", 1.0, x)
+        behind = self._if(sign, "olt", 0.0, self._sub(math.pi, angle), angle)
+        return self._intrinsic("copysign", behind, y)
+
+    def asin(self, x: str) -> str:
+        """Take the angle of a point on the circle."""
+        other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
+        return self._call("atan2", x, other)
+
+    def acos(self, x: str) -> str:
+        """Take the angle of a point on the circle."""
+        other = self._intrinsic("sqrt", self._mul(self._sub(1.0, x), self._add(1.0, x)))
+        return self._call("atan2", other, x)
+
+    def asinh(self, x: str) -> str:
+        """Take a logarithm that is exact near 0."""
+        size = self._intrinsic("fabs", x)
+        square = self._mul(size, size)
+        root = self._intrinsic("sqrt", self._add(square, 1.0))
+        found = self._call("log1p", self._add(size, self._div(square, self._add(root, 1.0))))
+        return self._intrinsic("copysign", found, x)
+
+    def acosh(self, x: str) -> str:
+        """Take a logarithm."""
+        root = self._intrinsic("sqrt", self._mul(self._sub(x, 1.0), self._add(x, 1.0)))
+        return self._call("log", self._add(x, root))
+
+    def atanh(self, x: str) -> str:
+        """Take a logarithm that is exact near 0."""
+        size = self._intrinsic("fabs", x)
+        ratio = self._div(self._add(size, size), self._sub(1.0, size))
+        return self._intrinsic("copysign", self._mul(self._call("log1p", ratio), 0.5), x)
+
+    def hypot(self, x: str, y: str) -> str:
+        """Take out the larger."""
+        a, b = self._intrinsic("fabs", x), self._intrinsic("fabs", y)
+        large = self._if(a, "ogt", b, a, b)
+        small = self._if(a, "ogt", b, b, a)
+        ratio = self._if(large, "oeq", 0.0, 0.0, self._div(small, large))
+        return self._mul(large, self._intrinsic("sqrt", self._add(self._mul(ratio, ratio), 1.0)))

@@ -1,0 +1,107 @@
+"""A stream as PTX, the code that NVIDIA's driver compiles: one arm per thread.
+
+Arms stand side by side in groups of `GROUP`, the threads of a warp: element k of an array of arm i
+is at ``(i // GROUP * size + k) * GROUP + i % GROUP``.  So the threads of a warp read neighbours.
+"""
+
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from flexarm.engine.compile import EFFORT, Target, machine
+from flexarm.engine.emit.llvm import Dialect, emit_llvm
+from flexarm.engine.stream import Port, Stream
+from flexarm.errors import FlexarmError
+
+GROUP = 32
+# Any driver since CUDA 11 takes it, and any processor since Volta.
+CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
+INTERLEAVED = Dialect(fused=True, library=False, stride=GROUP)
+MOST = 1_000_000  # operations in one function: none is split
+
+
+@dataclass(frozen=True)
+class PtxKernel:
+    """A function of many arms as PTX.
+
+    Attributes
+    ----------
+    text
+        PTX, for the driver.
+    entry
+        Name of the kernel: it takes the number of arms (i64), then pointers to each input, each
+        output and a work array of ``work_size`` doubles per arm, padded to whole groups.
+    """
+
+    text: str
+    entry: str
+    work_size: int
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+
+def ptx_kernel(stream: Stream) -> PtxKernel:
+    """Compile a stream to PTX, on any machine.
+
+    Raises
+    ------
+    FlexarmError
+        If the installed llvmlite cannot write PTX, or an operation has no code for it.
+    """
+    code = emit_llvm(stream, chunk=MOST, dialect=INTERLEAVED)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        target = machine(CUDA, EFFORT["fast"])
+    except RuntimeError:
+        raise FlexarmError(
+            "GPU: the installed llvmlite was built without NVPTX: take another version of "
+            "llvmlite, such as the one on PyPI"
+        ) from None
+    entry = f"{code.entry}_arms"
+    sizes = [port.size for port in (*stream.inputs, *stream.outputs)] + [code.work_size]
+    # Internal functions are written for processors, which call them; here they are put in place.
+    text = code.text.replace(") noinline nounwind", ") alwaysinline nounwind")
+    with llvm.parse_assembly(f"{text}\n{_kernel(entry, code.entry, sizes)}") as module:
+        module.triple = CUDA.triple
+        module.data_layout = str(target.target_data)
+        made = target.emit_assembly(module)
+    return PtxKernel(made, entry, code.work_size, stream.inputs, stream.outputs)
+
+
+def _kernel(entry: str, function: str, sizes: list[int]) -> str:
+    """Write the kernel: which arm a thread has, and where its arrays are."""
+    names = [f"%p{k}" for k in range(len(sizes))]
+    parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in names)])
+    lines = []
+    for k, (name, size) in enumerate(zip(names, sizes, strict=True)):
+        lines += [
+            f"%g{k} = mul i64 %group, {size * GROUP}",
+            f"%o{k} = add i64 %g{k}, %lane",
+            f"%a{k} = getelementptr double, ptr addrspace(1) {name}, i64 %o{k}",
+            f"%b{k} = addrspacecast ptr addrspace(1) %a{k} to ptr",
+        ]
+    arguments = ", ".join(f"ptr %b{k}" for k in range(len(sizes)))
+    registers = ("ctaid", "ntid", "tid")
+    reads = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in registers)
+    values = "\n".join(
+        f"%{name} = call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in registers
+    )
+    return f"""{reads}
+define ptx_kernel void @{entry}({parameters}) {{
+{values}
+%before = mul i32 %ctaid, %ntid
+%number = add i32 %before, %tid
+%arm = zext i32 %number to i64
+%mine = icmp ult i64 %arm, %count
+br i1 %mine, label %work, label %done
+work:
+%group = udiv i64 %arm, {GROUP}
+%lane = urem i64 %arm, {GROUP}
+{chr(10).join(lines)}
+call void @{function}({arguments})
+br label %done
+done:
+ret void
+}}
+"""

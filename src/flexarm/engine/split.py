@@ -1,0 +1,100 @@
+"""Split a stream into what depends on numbers alone, computed once, and what follows."""
+
+from collections.abc import Iterable, Sequence
+
+from flexarm.engine.stream import Load, Operation, Port, Store, Stream
+
+CONSTANTS = "constants"
+
+
+def split(stream: Stream, numbers: str) -> tuple[Stream, Stream]:
+    """Take out of a stream what depends on its last input alone.
+
+    Parameters
+    ----------
+    stream
+        The whole function.
+    numbers
+        Name of that input, which stays what it is from call to call.
+
+    Returns
+    -------
+    prologue, body
+        The prologue takes the numbers and gives ``constants``, (n,); in the body they are the last
+        input instead.
+    """
+    *inputs, last = stream.inputs
+    assert last.name == numbers
+    port = len(inputs)
+    late = _late(stream, port)
+    first = stream.first_operation
+    uses = [
+        value
+        for k, operation in enumerate(stream.operations, first)
+        if late[k]
+        for value in operation.operands
+    ]
+    uses += [store.value for store in stream.stores]
+    crossing = sorted({value for value in uses if value >= stream.first_load and not late[value]})
+    shared = Port(CONSTANTS, max(len(crossing), 1), 1)
+    loads = {stream.first_load + k: load for k, load in enumerate(stream.loads)}
+    zero = [0.0] if not crossing else []
+    prologue = _part(
+        stream,
+        (last,),
+        (shared,),
+        {value: Load(0, load.element) for value, load in loads.items() if load.port == port},
+        [k for k in range(first, len(late)) if not late[k]],
+        [Store(0, k, value) for k, value in enumerate(crossing)],
+        zero,
+    )
+    body = _part(
+        stream,
+        (*inputs, shared),
+        stream.outputs,
+        {value: load for value, load in loads.items() if load.port != port}
+        | {value: Load(port, k) for k, value in enumerate(crossing)},
+        [k for k in range(first, len(late)) if late[k]],
+        stream.stores,
+    )
+    return prologue, body
+
+
+def _late(stream: Stream, port: int) -> list[bool]:
+    """Tell which values depend on another input than that."""
+    late = [False] * stream.first_load + [load.port != port for load in stream.loads]
+    for operation in stream.operations:
+        late.append(any(late[value] for value in operation.operands))
+    return late
+
+
+def _part(
+    stream: Stream,
+    inputs: tuple[Port, ...],
+    outputs: tuple[Port, ...],
+    loads: dict[int, Load],
+    operations: Sequence[int],
+    stores: Iterable[Store],
+    more: Sequence[float] = (),
+) -> Stream:
+    """Make a stream of some operations of another; ``more`` are constants stored at first."""
+    chosen = [stream.operations[k - stream.first_operation] for k in operations]
+    stores = list(stores)
+    used = {value for operation in chosen for value in operation.operands}
+    used |= {store.value for store in stores}
+    constants = [value for value in range(stream.first_load) if value in used]
+    kept = [value for value in loads if value in used]
+    order = [*constants, *kept, *operations]
+    number = {old: len(more) + new for new, old in enumerate(order)}
+    return Stream(
+        stream.name,
+        inputs,
+        outputs,
+        (*more, *(stream.constants[value] for value in constants)),
+        tuple(loads[value] for value in kept),
+        tuple(Operation(op, number[a], number[b] if b >= 0 else -1) for op, a, b in chosen),
+        (
+            *(Store(0, k, k) for k in range(len(more))),
+            *(Store(port, element, number[value]) for port, element, value in stores),
+        ),
+    )

@@ -1,0 +1,189 @@
+"""Numbers of the model file as inputs of an equation: other values, and derivatives by them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.numbers.structures import NUMBERS, Structures
+from flexarm.formulations.quantities import trace
+from flexarm.io.overrides import change_arm, read_value
+from flexarm.links.base import Array
+from flexarm.model import Model, build
+
+ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
+STEP = 3e-4  # of a number, or of 1
+# Places of a number and weights of what is found there, both in steps: differences of fourth order
+# about it, and from it on for a number that cannot be less.
+CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))
+FORWARD = ((0.0, 1.0, 2.0, 3.0, 4.0), (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4))
+
+
+def parameter_keys(arm: Arm, parameters: object) -> tuple[str, ...]:
+    """Take keys of numbers of an arm, each once, or refuse what is none."""
+    keys: list[object] = []
+    if isinstance(parameters, Iterable) and not isinstance(parameters, str):
+        keys = list(parameters)
+    texts = tuple(key for key in keys if isinstance(key, str))
+    if not texts or len(texts) < len(keys):
+        raise FlexarmError(
+            "parameters: must be a list of keys of the model file, such as ['payload.mass'], "
+            f"got {parameters!r}"
+        )
+    if len(set(texts)) < len(texts):
+        raise FlexarmError(f"parameters: each key once, got {', '.join(texts)}")
+    parameter_values(arm, texts)
+    return texts
+
+
+def parameter_values(arm: Arm, keys: Sequence[str]) -> Array:
+    """Read the numbers of an arm by their keys, (k,)."""
+    found = []
+    for key in keys:
+        value = read_value(arm, key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise FlexarmError(f"parameter '{key}': must be a number of the arm, got {value!r}")
+        found.append(float(value))
+    return np.array(found)
+
+
+def changed_model(model: Model, keys: Sequence[str], values: Sequence[float] | Array) -> Model:
+    """Build an arm with other values of some numbers, as it was built.
+
+    Raises
+    ------
+    FlexarmError
+        If there are no such numbers, no model file may have these values, or they change which
+        coordinates there are.
+    """
+    names = ", ".join(keys)
+    if not keys:
+        raise FlexarmError("values: no numbers are inputs: name them by formulation(parameters=)")
+    try:
+        given = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise FlexarmError(f"values: must be numbers ({names}), got {values!r}") from None
+    if given.shape != (len(keys),):
+        raise FlexarmError(
+            f"values: must be of shape ({len(keys)},) ({names}), got shape {given.shape}"
+        )
+    if not np.isfinite(given).all():
+        raise FlexarmError(f"values: must be finite ({names}), got {given.tolist()}")
+    changed = build(
+        change_arm(model.arm, dict(zip(keys, given.tolist(), strict=True))),
+        stiffening=model.stiffening,
+        tip_rotation=model.tip_rotation,
+        nodes=model.nodes,
+        series=model.series,
+    )
+    if changed.names != model.names:
+        raise FlexarmError(f"{names}: these values change the coordinates: build another model")
+    return changed
+
+
+def other_model(model: Model, keys: Sequence[str]) -> tuple[Model, ...]:
+    """Build an arm with other values of some numbers, none if a model file may not have them."""
+    values = parameter_values(model.arm, keys)
+    factors = ELSEWHERE ** np.arange(1, len(keys) + 1)
+    try:
+        return (
+            changed_model(model, keys, np.where(values == 0.0, factors - 1.0, values * factors)),
+        )
+    except FlexarmError:
+        return ()
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """Arms that differ from one a little in one number, and how derivatives follow from them."""
+
+    models: tuple[Model, ...]
+    weights: Array
+
+    @classmethod
+    def of(cls, model: Model, key: str) -> "Nearby":
+        """Change a number a little, to both sides if the model file allows it."""
+        value = float(parameter_values(model.arm, [key])[0])
+        step = STEP * abs(value) or STEP
+        try:
+            return cls._at(model, key, value, step, *CENTRAL)
+        except ModelError:
+            return cls._at(model, key, value, step, *FORWARD)
+
+    @classmethod
+    def _at(
+        cls,
+        model: Model,
+        key: str,
+        value: float,
+        step: float,
+        places: tuple[float, ...],
+        weights: tuple[float, ...],
+    ) -> "Nearby":
+        models = tuple(changed_model(model, [key], [value + place * step]) for place in places)
+        return cls(models, np.array(weights) / step)
+
+
+def derivatives(
+    formulation: Formulation,
+    structures: Structures,
+    nearby: Mapping[str, Nearby],
+    name: str,
+    inputs: Sequence[Array],
+) -> dict[str, Array]:
+    """Differentiate a quantity by numbers of the model file, at values of its inputs."""
+    keys = list(nearby)
+    every = [model for each in nearby.values() for model in each.models]
+
+    def make(opened: Formulation) -> ca.Function:
+        return _by_numbers(trace(opened, name), len(keys))
+
+    member = structures.member(
+        f"{name} by {', '.join(keys)}", formulation, make, lambda: every, level="quick"
+    )
+    book = member.structure.book
+    here, directions = book.numbers(formulation.model), []
+    for key, each in nearby.items():
+        numbers = [book.numbers(model) for model in each.models]
+        if any(found is None for found in numbers):
+            raise FlexarmError(
+                f"'{key}': the operations of the equations change at its value, which have no "
+                "derivative there: take another value"
+            )
+        directions.append(each.weights @ (np.array(numbers) - here))
+    along = np.stack(directions, axis=1)
+    found = member.call(*inputs, along if len(keys) > 1 else along[:, 0])
+    return {
+        port.name: value.reshape(*shape, len(keys))
+        for port, value, shape in zip(
+            member.outputs, found, _shapes(formulation, name), strict=True
+        )
+    }
+
+
+def _by_numbers(function: ca.Function, count: int) -> ca.Function:
+    """Differentiate a function along directions of its numbers, (n, count), one more input."""
+    *symbols, numbers = function.sx_in()
+    *names, last = function.name_in()
+    assert last == NUMBERS
+    directions = ca.SX.sym("directions", numbers.shape[0], count)
+    results = function.call([*symbols, numbers], True, False)
+    rows = [ca.jtimes(ca.vec(ca.densify(each).T), numbers, directions) for each in results]
+    return ca.Function(
+        function.name(),
+        [*symbols, directions, numbers],
+        [ca.densify(row) for row in rows],
+        [*names, "directions", NUMBERS],
+        function.name_out(),
+    )
+
+
+def _shapes(formulation: Formulation, name: str) -> list[tuple[int, ...]]:
+    """Give the shapes of a quantity's outputs, columns as vectors."""
+    function = trace(formulation, name)
+    sizes = [function.size_out(k) for k in range(function.n_out())]
+    return [(rows,) if columns == 1 else (rows, columns) for rows, columns in sizes]

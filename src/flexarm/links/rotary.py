@@ -1,0 +1,41 @@
+"""Rotary inertia of a span's sections that does not change with its shape."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.collocation import Polar
+from flexarm.links.integrals import Integrals, Points
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Constant rotary inertia of a span: about L (3, 3), with amplitudes (3, m), of them (m, m)."""
+
+    inertia: Array
+    shape: Array
+    modal: Array
+
+
+def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary:
+    """Give the rotary inertia of a span that does not change with its shape.
+
+    All of a span that does not twist or is no exact beam; else all but what the turning of its
+    sections about their axes comes to in a straight link.
+    """
+    inertia, shape, modal = i.rotary.copy(), i.rotary_shape.copy(), _section_mass(i, points)
+    if polar is not None:
+        J, twist = polar.inertia, polar.twist
+        inertia[0, 0] -= J.sum()
+        shape[0] -= J @ twist
+        modal = modal - np.einsum("g,gi,gj->ij", J, twist, twist)
+    return Rotary(inertia, shape, modal)
+
+
+def _section_mass(i: Integrals, points: Points) -> Array:
+    """Give the modal mass beyond the translation of points: rotary inertia, (m, m)."""
+    translation = np.einsum("g,gai,gaj->ij", points.mass, points.shape, points.shape)
+    rest = i.modal_mass - translation
+    size = np.sqrt(np.diag(i.modal_mass))
+    return np.where(np.abs(rest) <= 1e-14 * np.outer(size, size), 0.0, rest)

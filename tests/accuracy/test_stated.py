@@ -1,0 +1,120 @@
+"""Stated errors of runs are no less than the true ones, and not much more."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.accuracy.stated import RunErrors
+from flexarm.io.model_file import loads
+from flexarm.study.shape_search import differences
+from tests.accuracy.motions import cases, converged
+
+SAMPLE = (
+    "korayem-two-link", "deluca falls", "random 2", "random 13",
+)  # fmt: skip
+UNKNOWN = ("count-2-2-2 falls",)  # linear theory beyond the slopes that it was measured at
+SAMPLES = 500
+
+
+@cache
+def compared(name: str) -> tuple[float, RunErrors]:
+    """Give the true error of a run with defaults, and those that it states."""
+    case = cases()[name]
+    arm, dt = case.make(), case.t_end / SAMPLES
+    run = flexarm.simulate(arm, t_end=case.t_end, dt=dt)
+    truth = flexarm.simulate(converged(arm), t_end=case.t_end, dt=dt, rtol=1e-6)
+    assert (run.status, truth.status) == ("finished", "finished")
+    return max(differences(run, truth).values()), run.errors
+
+
+def stated(errors: RunErrors) -> float:
+    """Sum the errors but shear and strain, which the truth does not have either."""
+    assert errors.total is not None
+    assert errors.model is not None
+    parts = [errors.parts[name] for name in ("theory", "stiffness")]
+    return sum(part or 0.0 for part in parts) + (errors.shapes or 0.0) + (errors.integration or 0.0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in SAMPLE else pytest.mark.campaign)
+        for name in cases()
+        if name not in UNKNOWN
+    ],
+)
+def test_stated_errors_are_no_less_than_the_true_error(name: str) -> None:
+    true, errors = compared(name)
+    assert stated(errors) >= true
+
+
+def test_stated_errors_of_the_sample_are_not_much_more_than_the_true_ones() -> None:
+    ratios = [stated(errors) / true for true, errors in map(compared, SAMPLE)]
+    assert np.median(ratios) < 5
+    assert max(ratios) < 10
+
+
+@pytest.mark.campaign
+def test_half_of_all_stated_errors_are_within_five_times_the_true_ones() -> None:
+    known = [name for name in cases() if name not in UNKNOWN]
+    ratios = [stated(errors) / true for true, errors in map(compared, known)]
+    assert np.median(ratios) < 5
+
+
+def test_nodes_of_limp_links_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = (
+        "  - {joint: {kind: revolute, actuation: free}, length: 0.6,"
+        " section: {mass_per_length: 0.5, EIz: 1}, shapes: {kind: loaded, bending_y: 3}}\n"
+    )
+    arm = loads(f"flexarm: 1\nname: limp\ngravity: [0, -9.81, 0]\nlinks:\n{one}{one}")
+    run = flexarm.simulate(arm, t_end=0.5, dt=1e-3, rtol=1e-6)
+    monkeypatch.setattr("flexarm.model.flexible.chosen_nodes", lambda *_: 8)
+    many = flexarm.simulate(arm, t_end=0.5, dt=1e-3, rtol=1e-6)
+    true, theory = max(differences(run, many).values()), run.errors.parts["theory"]
+    assert theory is not None
+    assert 1e-5 < true < theory < 20 * true
+
+
+def test_integration_is_judged_by_a_closer_solution() -> None:
+    arm = flexarm.sample("deluca-siciliano")
+    arm = flexarm.change_arm(arm, {"gravity": [0, -9.81, 0], "stiffening": True})
+    run = flexarm.simulate(arm, t_end=0.2, dt=1e-3, rtol=1e-2)
+    tight = flexarm.simulate(arm, t_end=0.2, dt=1e-3, rtol=1e-8)
+    found = run.errors.integration
+    assert found is not None
+    assert max(differences(run, tight).values()) <= found < 2 * 1e-2
+
+
+def test_without_a_tolerance_nothing_is_said_of_the_integration() -> None:
+    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.05, method="rk4", step=1e-4)
+    assert run.errors.integration is None
+    assert run.errors.total is None
+
+
+def test_directions_without_shapes_count_as_the_models_error() -> None:
+    arm = loads(
+        "flexarm: 1\nname: strip\ngravity: [0, -9.81, 0]\nlinks:\n"
+        "  - joint: {kind: fixed}\n    length: 1\n"
+        "    section: {mass_per_length: 1, EIz: 50, EA: 2000}\n"
+        "    shapes: {kind: loaded, bending_y: 2, stretch: 0}\n"
+        "    wrenches: [{at: tip, force: [20, 0, 0]}]\n"
+    )
+    run = flexarm.simulate(arm, t_end=0.3, dt=1e-3)
+    softer = flexarm.change_arm(arm, {"links.1.shapes.stretch": 3})
+    true = max(differences(run, flexarm.simulate(softer, t_end=0.3, dt=1e-3)).values())
+    found = run.errors.parts["stiffness"]
+    assert found is not None
+    assert 0.01 < true <= found < 5 * true
+
+
+def test_remedies_are_said_of_large_errors_only() -> None:
+    parts: dict[str, float | None] = {"theory": 1e-5, "stiffness": 0.05, "section": 0, "strain": 0}
+    large, small, unknown = RunErrors(0.05, 1e-4, None, parts).lines()
+    assert large.startswith("error of the model: 5 % of the deflections or less, against beams")
+    assert "give the link shapes in every direction" in large
+    assert small.endswith("0.01 % of the deflections or less, against the same beams with all "
+                          "their shapes")  # fmt: skip
+    assert "unknown" in unknown
+    assert "--rtol" in unknown
