@@ -16,7 +16,8 @@ import pytest
 
 import flexarm
 from flexarm.engine.compile import Compiled, MachineCode, Signature, host, object_code
-from flexarm.engine.emit.llvm import BARE, Dialect, emit_llvm
+from flexarm.engine.emit.kit import BARE, Dialect
+from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.own import TAKEN
 from flexarm.engine.lower import lower
 from flexarm.engine.ptx import GROUP, ptx_kernel
@@ -137,7 +138,7 @@ def test_ptx_names_nothing_from_outside(name: str) -> None:
 def test_arms_side_by_side_have_the_bits_of_one(name: str) -> None:
     made, values = stream(name), drawn(name)
     alone = on_processor(made, BARE).call(*values)
-    dialect = Dialect(fused=False, library=False, stride=GROUP)
+    dialect = Dialect(fused=False, libm=False, stride=GROUP)
     compiled = on_processor(made, dialect)
     lane = 5
     arrays = [np.full((port.size + 1, GROUP), np.nan) for port in (*made.inputs, *made.outputs)]
@@ -270,10 +271,8 @@ def test_without_the_target_one_sentence_is_said(monkeypatch: pytest.MonkeyPatch
     def refuse(*given: object) -> None:
         raise RuntimeError("No available targets are compatible")
 
-    for module, make, word in (
-        ("wasm", wasm_module, "WebAssembly"),
-        ("ptx", ptx_kernel, "GPU"),
-    ):
-        monkeypatch.setattr(f"flexarm.engine.{module}.machine", refuse)
+    monkeypatch.setattr("flexarm.engine.compile.machine", refuse)
+    made = stream("korayem-two-link")
+    for make, word in ((wasm_module, "WebAssembly"), (ptx_kernel, "GPU")):
         with pytest.raises(FlexarmError, match=f"{word}: the installed llvmlite was built without"):
-            make(stream("korayem-two-link"))
+            make(made)

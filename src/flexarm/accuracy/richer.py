@@ -96,7 +96,9 @@ def richer(model: Model) -> Richer:
         if rotor is not None:
             rotor = replace(rotor, coordinate=places[rotor.coordinate])
         modes = slice(first, len(names))
-        links.append(replace(part, axes=axes, modes=modes, elastic=elastic, rotor=rotor))
+        links.append(
+            replace(part, axes=axes, modes=modes, elastic=elastic, rotor=rotor, grown=None)
+        )
     changed = replace(
         model, stiffening=False, tip_rotation="cayley", names=tuple(names), units=tuple(units),
         links=tuple(links), prescribed=tuple(places[i] for i in model.prescribed),

@@ -100,6 +100,25 @@ def machine(target: "Target", effort: int) -> llvm.TargetMachine:
     )
 
 
+def foreign_machine(target: "Target", what: str) -> llvm.TargetMachine:
+    """Make LLVM's description of a machine that is no processor, which `what` names.
+
+    Raises
+    ------
+    FlexarmError
+        If the installed llvmlite was built without it.
+    """
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        return machine(target, EFFORT["fast"])
+    except RuntimeError:
+        raise FlexarmError(
+            f"{what}: the installed llvmlite was built without {target.triple.partition('-')[0]}: "
+            "take another version of llvmlite, such as the one on PyPI"
+        ) from None
+
+
 def load_object(code: bytes) -> llvm.ExecutionEngine:
     """Put an object file into this process; its code stays for as long as the result does."""
     _provide_library()

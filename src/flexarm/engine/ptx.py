@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from flexarm.engine.compile import EFFORT, Target, machine
-from flexarm.engine.emit.llvm import Dialect, emit_llvm
+from flexarm.engine.compile import Target, foreign_machine
+from flexarm.engine.emit.kit import Dialect
+from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Port, Stream
-from flexarm.errors import FlexarmError
 
 GROUP = 32
 # Any driver since CUDA 11 takes it, and any processor since Volta.
 CUDA = Target("nvptx64-nvidia-cuda", "sm_70", "+ptx70")
-INTERLEAVED = Dialect(fused=True, library=False, stride=GROUP)
+INTERLEAVED = Dialect(fused=True, libm=False, stride=GROUP)
 MOST = 1_000_000  # operations in one function: none is split
 
 
@@ -49,15 +49,7 @@ def ptx_kernel(stream: Stream) -> PtxKernel:
         If the installed llvmlite cannot write PTX, or an operation has no code for it.
     """
     code = emit_llvm(stream, chunk=MOST, dialect=INTERLEAVED)
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    try:
-        target = machine(CUDA, EFFORT["fast"])
-    except RuntimeError:
-        raise FlexarmError(
-            "GPU: the installed llvmlite was built without NVPTX: take another version of "
-            "llvmlite, such as the one on PyPI"
-        ) from None
+    target = foreign_machine(CUDA, "GPU")
     entry = f"{code.entry}_arms"
     sizes = [port.size for port in (*stream.inputs, *stream.outputs)] + [code.work_size]
     # Internal functions are written for processors, which call them; here they are put in place.

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from flexarm.engine.compile import EFFORT, Target, machine
-from flexarm.engine.emit.llvm import BARE, emit_llvm
+from flexarm.engine.compile import Target, foreign_machine
+from flexarm.engine.emit.kit import BARE
+from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Port, Stream
-from flexarm.errors import FlexarmError
 
 WASM = Target("wasm32-unknown-unknown", "", "+bulk-memory,+nontrapping-fptoint,+sign-ext")
 MAGIC = b"\0asm\1\0\0\0"
@@ -58,15 +58,7 @@ def wasm_module(stream: Stream) -> WasmModule:
         If the installed llvmlite cannot write WebAssembly, or an operation has no code for it.
     """
     code = emit_llvm(stream, dialect=BARE)
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    try:
-        target = machine(WASM, EFFORT["fast"])
-    except RuntimeError:
-        raise FlexarmError(
-            "WebAssembly: the installed llvmlite was built without it: take another version of "
-            "llvmlite, such as the one on PyPI"
-        ) from None
+    target = foreign_machine(WASM, "WebAssembly")
     with llvm.parse_assembly(code.text) as module:
         module.triple = WASM.triple
         module.data_layout = str(target.target_data)

@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from flexarm.engine.emit import own
-from flexarm.engine.emit.llvm_text import number, per_lane, vector
+from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
+from flexarm.engine.emit.llvm_text import number, per_lane
 from flexarm.engine.emit.plan import (
     CHUNK,
     LONGEST_WRITTEN_OUT,
@@ -14,21 +14,11 @@ from flexarm.engine.emit.plan import (
 )
 from flexarm.engine.emit.rows import Place, rows
 from flexarm.engine.emit.sincos import NAME as SINCOS
-from flexarm.engine.emit.sincos import sincos
-from flexarm.engine.stream import BINARY, FUNCTIONS, Operation, Store, Stream
+from flexarm.engine.stream import FUNCTIONS, Operation, Store, Stream
 from flexarm.errors import FlexarmError
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
-INTRINSICS = {
-    "sqrt": "sqrt",
-    "fabs": "fabs",
-    "floor": "floor",
-    "ceil": "ceil",
-    "copysign": "copysign",
-    "fmin": "minnum",
-    "fmax": "maxnum",
-}
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
 # Of a function: registers that hold an address, and the uses that make one worth its register.
 ADDRESSES, WORTHWHILE = 8, 4
@@ -63,29 +53,6 @@ class Fit:
 
 
 ANY = Fit()
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What code may use of its target.
-
-    Attributes
-    ----------
-    fused
-        Whether products and sums may become one operation, rounded once, where the target has it.
-    library
-        Whether it has the functions of the C library; else they are written out.
-    stride
-        Doubles from an element of an array to the next: so many arms stand side by side.
-    """
-
-    fused: bool = True
-    library: bool = True
-    stride: int = 1
-
-
-PROCESSOR = Dialect()
-BARE = Dialect(fused=False, library=False)
 
 
 def emit_llvm(
@@ -123,7 +90,7 @@ def emit_llvm(
         raise FlexarmError(f"width: must be a power of two, got {width}")
     planned = plan(stream, chunk=chunk, unlike=fit.chunk, ordered=fit.ordered)
     stream = planned.stream
-    kit = _Kit(width, fit.reach, dialect)
+    kit = Kit(width, fit.reach, dialect)
     entry = f"flexarm_{stream.name}"
     pointers = [f"%x{k}" for k in range(len(stream.inputs))]
     pointers += [f"%y{k}" for k in range(len(stream.outputs))] + ["%w"]
@@ -198,88 +165,6 @@ class Code:
     work_size: int
 
 
-class _Kit:
-    """Types and constants at a width, and the functions that the code has come to need."""
-
-    def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
-        self.width = width
-        self.dialect = dialect
-        self.contract = " contract" if dialect.fused else ""
-        self.reach = reach
-        self.real = vector("double", width)
-        self.element = self.real if dialect.stride == 1 else f"[{dialect.stride} x {self.real}]"
-        self.truth = vector("i1", width)
-        self.zero, self.one, self.minus_one = (number(x, width) for x in (0.0, 1.0, -1.0))
-        self._needed = {"fabs"}
-
-    def intrinsic(self, op: str) -> str:
-        """Name the LLVM function of an operation."""
-        self._needed.add(op)
-        return f"llvm.{INTRINSICS[op]}.{'f64' if self.width == 1 else f'v{self.width}f64'}"
-
-    def need(self, name: str) -> None:
-        """Note that a function of the C library, or one written here, is called."""
-        self._needed.add(name)
-
-    def library(self, name: str) -> str:
-        """Name the function of one number that does what one of the C library does.
-
-        Raises
-        ------
-        FlexarmError
-            If the target has no such library, and nothing here does it.
-        """
-        if not self.dialect.library and name not in own.TAKEN:
-            raise FlexarmError(
-                f"function '{name}': this target has no library, and flexarm no code of its own "
-                f"for it: there are {', '.join(own.TAKEN)}, sin, cos and tan"
-            )
-        self._needed.add(name)
-        return name if self.dialect.library else f"{own.PREFIX}{name}"
-
-    def support(self) -> str:
-        """Write what has been noted."""
-        lines = []
-        needed = self._needed
-        if "sincos" in needed and self.dialect.library:
-            needed = needed | {"sin", "cos"}
-        mine = own.needed(needed & own.TAKEN.keys()) if not self.dialect.library else []
-        if mine:
-            for name in own.INTRINSICS:
-                if self.width > 1 or name not in needed:
-                    listed = ", ".join(["double"] * (2 if name in BINARY else 1))
-                    lines.append(f"declare double @llvm.{name}.f64({listed})")
-            lines += [own.own_function(name) for name in mine]
-        for name in sorted(needed - {"sincos", "fill", *mine}):
-            arguments = 2 if name in BINARY else 1
-            if name in INTRINSICS:
-                listed = ", ".join([self.real] * arguments)
-                lines.append(f"declare {self.real} @{self.intrinsic(name)}({listed})")
-            else:
-                lines.append(f"declare double @{name}({', '.join(['double'] * arguments)})")
-        if "sincos" in needed:
-            lines.append(sincos(self.width, library=self.dialect.library, fused=self.dialect.fused))
-        if "fill" in needed:
-            lines.append(self._fill())
-        return "\n".join(lines)
-
-    def _fill(self) -> str:
-        # A loop of our own: LLVM's memset would be a call of the C library.
-        return f"""define internal void @flexarm.fill(ptr %to, i64 %n, {self.real} %x) nounwind {{
-entry:
-br label %loop
-loop:
-%k = phi i64 [0, %entry], [%next, %loop]
-%place = getelementptr {self.element}, ptr %to, i64 %k
-store {self.real} %x, ptr %place, align 8
-%next = add i64 %k, 1
-%more = icmp ult i64 %next, %n
-br i1 %more, label %loop, label %done
-done:
-ret void
-}}"""
-
-
 # A stretch of an array: the array, the column of the offset that moves it, and its number.
 _Window = tuple[str, int | None, int]
 
@@ -288,7 +173,7 @@ class _Body:
     """The lines of one internal function."""
 
     def __init__(
-        self, stream: Stream, planned: Plan, kit: _Kit, name: str, members: tuple[int, ...] = ()
+        self, stream: Stream, planned: Plan, kit: Kit, name: str, members: tuple[int, ...] = ()
     ) -> None:
         self._lines: list[str] = []
         self._kit = kit
@@ -440,11 +325,11 @@ class _Body:
             line = f"call {kit.real} @{kit.intrinsic(op)}({listed})"
         elif op in ("sin", "cos"):
             line = self._turn(operation.a, names[0], ["sin", "cos"].index(op))
-        elif op == "tan" and not kit.dialect.library:
+        elif op == "tan" and not kit.dialect.libm:
             both = [self._write(self._turn(operation.a, names[0], which)) for which in (0, 1)]
             line = f"fdiv {kit.real} {both[0]}, {both[1]}"
         elif op in LIBRARY:
-            self._lines += per_lane(result, kit.library(op), names, kit.width)
+            self._lines += per_lane(result, kit.call_of(op), names, kit.width)
             return
         else:
             line = self._choose(op, names)

@@ -41,9 +41,9 @@ COSINE = (
 )
 
 
-def sincos(width: int, *, library: bool = True, fused: bool = True) -> str:
+def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
     """Return the LLVM text of a function from an angle to its sine and its cosine [rad]."""
-    text = _with_library(width) if library else _alone(width)
+    text = _with_library(width) if libm else _alone(width)
     return text if fused else text.replace(" contract ", " ")
 
 

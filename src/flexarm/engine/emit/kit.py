@@ -1,0 +1,124 @@
+"""What LLVM code may use of its target, and the functions that it has come to need."""
+
+from dataclasses import dataclass
+
+from flexarm.engine.emit import own
+from flexarm.engine.emit.llvm_text import number, vector
+from flexarm.engine.emit.sincos import sincos
+from flexarm.engine.stream import BINARY
+from flexarm.errors import FlexarmError
+
+INTRINSICS = {
+    "sqrt": "sqrt",
+    "fabs": "fabs",
+    "floor": "floor",
+    "ceil": "ceil",
+    "copysign": "copysign",
+    "fmin": "minnum",
+    "fmax": "maxnum",
+}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What code may use of its target.
+
+    Attributes
+    ----------
+    fused
+        Whether products and sums may become one operation, rounded once, where the target has it.
+    libm
+        Whether it has the functions of the C library; else they are written out.
+    stride
+        Doubles from an element of an array to the next: so many arms stand side by side.
+    """
+
+    fused: bool = True
+    libm: bool = True
+    stride: int = 1
+
+
+PROCESSOR = Dialect()
+BARE = Dialect(fused=False, libm=False)
+
+
+class Kit:
+    """Types and constants at a width, and the functions that the code has come to need."""
+
+    def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
+        self.width = width
+        self.dialect = dialect
+        self.contract = " contract" if dialect.fused else ""
+        self.reach = reach
+        self.real = vector("double", width)
+        self.element = self.real if dialect.stride == 1 else f"[{dialect.stride} x {self.real}]"
+        self.truth = vector("i1", width)
+        self.zero, self.one, self.minus_one = (number(x, width) for x in (0.0, 1.0, -1.0))
+        self._needed = {"fabs"}
+
+    def intrinsic(self, op: str) -> str:
+        """Name the LLVM function of an operation."""
+        self._needed.add(op)
+        return f"llvm.{INTRINSICS[op]}.{'f64' if self.width == 1 else f'v{self.width}f64'}"
+
+    def need(self, name: str) -> None:
+        """Note that a function of the C library, or one written here, is called."""
+        self._needed.add(name)
+
+    def call_of(self, name: str) -> str:
+        """Name the function of one number that does what one of the C library does.
+
+        Raises
+        ------
+        FlexarmError
+            If the target has no such library, and nothing here does it.
+        """
+        if not self.dialect.libm and name not in own.TAKEN:
+            raise FlexarmError(
+                f"function '{name}': this target has no library, and flexarm no code of its own "
+                f"for it: there are {', '.join(own.TAKEN)}, sin, cos and tan"
+            )
+        self._needed.add(name)
+        return name if self.dialect.libm else f"{own.PREFIX}{name}"
+
+    def support(self) -> str:
+        """Write what has been noted."""
+        lines = []
+        needed = self._needed
+        if "sincos" in needed and self.dialect.libm:
+            needed = needed | {"sin", "cos"}
+        mine = own.needed(needed & own.TAKEN.keys()) if not self.dialect.libm else []
+        if mine:
+            for name in own.INTRINSICS:
+                if self.width > 1 or name not in needed:
+                    listed = ", ".join(["double"] * (2 if name in BINARY else 1))
+                    lines.append(f"declare double @llvm.{name}.f64({listed})")
+            lines += [own.own_function(name) for name in mine]
+        for name in sorted(needed - {"sincos", "fill", *mine}):
+            arguments = 2 if name in BINARY else 1
+            if name in INTRINSICS:
+                listed = ", ".join([self.real] * arguments)
+                lines.append(f"declare {self.real} @{self.intrinsic(name)}({listed})")
+            else:
+                lines.append(f"declare double @{name}({', '.join(['double'] * arguments)})")
+        if "sincos" in needed:
+            lines.append(sincos(self.width, libm=self.dialect.libm, fused=self.dialect.fused))
+        if "fill" in needed:
+            lines.append(self._fill())
+        return "\n".join(lines)
+
+    def _fill(self) -> str:
+        # A loop of our own: LLVM's memset would be a call of the C library.
+        return f"""define internal void @flexarm.fill(ptr %to, i64 %n, {self.real} %x) nounwind {{
+entry:
+br label %loop
+loop:
+%k = phi i64 [0, %entry], [%next, %loop]
+%place = getelementptr {self.element}, ptr %to, i64 %k
+store {self.real} %x, ptr %place, align 8
+%next = add i64 %k, 1
+%more = icmp ult i64 %next, %n
+br i1 %more, label %loop, label %done
+done:
+ret void
+}}"""
