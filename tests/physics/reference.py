@@ -245,7 +245,7 @@ class Reference:
             self._wrench(wrench, place)
         return end @ last
 
-    def _motion(self, joint: Moving[Any, Any, Any, Any, Any, Any, Any], value: Expr) -> Pose:
+    def _motion(self, joint: Moving[Any, Any, Any, Any, Any, Any, Any, Any], value: Expr) -> Pose:
         axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
         if isinstance(joint, Revolute):
             return Pose(turn(axis, value), np.zeros(3))

@@ -6,7 +6,15 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 
 from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
-from flexarm.arm.profile import AngleProfile, ForceProfile, LengthProfile, TorqueProfile
+from flexarm.arm.profile import (
+    AngleProfile,
+    AngularSpeedProfile,
+    ForceProfile,
+    LengthProfile,
+    SpeedProfile,
+    TorqueProfile,
+)
+from flexarm.arm.servo import Brake, Servo
 from flexarm.units import (
     Angle,
     AngularSpeed,
@@ -27,6 +35,7 @@ E = TypeVar("E")  # effort
 K = TypeVar("K")  # stiffness
 D = TypeVar("D")  # damping
 PQ = TypeVar("PQ")  # position as a function of time
+PS = TypeVar("PS")  # speed as a function of time
 PE = TypeVar("PE")  # effort as a function of time
 PositiveLength = Annotated[Length, Field(gt=0)]
 
@@ -194,12 +203,14 @@ class Placed(Part):
         return self
 
 
-class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE]):
-    """What acts along an axis of a joint: drive, limits, springs, friction, input, given motion."""
+class Actuated(Part, Generic[Q, S, E, K, D, PQ, PS, PE]):
+    """What acts along an axis of a joint: drive, limits, servo, brake, springs, given motion."""
 
     actuation: Literal["torque", "free", "prescribed"] = "torque"
     motion: PQ | None = None
     input: PE | None = None
+    servo: Servo[Q, S, E, K, D, PQ, PS] | None = None
+    brake: Brake[E] | None = None
     limits: Limits[Q, S, E] | None = None
     drive: Drive[Q, E, K, D] | None = None
     spring: Spring[Q, E, K, D] | None = None
@@ -213,8 +224,9 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE]):
             raise fault("a prescribed joint needs its motion as a function of time", "actuation")
         if self.motion is not None and not prescribed:
             raise fault("is used only with 'actuation: prescribed'", "motion")
-        if self.input is not None and self.actuation != "torque":
-            raise fault("is used only with 'actuation: torque'", "input")
+        for name in ("input", "servo", "brake"):
+            if getattr(self, name) is not None and self.actuation != "torque":
+                raise fault("is used only with 'actuation: torque'", name)
         if prescribed and self.start.model_fields_set & {"position", "speed"}:
             raise fault("follows from the prescribed motion: leave it out", "start")
         if self.start.model_fields_set & {"motor_position", "motor_speed"} and not self.elastic:
@@ -229,7 +241,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE]):
         return self.drive is not None and self.drive.stiffness is not None
 
 
-class Moving(Actuated[Q, S, E, K, D, PQ, PE], Placed, Generic[Q, S, E, K, D, PQ, PE]):
+class Moving(Actuated[Q, S, E, K, D, PQ, PS, PE], Placed, Generic[Q, S, E, K, D, PQ, PS, PE]):
     """A joint that moves along or about one axis."""
 
     axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
@@ -249,7 +261,16 @@ class Moving(Actuated[Q, S, E, K, D, PQ, PE], Placed, Generic[Q, S, E, K, D, PQ,
 
 
 class Revolute(
-    Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping, AngleProfile, TorqueProfile]
+    Moving[
+        Angle,
+        AngularSpeed,
+        Torque,
+        TorqueStiffness,
+        TorqueDamping,
+        AngleProfile,
+        AngularSpeedProfile,
+        TorqueProfile,
+    ]
 ):
     """A turn about ``axis``."""
 
@@ -258,7 +279,16 @@ class Revolute(
 
 
 class Prismatic(
-    Moving[Length, Speed, Force, ForceStiffness, ForceDamping, LengthProfile, ForceProfile]
+    Moving[
+        Length,
+        Speed,
+        Force,
+        ForceStiffness,
+        ForceDamping,
+        LengthProfile,
+        SpeedProfile,
+        ForceProfile,
+    ]
 ):
     """A slide along ``axis`` that carries the whole link."""
 
@@ -271,7 +301,16 @@ class Prismatic(
 
 
 class Sliding(
-    Moving[Length, Speed, Force, ForceStiffness, ForceDamping, LengthProfile, ForceProfile]
+    Moving[
+        Length,
+        Speed,
+        Force,
+        ForceStiffness,
+        ForceDamping,
+        LengthProfile,
+        SpeedProfile,
+        ForceProfile,
+    ]
 ):
     """The link grows out of its hub along its own x axis; the coordinate is the exposed length."""
 
@@ -292,7 +331,16 @@ class Sliding(
 
 
 class Screw(
-    Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping, AngleProfile, TorqueProfile]
+    Moving[
+        Angle,
+        AngularSpeed,
+        Torque,
+        TorqueStiffness,
+        TorqueDamping,
+        AngleProfile,
+        AngularSpeedProfile,
+        TorqueProfile,
+    ]
 ):
     """A turn about ``axis`` that carries the link along it, ``pitch`` [m] per turn."""
 
@@ -314,7 +362,14 @@ class Screw(
 
 class Turn(
     Actuated[
-        Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping, AngleProfile, TorqueProfile
+        Angle,
+        AngularSpeed,
+        Torque,
+        TorqueStiffness,
+        TorqueDamping,
+        AngleProfile,
+        AngularSpeedProfile,
+        TorqueProfile,
     ]
 ):
     """What acts along one of several axes of a joint."""
@@ -386,7 +441,7 @@ class Fixed(Placed):
         return {}
 
 
-AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any]
+AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any, Any]
 Joint = Annotated[
     Revolute | Prismatic | Sliding | Screw | Universal | Spherical | Fixed,
     Field(discriminator="kind"),

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictInt, model_validator
 
 from flexarm.arm.joint import Joint, Sliding
+from flexarm.arm.mission import Event, FreeBody, require_events_fit
 from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
 from flexarm.arm.section import Section
@@ -349,6 +350,8 @@ class Arm(Part):
     base: Base = FixedBase()
     links: Annotated[tuple[Link, ...], Field(min_length=1, max_length=1000)]
     payload: Payload | None = None
+    bodies: Annotated[tuple[FreeBody, ...], Field(max_length=100)] = ()
+    events: Annotated[tuple[Event, ...], Field(max_length=1000)] = ()
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -379,6 +382,16 @@ class Arm(Part):
                         name=name,
                     )
                 seen[name] = i
+        return self
+
+    @model_validator(mode="after")
+    def _events_name_what_is_there(self) -> Self:
+        acts = [
+            pair
+            for i, link in enumerate(self.links)
+            for pair in zip(self.axis_names(i), link.joint.axes.values(), strict=True)
+        ]
+        require_events_fit(self.events, self.bodies, dict(acts))
         return self
 
     @model_validator(mode="after")

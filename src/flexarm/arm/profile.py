@@ -6,7 +6,17 @@ from pydantic import Field, model_validator
 
 from flexarm.arm.part import Part, fault
 from flexarm.arm.side_files import BesideModel
-from flexarm.units import Angle, Force, Frequency, Length, Ratio, Time, Torque
+from flexarm.units import (
+    Angle,
+    AngularSpeed,
+    Force,
+    Frequency,
+    Length,
+    Ratio,
+    Speed,
+    Time,
+    Torque,
+)
 
 V = TypeVar("V")
 Interpolation = Literal["linear", "cubic", "hold"]
@@ -144,6 +154,28 @@ ForceProfile = Annotated[
     | SpinUp[Force]
     | Table[Force]
     | Csv[Force],
+    Field(discriminator="kind"),
+]
+AngularSpeedProfile = Annotated[
+    Constant[AngularSpeed]
+    | Step[AngularSpeed]
+    | BangBang[AngularSpeed]
+    | Sine[AngularSpeed]
+    | Cycloid[AngularSpeed]
+    | SpinUp[AngularSpeed]
+    | Table[AngularSpeed]
+    | Csv[AngularSpeed],
+    Field(discriminator="kind"),
+]
+SpeedProfile = Annotated[
+    Constant[Speed]
+    | Step[Speed]
+    | BangBang[Speed]
+    | Sine[Speed]
+    | Cycloid[Speed]
+    | SpinUp[Speed]
+    | Table[Speed]
+    | Csv[Speed],
     Field(discriminator="kind"),
 ]
 RatioProfile = Annotated[

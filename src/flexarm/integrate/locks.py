@@ -114,9 +114,9 @@ def _with(joint: Any, axis: Axis) -> Any:
 
 
 def arrest(
-    equation: Equation, q: Array, v: Array, names: Sequence[str]
+    equation: Equation, q: Array, v: Array, held: Sequence[int]
 ) -> tuple[Array, float, float]:
-    """Stop joints at once, those of a model in which they are locked.
+    """Stop coordinates at once, those of a model in which they are held.
 
     Returns
     -------
@@ -124,8 +124,7 @@ def arrest(
         Rates after the impulse (n,), the work [J] that it takes from what is prescribed to move,
         and the energy [J] that is dissipated.
     """
-    model = equation.model
-    held = [axis.index for axis in model.axes if axis.name in names]
+    model, held = equation.model, list(held)
     if not held or not np.any(v[held]):
         return v, 0.0, 0.0
     mass = equation.mass_matrix(q)

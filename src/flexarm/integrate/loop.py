@@ -1,7 +1,7 @@
 """The loop that every integrator shares: steps, error, samples, boundaries.
 
-The state is y = (q, v, work): n coordinates, n rates, and what inputs, wrenches and prescribed
-coordinates have put in and what was dissipated so far [J].
+The state is y = (q, v, work, x): n coordinates, n rates, what inputs, wrenches and prescribed
+coordinates have put in and what was dissipated so far [J], and the states of servos.
 """
 
 import math
@@ -12,7 +12,7 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_kernel
 
 # What ended a call of `march`.
-RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED = 0, 1, 2, 3, 4
+RUNNING, FINISHED, BROKEN, NO_STEP, WATCHED, SEEN = 0, 1, 2, 3, 4, 5
 GROWTH, SHRINKAGE, SAFETY = 2.0, 0.2, 0.9
 UNEVEN = 0.8  # of the largest step
 
@@ -52,11 +52,15 @@ class March(Record):
         a group's range times its pace is a rate that matters no less.
     scale, top_scale
         Scales by group of values and rates.
-    least, most, energy
-        Least and greatest value of each work so far, and the energy [J] that errors of works are
-        measured in, by lane: the greatest kinetic energy about, or change of a work.
+    least, most, energy, state_floor
+        Least and greatest value of each work and servo's state so far; the energy [J] that errors
+        of works are measured in, by lane: the greatest kinetic energy about, or change of a work;
+        least ranges of servos' states.
     watches, watch_rows, watch_low, watch_high, watched
         Quantities of (q, v) that must stay in their bounds, (watches, 2n); the one that did not.
+    lookouts, seen, seen_low, seen_high
+        Quantities that the equations compute along: what they were at the last evaluation, and the
+        bounds within which nothing happens.
     times, samples, kept, wanted
         Times to keep, their states, how many are kept, how many are wanted.
     breaks, break_count, next_break
@@ -110,11 +114,16 @@ class March(Record):
     least: Array
     most: Array
     energy: Array
+    state_floor: Array
     watches: int
     watch_rows: Array
     watch_low: Array
     watch_high: Array
     watched: int = -1
+    lookouts: int
+    seen: Array
+    seen_low: Array
+    seen_high: Array
     times: Array
     samples: Array
     kept: int = 1
@@ -168,9 +177,10 @@ def widen(m: March) -> None:
             rate = m.modal_rates[i * m.lanes + lane]
             twice += rate * rate
         m.energy[lane] = max(m.energy[lane], 0.5 * twice)
-    for i in range(m.system.works):
+    for i in range(m.system.works + m.system.states):
         m.least[i] = min(m.least[i], m.y[2 * n + i])
         m.most[i] = max(m.most[i], m.y[2 * n + i])
+    for i in range(m.system.works):
         m.energy[i % m.lanes] = max(m.energy[i % m.lanes], m.most[i] - m.least[i])
 
 
@@ -203,6 +213,11 @@ def measure(m: March, e: Array) -> float:
         part = abs(e[2 * n + i]) / m.energy[i % m.lanes]
         if not part <= worst:
             worst = part
+    for i in range(m.system.states):
+        k = m.system.works + i
+        part = abs(e[2 * n + k]) / max(m.state_floor[i], m.most[k] - m.least[k])
+        if not part <= worst:
+            worst = part
     return worst
 
 
@@ -216,6 +231,15 @@ def outside(m: March, y: Array) -> int:
             value += m.watch_rows[r * n + i] * y[i]
         if value < m.watch_low[r] or value > m.watch_high[r]:
             return r
+    return -1
+
+
+@kernel
+def beyond(m: March) -> int:
+    """Find the first quantity looked out for that was out of its bounds at last, or -1."""
+    for k in range(m.lookouts):
+        if m.seen[k] < m.seen_low[k] or m.seen[k] > m.seen_high[k]:
+            return k
     return -1
 
 
@@ -351,6 +375,9 @@ def march(m: March) -> int:
             m.t = stop
         prescribe(m.system, m.t, m.y)
         widen(m)
+        if beyond(m) >= 0:  # every step evaluates the equations last where it ends
+            m.h = wish
+            return SEEN
         m.watched = outside(m, m.y)
         if m.watched >= 0:
             m.h = wish

@@ -15,6 +15,7 @@ from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.actuators import servos
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.system import PIECE, WORKS, System
 from flexarm.io.explain import explain_data
@@ -36,10 +37,23 @@ TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
 @dataclass(frozen=True)
 class Channel:
-    """A function of time that drives an arm: an input, a wrench's factor, a given motion."""
+    """A function of time that drives an arm: input, wrench's factor, given motion, target.
+
+    Its times count from ``begin`` [s].
+    """
 
     name: str
     profile: AnyProfile
+    begin: float = 0.0
+
+    @property
+    def pieces(self) -> Array:
+        """Rows of its pieces, see `flexarm.model.profiles.pieces`."""
+        rows = pieces(self.profile)
+        if self.begin:
+            rows = rows.copy()
+            rows[:, :2] += self.begin
+        return rows
 
 
 @dataclass(frozen=True)
@@ -105,8 +119,8 @@ def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, li
     return np.array([array.ctypes.data for array in kept], dtype=np.int64), kept
 
 
-def channels(model: Model, inputs: Mapping[str, AnyProfile]) -> tuple[list[Channel], ...]:
-    """List inputs, wrench factors and prescribed motions in the order of the equations."""
+def channels(model: Model, inputs: Mapping[str, AnyProfile], q: Array) -> tuple[list[Channel], ...]:
+    """List inputs, wrench factors, prescribed motions and targets of servos, which start at q."""
     driven = [
         Channel(axis.name, inputs.get(axis.name) or axis.acts.input or _still())
         for axis in model.axes
@@ -121,20 +135,22 @@ def channels(model: Model, inputs: Mapping[str, AnyProfile]) -> tuple[list[Chann
         Channel(name, profile or _still())
         for name, profile in zip(names, prescribed_profiles(model), strict=True)
     ]
-    return driven, pushed, moved
+    followed = [Channel(f"{each.name}: servo", each.profile(q)) for each in servos(model)]
+    return driven, pushed, moved, followed
 
 
 def jumps(listed: Sequence[Channel]) -> Array:
     """List the times at which any channel jumps, in order."""
-    return np.array(sorted({t for each in listed for t in breakpoints(each.profile)}))
+    return np.array(sorted({each.begin + t for each in listed for t in breakpoints(each.profile)}))
 
 
 def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
     """Refuse a run that goes on after a table has ended."""
     for each in listed:
-        if last_time(each.profile) < t_end * (1 - 1e-12):
+        last = each.begin + last_time(each.profile)
+        if last < t_end * (1 - 1e-12):
             raise SimulationError(
-                f"{each.name}: its table ends at t = {last_time(each.profile):g} s and the run at "
+                f"{each.name}: its table ends at t = {last:g} s and the run at "
                 f"{t_end:g} s: lengthen the table, shorten the run, or say 'interpolation: hold'"
             )
 
@@ -149,12 +165,14 @@ def system_of(
     """
     model = equation.model
     listed = [channel for group in groups for channel in group]
-    rows = [pieces(channel.profile) for channel in listed]
+    rows = [channel.pieces for channel in listed]
     n = model.size * lanes
+    sizes = {port.name: port.size for port in (*compiled.inputs, *compiled.outputs)}
     buffers = {
         "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
         "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
         "power": np.zeros(WORKS * lanes), "anchor": np.array(equation.anchor, dtype=float).ravel(),
+        **{name: np.zeros(sizes.get(name, 0)) for name in ("r", "x", "dx", "b", "seen")},
     }  # fmt: skip
     table, kept = table_of(compiled, buffers)
     first = np.array([0, *itertools.accumulate(len(each) for each in rows)], dtype=np.int64)
@@ -164,7 +182,9 @@ def system_of(
         inputs=len(groups[0]),
         wrenches=len(groups[1]),
         known=len(groups[2]),
+        targets=len(groups[3]),
         works=WORKS * lanes,
+        states=len(buffers["x"]),
         equations=compiled.table_address,
         table=table,
         time=buffers["t"],
@@ -173,8 +193,11 @@ def system_of(
         u=buffers["u"],
         w=buffers["w"],
         given=buffers["given"],
+        r=buffers["r"],
+        x=buffers["x"],
         a=buffers["a"],
         power=buffers["power"],
+        dx=buffers["dx"],
         coordinates=np.array(
             [k * lanes + lane for k in model.prescribed for lane in range(lanes)], dtype=np.int64
         ),

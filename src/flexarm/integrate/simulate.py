@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -16,9 +17,11 @@ from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control
-from flexarm.integrate.locks import Leg, Locks, arrest, legs, lock
+from flexarm.integrate.locks import Leg, Locks, legs, lock
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
+from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.situation import State
 from flexarm.integrate.options import TIGHTEST, refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
@@ -136,21 +139,24 @@ def simulate(
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
     wanted = min(rtol, AUDIT) if energy_audit else rtol
-    parts = legs(model, locks or {}, t_end)
     if locks:
-        refuse_inputs(model, inputs, parts)
-    equations = [equation_of(lock(model, leg.locked), name=formulation, paper=paper)
-                 for leg in parts]  # fmt: skip
-    task = prepare(equations[0].model, times_of(times, parts[0]), inputs=inputs, control=control,
-                   equation=equations[0], locked=parts[0].locked, wanted=wanted)  # fmt: skip
-    if parts[0].locked:
-        task = held(task, *start_state(model), np.zeros(WORKS), parts[0].locked)
+        refuse_inputs(model, inputs, legs(model, locks, t_end))
     law = control if isinstance(control, Sampled) else None
     period = None if law is None else law.period
+    course = Course(model, locks or {}, t_end,
+                    lambda model: equation_of(model, name=formulation, paper=paper))  # fmt: skip
+    if law is not None and not course.single:
+        raise SimulationError(
+            "control: a Sampled law cannot be had together with events and brakes that slip: write "
+            "it as a CasADi function"
+        )
+    state = course.first()
+    task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
     else:
         chosen, why = METHODS[method], "asked for"
+    refuse_states(chosen, task)
     finer = task.parts(chosen, wanted, step) if dt is None else 1
     curves = curves_of(model, task.q)
     consider(
@@ -158,43 +164,127 @@ def simulate(
         allow_long=allow_long,
     )
 
-    def go(task: Task, before: Run | None) -> Run:
+    def go(task: Task, before: Run | None) -> tuple[Run, Solution]:
         task = replace(task, times=split(task.times, finer))
 
         def whole(solution: Solution) -> Run:
             kept = thin(solution, finer, curves)
             found = of_model(task.run(chosen, kept, rtol, why), model)
-            found = replace(found, kept=step is None)
+            found = replace(found, kept=step is None, happenings=tuple(course.log))
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
         if chosen.adaptive or step is not None:
-            run = whole(solve(task.beginning(chosen, wanted, step), progress, law, seen))
-            once = len(parts) == 1 and law is None and step is None and run.status == "finished"
+            found = solve(task.beginning(chosen, wanted, step), progress, law, seen)
+            run = whole(found)
+            once = course.single and law is None and step is None and run.status == "finished"
             if once and run.statistics.cpu_seconds <= CHEAP and wanted / CLOSER >= TIGHTEST:
-                return replace(run, closer=lambda: closely(task, chosen, wanted / CLOSER, run.t))
-            return run
+                closer = partial(closely, task, chosen, wanted / CLOSER, run.t)
+                run = replace(run, closer=closer)
+            return run, found
         if law is not None:
             raise SimulationError(
                 f"step: {chosen.name} needs one under a sampled law, which cannot be asked twice "
                 "and so not be run again in smaller steps: give a step, or take another method"
             )
-        return whole(solve_in_equal_steps(task, chosen, wanted, progress, seen))
+        found = solve_in_equal_steps(task, chosen, wanted, progress, seen)
+        return whole(found), found
 
-    run = go(task, None)
-    for leg, equation in zip(parts[1:], equations[1:], strict=True):
-        if run.status != "finished":
+    run: Run | None = None
+    while True:
+        run, found = go(task, run)
+        state = replace(state, **after(task, found))
+        if found.ending.status not in ("finished", "seen") or state.t >= t_end:
             break
-        here = equation.anchored(run.anchors[-1])
         try:
-            task = prepare(
-                here.model, times_of(times, leg), inputs=inputs, equation=here, locked=leg.locked,
-                state=(run.q[-1], run.v[-1]), wanted=wanted,
-            )  # fmt: skip
+            if found.ending.status == "seen":
+                state = course.seen(found.seen, found.value, state)
+            else:
+                state = course.enter(state)
+            if course.situation.over:
+                break
+            task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
         except SimulationError as error:
-            return replace(run, status="stopped", reason=f"at t = {leg.begin:.6g} s: {error}")
-        run = go(held(task, run.q[-1], run.v[-1], run.works[-1], leg.locked), run)
+            reason = f"at t = {state.t:.6g} s: {error}"
+            run = replace(run, status="stopped", reason=reason)
+            break
+    run = replace(run, happenings=tuple(course.log))
+    if run.status == "seen":
+        run = replace(run, status="finished")
     return audited(run) if energy_audit else run
+
+
+def leg_task(
+    course: Course,
+    state: State,
+    times: Array,
+    *,
+    inputs: Mapping[str, Any] | None,
+    control: ca.Function | Sampled | None,
+    wanted: float,
+) -> Task:
+    """Make ready the leg of a course that begins at a state."""
+    equation, situation = course.equation(state.anchor), course.situation
+    actuators = course.actuators(equation.model)
+    task = prepare(
+        equation.model,
+        times_of(times, state.t, course.leg_end(state.t)),
+        inputs=inputs,
+        control=control,
+        equation=equation,
+        locked=situation.locked,
+        state=(state.q, state.v),
+        actuators=actuators,
+        wanted=wanted,
+        when="at the start" if state.t == 0 else "here",
+    )
+    places = {
+        equation.model.names[index]: float(state.q[index])
+        for index in situation.holding(course.model).values()
+    }
+    moved = [
+        Channel(c.name, Constant[float](kind="constant", value=places[c.name]))
+        if c.name in places
+        else c
+        for c in task.groups[2]
+    ]
+    followed = [
+        replace(c, begin=situation.servos[each.name][1]) if each.name in situation.servos else c
+        for c, each in zip(task.groups[3], task.motion.actuators.servos, strict=True)
+    ]
+    integrals = [each.name for each in task.motion.actuators.servos if each.state is not None]
+    return replace(
+        task,
+        groups=(*task.groups[:2], moved, followed),
+        works=state.works,
+        brought=state.brought,
+        states=np.array([state.x.get(name, 0.0) for name in integrals]),
+        efforts=course.efforts(),
+        bounds=course.bounds(state.t),
+    )
+
+
+def after(task: Task, solution: Solution) -> dict[str, Any]:
+    """Give the state that a leg ended in, by its fields."""
+    n, last = task.equation.model.size, solution.states[-1]
+    integrals = [each.name for each in task.motion.actuators.servos if each.state is not None]
+    return {
+        "t": float(solution.times[-1]),
+        "q": last[:n].copy(),
+        "v": last[n : 2 * n].copy(),
+        "works": last[2 * n : 2 * n + WORKS].copy(),
+        "x": dict(zip(integrals, last[2 * n + WORKS :].tolist(), strict=True)),
+        "anchor": solution.anchors[-1],
+    }
+
+
+def refuse_states(method: Method, task: Task) -> None:
+    """Refuse a method that cannot solve for the states of servos."""
+    if task.motion.actuators.states and not method.carries_states:
+        others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
+        raise SimulationError(
+            f"method {method.name} takes no servo with integral_time: take auto, {others}"
+        )
 
 
 def refuse(
@@ -251,37 +341,18 @@ def audited(run: Run) -> Run:
     return replace(run, reason=f"{closed}: take method 'auto', or a smaller rtol")
 
 
-def times_of(times: Array, leg: Leg) -> Array:
+def times_of(times: Array, begin: float, end: float) -> Array:
     """Pick the times to keep in a leg, its begin and end included."""
-    after, before = leg.begin + rounding(leg.begin), leg.end - rounding(leg.end)
-    inside = times[(times > after) & (times < before)]
-    return np.concatenate([[leg.begin], inside, [leg.end]])
+    inside = times[(times > begin + rounding(begin)) & (times < end - rounding(end))]
+    return np.concatenate([[begin], inside, [end]])
 
 
 def refuse_inputs(model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[Leg]) -> None:
     """Refuse inputs that cannot be read or end too soon, those of all legs before the first."""
     read = read_inputs(model, inputs or {})
     for leg in parts:
-        groups = channels(lock(model, leg.locked), read)
+        groups = channels(lock(model, leg.locked), read, start_state(model)[0])
         refuse_short_tables([channel for group in groups for channel in group], leg.end)
-
-
-def held(task: Task, q: Array, v: Array, works: Array, locked: Sequence[str]) -> Task:
-    """Begin a task at a state, with joints locked where they are."""
-    v, given, lost = arrest(task.equation, q, v.copy(), locked)
-    places = {
-        axis.name: float(q[axis.index]) for axis in task.equation.model.axes if axis.name in locked
-    }
-    moved = [
-        Channel(c.name, Constant[float](kind="constant", value=places[c.name]))
-        if c.name in places
-        else c
-        for c in task.groups[2]
-    ]
-    groups = (*task.groups[:2], moved)
-    return replace(
-        task, q=q.copy(), v=v, works=works + np.array([0.0, 0.0, given, lost]), groups=groups
-    )
 
 
 def of_model(run: Run, model: Model) -> Run:

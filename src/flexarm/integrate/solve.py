@@ -11,8 +11,10 @@ from flexarm.integrate.loop import (
     BROKEN,
     FINISHED,
     NO_STEP,
+    SEEN,
     WATCHED,
     March,
+    beyond,
     keep_samples,
     march,
     widen,
@@ -61,6 +63,8 @@ class Solution:
         Statistics; seconds of CPU.
     held
         Inputs of a sampled law at the kept times, or None.
+    seen, value
+        Which quantity that was looked out for ended it, -1 if none did, and its value.
     """
 
     times: Array
@@ -73,6 +77,8 @@ class Solution:
     renewals: int = 0
     seconds: float = 0.0
     held: Array | None = None
+    seen: int = -1
+    value: float = 0.0
 
 
 def begin_march(beginning: Beginning) -> March:
@@ -137,7 +143,7 @@ def _drive(
     between: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
-    ending = _asked(log, m)
+    ending = _asked(log, m) if beyond(m) < 0 else Ending("seen")
     while ending is None:
         clock = time.perf_counter()
         code = march(m)
@@ -146,6 +152,8 @@ def _drive(
         progress(m.t)
         if code == FINISHED:
             ending = Ending() if m.t >= log.end else _asked(log, m)
+        elif code == SEEN:
+            ending = _at_sight(m)
         elif code == WATCHED and not beginning.watched[m.watched].what:
             _anchor(m, beginning, anchors)
         elif code == WATCHED:
@@ -200,6 +208,30 @@ def _at_bound(m: March, beginning: Beginning) -> Ending:
         "stopped",
         f"{watch.what} reached {limit:.4g} at t = {late:.6g} s: {watch.remedy}",
     )
+
+
+def _at_sight(m: March) -> Ending:
+    """Find when a quantity that is looked out for left its bounds within the last step."""
+    scratch = np.zeros(m.size)
+
+    def is_beyond(t: float) -> bool:
+        rates(m.system, t, _state_at(m, t), scratch)
+        return bool(beyond(m) >= 0)
+
+    early, late = m.t_old, m.t
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (early + late)
+        if not early < middle < late:
+            break
+        early, late = (early, middle) if is_beyond(middle) else (middle, late)
+    while m.kept < m.wanted and m.times[m.kept] < late:
+        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
+    state = _state_at(m, late)
+    m.t = late
+    m.y[:] = state
+    _keep(m, late, state)
+    is_beyond(late)
+    return Ending("seen")
 
 
 def _state_at(m: March, t: float) -> Array:
@@ -273,4 +305,6 @@ def _collect(
         evaluations=m.system.evaluations,
         renewals=getattr(m, "renewals", 0),
         seconds=seconds,
+        seen=int(beyond(m)) if ending.status == "seen" else -1,
+        value=float(m.seen[beyond(m)]) if ending.status == "seen" else 0.0,
     )

@@ -1,7 +1,7 @@
 """The rates of a motion in compiled code: inputs and prescribed motions by their pieces, equations.
 
-The state is y = (q, v, work): n coordinates, n rates, and what inputs, wrenches and prescribed
-coordinates have put in and what was dissipated so far [J].
+The state is y = (q, v, work, x): n coordinates, n rates, what inputs, wrenches and prescribed
+coordinates have put in and what was dissipated so far [J], and the states of servos.
 """
 
 import math
@@ -23,13 +23,14 @@ class System(Record):
     Attributes
     ----------
     n, channels
-        Number of coordinates and of functions of time: inputs, wrench factors, prescribed motions.
-    inputs, wrenches, known, works
-        How many channels of each kind, and how many works.
+        Number of coordinates and of functions of time: inputs, wrench factors, prescribed motions,
+        targets of servos.
+    inputs, wrenches, known, targets, works, states
+        How many channels of each kind, how many works, and states of servos.
     equations, table
         Address of the compiled equations and the table of the pointers that they take.
-    time, q, v, u, w, given, a, power
-        Their inputs and outputs.
+    time, q, v, u, w, given, r, x, a, power, dx
+        Their inputs and outputs; r holds the targets and after them their rates.
     coordinates
         Indices of the prescribed coordinates.
     pieces, first, current
@@ -43,7 +44,9 @@ class System(Record):
     inputs: int
     wrenches: int
     known: int
+    targets: int
     works: int
+    states: int
     equations: int
     table: Ints
     time: Array
@@ -52,8 +55,11 @@ class System(Record):
     u: Array
     w: Array
     given: Array
+    r: Array
+    x: Array
     a: Array
     power: Array
+    dx: Array
     coordinates: Ints
     pieces: Array
     first: Ints
@@ -112,6 +118,10 @@ def drive(s: System, t: float) -> None:
         s.w[c] = channel(s, s.inputs + c, t, 0)
     for c in range(s.known):
         s.given[c] = channel(s, s.inputs + s.wrenches + c, t, 2)
+    for c in range(s.targets):
+        k = s.inputs + s.wrenches + s.known + c
+        s.r[c] = channel(s, k, t, 0)
+        s.r[s.targets + c] = channel(s, k, t, 1)
 
 
 @kernel
@@ -132,10 +142,15 @@ def rates(s: System, t: float, y: Array, f: Array) -> None:
     for i in range(n):
         s.q[i] = y[i]
         s.v[i] = y[n + i]
+    last = 2 * n + s.works
+    for i in range(s.states):
+        s.x[i] = y[last + i]
     run_equations(s.equations, s.table)
     for i in range(n):
         f[i] = y[n + i]
         f[n + i] = s.a[i]
     for i in range(s.works):
         f[2 * n + i] = s.power[i]
+    for i in range(s.states):
+        f[last + i] = s.dx[i]
     s.evaluations += 1

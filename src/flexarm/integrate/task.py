@@ -12,6 +12,7 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.actuators import Actuators, servos
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, Motion
@@ -68,11 +69,14 @@ def prepare(
     equation: Equation | None = None,
     locked: Sequence[str] = (),
     state: tuple[Array, Array] | None = None,
+    actuators: Actuators | None = None,
     wanted: float = 1e-3,
+    when: str = "at the start",
 ) -> "Task":
     """Make ready what all methods need; inputs of locked joints are left out.
 
-    It begins at a state (q, v), that of the model file if None.
+    It begins at a state (q, v), that of the model file if None; the model's servos drive it if
+    ``actuators`` is None.
 
     Raises
     ------
@@ -83,19 +87,23 @@ def prepare(
     inputs = {name: value for name, value in (inputs or {}).items() if name not in locked}
     if isinstance(control, ca.Function):
         refuse_misfit(control, model)
-    motion = Motion(equation, control if isinstance(control, ca.Function) else None)
-    groups = channels(model, read_inputs(model, inputs))
-    if control is not None:  # in place of the file's inputs, which must not jump in between
-        still = Constant[float](kind="constant", value=0.0)
-        groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:])
-    refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     q, v = start_state(model) if state is None else state
+    groups = channels(model, read_inputs(model, inputs), q)
+    actuators = actuators or Actuators(servos(model))
+    if control is not None:  # in place of the file's inputs and servos
+        still = Constant[float](kind="constant", value=0.0)
+        groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:3], [])
+        actuators = replace(actuators, servos=())
+    motion = Motion(equation, control if isinstance(control, ca.Function) else None, actuators)
+    refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
     reason = equation.singularity(q) if equation.guarded else ""
     if reason:
         raise SimulationError(reason)
-    matrices = [m.reshape(model.size, -1) for m in _matrices(equation, q, v)]
-    require_inertia(model, matrices[0], when="at the start" if state is None else "here")
-    task = Task(equation, motion, groups, times, q, v, vibration(model, *matrices), wanted)
+    M, K, D = (m.reshape(model.size, -1) for m in _matrices(equation, q, v))
+    stiff, damped = actuators.stiffness(model)
+    require_inertia(model, M, when=when)
+    shaken = vibration(model, M, K + stiff, D + damped)
+    task = Task(equation, motion, groups, times, q, v, shaken, wanted)
     refuse_outside(task)
     return task
 
@@ -126,11 +134,17 @@ class Task:
     equation, motion
         The formulation and its compiled rates.
     groups
-        Channels: inputs, wrench factors, prescribed motions.
+        Channels: inputs, wrench factors, prescribed motions, targets of servos.
     times
         Times to keep.
-    q, v, works
-        The initial state, and the work done before it.
+    q, v, works, states
+        The initial state, the work done before it, and the states of servos, 0 if left out.
+    efforts
+        Of brakes that can slip.
+    bounds
+        Of the quantities that are looked out for, low and high.
+    brought
+        Energy [J] of bodies captured before, less that of bodies let go.
     vibration
         How the arm vibrates about it.
     wanted
@@ -146,6 +160,10 @@ class Task:
     vibration: Vibration
     wanted: float = 1e-3
     works: Array = field(default_factory=lambda: np.zeros(WORKS))
+    states: Array = field(default_factory=lambda: np.zeros(0))
+    efforts: Array = field(default_factory=lambda: np.zeros(0))
+    bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    brought: float = 0.0
 
     @property
     def damped(self) -> bool:
@@ -194,7 +212,8 @@ class Task:
 
     def tolerance(self, method: Method, wanted: float) -> float:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
-        if self.motion.law is not None:
+        apart = not self.motion.actuators.is_in_basis(self.equation.model)
+        if self.motion.law is not None or apart:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self):
             wanted *= method.under_friction
@@ -213,6 +232,7 @@ class Task:
     def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
         """Begin the motion by a method."""
         system, buffers = system_of(self.equation, self.motion.compiled(), self.groups)
+        buffers["b"][:] = self.efforts
         listed = [channel for group in self.groups for channel in group]
         if method.adaptive:
             h = 0.01 / max(self.vibration.fastest, 10.0 / float(self.times[-1]))
@@ -230,11 +250,12 @@ class Task:
             self.watches,
             self.times.copy(),
             jumps(listed),
-            np.concatenate([self.q, self.v, self.works]),
+            np.concatenate([self.q, self.v, self.works, self._states()]),
             method,
             self.tolerance(method, wanted),
             h,
             method.reach / max(rate, 1e-12),
+            self.bounds,
         )
 
     def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
@@ -243,6 +264,7 @@ class Task:
         q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
         placed = replace(self.equation, anchor=solution.anchors)
         energy, rotation, position = placed.observe(q, v)
+        works = solution.states[:, 2 * n : 2 * n + WORKS]
         return Run(
             model=self.equation.model,
             t=solution.times,
@@ -252,7 +274,7 @@ class Task:
             tip=position,
             tip_rotation=rotation,
             energy=energy,
-            works=solution.states[:, 2 * n :],
+            works=np.column_stack([works, np.full(len(works), self.brought)]),
             anchors=solution.anchors,
             status=solution.ending.status,
             reason=solution.ending.reason,
@@ -279,8 +301,24 @@ class Task:
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
             rows = self.motion.law(solution.times[None, :], q.T, v.T)
             return np.array(rows).T.reshape(count, -1)
-        columns = [[evaluate(c.profile, t)[0] for t in solution.times] for c in self.groups[0]]
-        return np.array(columns).T.reshape(count, len(columns))
+        given, wanted = (
+            [[evaluate(c.profile, t - c.begin)[:2] for t in solution.times] for c in group]
+            for group in (self.groups[0], self.groups[3])
+        )
+        u = np.array(given).reshape(-1, count, 2)[:, :, 0]
+        servoed = self.motion.actuators
+        if servoed.servos:
+            sizes = {"u": len(given), "q": n, "v": n, "r": 2 * len(wanted), "x": servoed.states}
+            symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
+            total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
+            r = np.array(wanted).reshape(-1, count, 2)
+            x = solution.states[:, 2 * n + WORKS :]
+            q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
+            u = np.array(total(u, q.T, v.T, np.concatenate([r[:, :, 0], r[:, :, 1]]), x.T))
+        return u.T.reshape(count, len(given))
+
+    def _states(self) -> Array:
+        return self.states if len(self.states) else np.zeros(self.motion.actuators.states)
 
 
 def has_strong_dampers(task: "Task") -> bool:

@@ -11,6 +11,8 @@ from flexarm.model.contents import write
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate
 
+NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies"}  # of an arm
+
 
 def start_state(model: Model) -> tuple[Array, Array]:
     """Read the initial coordinates and speeds off the model file, (n,) each.
@@ -44,10 +46,11 @@ def start_state(model: Model) -> tuple[Array, Array]:
 
 def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
     """List the motions of the prescribed coordinates in their order; None is standing still."""
-    found: list[AnyProfile | None] = []
+    found = {axis.index: axis.acts.motion for axis in model.axes if axis.prescribed}
     if isinstance(model.arm.base, MovedBase):
-        found += [getattr(model.arm.base.motion, name) for name in BASE_COORDINATES]
-    return found + [axis.acts.motion for axis in model.axes if axis.prescribed]
+        base = model.arm.base.motion
+        found |= {i: getattr(base, name) for i, name in enumerate(BASE_COORDINATES)}
+    return [found.get(i) for i in model.prescribed]
 
 
 def prescribed_motion(model: Model, t: float) -> Array:
@@ -62,14 +65,14 @@ def prescribed_motion(model: Model, t: float) -> Array:
 def fingerprint(model: Model) -> str:
     """Digest everything that a model's equations depend on: all the numbers that it holds.
 
-    Of the arm its name and notes do not count.  No file is read: what `build` took from one is in
-    the model.
+    Of the arm its name, notes and what happens to it do not count.  No file is read: what `build`
+    took from one is in the model.
     """
     digest = hashlib.sha256()
     for field in fields(model):
         digest.update(f"{field.name}=".encode())
         if field.name == "arm":
-            digest.update(model.arm.model_dump_json(exclude={"name", "notes"}).encode())
+            digest.update(model.arm.model_dump_json(exclude=NOT_IN_EQUATIONS).encode())
         else:
             write(getattr(model, field.name), digest.update)
     return digest.hexdigest()

@@ -1,5 +1,6 @@
 """What a run holds, by name and with units: the variables of its dataset, file and table."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -27,7 +28,8 @@ WORKS = {
     "work_inputs": "work done so far by the inputs",
     "work_wrenches": "work done so far by the wrenches of the model file",
     "work_prescribed": "work done so far by prescribed joints and a moved base",
-    "dissipated": "energy taken so far by damping and friction",
+    "dissipated": "energy taken so far by damping, friction and impacts",
+    "brought": "energy of bodies captured so far, less that of bodies let go",
 }
 XYZ = np.array(["x", "y", "z"], dtype=object)
 
@@ -66,6 +68,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "evaluations": run.statistics.evaluations,
         "cpu_seconds": run.statistics.cpu_seconds,
         "energy_balance": run.energy_balance,
+        "happenings": json.dumps([[each.t, each.what, each.lost] for each in run.happenings]),
         "model_file": dumps(run.model.arm),
     }
 

@@ -28,6 +28,25 @@ class Statistics:
 
 
 @dataclass(frozen=True)
+class Happening:
+    """Something that happened during a run.
+
+    Attributes
+    ----------
+    t
+        When [s].
+    what
+        What.
+    lost
+        Energy [J] that an impact took.
+    """
+
+    t: float
+    what: str
+    lost: float = 0.0
+
+
+@dataclass(frozen=True)
 class RunData:
     """A simulated motion at T instants, as arrays.
 
@@ -46,8 +65,8 @@ class RunData:
     energy
         Kinetic, elastic and gravitational energy [J], (T, 3).
     works
-        Work done so far by inputs, wrenches and prescribed coordinates, and what was dissipated
-        [J], (T, 4).
+        Work done so far by inputs, wrenches and prescribed coordinates, what was dissipated, and
+        what bodies brought that were captured, less what they took when let go [J], (T, 5).
     anchors
         Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
     status, reason
@@ -61,6 +80,8 @@ class RunData:
         What it took.
     formulation, paper
         By which formulation, and whether with its paper's approximations.
+    happenings
+        What happened during it: events of the model file, and brakes that slipped.
     kept
         Whether the solver kept the tolerance: not where its steps were given.
     closer
@@ -86,13 +107,14 @@ class RunData:
     statistics: Statistics
     formulation: str = DEFAULT
     paper: bool = False
+    happenings: tuple[Happening, ...] = ()
     kept: bool = True
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
     @property
     def work(self) -> Array:
-        """What inputs, wrenches and prescribed joints have put in less what was lost [J], (T,)."""
-        return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0]))
+        """What was put in, bodies captured included, less what was lost [J], (T,)."""
+        return np.asarray(self.works @ np.array([1.0, 1.0, 1.0, -1.0, 1.0]))
 
     @property
     def balance(self) -> Array:

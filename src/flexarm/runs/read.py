@@ -1,5 +1,6 @@
 """Read runs back from their files, whoever wrote them."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -14,7 +15,7 @@ from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
 from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, anchor_names, input_units
-from flexarm.runs.data import Statistics
+from flexarm.runs.data import Happening, Statistics
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         tip=stored.numbers("tip_position", (samples, 3)),
         tip_rotation=stored.rotations("tip_rotation", samples),
         energy=np.stack([stored.numbers(name, (samples,)) for name in ENERGIES], axis=1),
-        works=np.stack([stored.numbers(name, (samples,)) for name in WORKS], axis=1),
+        works=np.stack([_work(stored, name, samples) for name in WORKS], axis=1),
         anchors=np.concatenate(anchors, axis=1),
         status=_status(stored),
         reason=stored.text("reason"),
@@ -107,6 +108,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         rtol=stored.number("rtol"),
         formulation=by.formulation,
         paper=by.paper,
+        happenings=_happenings(stored),
         kept=stored.text("method") != "rk4",  # whose steps may have been given
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
@@ -122,6 +124,25 @@ def _times(stored: "Stored", samples: int) -> Array:
     if not np.all(np.diff(t) > SOONEST * np.abs(t).max()):
         raise stored.wrong("time", "must increase")
     return t
+
+
+def _work(stored: "Stored", name: str, samples: int) -> Array:
+    """Read a work; files of before know nothing of bodies that are captured."""
+    if name == "brought" and not stored.says("happenings"):
+        return np.zeros(samples)
+    return stored.numbers(name, (samples,))
+
+
+def _happenings(stored: "Stored") -> tuple[Happening, ...]:
+    """Read what happened during the run; files of before say nothing of it."""
+    if not stored.says("happenings"):
+        return ()
+    try:
+        rows = json.loads(stored.text("happenings"))
+        found = tuple(Happening(float(t), str(what), float(lost)) for t, what, lost in rows)
+    except (TypeError, ValueError, RecursionError):
+        raise stored.wrong("happenings", "must be a list of time, what and energy lost") from None
+    return found
 
 
 def _status(stored: "Stored") -> str:

@@ -16,12 +16,18 @@ from flexarm.links.base import Array
 def compile_abreast(tasks: Sequence[Task]) -> Member | None:
     """Compile as many motions as there are lanes for one register.
 
-    None if they cannot go abreast: their operations differ, a base is free, or there is a law.
+    None if they cannot go abreast: their operations differ, a base is free, or there is a law or
+    a servo.
     """
     members = [task.motion.compiled() for task in tasks]
-    if any(task.equation.model.attitudes or task.motion.law is not None for task in tasks):
+    if any(_is_alone(task) for task in tasks):
         return None
     return abreast([member for member in members if isinstance(member, Member)])
+
+
+def _is_alone(task: Task) -> bool:
+    driven = task.motion.law is not None or bool(task.motion.actuators.key)
+    return bool(task.equation.model.attitudes) or driven
 
 
 def solve_abreast(

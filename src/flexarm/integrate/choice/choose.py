@@ -49,7 +49,8 @@ def choose(
     that the same motion gets the same method every time.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
-    driven = task.motion.law is not None or period is not None
+    lawful = task.motion.law is not None or bool(task.motion.actuators.servos)
+    driven = lawful or period is not None
     if audit:
         return DOP853, "an energy audit wants the highest order"
     if fastest == 0.0 and not driven:
@@ -63,10 +64,12 @@ def choose(
         return likely, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
     heats: Sequence[tuple[float, float]] = HEATS
-    if task.motion.law is not None or outside:
+    if lawful or outside:
         # The implicit one is slow until vibrations have died away: it goes the whole way, and the
         # others as long as they are no slower.
         rivals, heats = (RODAS4, ETD4, DOP853), HEATS[-1:]
+    if task.motion.actuators.states:
+        rivals = tuple(each for each in rivals if each.carries_states)
     pilots = [Pilot(task, each, wanted, period) for each in rivals]
     costs, span = race(pilots, pilot_span(task), heats)
     best = min(costs, key=lambda name: costs[name])
@@ -83,7 +86,7 @@ def _by_spectrum(task: Task, wanted: float) -> tuple[Method, str]:
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
     small = task.equation.model.size <= TANGENT_PAYS
     smooth = small and wanted < 5e-3 and not task.jumps_inside
-    if task.damped and smooth and _is_quiet(task, wanted):
+    if not task.motion.actuators.states and task.damped and smooth and _is_quiet(task, wanted):
         return RODAS4, ", damped and smoothly driven: its steps are the longest"
     if task.damped:
         return ETD4, ", damped: it steps past their vibration"

@@ -11,7 +11,7 @@ import numpy as np
 from flexarm.engine.compile import Compiled
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
-from flexarm.formulations.quantities import trace
+from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.loop import March
 from flexarm.integrate.problem import Measures, Watch
@@ -63,6 +63,8 @@ class Method:
         friction or strong dampers.
     solves_vibrations
         Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
+    carries_states
+        Whether it can solve for states of servos too.
     abreast
         Whether several motions can go in common steps, each in its lane of a vector register.
     restart
@@ -92,6 +94,7 @@ class Method:
     under_law: float = 1.0
     under_friction: float = 1.0
     solves_vibrations: bool = False
+    carries_states: bool = True
     abreast: bool = False
     restart: Callable[[Any], None] | None = None
     stable: float = math.inf
@@ -144,7 +147,7 @@ class Beginning:
     times, breaks
         Times to keep states at, the first being the begin; times at which channels jump.
     y
-        The state, (2n + 4,).
+        The state, (2n + 4,), after it those of servos.
     method
         The integrator.
     tolerance
@@ -153,6 +156,8 @@ class Beginning:
         First trial step, or the step [s].
     largest
         Bound of the step [s].
+    bounds
+        Of the quantities that are looked out for, low and high.
     """
 
     equation: Equation
@@ -168,6 +173,7 @@ class Beginning:
     tolerance: float
     h: float
     largest: float = math.inf
+    bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -215,13 +221,18 @@ class Beginning:
             pace=measured.pace,
             scale=np.zeros(groups),
             top_scale=np.zeros(groups),
-            least=np.full(self.system.works, np.inf),
-            most=np.full(self.system.works, -np.inf),
+            least=np.full(size - 2 * self.system.n, np.inf),
+            most=np.full(size - 2 * self.system.n, -np.inf),
             energy=measured.energy_floor.copy(),
+            state_floor=self.motion.actuators.floors,
             watches=len(self.watched),
             watch_rows=np.concatenate(watched) if watched else np.zeros(1),
             watch_low=np.array([watch.low for watch in self.watched]),
             watch_high=np.array([watch.high for watch in self.watched]),
+            lookouts=len(self.bounds[0]),
+            seen=self.buffers["seen"],
+            seen_low=self.bounds[0],
+            seen_high=self.bounds[1],
             times=self.times,
             samples=np.zeros(len(self.times) * size),
             wanted=len(self.times),
@@ -242,28 +253,19 @@ class Motion:
         The formulation.
     law
         A function (t, q, v) to u that is part of the equations, or None.
+    actuators
+        Servos, brakes and lookouts that are part of them.
     """
 
     equation: Equation
     law: ca.Function | None = None
+    actuators: Actuators = NO_ACTUATORS
     # Machine code lives as long as its object: a run has only its address.
     kept: dict[str, Compiled] = field(default_factory=dict, repr=False)
 
     def trace(self, formulation: Formulation | None = None) -> ca.Function:
-        """Trace it: (q, v, u, w, given) or, with a law, (t, q, v, w, given); then the anchor."""
-        function = trace(formulation or self.equation.formulation, "motion")
-        if self.law is None:
-            return function
-        symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
-        t = ca.SX.sym("t")
-        u = ca.densify(self.law(t, symbols["q"], symbols["v"]))
-        symbols["u"] = u
-        results = function.call(list(symbols.values()), True, False)
-        inputs = [t, *(s for name, s in symbols.items() if name != "u")]
-        names = ["t", *(name for name in symbols if name != "u")]
-        outputs = [*function.name_out(), "u"]
-        # A law that contains the arm's own equations shares most of them with the arm.
-        return ca.Function("motion", inputs, ca.cse([*results, u]), names, outputs)
+        """Trace it: see `motion_of`."""
+        return motion_of(formulation or self.equation.formulation, self.law, self.actuators)
 
     def compiled(self) -> Compiled:
         """Compile it."""
@@ -274,14 +276,17 @@ class Motion:
         return self._compile("tangent", lambda formulation: _tangent(self.trace(formulation)))
 
     def matrices(self) -> Compiled:
-        """Compile mass, elastic and damping matrices."""
-        return self.equation.compiled("matrices")
+        """Compile mass, elastic and damping matrices, servos included."""
+        if not self.actuators.servos:
+            return self.equation.compiled("matrices")
+        return self._compile("matrices", lambda f: matrices_of(f, self.actuators))
 
     def _compile(self, name: str, make: Callable[[Formulation], ca.Function]) -> Compiled:
         found = self.kept.get(name)
         if found is None:
             law = "" if self.law is None else self.law.serialize()
-            found = self.equation.compile(f"integrate {name} {law}", make, level="fast")
+            key = f"integrate {name} {law}{self.actuators.key}"
+            found = self.equation.compile(key, make, level="fast")
         return self.kept.setdefault(name, found)  # threads that compile at once share one
 
 

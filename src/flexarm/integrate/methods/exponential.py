@@ -19,7 +19,7 @@ from flexarm.integrate.methods.oscillator import (
     responses,
     tridiagonalise,
 )
-from flexarm.integrate.system import WORKS, rates
+from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
 from flexarm.loops.sums import weigh
@@ -49,7 +49,7 @@ class ExponentialMarch(March):
         each; room for one more.
     x, g, p
         Modal state at the step's begin (2n), its first half 0; g at its begin, two midpoints, end
-        and new state (5, n); powers likewise (5, 4).
+        and new state (5, n); rates of works and servos' states likewise.
     modal, trial, k, e, room
         A modal state, a state, its rates, an error, and room for the eigenproblem.
     renewals
@@ -199,10 +199,13 @@ def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
     weigh(n, n, m.modes, m.modal[n:], m.trial[n:])
     for i in range(n):
         m.trial[i] += m.y[i]
+    extra = m.size - 2 * n
+    for i in range(extra):
+        m.trial[2 * n + i] = m.y[2 * n + i] + part * m.h * m.p[(which - 1) * extra + i]
     rates(m.system, m.t + part * m.h, m.trial, m.k)
     remainder(m, m.modal, m.k, m.g[which * n :])
-    for i in range(WORKS):
-        m.p[which * WORKS + i] = m.k[2 * n + i]
+    for i in range(extra):
+        m.p[which * extra + i] = m.k[2 * n + i]
 
 
 @kernel
@@ -227,7 +230,7 @@ def exponential_step(m: ExponentialMarch) -> int:
         m.x[r] = 0.0
     weigh(n, n, m.inverse, m.y[n:], m.x[n:])
     remainder(m, m.x, m.f, m.g)
-    for i in range(WORKS):
+    for i in range(m.size - 2 * n):
         m.p[i] = m.f[2 * n + i]
     free_motion(m, m.half, m.g, m.modal)
     evaluate(m, 0.5, 1)
@@ -291,11 +294,12 @@ def interpolation_error(m: ExponentialMarch) -> float:
         size = min(SIMPSON * (1.0 + turned * turned), UNRESOLVED) * left
         m.modal[r] = size * h * h / max(turned, 1.0)
         m.modal[n + r] = size * h
-    for i in range(WORKS):
-        middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
-        left = 2.0 * (m.p[i] - middle + m.p[3 * WORKS + i])
+    extra = m.size - 2 * n
+    for i in range(extra):
+        middle = m.p[extra + i] + m.p[2 * extra + i]
+        left = 2.0 * (m.p[i] - middle + m.p[3 * extra + i])
         if not alone:
-            left = third_difference(m, m.p[i], m.f_old[2 * n + i], middle, m.p[3 * WORKS + i])
+            left = third_difference(m, m.p[i], m.f_old[2 * n + i], middle, m.p[3 * extra + i])
         m.e[2 * n + i] = SIMPSON * left * h
     weigh(n, n, m.modes, m.modal, m.e)
     weigh(n, n, m.modes, m.modal[n:], m.e[n:])
@@ -312,14 +316,15 @@ def finish(m: ExponentialMarch) -> None:
     weigh(n, n, m.modes, m.modal[n:], m.y_new[n:])
     for i in range(n):
         m.y_new[i] += m.y[i]
-    for i in range(WORKS):
-        middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
-        gain = (m.p[i] + 2.0 * middle + m.p[3 * WORKS + i]) / 6.0
+    extra = m.size - 2 * n
+    for i in range(extra):
+        middle = m.p[extra + i] + m.p[2 * extra + i]
+        gain = (m.p[i] + 2.0 * middle + m.p[3 * extra + i]) / 6.0
         m.y_new[2 * n + i] = m.y[2 * n + i] + h * gain
     rates(m.system, m.t + h, m.y_new, m.f_new)
     remainder(m, m.modal, m.f_new, m.g[4 * n :])
-    for i in range(WORKS):
-        m.e[2 * n + i] = h * (m.f_new[2 * n + i] - m.p[3 * WORKS + i]) / 6.0
+    for i in range(extra):
+        m.e[2 * n + i] = h * (m.f_new[2 * n + i] - m.p[3 * extra + i]) / 6.0
     for r in range(n):
         m.modal[r] = 0.0
         m.modal[n + r] = 0.0
@@ -352,9 +357,10 @@ def exponential_sample(m: ExponentialMarch) -> int:
     for i in range(n):
         m.sampled[i] += m.y_old[i]
     z = tau / h
-    for i in range(WORKS):
-        middle = m.p[WORKS + i] + m.p[2 * WORKS + i]
-        slope = 0.5 * (-3.0 * m.p[i] + 2.0 * middle - m.p[3 * WORKS + i])
-        bend = 2.0 / 3.0 * (m.p[i] - middle + m.p[3 * WORKS + i])
+    extra = m.size - 2 * n
+    for i in range(extra):
+        middle = m.p[extra + i] + m.p[2 * extra + i]
+        slope = 0.5 * (-3.0 * m.p[i] + 2.0 * middle - m.p[3 * extra + i])
+        bend = 2.0 / 3.0 * (m.p[i] - middle + m.p[3 * extra + i])
         m.sampled[2 * n + i] = m.y_old[2 * n + i] + tau * (m.p[i] + z * (slope + z * bend))
     return 0

@@ -1,0 +1,140 @@
+"""What happens during a run: events, and bodies that wait to be captured."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from flexarm.arm.joint import AnyActuated
+from flexarm.arm.part import Angles, Body, Flag, Name, Number, Part, Vector, fault
+from flexarm.units import AngularSpeed, Length, Speed, Time
+
+PAYLOAD = "payload"  # the name of what the arm holds at the start
+Names = tuple[str, ...]
+
+
+class When(Part):
+    """A quantity beyond a value, in SI units."""
+
+    quantity: Annotated[str, Field(min_length=1, max_length=100)]
+    above: Number | None = None
+    below: Number | None = None
+
+    @model_validator(mode="after")
+    def _has_a_value(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise fault("give the value that it must be above, or below, one of them", "quantity")
+        return self
+
+
+class Event(Part):
+    """Something that happens once: ``at`` a time, or ``when`` a quantity is beyond a value.
+
+    With ``when``, ``after`` is the time from which on it is looked for.
+    """
+
+    name: Annotated[str, Field(max_length=100)] = ""
+    at: Annotated[Time, Field(ge=0)] | None = None
+    when: When | None = None
+    after: Annotated[Time, Field(ge=0)] = 0.0
+    brake: Names = ()
+    release: Names = ()
+    servo: dict[str, dict[str, Any]] = {}
+    capture: Name | None = None
+    let_go: Name | None = None
+    end: Flag = False
+
+    @model_validator(mode="after")
+    def _happens(self) -> Self:
+        if (self.at is None) == (self.when is None):
+            raise fault("give the time 'at' which, or 'when' it happens, one of them", "at")
+        if self.at is not None and "after" in self.model_fields_set:
+            raise fault("is for events with 'when'", "after")
+        if not any(getattr(self, name) for name in ACTIONS):
+            raise fault(
+                "nothing happens: give one of {actions}", "name", actions=", ".join(ACTIONS)
+            )
+        for name in self.brake:
+            if name in self.release:
+                raise fault("'{name}' is braked and released at once", "release", name=name)
+        return self
+
+    @property
+    def title(self) -> str:
+        """Its name, or what it does."""
+        if self.name:
+            return self.name
+        told = [
+            *(f"brake {name}" for name in self.brake),
+            *(f"release {name}" for name in self.release),
+            *(f"servo {name}" for name in self.servo),
+            *([f"capture {self.capture}"] if self.capture else []),
+            *([f"let go {self.let_go}"] if self.let_go else []),
+            *(["end"] if self.end else []),
+        ]
+        return ", ".join(told)
+
+
+ACTIONS = ("brake", "release", "servo", "capture", "let_go", "end")
+
+
+class FreeBody(Part):
+    """A body that drifts by itself until the arm's tip captures it.
+
+    ``position`` and ``rotation`` place its fixture, in whose frame ``body`` is given, in the world
+    at time 0; ``velocity`` is that of the fixture in world axes, ``spin`` in the body's own.  It
+    can be captured when its fixture is within ``reach`` of the tip.
+    """
+
+    name: Name
+    body: Body
+    position: Vector
+    rotation: Angles = (0.0, 0.0, 0.0)
+    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
+    spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
+    reach: Annotated[Length, Field(gt=0)] = 0.1
+
+    @model_validator(mode="after")
+    def _has_mass(self) -> Self:
+        if self.body.mass == 0:
+            raise fault("a free body needs a mass", "body", "mass")
+        if self.name == PAYLOAD:
+            raise fault("'payload' is what the arm holds at the start: use another name", "name")
+        return self
+
+
+def require_events_fit(
+    events: Sequence[Event], bodies: Sequence[FreeBody], acts: Mapping[str, AnyActuated]
+) -> None:
+    """Refuse events that name what an arm does not have, and bodies of one name."""
+    names = [body.name for body in bodies]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise fault("the name '{name}' is taken", "bodies", i, "name", name=name)
+    for i, event in enumerate(events):
+        for key in ("brake", "release"):
+            for name in getattr(event, key):
+                if name not in acts or acts[name].brake is None:
+                    raise fault("'{name}' is no joint with a brake", "events", i, key, name=name)
+        for name, changes in event.servo.items():
+            _require_servo_fits(acts, i, name, changes)
+        for key, known in (("capture", names), ("let_go", [*names, PAYLOAD])):
+            named = getattr(event, key)
+            if named is not None and named not in known:
+                raise fault("there is no body '{name}'", "events", i, key, name=named)
+
+
+def _require_servo_fits(
+    acts: Mapping[str, AnyActuated], index: int, name: str, changes: dict[str, Any]
+) -> None:
+    servo = acts[name].servo if name in acts else None
+    if servo is None:
+        raise fault("'{name}' is no joint with a servo", "events", index, "servo", name=name)
+    try:
+        servo.changed(changes)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = [part for part in first["loc"] if part in changes]
+        raise fault(
+            "{said}", "events", index, "servo", name, *place[:1], said=first["msg"]
+        ) from None

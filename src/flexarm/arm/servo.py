@@ -1,0 +1,80 @@
+"""What holds a joint: a servo that follows a target, a brake."""
+
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from flexarm.arm.part import Flag, Part, fault
+from flexarm.units import Time
+
+Q = TypeVar("Q")  # position
+S = TypeVar("S")  # speed
+E = TypeVar("E")  # effort
+K = TypeVar("K")  # stiffness
+D = TypeVar("D")  # damping
+PQ = TypeVar("PQ")  # position as a function of time
+PS = TypeVar("PS")  # speed as a function of time
+
+
+class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
+    """A servo of a joint: it holds where the joint starts, or follows a position or a rate.
+
+    Its effort, on top of the joint's input, is ``damping (w - speed)``, where w is the target's
+    rate plus ``stiffness/damping`` times the position's error, within ``speed`` either way.
+    Without damping it is ``stiffness`` times that error.  With ``integral_time`` T it adds the
+    time integral of that over T.  All together stay within ``effort`` either way, and the integral
+    does not wind up meanwhile.
+
+    ``side`` is where the position is measured: of an elastic joint at its motor or at its link.
+    """
+
+    target: PQ | None = None
+    rate: PS | None = None
+    stiffness: K | None = None
+    damping: D | None = None
+    integral_time: Annotated[Time, Field(gt=0)] | None = None
+    side: Literal["motor", "link"] = "motor"
+    speed: S | None = None
+    effort: E | None = None
+
+    @model_validator(mode="after")
+    def _has_gains(self) -> Self:
+        for name in ("stiffness", "damping", "speed", "effort"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise fault("must be > 0", name)
+        if self.rate is not None:
+            for name in ("target", "stiffness", "speed"):
+                if getattr(self, name) is not None:
+                    raise fault("is of a servo that follows a position: leave it or rate out", name)
+            if self.damping is None:
+                raise fault("a servo that follows a rate needs damping, its gain", "rate")
+        elif self.stiffness is None:
+            raise fault("a servo needs a stiffness, or a rate to follow", "stiffness")
+        if self.speed is not None and self.damping is None:
+            raise fault("limits the rate that the servo asks for: give damping too", "speed")
+        return self
+
+    def changed(self, changes: dict[str, Any]) -> Self:
+        """Give a servo with other values by key; one that gets a rate loses its target."""
+        kept = self.model_dump(exclude_unset=True)
+        for key, others in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
+            for other in others if key in changes else ():
+                kept.pop(other, None)
+        return type(self).model_validate(kept | changes)
+
+
+class Brake(Part, Generic[E]):
+    """A brake on a joint: of an elastic one on its motor.
+
+    Closed it holds the joint, up to an ``effort`` at the joint beyond which it slips.
+    """
+
+    effort: E | None = None
+    closed: Flag = True
+
+    @model_validator(mode="after")
+    def _holds(self) -> Self:
+        if self.effort is not None and self.effort <= 0:  # type: ignore[operator]
+            raise fault("must be > 0", "effort")
+        return self

@@ -1,0 +1,167 @@
+"""Bodies that drift by themselves, are captured by an arm's tip and let go."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from flexarm.arm.mission import FreeBody
+from flexarm.errors import SimulationError
+from flexarm.formulations.equation import Equation
+from flexarm.links.base import Array
+from flexarm.links.ends import body_inertia
+from flexarm.spatial import Inertia, Pose, rotation_from_angles, skew_matrix
+
+CLOSE = 1e-12  # tolerance of a free body's spin
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A rigid body under gravity alone.
+
+    Attributes
+    ----------
+    inertia
+        About its fixture's frame.
+    begin
+        Time [s] of what follows.
+    pose
+        Of the fixture in the world.
+    velocity, spin
+        Of its centre of mass [m/s] and its own [rad/s], in world axes.
+    gravity
+        [m/s^2].
+    """
+
+    inertia: Inertia
+    begin: float
+    pose: Pose
+    velocity: Array
+    spin: Array
+    gravity: Array
+
+    @classmethod
+    def of(cls, body: FreeBody, gravity: Array) -> "Drift":
+        """Begin as a model file says it."""
+        pose = Pose(rotation_from_angles(body.rotation), np.array(body.position))
+        inertia, spin = body_inertia(body.body), pose.rotation @ np.array(body.spin)
+        arm = pose.rotation @ inertia.first / inertia.mass
+        return cls(inertia, 0.0, pose, body.velocity + np.cross(spin, arm), spin, gravity)
+
+    @property
+    def centre(self) -> Array:
+        """Its centre of mass in the world [m]."""
+        return np.asarray(self.pose.position + self.pose.rotation @ self._arm)
+
+    @property
+    def _arm(self) -> Array:
+        return self.inertia.first / self.inertia.mass
+
+    @property
+    def about_centre(self) -> Array:
+        """Inertia about its centre of mass in world axes [kg m^2], (3, 3)."""
+        cross = skew_matrix(self._arm)
+        own = self.inertia.second + self.inertia.mass * cross @ cross
+        return np.asarray(self.pose.rotation @ own @ self.pose.rotation.T)
+
+    @property
+    def energy(self) -> float:
+        """Kinetic and gravitational energy [J]."""
+        twice = self.inertia.mass * self.velocity @ self.velocity
+        twice += self.spin @ self.about_centre @ self.spin
+        return float(twice / 2 - self.inertia.mass * self.gravity @ self.centre)
+
+    def at(self, t: float) -> "Drift":
+        """Go on to a time [s]."""
+        passed = t - self.begin
+        if passed == 0:
+            return self
+        momentum = self.about_centre @ self.spin
+        rotation = self.pose.rotation
+        own = np.linalg.pinv(rotation.T @ self.about_centre @ rotation)  # a point mass has none
+        if np.any(self.spin):
+            rotation = _turned(rotation, np.asarray(own, dtype=float), momentum, passed)
+        centre = self.centre + passed * self.velocity + passed**2 / 2 * self.gravity
+        velocity = self.velocity + passed * self.gravity
+        spin = rotation @ own @ rotation.T @ momentum
+        pose = Pose(rotation, centre - rotation @ self._arm)
+        return Drift(self.inertia, t, pose, velocity, spin, self.gravity)
+
+
+def _turned(rotation: Array, own: Array, momentum: Array, passed: float) -> Array:
+    """Turn a body with constant angular momentum: R' = R skew(J^-1 R^T L)."""
+
+    def rate(_: float, y: Array) -> Array:
+        R = y.reshape(3, 3)
+        return np.asarray((R @ skew_matrix(own @ R.T @ momentum)).ravel())
+
+    found = solve_ivp(
+        rate, (0.0, passed), rotation.ravel(), method="DOP853", rtol=CLOSE, atol=CLOSE
+    )
+    u, _, vt = np.linalg.svd(found.y[:, -1].reshape(3, 3))
+    return np.asarray(u @ vt)
+
+
+def held_at_tip(equation: Equation, q: Array, body: Drift) -> Inertia:
+    """Give a body's inertia in the frame of an arm's tip, where both are now."""
+    R, p = equation.tip_pose(q)
+    return body.inertia.moved(Pose(R.T @ body.pose.rotation, R.T @ (body.pose.position - p)))
+
+
+def require_reach(equation: Equation, q: Array, body: Drift, name: str, reach: float) -> None:
+    """Refuse to capture what is out of reach.
+
+    Raises
+    ------
+    SimulationError
+        If it is.
+    """
+    away = float(np.linalg.norm(equation.tip_pose(q)[1] - body.pose.position))
+    if away > reach:
+        raise SimulationError(
+            f"{name} cannot be captured: its fixture is {away:.4g} m from the tip, beyond its "
+            f"reach of {reach:g} m: capture it at another time, or move the tip there"
+        )
+
+
+@dataclass(frozen=True)
+class Impulse:
+    """What a capture does: rates after it, work [J] of what is prescribed, energy [J] lost."""
+
+    v: Array
+    given: float
+    lost: float
+
+
+def joined(before: Equation, after: Equation, q: Array, v: Array, body: Drift) -> Impulse:
+    """Join a body to the arm's tip at once: momenta are kept.
+
+    Coordinates that are prescribed keep their rates, and take what impulse that needs.
+    """
+    J = after.tip_jacobian(q)
+    arm = body.centre - after.tip_pose(q)[1]
+    linear = J[:3] - skew_matrix(arm) @ J[3:]
+    brought = linear.T @ (body.inertia.mass * body.velocity)
+    brought = brought + J[3:].T @ (body.about_centre @ body.spin)
+    M, old = after.mass_matrix(q), before.mass_matrix(q)
+    total = old @ v + brought
+    known = list(after.model.prescribed)
+    open_ = [i for i in range(len(q)) if i not in known]
+    found = v.copy()
+    rest = total[open_] - M[np.ix_(open_, known)] @ v[known]
+    found[open_] = np.linalg.solve(M[np.ix_(open_, open_)], rest)
+    given = float(v[known] @ (M @ found - total)[known])
+    moving = body.inertia.mass * body.velocity @ body.velocity
+    moving += body.spin @ body.about_centre @ body.spin
+    lost = float(v @ old @ v + moving - found @ M @ found) / 2 + given
+    return Impulse(found, given, lost)
+
+
+def at_tip(equation: Equation, q: Array, v: Array, inertia: Inertia, t: float) -> Drift:
+    """Give the motion of a body that the tip holds, as it is let go."""
+    R, p = equation.tip_pose(q)
+    velocity = equation.tip_velocity(q, v)
+    spin = velocity[3:]
+    centre = R @ inertia.first / inertia.mass
+    moved = velocity[:3] + np.cross(spin, centre)
+    return Drift(inertia, t, Pose(R, p), moved, spin, np.array(equation.model.gravity))

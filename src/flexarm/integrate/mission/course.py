@@ -1,0 +1,244 @@
+"""The course of a run: legs between events, and what each event does."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.arm.mission import PAYLOAD, Event
+from flexarm.errors import SimulationError
+from flexarm.formulations.equation import Equation
+from flexarm.integrate.actuators import Actuators, braked_coordinate, servos, slips
+from flexarm.integrate.locks import Locks, arrest, instants, legs
+from flexarm.integrate.lookouts import Lookout, quantities
+from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
+from flexarm.integrate.mission.situation import Situation, State, capacity
+from flexarm.integrate.system import rounding
+from flexarm.links.base import Array
+from flexarm.model import Model, start_state
+from flexarm.runs.data import Happening
+
+MOST_AT_ONCE = 200  # changes of brakes at one instant
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a run looks out for: for an event, or for a brake that begins or ceases to slip."""
+
+    lookout: Lookout
+    event: int = -1
+    brake: str = ""
+
+
+class Course:
+    """A run in legs, each with its own situation.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    locks
+        Intervals of time in which joints are locked.
+    t_end
+        The end [s].
+    equation
+        Makes the equation of a model.
+    """
+
+    def __init__(
+        self, model: Model, locks: Locks, t_end: float, equation: Callable[[Model], Equation]
+    ) -> None:
+        self.model, self.t_end, self._equation = model, t_end, equation
+        self.events: tuple[Event, ...] = model.arm.events
+        self._legs = legs(model, locks, t_end)
+        self._axes = {axis.name: axis for axis in model.axes}
+        self.looks = self._look_for()
+        times = [leg.begin for leg in self._legs]
+        times += [t for e in self.events for t in ([e.after] if e.at is None else [e.at])]
+        self.instants = instants([t for t in times if t > 0], t_end)
+        self.start = self.situation = Situation.at_start(model, self._legs[0].locked)
+        self.log: list[Happening] = []
+        self._equations: dict[str, Equation] = {}
+        self._changes = (0.0, 0)
+
+    @property
+    def single(self) -> bool:
+        """Whether the run is of one leg, whatever happens."""
+        return len(self.instants) == 2 and not self.looks and not self.events
+
+    def _look_for(self) -> tuple[Look, ...]:
+        found = []
+        known = quantities(self.model)
+        for i, event in enumerate(self.events):
+            if event.when is not None:
+                if event.when.quantity not in known:
+                    raise SimulationError(
+                        f"events[{i + 1}].when: no quantity '{event.when.quantity}': there are "
+                        f"{', '.join(known)}"
+                    )
+                found.append(Look(Lookout(event.when.quantity), event=i))
+        for name, axis in self._axes.items():
+            if math.isfinite(capacity(axis)):
+                held = self.model.names[braked_coordinate(self.model, axis)]
+                found += [
+                    Look(Lookout(f"{held}.{what}"), brake=name) for what in ("effort", "speed")
+                ]
+        return tuple(found)
+
+    def equation(self, anchor: Array) -> Equation:
+        """Give the equation of the present situation."""
+        key = self.situation.key
+        if key not in self._equations:
+            self._equations[key] = self._equation(self.situation.model(self.model, self.start))
+        return self._equations[key].anchored(anchor)
+
+    def first(self) -> State:
+        """Give the state at the start, events at time 0 included."""
+        q, v = start_state(self.model)
+        return self.enter(State(0.0, q, v, self.model.start_anchors))
+
+    def leg_end(self, t: float) -> float:
+        """Give the time at which a leg from t ends, unless something happens before."""
+        return next(each for each in self.instants if each - t > rounding(t))
+
+    def actuators(self, model: Model) -> Actuators:
+        """Give what drives the arm in the present situation, and what is looked out for."""
+        able = [name for name, axis in self._axes.items() if math.isfinite(capacity(axis))]
+        lookouts = tuple(look.lookout for look in self.looks)
+        return Actuators(servos(model), slips(model, able), lookouts)
+
+    def efforts(self) -> Array:
+        """Give the efforts of brakes that can slip."""
+        able = [a for a in self._axes.values() if a.driven and math.isfinite(capacity(a))]
+        return np.array([-self.situation.closed.get(a.name, 0) * capacity(a) for a in able])
+
+    def bounds(self, t: float) -> tuple[Array, Array]:
+        """Give the bounds of what is looked out for; infinite where it does not count now."""
+        low, high = np.full(len(self.looks), -np.inf), np.full(len(self.looks), np.inf)
+        for k, look in enumerate(self.looks):
+            if look.event >= 0:
+                event = self.events[look.event]
+                assert event.when is not None
+                if look.event not in self.situation.done and event.after <= t + rounding(t):
+                    low[k] = -np.inf if event.when.below is None else event.when.below
+                    high[k] = np.inf if event.when.above is None else event.when.above
+                continue
+            slipping = self.situation.closed.get(look.brake)
+            if look.lookout.quantity.endswith(".effort") and slipping == 0:
+                high[k] = capacity(self._axes[look.brake])
+                low[k] = -high[k]
+            elif look.lookout.quantity.endswith(".speed") and slipping:
+                low[k], high[k] = (0.0, np.inf) if slipping > 0 else (-np.inf, 0.0)
+        return low, high
+
+    def enter(self, state: State) -> State:
+        """Let happen what is due at a time: locks, and events at times."""
+        t = state.t
+        leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + rounding(t))
+        self.situation = replace(self.situation, locked=leg.locked)
+        due = [
+            i
+            for i, event in enumerate(self.events)
+            if event.at is not None and i not in self.situation.done and event.at <= t + rounding(t)
+        ]
+        return self._stopped(self._happen(due, state))
+
+    def seen(self, k: int, value: float, state: State) -> State:
+        """Let happen what was looked out for."""
+        look = self.looks[k]
+        if look.event >= 0:
+            return self._stopped(self._happen([look.event], state))
+        before, count = self._changes
+        count = count + 1 if state.t - before <= rounding(state.t) else 0
+        self._changes = (state.t, count)
+        if count > MOST_AT_ONCE:
+            raise SimulationError(
+                f"{look.brake}: its brake neither holds nor slips: look at the loads there"
+            )
+        begins = look.lookout.quantity.endswith(".effort")
+        slipping = -int(np.sign(value)) if begins else 0
+        closed = {**self.situation.closed, look.brake: slipping}
+        self.situation = replace(self.situation, closed=closed)
+        what = "begins to slip" if begins else "holds"
+        self.log.append(Happening(state.t, f"brake of {look.brake} {what}"))
+        return self._stopped(state)
+
+    def _happen(self, due: Sequence[int], state: State) -> State:
+        """Let events of one instant happen, in an order that does not depend on their list's."""
+        events = [self.events[i] for i in due]
+        self.situation = replace(self.situation, done=self.situation.done | set(due))
+        losses = dict.fromkeys(due, 0.0)
+        closed = {
+            name: slips
+            for name, slips in self.situation.closed.items()
+            if not any(name in event.release for event in events)
+        }
+        self.situation = replace(self.situation, closed=closed)
+        for event in events:
+            if event.let_go is not None:
+                state = self._let_go(event.let_go, state)
+        for i, event in zip(due, events, strict=True):
+            if event.capture is not None:
+                state, losses[i] = self._capture(event.capture, state)
+        for event in events:
+            self._brake(event, state)
+            self._change_servos(event, state.t)
+        self.situation = replace(
+            self.situation, over=self.situation.over or any(event.end for event in events)
+        )
+        self.log += [
+            Happening(state.t, event.title, losses[i]) for i, event in zip(due, events, strict=True)
+        ]
+        return state
+
+    def _brake(self, event: Event, state: State) -> None:
+        closed = dict(self.situation.closed)
+        for name in event.brake:
+            axis = self._axes[name]
+            rate = float(state.v[braked_coordinate(self.model, axis)])
+            closed.setdefault(name, int(np.sign(rate)) if math.isfinite(capacity(axis)) else 0)
+        self.situation = replace(self.situation, closed=closed)
+
+    def _change_servos(self, event: Event, t: float) -> None:
+        changed = dict(self.situation.servos)
+        for name, changes in event.servo.items():
+            present, begin = changed.get(name, (self._axes[name].acts.servo, 0.0))
+            follows = "target" in changes or "rate" in changes
+            changed[name] = (present.changed(changes), t if follows else begin)
+        self.situation = replace(self.situation, servos=changed)
+
+    def _capture(self, name: str, state: State) -> tuple[State, float]:
+        if name in self.situation.held:
+            raise SimulationError(f"{name} cannot be captured: the tip holds it already")
+        described = next(body for body in self.model.arm.bodies if body.name == name)
+        body = self.situation.drifting[name].at(state.t)
+        before = self.equation(state.anchor)
+        require_reach(before, state.q, body, name, described.reach)
+        held = {**self.situation.held, name: held_at_tip(before, state.q, body)}
+        drifting = {key: each for key, each in self.situation.drifting.items() if key != name}
+        self.situation = replace(self.situation, held=held, drifting=drifting)
+        impulse = joined(before, self.equation(state.anchor), state.q, state.v, body)
+        works = state.works + np.array([0.0, 0.0, impulse.given, impulse.lost])
+        brought = state.brought + body.energy
+        return replace(state, v=impulse.v, works=works, brought=brought), impulse.lost
+
+    def _let_go(self, name: str, state: State) -> State:
+        if name not in self.situation.held:
+            names = ", ".join(self.situation.held) or "nothing"
+            raise SimulationError(f"{name} cannot be let go: the tip holds {names}")
+        inertia = self.situation.held[name]
+        body = at_tip(self.equation(state.anchor), state.q, state.v, inertia, state.t)
+        held = {key: each for key, each in self.situation.held.items() if key != name}
+        drifting = dict(self.situation.drifting)
+        if name != PAYLOAD:
+            drifting[name] = body
+        self.situation = replace(self.situation, held=held, drifting=drifting)
+        return replace(state, brought=state.brought - body.energy)
+
+    def _stopped(self, state: State) -> State:
+        """Stop at once what is held now and moves: by locks and brakes that never slip."""
+        held = self.situation.holding(self.model).values()
+        v, given, lost = arrest(self.equation(state.anchor), state.q, state.v.copy(), list(held))
+        works = state.works + np.array([0.0, 0.0, given, lost])
+        return replace(state, v=v, works=works)

@@ -1,0 +1,139 @@
+"""What holds an arm, drives it and hangs on its tip, from one event to the next."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from flexarm.arm.mission import PAYLOAD
+from flexarm.integrate.actuators import braked_coordinate
+from flexarm.integrate.locks import lock
+from flexarm.integrate.mission.bodies import Drift
+from flexarm.integrate.system import WORKS
+from flexarm.links.base import Array
+from flexarm.links.ends import body_inertia, tip_inertia
+from flexarm.model import Axis, Model
+from flexarm.spatial import Inertia
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run is.
+
+    Attributes
+    ----------
+    t
+        Time [s].
+    q, v
+        Coordinates and rates, (n,).
+    works, brought
+        Works so far [J], (4,), and the energy of bodies captured less that of bodies let go.
+    x
+        States of servos by joint.
+    anchor
+        Attitudes that angles are relative to.
+    """
+
+    t: float
+    q: Array
+    v: Array
+    anchor: Array
+    works: Array = field(default_factory=lambda: np.zeros(WORKS))
+    brought: float = 0.0
+    x: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What holds, drives and loads an arm during a leg.
+
+    Attributes
+    ----------
+    locked
+        Joints that are locked.
+    closed
+        Joints whose brakes are closed, with the direction in which each slips: 0 if it holds.
+    servos
+        By joint: a servo in place of the model file's, and the time [s] its target counts from.
+    held
+        Bodies that the tip holds, in its frame.
+    drifting
+        Bodies that are free.
+    done
+        Indices of events that have happened.
+    over
+        Whether an event has ended the run.
+    """
+
+    locked: tuple[str, ...] = ()
+    closed: Mapping[str, int] = field(default_factory=dict)
+    servos: Mapping[str, tuple[Any, float]] = field(default_factory=dict)
+    held: Mapping[str, Inertia] = field(default_factory=dict)
+    drifting: Mapping[str, Drift] = field(default_factory=dict)
+    done: frozenset[int] = frozenset()
+    over: bool = False
+
+    @classmethod
+    def at_start(cls, model: Model, locked: tuple[str, ...]) -> "Situation":
+        """Give the situation that a model file describes."""
+        closed = {a.name: 0 for a in model.axes if a.acts.brake is not None and a.acts.brake.closed}
+        payload = model.arm.payload
+        held = {} if payload is None else {PAYLOAD: body_inertia(payload)}
+        drifting = {body.name: Drift.of(body, np.array(model.gravity)) for body in model.arm.bodies}
+        return cls(locked, closed, {}, held, drifting)
+
+    @property
+    def key(self) -> str:
+        """What its model depends on, as a text."""
+        stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
+        held = [(name, each.mass, each.first.tolist(), each.second.tolist())
+                for name, each in sorted(self.held.items())]  # fmt: skip
+        servos = {name: servo for name, (servo, _) in self.servos.items()}
+        return f"{self.locked} {stuck} {held} {servos}"
+
+    def holding(self, model: Model) -> dict[str, int]:
+        """Give the coordinates that locks and brakes hold, by axis."""
+        axes = {axis.name: axis for axis in model.axes}
+        found = {name: axes[name].index for name in self.locked}
+        stuck = (name for name, slips in self.closed.items() if slips == 0)
+        return found | {name: braked_coordinate(model, axes[name]) for name in stuck}
+
+    def model(self, model: Model, start: "Situation") -> Model:
+        """Give the model of an arm in this situation; that of the file if nothing differs."""
+        changed = lock(model, self.locked)
+        held = self.holding(model)
+        known = tuple(sorted({*changed.prescribed, *held.values()}))
+        if known != changed.prescribed:
+            changed = replace(changed, prescribed=known, variant=f"held {sorted(held)}")
+        if self.servos:
+            changed = replace(changed, links=tuple(self._servoed(part) for part in changed.links))
+        if self.held != start.held:
+            changed = self._loaded(changed)
+        return changed
+
+    def _servoed(self, part: Any) -> Any:
+        axes = tuple(self._with_servo(axis) for axis in part.axes)
+        return part if axes == part.axes else replace(part, axes=axes)
+
+    def _with_servo(self, axis: Axis) -> Axis:
+        if axis.name not in self.servos:
+            return axis
+        servo = self.servos[axis.name][0]
+        return replace(axis, acts=axis.acts.model_copy(update={"servo": servo}))
+
+    def _loaded(self, model: Model) -> Model:
+        bare = model.arm.model_copy(update={"payload": None})
+        total = tip_inertia(bare, len(model.links) - 1)
+        for body in self.held.values():
+            total = total + body.moved(model.end_pose)
+        last = replace(model.links[-1], tip_body=total)
+        name = f"{model.variant} holds {sorted(self.held)}".strip()
+        return replace(model, links=(*model.links[:-1], last), variant=name)
+
+
+def capacity(axis: Axis) -> float:
+    """Give the effort beyond which a joint's brake slips; infinite if it never does."""
+    brake = axis.acts.brake
+    return math.inf if brake is None or brake.effort is None else float(brake.effort)
