@@ -269,7 +269,10 @@ def motion_of(
     if actuators.lookouts:
         effort = trace(formulation, "forward_dynamics").call(arguments, True, False)[1]
         seen = Seen(model, t, q, v, effort)
-        results["seen"] = ca.densify(ca.vertcat(*(each.trace(seen) for each in actuators.lookouts)))
+        values = ca.vertcat(*(each.trace(seen) for each in actuators.lookouts))
+        smooth = ca.DM([each.smooth for each in actuators.lookouts])
+        rate = ca.jtimes(values, ca.vertcat(t, q, v), ca.vertcat(1, v, a))
+        results["seen"], results["seen_rate"] = ca.densify(values), ca.densify(smooth * rate)
     symbols["u"] = given_u
     if law is not None:
         del symbols["u"]

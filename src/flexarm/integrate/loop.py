@@ -58,9 +58,13 @@ class March(Record):
         least ranges of servos' states.
     watches, watch_rows, watch_low, watch_high, watched
         Quantities of (q, v) that must stay in their bounds, (watches, 2n); the one that did not.
-    lookouts, seen, seen_low, seen_high
-        Quantities that the equations compute along: what they were at the last evaluation, and the
-        bounds within which nothing happens.
+    lookouts, seen, seen_rate, seen_low, seen_high
+        Quantities that the equations compute along: what they and their rates were at the last
+        evaluation, and the bounds within which nothing happens.
+    seen_here, rate_here
+        What they were at t.
+    peak
+        Time [s] within the last step at which one may have been beyond its bounds.
     times, samples, kept, wanted
         Times to keep, their states, how many are kept, how many are wanted.
     breaks, break_count, next_break
@@ -122,6 +126,10 @@ class March(Record):
     watched: int = -1
     lookouts: int
     seen: Array
+    seen_rate: Array
+    seen_here: Array
+    rate_here: Array
+    peak: float = 0.0
     seen_low: Array
     seen_high: Array
     times: Array
@@ -244,6 +252,35 @@ def beyond(m: March) -> int:
 
 
 @kernel
+def note_seen(m: March) -> None:
+    """Note what is looked out for at t, where the equations were evaluated at last."""
+    for k in range(m.lookouts):
+        m.seen_here[k] = m.seen[k]
+        m.rate_here[k] = m.seen_rate[k]
+
+
+@kernel
+def peaks(m: March) -> int:
+    """Find a quantity whose cubic over the trial step leaves its bounds in between, or -1."""
+    for k in range(m.lookouts):
+        change = m.seen[k] - m.seen_here[k]
+        first = m.h_done * m.rate_here[k]
+        last = m.h_done * m.seen_rate[k]
+        if first * last < 0.0:  # p' = first + x (2 b + 3 c x)
+            b = 3.0 * change - 2.0 * first - last
+            c = first + last - 2.0 * change
+            root = math.sqrt(max(b * b - 3.0 * c * first, 0.0))
+            x = -first / (b + root if b > 0.0 else b - root)
+            if not 0.0 < x < 1.0:
+                x = (-b + root if b < 0.0 else -b - root) / (3.0 * c)
+            value = m.seen_here[k] + x * (first + x * (b + x * c))
+            if value < m.seen_low[k] or value > m.seen_high[k]:
+                m.peak = m.t_old + x * m.h_done
+                return k
+    return -1
+
+
+@kernel
 def healthy(m: March) -> int:
     """Tell whether the trial step is made of numbers."""
     if not math.isfinite(m.error):
@@ -319,6 +356,7 @@ def pass_breaks(m: March) -> None:
             m.next_break += 1
         enter_pieces(m.system, m.t)
         rates(m.system, m.t, m.y, m.f)
+        note_seen(m)
         m.h_done = 0.0
 
 
@@ -375,9 +413,11 @@ def march(m: March) -> int:
             m.t = stop
         prescribe(m.system, m.t, m.y)
         widen(m)
-        if beyond(m) >= 0:  # every step evaluates the equations last where it ends
+        m.peak = m.t
+        if beyond(m) >= 0 or peaks(m) >= 0:  # every step evaluates the equations last at its end
             m.h = wish
             return SEEN
+        note_seen(m)
         m.watched = outside(m, m.y)
         if m.watched >= 0:
             m.h = wish

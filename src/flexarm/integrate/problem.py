@@ -32,6 +32,7 @@ SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 STEEPEST, STEEPEST_SERIES = 2.5, 1.0
 ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
 TIGHT = 1e-7  # a tolerance below is not asked of places far away
+MISSION_PORTS = ("r", "x", "dx", "b", "seen", "seen_rate")  # of equations that have them
 TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
 
@@ -172,7 +173,7 @@ def system_of(
         "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
         "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
         "power": np.zeros(WORKS * lanes), "anchor": np.array(equation.anchor, dtype=float).ravel(),
-        **{name: np.zeros(sizes.get(name, 0)) for name in ("r", "x", "dx", "b", "seen")},
+        **{name: np.zeros(sizes.get(name, 0)) for name in MISSION_PORTS},
     }  # fmt: skip
     table, kept = table_of(compiled, buffers)
     first = np.array([0, *itertools.accumulate(len(each) for each in rows)], dtype=np.int64)

@@ -171,6 +171,8 @@ def simulate(
             kept = thin(solution, finer, curves)
             found = of_model(task.run(chosen, kept, rtol, why), model)
             found = replace(found, kept=step is None, happenings=tuple(course.log))
+            if not course.plain:
+                found = replace(found, legs=(course.leg(task.equation.model),))
             return found if before is None else joined(before, found)
 
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
@@ -374,8 +376,14 @@ def joined(first: Run, second: Run) -> Run:
         sum(pair)
         for pair in zip(astuple(first.statistics), astuple(second.statistics), strict=True)
     ]
+    begin = len(first.t) - 1
+    legs = (
+        *(leg for leg in first.legs if leg.first < begin),
+        *(replace(leg, first=begin) for leg in second.legs),
+    )
     return replace(
         second,
+        legs=legs,
         statistics=Statistics(int(counts[0]), int(counts[1]), int(counts[2]), counts[3]),
         **changes,
     )

@@ -17,6 +17,7 @@ from flexarm.integrate.loop import (
     beyond,
     keep_samples,
     march,
+    note_seen,
     widen,
 )
 from flexarm.integrate.methods.base import Beginning
@@ -87,6 +88,7 @@ def begin_march(beginning: Beginning) -> March:
     m.__dict__["beginning"] = beginning  # whose arrays the compiled code points to
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
+    note_seen(m)
     widen(m)
     m.samples[: m.size] = m.y
     assert march.address  # compiled before the clock starts
@@ -183,6 +185,7 @@ def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) ->
     anchors.append((m.kept, turned))
     beginning.buffers["anchor"][:] = turned.ravel()
     rates(m.system, m.t, m.y, m.f)
+    note_seen(m)
     m.h_done = 0.0
     if beginning.method.restart is not None:
         beginning.method.restart(m)
@@ -210,15 +213,20 @@ def _at_bound(m: March, beginning: Beginning) -> Ending:
     )
 
 
-def _at_sight(m: March) -> Ending:
-    """Find when a quantity that is looked out for left its bounds within the last step."""
+def _at_sight(m: March) -> Ending | None:
+    """Find when a quantity that is looked out for left its bounds within the last step, if so."""
     scratch = np.zeros(m.size)
 
     def is_beyond(t: float) -> bool:
         rates(m.system, t, _state_at(m, t), scratch)
         return bool(beyond(m) >= 0)
 
-    early, late = m.t_old, m.t
+    early, late = m.t_old, m.peak
+    if late < m.t and not is_beyond(late):  # the cubic through the step's ends only seemed to be
+        rates(m.system, m.t, m.y, scratch)
+        note_seen(m)
+        keep_samples(m)
+        return None
     for _ in range(BISECTIONS):
         middle = 0.5 * (early + late)
         if not early < middle < late:

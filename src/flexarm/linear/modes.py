@@ -168,7 +168,8 @@ def modes(
     joints
         ``free``: driven joints move, under the constant torque that holds the equilibrium;
         ``locked``: all joints are held (of an elastic joint its motor), those with a speed at that
-        speed; a mapping says it joint by joint, others being free.  ``auto``: locked if an angle or
+        speed; a mapping says it joint by joint, others being free.  ``auto``: joints whose brakes
+        are closed are held, others too if an angle or
         a speed is given, else free.
     at
         Where joints are [rad], [m], by name; the others are at their start.
@@ -218,6 +219,8 @@ def joint_states(
     elif joints == "locked" or (joints == "auto" and given):
         word = "locked"
     states = {axis.name: word for axis in model.axes}
+    if joints == "auto":
+        states |= {axis.name: "locked" for axis in model.axes if axis.is_braked}
     for name, state in by_name.items():
         if name not in states:
             raise FlexarmError(f"no joint '{name}': there are {', '.join(states) or 'none'}")

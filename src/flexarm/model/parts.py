@@ -136,6 +136,11 @@ class Axis:
         return self.acts.actuation == "torque"
 
     @property
+    def is_braked(self) -> bool:
+        """Whether its brake is closed at the start."""
+        return self.acts.brake is not None and self.acts.brake.closed
+
+    @property
     def prescribed(self) -> bool:
         """Whether its motion is given."""
         return self.acts.actuation == "prescribed"

@@ -69,6 +69,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "cpu_seconds": run.statistics.cpu_seconds,
         "energy_balance": run.energy_balance,
         "happenings": json.dumps([[each.t, each.what, each.lost] for each in run.happenings]),
+        "legs": json.dumps([leg.as_list() for leg in run.legs]),
         "model_file": dumps(run.model.arm),
     }
 

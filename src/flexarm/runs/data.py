@@ -1,8 +1,9 @@
 """What a simulation leaves, as arrays: times, states, inputs, energies, and what it took."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.validity import Validity, validity
 from flexarm.model import Model
 from flexarm.runs.curves import what_is_missed
+from flexarm.spatial import Inertia
 
 STILL = 1e-12  # of the largest energy: what is exchanged below is rounding
 
@@ -44,6 +46,57 @@ class Happening:
     t: float
     what: str
     lost: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunLeg:
+    """A part of a run in which the same coordinates are held and the tip carries the same.
+
+    Attributes
+    ----------
+    first
+        Index of its first sample.
+    held
+        Coordinates that are prescribed or held.
+    tip
+        What the last link's tip carries, in its frame; None if it is what the model has.
+    brakes
+        Efforts of brakes that slip, by joint.
+    """
+
+    first: int
+    held: tuple[int, ...]
+    tip: Inertia | None = None
+    brakes: Mapping[str, float] = field(default_factory=dict)
+
+    def as_list(self) -> list[Any]:
+        """Give it as lists of plain numbers."""
+        body = None
+        if self.tip is not None:
+            body = [self.tip.mass, self.tip.first.tolist(), self.tip.second.tolist()]
+        return [self.first, list(self.held), body, dict(self.brakes)]
+
+    @classmethod
+    def of_list(cls, given: Any, model: Model, samples: int) -> "RunLeg":
+        """Read it from lists; a ValueError or TypeError if they are none of this arm."""
+        first, held, body, brakes = given
+        held = tuple(int(i) for i in held)
+        if not 0 <= first < samples or not all(0 <= i < model.size for i in held):
+            raise ValueError
+        tip = None
+        if body is not None:
+            mass, moment, second = body
+            tip = Inertia(float(mass), np.array(moment, float), np.array(second, float))
+            if tip.first.shape != (3,) or tip.second.shape != (3, 3):
+                raise ValueError
+        return cls(int(first), held, tip, {str(name): float(b) for name, b in brakes.items()})
+
+    def model(self, model: Model) -> Model:
+        """Give the arm's model in this part."""
+        links = model.links
+        if self.tip is not None:
+            links = (*links[:-1], replace(links[-1], tip_body=self.tip))
+        return replace(model, prescribed=self.held, links=links, variant=f"held {self.held}")
 
 
 @dataclass(frozen=True)
@@ -82,6 +135,8 @@ class RunData:
         By which formulation, and whether with its paper's approximations.
     happenings
         What happened during it: events of the model file, and brakes that slipped.
+    legs
+        Its parts, where events, locks or brakes made several, or hold the arm.
     kept
         Whether the solver kept the tolerance: not where its steps were given.
     closer
@@ -108,6 +163,7 @@ class RunData:
     formulation: str = DEFAULT
     paper: bool = False
     happenings: tuple[Happening, ...] = ()
+    legs: tuple[RunLeg, ...] = ()
     kept: bool = True
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
@@ -154,6 +210,8 @@ class RunData:
         motion = Motion(self.t, self.q, self.v, self.u, self.anchors)
         rtol = self.rtol if self.kept else None
         found = run_errors(self.model, motion, self.validity, rtol=rtol, closer=self.closer)
+        if self.legs:
+            return replace(found, model=None, shapes=None, parts=found.parts | {"theory": None})
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})
         return found

@@ -1,20 +1,70 @@
 """What accelerations and joint wrenches a run's samples have."""
 
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
-from flexarm.runs.data import RunData
+from flexarm.runs.data import RunData, RunLeg
 
 
 def equation_of(run: RunData) -> Equation:
-    """Make the equation that a run was computed by, anchored at every sample."""
-    equation = formulation(run.formulation, run.model, paper=run.paper)
-    return equation.anchored(run.anchors)
+    """Make the equation of a run's arm as it is at the start, anchored at every sample."""
+    return formulation(run.formulation, run.model, paper=run.paper).anchored(run.anchors)
+
+
+def spans(run: RunData) -> Iterator[tuple[RunLeg, slice]]:
+    """List the parts of a run, each with its samples."""
+    legs = run.legs or (RunLeg(0, run.model.prescribed),)
+    for leg, end in zip(legs, [*(each.first for each in legs[1:]), len(run.t)], strict=True):
+        yield leg, slice(leg.first, end)
+
+
+def over_legs(
+    run: RunData, find: Callable[[Equation, slice], Array], name: str | None = None
+) -> Array:
+    """Find something at all samples by the equation of each part of a run, and put it together.
+
+    Parameters
+    ----------
+    run
+        The run.
+    find
+        Gives it from an equation, anchored at the samples, and the samples.
+    name
+        Of the formulation; that of the run if None.
+    """
+    found = []
+    for leg, rows in spans(run):
+        model = leg.model(run.model) if run.legs else run.model
+        equation = formulation(name or run.formulation, model, paper=run.paper and name is None)
+        found.append(find(equation.anchored(run.anchors[rows]), rows))
+    return np.concatenate(found)
 
 
 def accelerations(run: RunData) -> Array:
     """Find the accelerations of a run's samples under its inputs, (T, n)."""
-    return equation_of(run).forward_dynamics(run.q, run.v, run.u, run.t)
+    u = run.u + _brakes(run)
+    return over_legs(
+        run,
+        lambda equation, rows: equation.forward_dynamics(
+            run.q[rows], run.v[rows], u[rows], run.t[rows]
+        ),
+    )
+
+
+def _brakes(run: RunData) -> Array:
+    """Give what brakes that slip add to the inputs, (T, inputs)."""
+    added = np.zeros_like(run.u)
+    driven = [axis for axis in run.model.axes if axis.driven]
+    for leg, rows in spans(run):
+        for column, axis in enumerate(driven):
+            drive = axis.acts.drive
+            gain = drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
+            added[rows, column] = leg.brakes.get(axis.name, 0.0) / gain
+    return added
 
 
 def joint_wrenches(run: RunData) -> Array:
@@ -22,5 +72,11 @@ def joint_wrenches(run: RunData) -> Array:
 
     In world axes, at the joint's origin.
     """
-    equation = formulation("composite", run.model)
-    return equation.anchored(run.anchors).joint_wrench(run.q, run.v, accelerations(run), run.t)
+    a = accelerations(run)
+    return over_legs(
+        run,
+        lambda equation, rows: equation.joint_wrench(
+            run.q[rows], run.v[rows], a[rows], run.t[rows]
+        ),
+        "composite",
+    )

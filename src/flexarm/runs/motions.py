@@ -5,23 +5,30 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.runs.contents import XYZ, Variable
 from flexarm.runs.data import RunData
-from flexarm.runs.forces import accelerations, equation_of
+from flexarm.runs.forces import accelerations, equation_of, over_legs
 
 Rows = tuple[str, Array, str, str]
 
 
 def momentum_variables(run: RunData) -> list[Variable]:
     """List momenta and centre of mass of all that moves."""
-    equation = equation_of(run)
-    own = equation.angular_momentum(run.q, run.v, about="centre-of-mass")
+    found = over_legs(run, lambda equation, rows: np.hstack([
+        equation.linear_momentum(run.q[rows], run.v[rows]),
+        equation.angular_momentum(run.q[rows], run.v[rows]),
+        equation.angular_momentum(run.q[rows], run.v[rows], about="centre-of-mass"),
+        equation.centre_of_mass(run.q[rows]),
+    ]))  # fmt: skip
     of, moment = "of all that moves, in the world", "kg m^2/s"
-    return _over_time(run, [
-        ("linear_momentum", equation.linear_momentum(run.q, run.v), "kg m/s", f"momentum {of}"),
-        ("angular_momentum", equation.angular_momentum(run.q, run.v), moment,
-         f"angular momentum {of}, about its origin"),
-        ("angular_momentum_about_centre", own, moment,
+    names = [
+        ("linear_momentum", "kg m/s", f"momentum {of}"),
+        ("angular_momentum", moment, f"angular momentum {of}, about its origin"),
+        ("angular_momentum_about_centre", moment,
          f"angular momentum {of}, about its centre of mass"),
-        ("centre_of_mass", equation.centre_of_mass(run.q), "m", f"centre of mass {of}"),
+        ("centre_of_mass", "m", f"centre of mass {of}"),
+    ]  # fmt: skip
+    return _over_time(run, [
+        (name, values, unit, meaning)
+        for values, (name, unit, meaning) in zip(np.split(found, 4, axis=1), names, strict=True)
     ])  # fmt: skip
 
 

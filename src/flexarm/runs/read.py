@@ -15,7 +15,7 @@ from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
 from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, anchor_names, input_units
-from flexarm.runs.data import Happening, Statistics
+from flexarm.runs.data import Happening, RunLeg, Statistics
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         formulation=by.formulation,
         paper=by.paper,
         happenings=_happenings(stored),
+        legs=_legs(stored, model, samples),
         kept=stored.text("method") != "rk4",  # whose steps may have been given
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
@@ -143,6 +144,20 @@ def _happenings(stored: "Stored") -> tuple[Happening, ...]:
     except (TypeError, ValueError, RecursionError):
         raise stored.wrong("happenings", "must be a list of time, what and energy lost") from None
     return found
+
+
+def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
+    """Read the parts of the run; files of before say nothing of them."""
+    if not stored.says("legs"):
+        return ()
+    try:
+        found = [RunLeg.of_list(each, model, samples) for each in json.loads(stored.text("legs"))]
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        raise stored.wrong("legs", "must be a list of the run's parts") from None
+    firsts = [leg.first for leg in found]
+    if firsts and (firsts[0] != 0 or firsts != sorted(set(firsts))):
+        raise stored.wrong("legs", "must begin one after the other, the first at 0")
+    return tuple(found)
 
 
 def _status(stored: "Stored") -> str:

@@ -112,6 +112,11 @@ def simulate_many(
             )
         refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
     arm = validated(arm)
+    if arm.events or any(acts.brake for link in arm.links for acts in link.joint.axes.values()):
+        raise SimulationError(
+            "arm: its events and brakes need runs one by one: use flexarm.simulate, or leave them "
+            "out (events=() and brake=None)"
+        )
     t_end, dt = float(t_end), None if dt is None else float(dt)
     structures = Structures()
     times = sample_times(t_end, dt)

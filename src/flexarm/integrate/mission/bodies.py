@@ -71,6 +71,24 @@ class Drift:
         twice += self.spin @ self.about_centre @ self.spin
         return float(twice / 2 - self.inertia.mass * self.gravity @ self.centre)
 
+    def path(self) -> tuple[tuple[float, ...], ...]:
+        """Give c0, c1, c2 of the fixture's place ``c0 + c1 t + c2 t^2``.
+
+        Raises
+        ------
+        SimulationError
+            If it spins about another place.
+        """
+        if np.any(self.spin) and np.any(self.inertia.first):
+            raise SimulationError(
+                "events: the distance of a body that spins about another place than its fixture "
+                "cannot be looked out for: give the event a time"
+            )
+        t, half = self.begin, self.gravity / 2
+        place, rate = self.pose.position, self.velocity
+        start = place - t * rate + t**2 * half
+        return tuple(start.tolist()), tuple((rate - 2 * t * half).tolist()), tuple(half.tolist())
+
     def at(self, t: float) -> "Drift":
         """Go on to a time [s]."""
         passed = t - self.begin

@@ -17,7 +17,7 @@ from flexarm.integrate.mission.situation import Situation, State, capacity
 from flexarm.integrate.system import rounding
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
-from flexarm.runs.data import Happening
+from flexarm.runs.data import Happening, RunLeg
 
 MOST_AT_ONCE = 200  # changes of brakes at one instant
 
@@ -67,6 +67,19 @@ class Course:
         """Whether the run is of one leg, whatever happens."""
         return len(self.instants) == 2 and not self.looks and not self.events
 
+    @property
+    def plain(self) -> bool:
+        """Whether the arm is all the time as its model has it."""
+        return self.single and not self.situation.holding(self.model)
+
+    def leg(self, model: Model) -> RunLeg:
+        """Say of the present leg what a run keeps of it."""
+        loaded = self.situation.held != self.start.held
+        able = [name for name, axis in self._axes.items() if math.isfinite(capacity(axis))]
+        efforts = zip(able, self.efforts().tolist(), strict=True)
+        tip = model.links[-1].tip_body if loaded else None
+        return RunLeg(0, model.prescribed, tip, {name: b for name, b in efforts if b})
+
     def _look_for(self) -> tuple[Look, ...]:
         found = []
         known = quantities(self.model)
@@ -105,12 +118,19 @@ class Course:
     def actuators(self, model: Model) -> Actuators:
         """Give what drives the arm in the present situation, and what is looked out for."""
         able = [name for name, axis in self._axes.items() if math.isfinite(capacity(axis))]
-        lookouts = tuple(look.lookout for look in self.looks)
+        lookouts = tuple(self._placed(look.lookout) for look in self.looks)
         return Actuators(servos(model), slips(model, able), lookouts)
+
+    def _placed(self, lookout: Lookout) -> Lookout:
+        """Tell a distance where its body is: at the tip, if that holds it."""
+        kind, _, name = lookout.quantity.partition(".")
+        if kind != "distance" or name in self.situation.held:
+            return lookout
+        return replace(lookout, path=self.situation.drifting[name].path())
 
     def efforts(self) -> Array:
         """Give the efforts of brakes that can slip."""
-        able = [a for a in self._axes.values() if a.driven and math.isfinite(capacity(a))]
+        able = [axis for axis in self._axes.values() if math.isfinite(capacity(axis))]
         return np.array([-self.situation.closed.get(a.name, 0) * capacity(a) for a in able])
 
     def bounds(self, t: float) -> tuple[Array, Array]:
@@ -120,9 +140,13 @@ class Course:
             if look.event >= 0:
                 event = self.events[look.event]
                 assert event.when is not None
-                if look.event not in self.situation.done and event.after <= t + rounding(t):
+                far = look.lookout.quantity.removeprefix("distance.") in self.situation.held
+                waits = look.event not in self.situation.done and not far
+                if waits and event.after <= t + rounding(t):
                     low[k] = -np.inf if event.when.below is None else event.when.below
                     high[k] = np.inf if event.when.above is None else event.when.above
+                    if look.lookout.squared:
+                        low[k], high[k] = low[k] * abs(low[k]), high[k] * abs(high[k])
                 continue
             slipping = self.situation.closed.get(look.brake)
             if look.lookout.quantity.endswith(".effort") and slipping == 0:

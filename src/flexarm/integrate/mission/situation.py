@@ -78,7 +78,7 @@ class Situation:
     @classmethod
     def at_start(cls, model: Model, locked: tuple[str, ...]) -> "Situation":
         """Give the situation that a model file describes."""
-        closed = {a.name: 0 for a in model.axes if a.acts.brake is not None and a.acts.brake.closed}
+        closed = {axis.name: 0 for axis in model.axes if axis.is_braked}
         payload = model.arm.payload
         held = {} if payload is None else {PAYLOAD: body_inertia(payload)}
         drifting = {body.name: Drift.of(body, np.array(model.gravity)) for body in model.arm.bodies}
