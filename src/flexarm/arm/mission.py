@@ -134,7 +134,8 @@ def _require_servo_fits(
         servo.changed(changes)
     except ValidationError as error:
         first = error.errors()[0]
-        place = [part for part in first["loc"] if part in changes]
+        within = (*first["loc"], *first.get("ctx", {}).get("path", ()))
+        place = [part for part in within if part in changes]
         raise fault(
             "{said}", "events", index, "servo", name, *place[:1], said=first["msg"]
         ) from None

@@ -223,6 +223,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "energy_balance": finite(result.energy_balance),
         "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
         "missed": result.missed,
+        "happenings": [dataclasses.asdict(each) for each in result.happenings],
         "validity": finite(dataclasses.asdict(result.validity)),
         "errors": finite(dataclasses.asdict(result.errors) | {"total": result.errors.total}),
     }
@@ -259,6 +260,9 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     }
     for name, text in lines.items():
         print_line(console, f"{name + ':':8s} {text}")
+    for each in result.happenings:
+        loss = f" ({each.lost:.3g} J lost)" if each.lost else ""
+        print_line(console, f"t = {each.t:.6g} s: {each.what}{loss}")
     _print_validity(console, result)
     rows = [
         [name, f"{value:.6g}", unit]

@@ -59,6 +59,9 @@ def plot_run(run: RunData) -> "Figure":
     _deflections(smooth, axes[1, 0])
     _snapshots(smooth, axes[0, 1])
     _energy(run, axes[1, 1])
+    for panel in (axes[0, 0], axes[1, 0], axes[1, 1]):
+        for t in sorted({each.t for each in run.happenings}):
+            panel.axvline(t, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     for panel in axes.ravel():
         panel.spines[["top", "right"]].set_visible(False)
         panel.grid(color="0.92")

@@ -11,7 +11,7 @@ from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.solve import begin_march
-from flexarm.integrate.task import TANGENT_PAYS, Task, has_dry_friction, has_strong_dampers
+from flexarm.integrate.task import OUTSIDE, TANGENT_PAYS, Task, has_dry_friction, has_strong_dampers
 
 EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
 PERIODS = 2  # of the slowest mode in a pilot
@@ -49,8 +49,8 @@ def choose(
     that the same motion gets the same method every time.
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
-    lawful = task.motion.law is not None or bool(task.motion.actuators.servos)
-    driven = lawful or period is not None
+    servoed = bool(task.motion.actuators.servos)
+    driven = task.motion.law is not None or servoed or period is not None
     if audit:
         return DOP853, "an energy audit wants the highest order"
     if fastest == 0.0 and not driven:
@@ -64,7 +64,9 @@ def choose(
         return likely, f"{modes}{why}"
     rivals: tuple[Method, ...] = (ETD4, DOP853)
     heats: Sequence[tuple[float, float]] = HEATS
-    if lawful or outside:
+    stiff = servoed and task.vibration.largest > OUTSIDE * fastest  # by servos, of any arm
+    small = servoed and task.equation.model.size <= TANGENT_PAYS
+    if task.motion.law is not None or outside or stiff or small:
         # The implicit one is slow until vibrations have died away: it goes the whole way, and the
         # others as long as they are no slower.
         rivals, heats = (RODAS4, ETD4, DOP853), HEATS[-1:]

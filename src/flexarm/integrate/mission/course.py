@@ -265,4 +265,6 @@ class Course:
         held = self.situation.holding(self.model).values()
         v, given, lost = arrest(self.equation(state.anchor), state.q, state.v.copy(), list(held))
         works = state.works + np.array([0.0, 0.0, given, lost])
+        if lost and self.log and self.log[-1].t == state.t:
+            self.log[-1] = replace(self.log[-1], lost=self.log[-1].lost + lost)
         return replace(state, v=v, works=works)

@@ -1,0 +1,279 @@
+"""Brakes, events, bodies captured and let go: closed forms, conserved quantities, refusals."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.errors import ModelError, SimulationError
+from tests.integrate.mission_arms import flexible_arm, one_joint
+
+TIGHT = (1e-3, 1e-6, 1e-9)
+FREE = {"kind": "free", "body": {"mass": 40.0, "inertia": [6.0, 7.0, 8.0]}}
+SATELLITE = {
+    "name": "satellite",
+    "body": {"mass": 5.0, "com": [0.1, -0.2, 0.05], "inertia": [0.4, 0.5, 0.6]},
+    "position": [1.2, 0.1, 0.2],
+    "rotation": [0.3, -0.4, 0.5],
+    "velocity": [-0.05, 0.1, 0.02],
+    "spin": [0.2, 0.1, -0.3],
+    "reach": 5.0,
+}
+
+
+def test_a_brake_that_slips_stops_a_joint_after_its_speed_over_its_effort() -> None:
+    for method, rtol in itertools.product(("auto", "etd4", "rodas4", "rk4"), (1e-3, 1e-9)):
+        arm = one_joint(
+            start={"speed": 2.0}, brake={"effort": 0.5, "closed": False},
+            events=[{"at": 1.0, "brake": ["hinge"]}],
+        )  # fmt: skip
+        run = flexarm.simulate(arm, t_end=8.0, rtol=rtol, method=method)
+        assert run.happenings[-1].t == pytest.approx(5.0, abs=1e-9)
+        assert run.q[-1, 0] == pytest.approx(6.0, abs=1e-9)
+        assert run.v[-1, 0] == 0.0
+        assert run.works[-1] == pytest.approx([0, 0, 0, 2.0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("rtol", TIGHT)
+def test_a_brake_holds_until_its_effort_is_reached(rtol: float) -> None:
+    """Under a ramp of torque it breaks away at its effort: v = (t - 2)^2/2 from then on."""
+    ramp = {"kind": "table", "times": [0.0, 10.0], "values": [0.0, 10.0]}
+    run = flexarm.simulate(one_joint(input=ramp, brake={"effort": 2.0}), t_end=4.0, rtol=rtol)
+    assert run.happenings[0].t == pytest.approx(2.0, abs=1e-12)
+    after = np.maximum(run.t - 2.0, 0.0)
+    assert np.abs(run.q[:, 0] - after**3 / 6).max() <= 1e-9
+    assert run.works[-1, 3] == pytest.approx(2.0 * run.q[-1, 0], rel=1e-9)
+
+
+def test_stick_and_slip_of_a_mass_pulled_by_a_spring() -> None:
+    """A servo that moves on at v0 pulls a joint against dry friction: it creeps without a jump.
+
+    With equal static and sliding friction the joint moves as I q'' = k (v0 t - q) - f from the
+    instant at which the spring holds the friction, and never stops again.
+    """
+    k, f, v0 = 40.0, 2.0, 0.1
+    target = {"kind": "table", "times": [0.0, 10.0], "values": [0.0, 1.0]}
+    arm = one_joint(servo={"stiffness": k, "target": target}, brake={"effort": f})
+    run = flexarm.simulate(arm, t_end=4.0, rtol=1e-8)
+    begin, w = f / (k * v0), np.sqrt(k)
+    after = np.maximum(run.t - begin, 0.0)
+    assert run.happenings[0].t == pytest.approx(begin, abs=1e-10)
+    assert np.abs(run.q[:, 0] - v0 * (after - np.sin(w * after) / w)).max() <= 1e-8
+
+
+def test_an_ideal_brake_stops_at_once_and_says_what_it_takes() -> None:
+    arm = one_joint(
+        start={"speed": 2.0}, brake={"closed": False},
+        events=[{"name": "stop", "at": 1.0, "brake": ["hinge"]}, {"at": 2.0, "release": ["hinge"]}],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=3.0)
+    assert [each.what for each in run.happenings] == ["stop", "release hinge"]
+    assert run.happenings[0].lost == pytest.approx(2.0)
+    assert run.q[-1, 0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("base", [None, FREE])
+def test_the_brake_of_an_elastic_joint_holds_its_motor(base: Any) -> None:
+    arm = flexible_arm(base=base, brake={}, start={"speed": 0.3, "motor_speed": 0.0})
+    run = flexarm.simulate(arm, t_end=2.0, rtol=1e-8)
+    motor, hub = (run.model.names.index(name) for name in ("hinge.motor", "hinge"))
+    assert np.all(run.q[:, motor] == 0.0)
+    assert np.ptp(run.q[:, hub]) > 1e-3
+    assert run.energy_balance < 1e-7
+    a = flexarm.formulation("composite", run.legs[0].model(run.model)).anchored(run.anchors)
+    held = a.forward_dynamics(run.q, run.v, run.u, run.t)
+    assert np.abs(held[:, motor]).max() == 0.0
+    moved = run.tip_motion().velocity.values
+    assert np.abs(np.gradient(run.tip, run.t, axis=0)[1:-1] - moved[1:-1]).max() < 2e-2
+
+
+def test_modes_hold_what_a_closed_brake_holds() -> None:
+    braked = flexarm.modes(flexarm.build(flexible_arm(brake={})))
+    locked = flexarm.modes(flexarm.build(flexible_arm()), joints="locked")
+    found, wanted = ([mode.eigenvalue for mode in each.modes] for each in (braked, locked))
+    assert found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("rtol", TIGHT)
+def test_an_event_comes_when_a_quantity_crosses_its_value(rtol: float) -> None:
+    """A pendulum of a servo's spring: q = 1 - cos(2 t) crosses 1.5 at arccos(-0.5)/2."""
+    arm = one_joint(
+        servo={"stiffness": 4.0, "target": {"kind": "constant", "value": 1.0}},
+        events=[
+            {"when": {"quantity": "hinge", "above": 1.5}, "end": True},
+            {"when": {"quantity": "hinge.speed", "above": 1.9}, "name": "fast",
+             "servo": {"hinge": {"side": "motor"}}},
+        ],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=3.0, rtol=rtol)
+    assert run.status == "finished"
+    assert run.t[-1] == pytest.approx(np.arccos(-0.5) / 2, abs=rtol)
+    assert run.happenings[0].what == "fast"
+    assert run.happenings[0].t == pytest.approx(np.arcsin(0.95) / 2, abs=rtol)
+
+
+def test_a_value_that_is_crossed_and_left_within_a_step_is_seen() -> None:
+    """The tip comes within 2 cm of a body for 36 ms; steps are three times as long."""
+    body = {"name": "ball", "body": {"mass": 2.0}, "position": [np.cos(1), np.sin(1), 0.5],
+            "velocity": [0, 0, -0.5]}  # fmt: skip
+    arm = one_joint(
+        start={"speed": 1.0}, bodies=[body],
+        events=[{"when": {"quantity": "distance.ball", "below": 0.02}, "capture": "ball"}],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=5.0)
+    assert run.statistics.steps < 150
+    (caught,) = run.happenings
+    assert caught.t == pytest.approx(1.0 - 0.02 / np.sqrt(1.25), abs=1e-4)
+    assert caught.lost == pytest.approx(0.75 - 1 / 6, rel=1e-3)
+
+
+def test_a_rigid_arm_captures_a_point_mass() -> None:
+    """Angular momentum about the joint is kept: w = (I w0 + m (c x u)) / (I + m c^2)."""
+    ball = {"name": "ball", "body": {"mass": 2.0}, "position": [0, 1, 0], "velocity": [0.3, 0, 0],
+            "reach": 3.0}  # fmt: skip
+    arm = one_joint(
+        start={"speed": 2.0}, bodies=[ball],
+        events=[{"at": 0.1, "capture": "ball"}, {"at": 0.5, "let_go": "ball"}],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=1.0)
+    c = np.array([0.03, 1.0])
+    w = (2.0 + 2.0 * (c[0] * 0.0 - c[1] * 0.3)) / (1.0 + 2.0 * c @ c)
+    assert run.v[-1, 0] == pytest.approx(w, rel=1e-12)
+    assert run.happenings[0].lost == pytest.approx(
+        2.0 + 0.09 - (1 + 2 * c @ c) * w**2 / 2, rel=1e-12
+    )
+    assert run.works[-1, 4] == pytest.approx(0.09 - c @ c * w**2, rel=1e-12)
+    assert run.energy_balance < 1e-12
+
+
+@pytest.mark.parametrize("braked", [False, True])
+@pytest.mark.parametrize("name", ["articulated", "composite"])
+def test_capture_on_a_free_base_keeps_both_momenta(name: str, braked: bool) -> None:
+    """Those of arm and body before it are those of both after it, to 1e-12."""
+    arm = flexible_arm(
+        base=FREE | {"velocity": [0.1, 0.0, -0.05], "spin": [0.1, 0.2, 0.05]},
+        brake={"closed": braked}, start={"speed": 0.0 if braked else 0.4}, bodies=[SATELLITE],
+        events=[{"at": 0.3, "capture": "satellite"}],
+    )  # fmt: skip
+    kept = [0.2, 0.3, 0.5]
+    run = flexarm.simulate(arm, t_end=0.5, dt=0.1, rtol=1e-9, formulation=name)
+    found = run.momenta()
+    linear, angular = (found[key].values for key in ("linear_momentum", "angular_momentum"))
+    before, at, after = (int(np.searchsorted(run.t, t - 1e-9)) for t in kept)
+    body = flexarm.simulate(_alone(), t_end=0.2, dt=0.1, rtol=1e-10).momenta()
+    total = linear[before] + body["linear_momentum"].values[-1]
+    turned = angular[before] + body["angular_momentum"].values[-1]
+    for k in (at, after):
+        assert np.abs(linear[k] - total).max() < 1e-8 * np.abs(total).max()
+        assert np.abs(angular[k] - turned).max() < 1e-7 * np.abs(turned).max()
+    assert run.energy_balance < 1e-8
+    assert run.happenings[0].lost > 0
+
+
+def _alone() -> Any:
+    """Make the satellite as a free base of its own with a light arm, by another path."""
+    from flexarm.io.model_file import loads
+
+    R = flexarm_rotation(SATELLITE["rotation"])
+    spin = np.array(SATELLITE["spin"])
+    return loads(
+        "flexarm: 1\nname: alone\ngravity: [0, 0, 0]\nbase:\n  kind: free\n"
+        f"  position: {SATELLITE['position']}\n  rotation: {SATELLITE['rotation']}\n"
+        f"  velocity: {(R.T @ np.array(SATELLITE['velocity'])).tolist()}\n  spin: {spin.tolist()}\n"
+        f"  body: {{mass: 5.0, com: [0.1, -0.2, 0.05], inertia: [0.4, 0.5, 0.6]}}\n"
+        "links:\n  - joint: {kind: revolute}\n    length: 0\n"
+        "    body: {mass: 1.0e-12, inertia: [1.0e-12, 1.0e-12, 1.0e-12]}\n"
+    )
+
+
+def flexarm_rotation(angles: Any) -> np.ndarray:
+    a, b, c = angles
+    sa, ca, sb, cb, sc, cc = (f(x) for x in (a, b, c) for f in (np.sin, np.cos))
+    X = np.array([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
+    Y = np.array([[cb, 0, sb], [0, 1, 0], [-sb, 0, cb]])
+    Z = np.array([[cc, -sc, 0], [sc, cc, 0], [0, 0, 1]])
+    return np.asarray(Z @ Y @ X)
+
+
+def test_what_happens_does_not_depend_on_the_list_or_on_samples() -> None:
+    events = [
+        {"at": 0.2, "let_go": "payload"},
+        {"at": 0.2, "brake": ["hinge"]},
+        {"at": 0.4, "release": ["hinge"]},
+        {"when": {"quantity": "tip.speed", "above": 0.5}, "brake": ["hinge"]},
+    ]
+    ends = []
+    for order, dt in ((events, 0.01), (events[::-1], 0.037), (events[1:] + events[:1], None)):
+        arm = flexible_arm(
+            events=order, brake={"closed": False, "effort": 30.0}, start={"speed": 1.0}
+        )
+        arm = arm.model_copy(update={"payload": flexarm.arm.Payload(mass=2.0)})
+        run = flexarm.simulate(arm, t_end=1.0, rtol=1e-8, dt=dt)
+        ends.append(run.q[-1])
+        assert run.energy_balance < 1e-8
+    assert np.abs(np.array(ends) - ends[0]).max() < 1e-8
+
+
+def test_a_run_with_events_goes_through_its_file(tmp_path: Path) -> None:
+    arm = flexible_arm(
+        base=FREE, brake={"closed": False, "effort": 1.0}, start={"speed": 0.4}, bodies=[SATELLITE],
+        events=[{"at": 0.2, "brake": ["hinge"]}, {"at": 0.3, "capture": "satellite"}],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=0.6)
+    run.save(tmp_path / "run.nc")
+    back = flexarm.load_run(tmp_path / "run.nc")
+    assert back.happenings == run.happenings
+    for of in ("momenta", "tip_motion", "joint_wrenches"):
+        one, other = getattr(run, of)(), getattr(back, of)()
+        assert all(np.array_equal(one[key], other[key]) for key in one)
+    assert back.energy_balance == run.energy_balance
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([{"at": 1.0}], "nothing happens"),
+        ([{"at": 1.0, "when": {"quantity": "hinge", "above": 1}, "end": True}], "one of them"),
+        ([{"at": 1.0, "brake": ["elbow"]}], "'elbow' is no joint with a brake"),
+        ([{"at": 1.0, "servo": {"hinge": {"stiffness": 1.0}}}], "no joint with a servo"),
+        ([{"at": 1.0, "capture": "moon"}], "there is no body 'moon'"),
+        ([{"at": 1.0, "brake": ["hinge"], "release": ["hinge"]}], "braked and released at once"),
+        ([{"when": {"quantity": "hinge"}, "end": True}], "above, or below"),
+        ([{"at": -1.0, "end": True}], "must be >= 0"),
+    ],
+)
+def test_events_that_are_none_are_refused(events: Any, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        one_joint(brake={}, events=events)
+
+
+def test_a_servo_of_an_event_is_checked_like_one_of_the_file() -> None:
+    with pytest.raises(ModelError, match=r"events\[1\].servo.hinge.stiffness: must be > 0"):
+        one_joint(
+            servo={"stiffness": 1.0}, events=[{"at": 1.0, "servo": {"hinge": {"stiffness": -1}}}]
+        )
+
+
+def test_what_cannot_happen_ends_the_run_in_words() -> None:
+    far = SATELLITE | {"reach": 0.01}
+    run = flexarm.simulate(
+        one_joint(bodies=[far], events=[{"at": 0.5, "capture": "satellite"}]), t_end=1.0
+    )
+    assert run.status == "stopped"
+    assert "at t = 0.5 s: satellite cannot be captured: its fixture is" in run.reason
+    run = flexarm.simulate(one_joint(events=[{"at": 0.5, "let_go": "payload"}]), t_end=1.0)
+    assert "payload cannot be let go: the tip holds nothing" in run.reason
+
+
+def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
+    arm = one_joint(events=[{"when": {"quantity": "tip.w", "above": 1.0}, "end": True}])
+    with pytest.raises(SimulationError, match=r"no quantity 'tip.w': there are hinge, hinge.speed"):
+        flexarm.simulate(arm, t_end=1.0)
+
+
+def test_many_runs_refuse_what_they_would_ignore() -> None:
+    with pytest.raises(SimulationError, match="events and brakes"):
+        flexarm.simulate_many(one_joint(brake={}), t_end=1.0, parameters=[{}])
