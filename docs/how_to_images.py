@@ -104,9 +104,15 @@ def draw_controllers() -> Figure:
     return figure
 
 
+def draw_mission() -> Figure:
+    """Draw a run in which something is caught, as `flexarm simulate --plot` does."""
+    return simulate(arm_of("how-to/mission.md"), t_end=42).plot()
+
+
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
     "free-base": draw_free_base,
     "controllers": draw_controllers,
+    "mission": draw_mission,
 }

@@ -27,7 +27,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 MODEL_FILE = DOCS / "model-file.md"
 REFUSED = MODEL_FILE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
-LONGER = ("controllers", "telescoping")  # pictures that take seconds: for campaigns
+LONGER = ("controllers", "mission", "telescoping")  # pictures that take seconds: for campaigns
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
