@@ -14,7 +14,7 @@ from flexarm.arm.profile import (
     SpeedProfile,
     TorqueProfile,
 )
-from flexarm.arm.servo import Brake, Servo
+from flexarm.arm.servo import Brake, Servo, Stops
 from flexarm.units import (
     Angle,
     AngularSpeed,
@@ -212,6 +212,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PS, PE]):
     servo: Servo[Q, S, E, K, D, PQ, PS] | None = None
     brake: Brake[E] | None = None
     limits: Limits[Q, S, E] | None = None
+    stops: Stops[S, K] | None = None
     drive: Drive[Q, E, K, D] | None = None
     spring: Spring[Q, E, K, D] | None = None
     friction: Friction[S, E, D] | None = None
@@ -227,6 +228,9 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PS, PE]):
         for name in ("input", "servo", "brake"):
             if getattr(self, name) is not None and self.actuation != "torque":
                 raise fault("is used only with 'actuation: torque'", name)
+        ends = self.limits is not None and (self.limits.lower, self.limits.upper) != (None, None)
+        if self.stops is not None and not ends:
+            raise fault("are at limits.lower and limits.upper: give one of them", "stops")
         if prescribed and self.start.model_fields_set & {"position", "speed"}:
             raise fault("follows from the prescribed motion: leave it out", "start")
         if self.start.model_fields_set & {"motor_position", "motor_speed"} and not self.elastic:
@@ -321,6 +325,8 @@ class Sliding(
         for name in ("after", "axis", "dh"):
             if name in self.model_fields_set:
                 raise fault("a sliding link slides along its own x axis: use 'before'", name)
+        if self.stops is not None:
+            raise fault("a sliding link's shapes hold between its limits: leave stops out", "stops")
         if self.hub.outboard is not None:
             raise fault(
                 "the sliding link's side has no place for a hub body: use 'inboard'",

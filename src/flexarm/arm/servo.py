@@ -1,11 +1,11 @@
-"""What holds a joint: a servo that follows a target, a brake."""
+"""What holds a joint: a servo that follows a target, a brake, hard stops."""
 
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from flexarm.arm.part import Flag, Part, fault
-from flexarm.units import Time
+from flexarm.units import Ratio, Time
 
 Q = TypeVar("Q")  # position
 S = TypeVar("S")  # speed
@@ -62,6 +62,27 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
             for other in others if key in changes else ():
                 kept.pop(other, None)
         return type(self).model_validate(kept | changes)
+
+
+class Stops(Part, Generic[S, K]):
+    """Hard stops at a joint's ``lower`` and ``upper`` limits.
+
+    A joint that comes at ``speed`` leaves with ``restitution`` times it.
+    """
+
+    stiffness: K
+    restitution: Annotated[Ratio, Field(gt=0, le=1)] = 1.0
+    speed: S | None = None
+
+    @model_validator(mode="after")
+    def _stop(self) -> Self:
+        if self.stiffness <= 0:  # type: ignore[operator]
+            raise fault("must be > 0", "stiffness")
+        if self.speed is not None and self.speed <= 0:  # type: ignore[operator]
+            raise fault("must be > 0", "speed")
+        if self.restitution < 1 and self.speed is None:
+            raise fault("depends on the speed of impact: give the speed that it is for", "speed")
+        return self
 
 
 class Brake(Part, Generic[E]):

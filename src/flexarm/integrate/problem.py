@@ -284,7 +284,10 @@ def watches(model: Model, q: Array, wanted: float) -> list[Watch]:
     for axis in model.axes:
         if axis.acts.limits is not None and axis.index not in model.prescribed:
             position, speed = unit[axis.index], unit[n + axis.index]
-            found += _limits(axis.name, axis.acts.limits, position, speed)
+            limits = axis.acts.limits
+            if axis.acts.stops is not None:
+                limits = limits.model_copy(update={"lower": None, "upper": None})
+            found += _limits(axis.name, limits, position, speed)
     for part in model.links:
         if part.sliding is not None:
             low, high = part.sliding.range

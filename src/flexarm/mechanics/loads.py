@@ -21,6 +21,7 @@ from flexarm.mechanics.kinematics import (
     section,
 )
 from flexarm.mechanics.sections import picked
+from flexarm.mechanics.stops import stop_energy, stop_loss
 from flexarm.model import Axis, LinkModel, Model, prescribed_motion
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Expr, constant
@@ -129,7 +130,10 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
             for k, row in zip(part.carried_by, ca.vertsplit(spun.T @ torque), strict=True):
                 result[k] += row
         for axis in part.axes:
-            result += _along(axis, constant(hub_row(model, axis)), v, coulomb)
+            row = constant(hub_row(model, axis))
+            result += _along(axis, row, v, coulomb)
+            if axis.acts.stops is not None:
+                result += row * stop_loss(axis, ca.dot(row, q), ca.dot(row, v))
     return result
 
 
@@ -228,6 +232,8 @@ def _joint_energy(model: Model, q: Expr) -> Expr:
         if spring is not None:
             wound = ca.dot(constant(hub_row(model, axis)), q) - (spring.rest or 0.0)
             energy += _spring_energy(spring.stiffness, wound)
+        if axis.acts.stops is not None:
+            energy += stop_energy(axis, ca.dot(constant(hub_row(model, axis)), q))
         if axis.motor is not None and drive is not None:
             wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
             energy += _spring_energy(drive.stiffness, wound)

@@ -1,0 +1,61 @@
+"""Hard stops of joints: springs beyond their limits that give back less than they take."""
+
+import math
+from collections.abc import Iterator
+
+import casadi as ca
+from scipy.optimize import brentq
+
+from flexarm.model import Axis
+from flexarm.spatial import Expr
+
+
+def stop_energy(axis: Axis, place: Expr) -> Expr:
+    """Energy [J] of a joint's stops where its hub is at a place."""
+    stops = axis.acts.stops
+    return sum(stops.stiffness * deep**2 / 2 for deep, _ in _ends(axis, place)) if stops else 0.0
+
+
+def stop_loss(axis: Axis, place: Expr, rate: Expr) -> Expr:
+    """Effort that the stops of a joint take beside their springs'.
+
+    Notes
+    -----
+    A stop pushes with ``k d (1 + c d')`` at a depth d, and never pulls (Hunt & Crossley 1975).
+    """
+    stops = axis.acts.stops
+    if stops is None or stops.restitution == 1:
+        return 0.0
+    assert stops.speed is not None
+    loss = crossley(stops.restitution) / stops.speed
+    return sum(
+        way * stops.stiffness * deep * (ca.fmax(0, 1 + loss * way * rate) - 1)
+        for deep, way in _ends(axis, place)
+    )
+
+
+def crossley(restitution: float) -> float:
+    """Give Hunt and Crossley's loss times the speed of impact, for a restitution at that speed.
+
+    Notes
+    -----
+    With ``m v dv/dx = -k x^n (1 + c v)`` the integral of ``v/(1 + c v)`` is the same on the way in
+    as on the way out: ``z - ln(1 + z) = -e z - ln(1 - e z)`` with z = c v and restitution e.
+    """
+    if restitution == 1:
+        return 0.0
+
+    def off(z: float) -> float:
+        return z + restitution * z - math.log1p(z) + math.log1p(-restitution * z)
+
+    most = (1 - 1e-15) / restitution  # it is -infinite at 1/e, where small e have their root
+    return most if off(most) > 0 else float(brentq(off, 0.5 * (1 - restitution), most, xtol=1e-15))
+
+
+def _ends(axis: Axis, place: Expr) -> Iterator[tuple[Expr, float]]:
+    """List how deep a place is in each stop, and which way that stop is."""
+    limits = axis.acts.limits
+    if limits is not None and limits.upper is not None:
+        yield ca.fmax(0, place - limits.upper), 1.0
+    if limits is not None and limits.lower is not None:
+        yield ca.fmax(0, limits.lower - place), -1.0
