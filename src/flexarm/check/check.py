@@ -32,6 +32,7 @@ from flexarm.check.report import (
     StepReport,
     Vector,
 )
+from flexarm.check.unheld import unheld_notices
 from flexarm.errors import ModelError
 from flexarm.io.model_file import validated
 from flexarm.linear.at_start import (
@@ -100,6 +101,7 @@ def check(arm: Arm) -> Report:
     rigid_motions = modes_free = modes_held = step = None
     idle = weightless(model, free.mass, free.names)
     if idle is None:
+        notices += unheld_notices(model, linear, start, speeds)
         modes = elastic_modes(free)
         rigid_motions, step = modes.rigid, _step(free, modes)
         modes_free, modes_held = _arm_modes(free, modes), _arm_modes(held, elastic_modes(held))

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--paper", action="store_true", help="keep the approximations of the formulation's paper")
     add_options(parser, "--tip-rotation")
     add("--step", type=float, metavar="S", help="step of rk4 [s]")
+    add("--start", type=file_path, metavar="RUN", help="begin where a run in a NetCDF file ended")
     add(
         "--energy-audit", action="store_true",
         help="step so closely that the energy balance closes, whatever --rtol",
@@ -83,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
     arm = read_arm(args)
     from flexarm.formulations import DEFAULT
     from flexarm.integrate.simulate import simulate
+    from flexarm.runs.read import load_run
     from flexarm.runs.write import LiveFile
 
     live = LiveFile(args.out, force=args.force) if args.live else None
@@ -98,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
             formulation=args.formulation or DEFAULT,
             paper=args.paper,
             tip_rotation=args.tip_rotation,
+            start=None if args.start is None else load_run(args.start),
             energy_audit=args.energy_audit,
             allow_long=args.yes,
             progress=progress,

@@ -39,8 +39,10 @@ class Servoed:
         What gives the position that it sees from q, (n,).
     servo
         As the model file has it.
+    gain
+        Effort at the joint per input.
     limit
-        Largest effort either way; infinite if there is none.
+        Largest input either way; infinite if there is none.
     state
         Place of its integral among the states, or None.
     """
@@ -49,6 +51,7 @@ class Servoed:
     column: int
     row: Array
     servo: Servo[float, float, float, float, float, AnyProfile, AnyProfile]
+    gain: float
     limit: float
     state: int | None
 
@@ -57,7 +60,8 @@ class Servoed:
         """What determines its expressions, as a text."""
         gains = self.servo.model_dump_json(exclude={"target", "rate"})
         follows = "position" if self.servo.rate is None else "rate"
-        return f"{self.column} {self.row.tolist()} {gains} {follows} {self.limit} {self.state}"
+        limits = f"{self.gain} {self.limit}"
+        return f"{self.column} {self.row.tolist()} {gains} {follows} {limits} {self.state}"
 
     def profile(self, q: Array) -> AnyProfile:
         """Give the target as a function of time; without one it stays where it is."""
@@ -69,7 +73,7 @@ class Servoed:
     def answer(
         self, u: Expr, q: Expr, v: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
-        """Trace effort, the joint's input u included, and rate of the integral x."""
+        """Trace the input, u included, and rate of the integral x."""
         servo, (wanted, moving) = self.servo, target
         row = constant(self.row)
         stiffness, damping = servo.stiffness or 0.0, servo.damping or 0.0
@@ -80,6 +84,7 @@ class Servoed:
             share = damping * (_within(rate, servo.speed or math.inf) - ca.dot(row, v))
         else:
             share = stiffness * (wanted - ca.dot(row, q))
+        share = share / self.gain
         total = u + share + x
         kept = _within(total, self.limit)
         over = math.inf if servo.integral_time is None else servo.integral_time
@@ -104,8 +109,14 @@ def servos(model: Model) -> tuple[Servoed, ...]:
         limit = servo.effort or (None if limits is None else limits.effort) or math.inf
         state = None if servo.integral_time is None else states
         states += state is not None
-        found.append(Servoed(axis.name, column, row, servo, float(limit), state))
+        found.append(Servoed(axis.name, column, row, servo, gear_gain(axis), float(limit), state))
     return tuple(found)
+
+
+def gear_gain(axis: Axis) -> float:
+    """Give the effort at a joint per input: that of its gear if inputs are on the motor's side."""
+    drive = axis.acts.drive
+    return drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
 
 
 @dataclass(frozen=True)
@@ -159,8 +170,11 @@ class Actuators:
     @property
     def floors(self) -> Array:
         """Least ranges that errors of the states are measured in."""
-        return np.array([STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0)
-                         for each in self.servos if each.state is not None])  # fmt: skip
+        servos = [each for each in self.servos if each.state is not None]
+        return np.array([
+            STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0) / abs(each.gain)
+            for each in servos
+        ])  # fmt: skip
 
     @property
     def key(self) -> str:
@@ -175,17 +189,19 @@ class Actuators:
     def is_in_basis(self, model: Model) -> bool:
         """Tell whether all servos act where they see, as springs and dampers would."""
         matrix = input_matrix(model)
-        return all(_gain(matrix[:, each.column], each.row) > 0 for each in self.servos)
+        return all(
+            np.allclose(matrix[:, each.column] / each.gain, each.row) for each in self.servos
+        )
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
         """Give stiffness and damping that servos add where they act on what they see, (n, n)."""
         K, D = np.zeros((2, model.size, model.size))
         matrix = input_matrix(model)
         for each in self.servos:
-            sees = np.outer(each.row, each.row)
-            gain = _gain(matrix[:, each.column], each.row)
-            K += gain * (each.servo.stiffness or 0.0) * sees
-            D += gain * (each.servo.damping or 0.0) * sees
+            if np.allclose(matrix[:, each.column] / each.gain, each.row):
+                sees = np.outer(each.row, each.row)
+                K += (each.servo.stiffness or 0.0) * sees
+                D += (each.servo.damping or 0.0) * sees
         return K, D
 
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr) -> tuple[Expr, Expr]:
@@ -198,12 +214,6 @@ class Actuators:
             columns[each.column], rate = each.answer(seen, q, v, (r[k], r[count + k]), held)
             rates += [] if each.state is None else [rate]
         return ca.vertcat(*columns), ca.vertcat(*rates)
-
-
-def _gain(acts: Array, sees: Array) -> float:
-    """Give the factor between rows that act and see; 0 if they are not along each other."""
-    gain = float(acts @ sees / (sees @ sees))
-    return gain if gain > 0 and np.allclose(acts, gain * sees) else 0.0
 
 
 NO_ACTUATORS = Actuators()
@@ -289,7 +299,5 @@ def slips(model: Model, names: Sequence[str]) -> tuple[Slipping, ...]:
     found = []
     for column, axis in enumerate(driven):
         if axis.name in names:
-            drive = axis.acts.drive
-            gain = drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
-            found.append(Slipping(column, gain))
+            found.append(Slipping(column, gear_gain(axis)))
     return tuple(found)

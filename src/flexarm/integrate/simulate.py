@@ -60,6 +60,7 @@ def simulate(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
     locks: Locks | None = None,
+    start: Run | None = None,
     energy_audit: bool = False,
     allow_long: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -99,6 +100,8 @@ def simulate(
         By joint: intervals of time ``(begin, end)`` [s] in which it is held where it is.  A joint
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
+    start
+        A run at whose end this one begins, at time 0, instead of at the model file's start.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
         by a method that was asked for, the run's ``reason`` says so.
@@ -150,7 +153,9 @@ def simulate(
             "control: a Sampled law cannot be had together with events and brakes that slip: write "
             "it as a CasADi function"
         )
-    state = course.first()
+    if start is not None and not isinstance(start, Run):
+        raise refused("start", start, "a Run, such as flexarm.load_run(path)", SimulationError)
+    state = course.first(start)
     task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)

@@ -17,7 +17,8 @@ from flexarm.integrate.mission.situation import Situation, State, capacity
 from flexarm.integrate.system import rounding
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
-from flexarm.runs.data import Happening, RunLeg
+from flexarm.runs.data import Happening, RunData, RunLeg
+from flexarm.spatial import Inertia
 
 MOST_AT_ONCE = 200  # changes of brakes at one instant
 
@@ -106,10 +107,11 @@ class Course:
             self._equations[key] = self._equation(self.situation.model(self.model, self.start))
         return self._equations[key].anchored(anchor)
 
-    def first(self) -> State:
-        """Give the state at the start, events at time 0 included."""
+    def first(self, other: RunData | None = None) -> State:
+        """Give the state at the start, or at the end of another run, events at time 0 included."""
         q, v = start_state(self.model)
-        return self.enter(State(0.0, q, v, self.model.start_anchors))
+        state = State(0.0, q, v, self.model.start_anchors)
+        return self.enter(state if other is None else _continued(self.model, state, other))
 
     def leg_end(self, t: float) -> float:
         """Give the time at which a leg from t ends, unless something happens before."""
@@ -268,3 +270,27 @@ class Course:
         if lost and self.log and self.log[-1].t == state.t:
             self.log[-1] = replace(self.log[-1], lost=self.log[-1].lost + lost)
         return replace(state, v=v, works=works)
+
+
+def _continued(model: Model, state: State, other: RunData) -> State:
+    """Go on where another run ended; what is prescribed is where its motion has it at time 0."""
+    if other.model.names != model.names:
+        raise SimulationError(
+            f"start: the run's coordinates are not this arm's: {', '.join(other.model.names)}; "
+            "go on with the same links, joints and shapes"
+        )
+    held = other.legs[-1].tip if other.legs else None
+    if held is not None and not _is_same(held, model.links[-1].tip_body):
+        raise SimulationError(
+            "start: at the end of the run the tip holds other bodies than this arm's payload: give "
+            "the arm a payload like them"
+        )
+    known = list(model.prescribed)
+    q, v = other.q[-1].copy(), other.v[-1].copy()
+    q[known], v[known] = state.q[known], state.v[known]
+    return replace(state, q=q, v=v, anchor=other.anchors[-1])
+
+
+def _is_same(one: Inertia, other: Inertia) -> bool:
+    pairs = ((one.mass, other.mass), (one.first, other.first), (one.second, other.second))
+    return all(np.allclose(a, b, rtol=1e-9) for a, b in pairs)

@@ -1,0 +1,77 @@
+"""Joints that nothing holds, and that the arm's inputs drive into their limits."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexarm.check.report import Notice
+from flexarm.linear.at_start import Linear
+from flexarm.links.base import Array
+from flexarm.mechanics.loads import input_matrix
+from flexarm.model import Axis, Model
+from flexarm.model.profiles import breakpoints, evaluate
+
+LONGEST = 60.0  # [s] that inputs which never change are looked at
+INSTANTS = 1200
+
+
+def unheld_notices(model: Model, linear: Linear, start: Array, speeds: Array) -> Iterator[Notice]:
+    """Tell of joints that inputs drive into their limits, and when, about.
+
+    Notes
+    -----
+    The arm is taken as rigid, with the mass matrix of its start and without gravity; joints with a
+    servo or a closed brake count as held.
+    """
+    inputs = [axis.acts.input for axis in model.axes if axis.driven]
+    loose = [axis for axis in model.axes if not _is_held(axis)]
+    if not any(inputs) or not loose:
+        return
+    unit = np.eye(model.size)
+    moves = [unit[axis.index] + (0 if axis.motor is None else unit[axis.motor]) for axis in loose]
+    moves += [unit[k] for k in range(6) if model.floats]
+    columns = np.array(moves).T
+    last = max((t for each in inputs if each for t in breakpoints(each)), default=LONGEST)
+    times = np.linspace(0.0, last, INSTANTS)
+    u = [[evaluate(each, t)[0] if each else 0.0 for each in inputs] for t in times.tolist()]
+    force = np.array(u) @ input_matrix(model).T @ columns
+    a = np.linalg.solve(columns.T @ linear.mass @ columns, force.T).T
+    v = _summed(a, times)
+    q = _summed(v, times)
+    for k, axis in enumerate(loose):
+        moving, place = speeds[axis.index] + v[:, k], start[axis.index] + q[:, k]
+        yield from _notice(axis, times, place + speeds[axis.index] * times, moving)
+
+
+def _is_held(axis: Axis) -> bool:
+    return axis.prescribed or axis.is_braked or axis.acts.servo is not None
+
+
+def _summed(rates: Array, times: Array) -> Array:
+    steps = np.diff(times)[:, None] * (rates[1:] + rates[:-1]) / 2
+    return np.vstack([np.zeros(rates.shape[1]), np.cumsum(steps, axis=0)])
+
+
+def _notice(axis: Axis, times: Array, place: Array, moving: Array) -> Iterator[Notice]:
+    limits = axis.acts.limits
+    if limits is None:
+        return
+    fastest = math.inf if limits.speed is None else limits.speed
+    reached = {"speed": np.abs(moving) > fastest}
+    if axis.acts.stops is None:
+        low = -math.inf if limits.lower is None else limits.lower
+        high = math.inf if limits.upper is None else limits.upper
+        reached |= {"lower": place < low, "upper": place > high}
+    first = {name: times[np.argmax(beyond)] for name, beyond in reached.items() if beyond.any()}
+    if first:
+        name = min(first, key=lambda each: first[each])
+        where = ".".join(filter(None, (f"links[{axis.link + 1}].joint", axis.label)))
+        yield Notice(
+            "warning",
+            "unheld-joint",
+            f"{where}.limits.{name}",
+            f"the inputs drive {axis.name}, which nothing holds, beyond this limit after about "
+            f"{first[name]:.2g} s, where a run would stop",
+            "give it a servo or a brake, or change the inputs",
+        )

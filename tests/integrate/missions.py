@@ -1,0 +1,192 @@
+"""Random missions: arms of every kind with servos, brakes, stops and events of every kind.
+
+``python -m tests.integrate.missions 0 100`` flies missions 0 to 99 by two formulations, with an
+energy audit, and prints what went wrong and how runs ended.
+"""
+
+import argparse
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.integrate.lookouts import quantities
+from flexarm.io.overrides import change_arm
+from flexarm.model import Axis, Model, build
+from flexarm.runs.run import Run
+from tests.integrate.promise import thrown
+from tests.physics.random_arms import random_arm
+
+T_END = 0.5
+BALANCE = 1e-8
+APART = 1e-5  # of the range of a coordinate
+PATIENCE = 60.0  # [s] of CPU
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a mission went."""
+
+    number: int
+    ending: str
+    fault: str = ""
+
+
+def mission(number: int) -> Arm:
+    """Give the mission of a number."""
+    random = np.random.default_rng([number, 77])
+    arm = thrown(random_arm(number).arm, number) if number % 2 else random_arm(number).arm
+    model = build(arm)
+    driven = [axis for axis in model.axes if axis.driven]
+    changes: dict[str, Any] = {}
+    servoed, braked = [], []
+    for axis in driven:
+        key = _key(axis)
+        if random.random() < 0.6:
+            changes[f"{key}.servo"] = _servo(random)
+            servoed.append(axis.name)
+        if random.random() < 0.6 and _can_brake(model, axis):
+            changes[f"{key}.brake"] = _brake(random)
+            braked.append(axis.name)
+    changes["bodies"] = [_body(random)]
+    arm = change_arm(arm, changes)
+    return change_arm(arm, {"events": _events(random, build(arm), servoed, braked)})
+
+
+def _key(axis: Axis) -> str:
+    return ".".join(filter(None, (f"links.{axis.link + 1}.joint", axis.label)))
+
+
+def _can_brake(model: Model, axis: Axis) -> bool:
+    elastic = model.links[axis.link].elastic
+    return axis.motor is not None or elastic is None or not np.any(elastic.root_angle)
+
+
+def _servo(random: np.random.Generator) -> dict[str, Any]:
+    servo: dict[str, Any] = {"stiffness": float(random.uniform(5, 60))}
+    if random.random() < 0.8:
+        servo["damping"] = float(random.uniform(0.5, 6))
+        if random.random() < 0.3:
+            servo["speed"] = float(random.uniform(0.1, 1))
+    if random.random() < 0.3:
+        servo["integral_time"] = float(random.uniform(0.1, 1))
+    if random.random() < 0.4:
+        servo["effort"] = float(random.uniform(0.5, 10))
+    if random.random() < 0.3:
+        servo["target"] = {"kind": "sine", "amplitude": 0.2, "frequency": 2.0}
+    return servo
+
+
+def _brake(random: np.random.Generator) -> dict[str, Any]:
+    brake: dict[str, Any] = {"closed": bool(random.random() < 0.5)}
+    if random.random() < 0.6:
+        brake["effort"] = float(random.uniform(0.5, 20))
+    return brake
+
+
+def _body(random: np.random.Generator) -> dict[str, Any]:
+    return {
+        "name": "ball",
+        "body": {
+            "mass": float(random.uniform(0.1, 2)),
+            "com": random.uniform(-0.2, 0.2, 3).tolist(),
+            "inertia": random.uniform(0.01, 0.02, 3).tolist(),
+        },
+        "position": random.uniform(-1, 1, 3).tolist(),
+        "velocity": random.uniform(-1, 1, 3).tolist(),
+        "spin": (random.uniform(-2, 2, 3) * (random.random() < 0.5)).tolist(),
+        "reach": 100.0,
+    }
+
+
+def _events(
+    random: np.random.Generator, model: Model, servoed: list[str], braked: list[str]
+) -> list[dict[str, Any]]:
+    kinds = ["capture", "let_go", "end", *["brake", "release"] * bool(braked)]
+    kinds += ["servo"] * bool(servoed)
+    q = flexarm.model.start_state(model)[0]
+    events: list[dict[str, Any]] = []
+    for kind in random.permutation(kinds)[: random.integers(1, 5)].tolist():
+        event: dict[str, Any] = {"at": float(random.choice([0.1, 0.2, random.uniform(0, T_END)]))}
+        if random.random() < 0.4:
+            event = {"when": _when(random, model, q), "after": float(random.uniform(0, 0.2))}
+        if kind in ("brake", "release"):
+            event[kind] = [str(random.choice(braked))]
+        elif kind == "servo":
+            target = {"kind": "constant", "value": float(random.uniform(-0.3, 0.3))}
+            event["servo"] = {str(random.choice(servoed)): {"target": target}}
+        elif kind == "end":
+            event = {"at": 0.9 * T_END, "end": True}
+        else:
+            event[kind] = "ball" if kind == "capture" else str(random.choice(["ball", "payload"]))
+        events.append(event)
+    return events
+
+
+def _when(random: np.random.Generator, model: Model, q: Any) -> dict[str, Any]:
+    known = [name for name in quantities(model) if not name.startswith("distance")]
+    name = str(random.choice(known))
+    near = float(q[model.names.index(name)]) if name in model.names else 0.0
+    side = "above" if random.random() < 0.5 else "below"
+    return {"quantity": name, side: near + float(random.uniform(-0.1, 0.1))}
+
+
+def fly(arm: Arm, formulation: str) -> Run:
+    """Fly a mission with an energy audit; one that takes too long is interrupted."""
+    begun = time.process_time()
+
+    def stop(t: float) -> None:
+        if time.process_time() - begun > PATIENCE:
+            raise KeyboardInterrupt("its patience")
+
+    return flexarm.simulate(
+        arm, t_end=T_END, dt=T_END / 50, energy_audit=True, formulation=formulation,
+        progress=stop, allow_long=True,
+    )  # fmt: skip
+
+
+def judge(number: int) -> Outcome:
+    """Fly a mission by two formulations, and say what is wrong with it."""
+    arm = mission(number)
+    try:
+        one, other = (fly(arm, name) for name in ("articulated", "composite"))
+    except FlexarmError as error:
+        return Outcome(number, f"refused: {error}")
+    ending = one.status if one.status == "finished" else f"{one.status}: {one.reason}"
+    if one.status not in ("finished", "stopped"):
+        return Outcome(number, ending, f"did not end: {one.reason}")
+    if one.status == "stopped" and not ("t = " in one.reason and ":" in one.reason):
+        return Outcome(number, ending, f"ended without time, cause and advice: {one.reason!r}")
+    if one.energy_balance > BALANCE:
+        return Outcome(number, ending, f"balance {one.energy_balance:.1e}")
+    if [each.what for each in one.happenings] != [each.what for each in other.happenings]:
+        return Outcome(number, ending, "formulations differ in what happened")
+    count = min(len(one.t), len(other.t)) - 1
+    scale = np.maximum(np.ptp(one.q, axis=0), 1e-3 * np.ptp(one.q, axis=0).max() + 1e-12)
+    apart = float((np.abs(one.q[:count] - other.q[:count]) / scale).max(initial=0.0))
+    fault = f"formulations differ by {apart:.1e}" if apart > APART else ""
+    return Outcome(number, ending, fault)
+
+
+def main() -> None:
+    """Fly missions, and print what went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    arguments = parser.parse_args()
+    endings: Counter[str] = Counter()
+    for number in range(arguments.first, arguments.last):
+        found = judge(number)
+        endings[found.ending.partition(":")[0]] += 1
+        if found.fault:
+            print(f"{number}: {found.fault} ({found.ending})", flush=True)
+    print(dict(endings))
+
+
+if __name__ == "__main__":
+    main()
