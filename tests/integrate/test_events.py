@@ -1,6 +1,7 @@
 """Brakes, events, bodies captured and let go: closed forms, conserved quantities, refusals."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import flexarm
 from flexarm.errors import ModelError, SimulationError
 from tests.integrate.mission_arms import flexible_arm, one_joint
+from tests.physics.random_arms import random_arm
 
 TIGHT = (1e-3, 1e-6, 1e-9)
 FREE = {"kind": "free", "body": {"mass": 40.0, "inertia": [6.0, 7.0, 8.0]}}
@@ -277,3 +279,23 @@ def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
 def test_many_runs_refuse_what_they_would_ignore() -> None:
     with pytest.raises(SimulationError, match="events and brakes"):
         flexarm.simulate_many(one_joint(brake={}), t_end=1.0, parameters=[{}])
+
+
+@pytest.mark.parametrize("number", [29, 60])
+def test_formulations_agree_where_motors_are_held(number: int) -> None:
+    """Also of rotors whose spin momentum acts on the link that carries them."""
+    model = flexarm.build(random_arm(number).arm)
+    motors = [axis.motor for axis in model.axes if axis.motor is not None]
+    assert motors
+    held = replace(model, prescribed=tuple(sorted({*model.prescribed, *motors})), variant="held")
+    random = np.random.default_rng(0)
+    q, v = (0.2 * random.standard_normal(model.size) for _ in range(2))
+    u = random.standard_normal(len(flexarm.formulation("composite", held).input_names))
+    found = []
+    for name in ("articulated", "composite"):
+        equation = flexarm.formulation(name, held)
+        found.append(
+            np.concatenate([equation.forward_dynamics(q, v, u), equation.reaction(q, v, u)])
+        )
+    assert np.all(found[1][motors] == 0.0)
+    assert np.abs(found[0] - found[1]).max() <= 1e-10 * np.abs(found[1]).max()

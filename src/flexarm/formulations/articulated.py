@@ -252,6 +252,9 @@ class _Sweep:
         k = rotor.coordinate
         if k in state.part.carried_by or k in state.part.own:
             return rotor.inertia * (axis @ axis.T), force
+        if k in self.given:
+            force = force + rotor.inertia * rotor.ratio * self.given[k] * axis
+            return rotor.inertia * (axis @ axis.T), force
         # a free rotor takes no part in the carrier's turning: only its torque comes back
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
 
@@ -314,11 +317,14 @@ class _Sweep:
         rotor = state.part.rotor
         if rotor is None or rotor.coordinate in state.part.coordinates:
             return
-        k = rotor.coordinate
-        moved = self.applied[k] / (rotor.ratio**2 * rotor.inertia)
+        k, carried = rotor.coordinate, ca.SX(0)
         if rotor.axis is not None:
-            moved = moved - ca.dot(self._rotor_axis(state, rotor), current) / rotor.ratio
-        self.acceleration[k] = moved
+            carried = ca.dot(self._rotor_axis(state, rotor), current) / rotor.ratio
+        size = rotor.ratio**2 * rotor.inertia
+        if k in self.given:
+            self.effort[k] = size * (self.given[k] + carried) - self.applied[k]
+        else:
+            self.acceleration[k] = self.applied[k] / size - carried
 
     def _base(self) -> Expr:
         """Acceleration of the base in its axes, gravity's lift included."""

@@ -65,6 +65,9 @@ class March(Record):
         What they were at t.
     peak
         Time [s] within the last step at which one may have been beyond its bounds.
+    peeks, peeked, aside
+        Whether quantities are looked at within steps too, what they were there, (5, lookouts), and
+        room for rates.
     times, samples, kept, wanted
         Times to keep, their states, how many are kept, how many are wanted.
     breaks, break_count, next_break
@@ -130,6 +133,9 @@ class March(Record):
     seen_here: Array
     rate_here: Array
     peak: float = 0.0
+    peeks: int
+    peeked: Array
+    aside: Array
     seen_low: Array
     seen_high: Array
     times: Array
@@ -281,6 +287,50 @@ def peaks(m: March) -> int:
 
 
 @kernel
+def peek(m: March, t: float, row: int) -> int:
+    """Look at a time within the last step; find a quantity that is out of its bounds, or -1."""
+    m.sample_time = t
+    run_kernel(m.sample, m)
+    rates(m.system, t, m.sampled, m.aside)
+    for k in range(m.lookouts):
+        m.peeked[row * m.lookouts + k] = m.seen[k]
+    m.peak = t
+    found: int = beyond(m)
+    return found
+
+
+@kernel
+def slips_within(m: March) -> int:
+    """Look at quarters of the last step, and where parabolas through them turn; tell if beyond."""
+    if m.peeks == 0 or m.sample == 0:
+        return 0
+    count = m.lookouts
+    for k in range(count):
+        m.peeked[k] = m.seen_here[k]
+        m.peeked[4 * count + k] = m.seen[k]
+    for j in range(1, 4):
+        if peek(m, m.t_old + 0.25 * j * m.h_done, j) >= 0:
+            return 1
+    for j in range(1, 4):
+        for k in range(count):
+            a = m.peeked[(j - 1) * count + k]
+            b = m.peeked[j * count + k]
+            c = m.peeked[(j + 1) * count + k]
+            if (b - a) * (c - b) < 0.0:
+                bend = a - 2.0 * b + c
+                value = b - 0.125 * (a - c) * (a - c) / bend
+                shift = 0.5 * (a - c) / bend
+                if value < m.seen_low[k] or value > m.seen_high[k]:
+                    if peek(m, m.t_old + 0.25 * (j + shift) * m.h_done, j) >= 0:
+                        return 1
+                    m.peeked[j * count + k] = b
+    for k in range(count):
+        m.seen[k] = m.peeked[4 * count + k]
+    m.peak = m.t
+    return 0
+
+
+@kernel
 def healthy(m: March) -> int:
     """Tell whether the trial step is made of numbers."""
     if not math.isfinite(m.error):
@@ -414,7 +464,8 @@ def march(m: March) -> int:
         prescribe(m.system, m.t, m.y)
         widen(m)
         m.peak = m.t
-        if beyond(m) >= 0 or peaks(m) >= 0:  # every step evaluates the equations last at its end
+        # Every step evaluates the equations last at its end.
+        if beyond(m) >= 0 or peaks(m) >= 0 or slips_within(m) == 1:
             m.h = wish
             return SEEN
         note_seen(m)

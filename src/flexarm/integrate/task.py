@@ -256,6 +256,7 @@ class Task:
             h,
             method.reach / max(rate, 1e-12),
             self.bounds,
+            self._peeks(),
         )
 
     def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
@@ -316,6 +317,12 @@ class Task:
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
             u = np.array(total(u, q.T, v.T, np.concatenate([r[:, :, 0], r[:, :, 1]]), x.T))
         return u.T.reshape(count, len(given))
+
+    def _peeks(self) -> bool:
+        """Tell whether something is looked out for that has no rate: what a brake holds."""
+        low, high = self.bounds
+        pairs = zip(self.motion.actuators.lookouts, np.minimum(-low, high), strict=True)
+        return any(not each.smooth and np.isfinite(bound) for each, bound in pairs)
 
     def _states(self) -> Array:
         return self.states if len(self.states) else np.zeros(self.motion.actuators.states)

@@ -158,6 +158,8 @@ class Beginning:
         Bound of the step [s].
     bounds
         Of the quantities that are looked out for, low and high.
+    peeks
+        Whether they are looked at within steps too.
     """
 
     equation: Equation
@@ -174,6 +176,7 @@ class Beginning:
     h: float
     largest: float = math.inf
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    peeks: bool = False
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -234,6 +237,9 @@ class Beginning:
             seen_rate=self.buffers["seen_rate"],
             seen_here=np.zeros(len(self.bounds[0])),
             rate_here=np.zeros(len(self.bounds[0])),
+            peeks=int(self.peeks),
+            peeked=np.zeros(5 * len(self.bounds[0])),
+            aside=np.zeros(size),
             seen_low=self.bounds[0],
             seen_high=self.bounds[1],
             times=self.times,
