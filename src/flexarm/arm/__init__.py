@@ -1,5 +1,6 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
+from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import (
     DH,
     AnyActuated,
@@ -26,7 +27,6 @@ from flexarm.arm.link import (
     MovedBase,
     Payload,
     RigidPiece,
-    Wrench,
 )
 from flexarm.arm.part import Body, Frame
 from flexarm.arm.section import Material, Properties, Section, Station
@@ -36,6 +36,7 @@ __all__ = [
     "AnyActuated",
     "Arm",
     "Body",
+    "Contact",
     "Drive",
     "Fixed",
     "FixedBase",
@@ -49,6 +50,8 @@ __all__ = [
     "MovedBase",
     "Moving",
     "Payload",
+    "Point",
+    "PointSpring",
     "Prismatic",
     "Properties",
     "Revolute",

@@ -4,9 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictInt, model_validator
 
+from flexarm.arm.forces import At, Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import Joint, Sliding
 from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
-from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
+from flexarm.arm.profile import AngleProfile, LengthProfile
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import (
     ClampedMass,
@@ -22,28 +23,13 @@ from flexarm.arm.shapes import (
 from flexarm.units import (
     Acceleration,
     AngularSpeed,
-    Force,
     Length,
     Ratio,
     Speed,
-    Torque,
 )
 
 MOST_WORK = 4000  # stations times shapes in a direction
 MOST_SLIDING = 30  # elements in a direction
-
-
-class Wrench(Part):
-    """A force [N] and torque [N m] at a point of a link, times a factor that may vary in time.
-
-    ``at`` is the distance from the link's root along its undeformed axis, or ``tip``.
-    """
-
-    at: Annotated[Length, Field(ge=0)] | Literal["tip"] = "tip"
-    frame: Literal["world", "link"] = "world"
-    force: tuple[Force, Force, Force] = (0.0, 0.0, 0.0)
-    torque: tuple[Torque, Torque, Torque] = (0.0, 0.0, 0.0)
-    factor: RatioProfile | None = None
 
 
 class RigidPiece(Part):
@@ -169,9 +155,18 @@ class Link(Part):
                 )
         self._check_flexible_only()
         for i, wrench in enumerate(self.wrenches):
-            if wrench.at != "tip" and wrench.at > self.length:
-                raise fault("is beyond the link's length", "wrenches", i, "at")
+            self.check_place(wrench.at, "wrenches", i, "at")
         return self
+
+    def check_place(self, at: At, *path: str | int) -> None:
+        """Refuse a place that the link does not have."""
+        if at == "tip":
+            return
+        if isinstance(self.joint, Sliding):
+            raise fault("of a sliding link only its tip can be used", *path)
+        along = at if isinstance(at, float) else at[0]
+        if not 0 <= along <= self.length:
+            raise fault("is beyond the link's length", *path)
 
     def _check_stiffness(self) -> None:
         section = self.section
@@ -245,9 +240,6 @@ class Link(Part):
                     )
         if self.quadratic_shapes:
             raise fault("quadratic_shapes are for links of constant length", "quadratic_shapes")
-        for i, wrench in enumerate(self.wrenches):
-            if wrench.at != "tip":
-                raise fault("a wrench on a sliding link acts at its tip", "wrenches", i, "at")
         self._check_exposed_range(self.joint)
         start = self.joint.start.position
         if self.joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
@@ -339,7 +331,7 @@ class Payload(Body):
 
 
 class Arm(Part):
-    """A serial arm: base, links from base to tip, payload."""
+    """A serial arm: base, links from base to tip, payload; what it touches and is tied to."""
 
     flexarm: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=200)]
@@ -349,6 +341,8 @@ class Arm(Part):
     base: Base = FixedBase()
     links: Annotated[tuple[Link, ...], Field(min_length=1, max_length=1000)]
     payload: Payload | None = None
+    contacts: Annotated[tuple[Contact, ...], Field(max_length=1000)] = ()
+    springs: Annotated[tuple[PointSpring, ...], Field(max_length=1000)] = ()
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -364,6 +358,43 @@ class Arm(Part):
         """Names of a joint's coordinates: its own, or one per axis."""
         labels, name = self.links[index].joint.axes, self.joint_names[index]
         return tuple(".".join(filter(None, (name, label))) for label in labels)
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, ``contact1`` and so on where the file gives none."""
+        return tuple(each.name or f"contact{i}" for i, each in enumerate(self.contacts, 1))
+
+    @property
+    def spring_names(self) -> tuple[str, ...]:
+        """Names of the springs between points, ``spring1`` and so on where the file gives none."""
+        return tuple(each.name or f"spring{i}" for i, each in enumerate(self.springs, 1))
+
+    @model_validator(mode="after")
+    def _points_exist(self) -> Self:
+        for key, names in (("contacts", self.contact_names), ("springs", self.spring_names)):
+            for i, name in enumerate(names):
+                if name in names[:i]:
+                    raise fault("the name '{name}' is taken", key, i, "name", name=name)
+        for i, contact in enumerate(self.contacts):
+            self._check_point(contact.point, "contacts", i, "point")
+            fixed = isinstance(self.base, FixedBase)
+            if fixed and contact.point != "tip" and contact.point.link == "base":
+                raise fault("is a base that does not move", "contacts", i, "point", "link")
+        for i, spring in enumerate(self.springs):
+            for k, point in enumerate(spring.between):
+                self._check_point(point, "springs", i, "between", k)
+        return self
+
+    def _check_point(self, point: Point | Literal["tip"], *path: str | int) -> None:
+        if point == "tip" or point.link is None or point.link == "base":
+            return
+        if point.link not in self.link_names:
+            raise fault(
+                "there is no link '{name}': there are {names}, or base",
+                *path, "link", name=point.link, names=", ".join(self.link_names),
+            )  # fmt: skip
+        link = self.links[self.link_names.index(point.link)]
+        link.check_place(point.at or "tip", *path, "at")
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

@@ -16,9 +16,12 @@ from flexarm.links.base import Array
 def compile_abreast(tasks: Sequence[Task]) -> Member | None:
     """Compile as many motions as there are lanes for one register.
 
-    None if they cannot go abreast: their operations differ, a base is free, or there is a law.
+    None if they cannot go abreast: their operations differ, a base is free, there is a law, or an
+    arm may touch something.
     """
     members = [task.motion.compiled() for task in tasks]
+    if any(task.equation.model.arm.contacts for task in tasks):
+        return None
     if any(task.equation.model.attitudes or task.motion.law is not None for task in tasks):
         return None
     return abreast([member for member in members if isinstance(member, Member)])

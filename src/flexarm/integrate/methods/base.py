@@ -14,6 +14,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import trace
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.loop import March
+from flexarm.integrate.obstacles import obstacles_of
 from flexarm.integrate.problem import Measures, Watch
 from flexarm.integrate.system import System
 from flexarm.links.base import Array
@@ -222,6 +223,7 @@ class Beginning:
             watch_rows=np.concatenate(watched) if watched else np.zeros(1),
             watch_low=np.array([watch.low for watch in self.watched]),
             watch_high=np.array([watch.high for watch in self.watched]),
+            obstacles=obstacles_of(self.equation, self.buffers),
             times=self.times,
             samples=np.zeros(len(self.times) * size),
             wanted=len(self.times),
