@@ -24,6 +24,8 @@ class March(Record):
 
     Attributes
     ----------
+    obstacles
+        What the arm may touch.
     step, sample
         Addresses of the method's kernels: one trial step, and the state within the last step.
     size
@@ -58,8 +60,6 @@ class March(Record):
         measured in, by lane: the greatest kinetic energy about, or change of a work.
     watches, watch_rows, watch_low, watch_high, watched
         Quantities of (q, v) that must stay in their bounds, (watches, 2n); the one that did not.
-    obstacles
-        What the arm may touch.
     times, samples, kept, wanted
         Times to keep, their states, how many are kept, how many are wanted.
     breaks, break_count, next_break
@@ -71,6 +71,7 @@ class March(Record):
     """
 
     system: System
+    obstacles: Obstacles
     step: int
     sample: int
     size: int
@@ -118,7 +119,6 @@ class March(Record):
     watch_low: Array
     watch_high: Array
     watched: int = -1
-    obstacles: Obstacles
     times: Array
     samples: Array
     kept: int = 1
@@ -179,16 +179,6 @@ def widen(m: March) -> None:
 
 
 @kernel
-def kinetic(m: March, v: Array) -> float:
-    """Give the kinetic energy at rates v [J], by the mass matrix at the start."""
-    find_modal_rates(m, v)
-    twice = 0.0
-    for i in range(m.system.n):
-        twice += m.modal_rates[i] * m.modal_rates[i]
-    return 0.5 * twice
-
-
-@kernel
 def measure(m: March, e: Array) -> float:
     """Measure an error of the state in the ranges of the motion so far.
 
@@ -242,6 +232,16 @@ def healthy(m: March) -> int:
         if not math.isfinite(m.y_new[i]):
             return 0
     return 1
+
+
+@kernel
+def kinetic(m: March, v: Array) -> float:
+    """Give the kinetic energy at rates v [J], by the mass matrix at the start."""
+    find_modal_rates(m, v)
+    twice = 0.0
+    for i in range(m.system.n):
+        twice += m.modal_rates[i] * m.modal_rates[i]
+    return 0.5 * twice
 
 
 @kernel

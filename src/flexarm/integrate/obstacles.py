@@ -12,7 +12,8 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Ints, Record, run_equations
 
 FINEST = 1.0 / 64.0  # of a step: looks are no nearer
-SHARE = 0.5  # of the deepest that a contact can be, for the way into it within a step
+# Of the deepest that a contact can be: the way into it that a step made again has, and the most.
+SHARE, MOST = 0.4, 0.6
 STILL = 1e-30  # [m/s]
 
 
@@ -102,6 +103,8 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
             else:
                 power = o.exponent[c] + 1.0
                 deepest = math.pow(power * energy / o.stiffness[c], 1.0 / power)
-                allowed = min(allowed, x * h + SHARE * deepest / max(o.closing[c], STILL))
+                time = deepest / max(o.closing[c], STILL)
+                if (1.0 - x) * h > MOST * time:
+                    allowed = min(allowed, x * h + SHARE * time)
         x += ahead
     return allowed

@@ -183,6 +183,7 @@ class Beginning:
         watched = [watch.row for watch in self.watched]
         return March(
             system=self.system,
+            obstacles=obstacles_of(self.equation, self.buffers),
             step=self.method.step.address,
             sample=0 if self.method.sample is None else self.method.sample.address,
             size=size,
@@ -223,7 +224,6 @@ class Beginning:
             watch_rows=np.concatenate(watched) if watched else np.zeros(1),
             watch_low=np.array([watch.low for watch in self.watched]),
             watch_high=np.array([watch.high for watch in self.watched]),
-            obstacles=obstacles_of(self.equation, self.buffers),
             times=self.times,
             samples=np.zeros(len(self.times) * size),
             wanted=len(self.times),
