@@ -11,9 +11,10 @@ from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Ints, Record, run_equations
 
-FINEST = 1.0 / 64.0  # of a step: looks are no nearer
-# Of the deepest that a contact can be: the way into it that a step made again has, and the most.
-SHARE, MOST = 0.4, 0.6
+FAR = 1.0 / 64.0  # of a step: looks are as near as this where nothing comes closer
+# Of the deepest that a contact can be: the way between looks that come closer, the way into it that
+# a step made again has, and the most that one may have.
+LOOK, SHARE, MOST = 0.2, 0.4, 0.6
 STILL = 1e-30  # [m/s]
 
 
@@ -98,13 +99,13 @@ def seen_step(o: Obstacles, y: Array, y_new: Array, h: float, energy: float) -> 
         look(o, y, y_new, h, x)
         ahead = 1.0
         for c in range(o.count):
+            power = o.exponent[c] + 1.0
+            deepest = math.pow(power * energy / o.stiffness[c], 1.0 / power)
+            time = deepest / max(o.closing[c], STILL)
             if o.distance[c] > 0.0:
-                ahead = min(ahead, max(o.distance[c] / max(o.speed[c] * h, STILL), FINEST))
-            else:
-                power = o.exponent[c] + 1.0
-                deepest = math.pow(power * energy / o.stiffness[c], 1.0 / power)
-                time = deepest / max(o.closing[c], STILL)
-                if (1.0 - x) * h > MOST * time:
-                    allowed = min(allowed, x * h + SHARE * time)
+                way = o.distance[c] / max(o.speed[c], STILL)
+                ahead = min(ahead, max(way, min(FAR * h, LOOK * time)) / h)
+            elif (1.0 - x) * h > MOST * time:
+                allowed = min(allowed, x * h + SHARE * time)
         x += ahead
     return allowed

@@ -100,7 +100,7 @@ def _distance_from_box(box: Box, out: Expr) -> tuple[Expr, Expr]:
     apart = ca.fmax(beyond, 0)
     distance = ca.sqrt(ca.fmax(ca.sumsqr(apart), TINY))
     through = ca.vertcat(*_first_of(beyond, nearest))
-    inside = nearest < 0
+    inside = ca.sumsqr(apart) <= TINY
     normal = ca.if_else(local < 0, -1, 1) * ca.if_else(inside, through, apart / distance)
     return ca.if_else(inside, nearest, distance), turned @ normal
 
