@@ -1,5 +1,7 @@
 """Contacts: closed forms of bounce, rest, sliding and rolling; distances; energy; thin walls."""
 
+from pathlib import Path
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.forces import Obstacle
 from flexarm.formulations import FORMULATIONS
-from flexarm.io.model_file import loads
+from flexarm.io.model_file import dumps, loads
 from flexarm.mechanics.contacts import distance_from
 from flexarm.model import build
 from flexarm.runs.run import Run
@@ -256,7 +258,8 @@ def test_formulations_agree_in_contact(name: str, bumped: Run) -> None:
 
 def walls(count: int) -> list[tuple[float, float, str, float]]:
     """Draw mass, speed, contact and its damping: walls that just hold, of 1 to 30 mm."""
-    random, found = np.random.default_rng(11), []
+    random = np.random.default_rng(11)
+    found: list[tuple[float, float, str, float]] = []
     while len(found) < count:
         v, thickness = random.uniform(1, 20), 10 ** random.uniform(-3, -1.5)
         mass, stiffness = 10 ** random.uniform(-2, 0.5), 10 ** random.uniform(5, 9)
@@ -301,7 +304,7 @@ contacts:
 
 def test_many_runs_are_the_single_ones() -> None:
     arm = loads(WALL)
-    values = [{"contacts.1.stiffness": k, "contacts.2.obstacle.radius": r}
+    values = [{"contacts.wall.stiffness": k, "contacts.2.obstacle.radius": r}
               for k, r in ((1e6, 0.15), (5e5, 0.14), (2e6, 0.16))]  # fmt: skip
     runs = flexarm.simulate_many(arm, t_end=0.4, rtol=1e-8, method="dop853", parameters=values)
     for run, changed in zip(runs, values, strict=True):
@@ -340,11 +343,15 @@ def test_refusals(old: str, new: str, message: str) -> None:
         loads(WALL.replace(old, new))
 
 
-def test_contacts_are_saved_with_the_arm_and_asked_of_one_that_has_some() -> None:
+def test_contacts_are_saved_with_the_arm_and_the_run(bumped: Run, tmp_path: Path) -> None:
     arm = loads(WALL)
-    from flexarm.io.model_file import dumps
-
     assert loads(dumps(arm)) == arm
+    bumped.save(tmp_path / "bumped.nc")
+    again = flexarm.load_run(tmp_path / "bumped.nc").contacts()
+    assert again.equals(bumped.contacts())
+
+
+def test_an_arm_that_touches_nothing_has_no_contacts() -> None:
     plain = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.1)
     with pytest.raises(flexarm.FlexarmError, match="touches nothing"):
         plain.contacts()
