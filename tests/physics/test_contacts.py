@@ -322,6 +322,17 @@ def test_derivatives_by_a_number_of_the_contact_are_finite_out_of_contact() -> N
     assert np.abs(found["a"]).max() == 0
 
 
+def test_derivatives_by_the_stiffness_in_contact_are_those_of_differences(bumped: Run) -> None:
+    key, k = "contacts.wall.stiffness", int(bumped.contacts().normal_force.values[:, 0].argmax())
+    arm = flexarm.formulation("articulated", bumped.model, parameters=[key])
+    q, v, u = bumped.q[k], bumped.v[k], bumped.u[k]
+    found = arm.by_parameters("forward_dynamics", q, v, u)["a"][:, 0]
+    low, high = (arm.at([each]).forward_dynamics(q, v, u) for each in (0.9e6, 1.1e6))
+    # the force is linear in it
+    assert found == pytest.approx((high - low) / 2e5, rel=1e-6)
+    assert np.abs(found).max() > 1e-6
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
