@@ -1,5 +1,6 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
+from flexarm.arm.base import FixedBase, FreeBase, MovedBase
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import (
     DH,
@@ -19,15 +20,7 @@ from flexarm.arm.joint import (
     SpringTable,
     Universal,
 )
-from flexarm.arm.link import (
-    Arm,
-    FixedBase,
-    FreeBase,
-    Link,
-    MovedBase,
-    Payload,
-    RigidPiece,
-)
+from flexarm.arm.link import Arm, Link, Payload, RigidPiece
 from flexarm.arm.part import Body, Frame
 from flexarm.arm.section import Material, Properties, Section, Station
 
