@@ -40,8 +40,7 @@ OPTIONS: tuple[str, ...] = (
     "elastic joint, simple rotor", "elastic joint, full rotor", "elastic joint, table",
     "elastic joint, damping", "motor torque", "gear reversed",
     "spring", "spring table", "spring damping", "viscous friction", "Coulomb friction",
-    "wrench world", "wrench link", "wrench along the link", "wrench off the axis",
-    "wrench factor",
+    "wrench world", "wrench link", "wrench along the link", "wrench factor",
 )  # fmt: skip
 
 
@@ -291,8 +290,9 @@ def _wrench(draft: Draft, *, along: float | None) -> Piece:
     if along is not None and draft.chance(0.5):
         draft.note("wrench along the link")
         wrench["at"] = draft.number(0.0, along)
-        if wrench["force"][0] > 0:  # no further draw, which would change all that come after
-            draft.note("wrench off the axis")
+        if (
+            wrench["force"][0] > 0
+        ):  # no further draw or option: they would change the choice of arms
             wrench["at"] = [wrench["at"], *(0.1 * each for each in wrench["torque"][1:])]
     if draft.chance(0.4):
         draft.note("wrench factor")

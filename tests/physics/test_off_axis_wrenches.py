@@ -7,6 +7,7 @@ import flexarm
 from flexarm.formulations.equation import Equation
 from flexarm.io.model_file import loads
 from flexarm.model import build
+from tests.physics.random_arms import random_arm
 
 ARM = """
 flexarm: 1
@@ -102,3 +103,10 @@ def test_places_along_the_span_go_with_parameters() -> None:
     changed = build(loads(text.replace("3.0, -2.0", "5.0, -2.0")))
     known = flexarm.formulation("articulated", changed).forward_dynamics(q, v, np.zeros(0))
     assert open_.at([5.0]).forward_dynamics(q, v, np.zeros(0)) == pytest.approx(known, rel=1e-10)
+
+
+def test_random_arms_have_some() -> None:
+    """The identities and the independent reference meet them there."""
+    links = [link for number in range(15) for link in random_arm(number).arm.links]
+    places = [wrench.at for link in links for wrench in link.wrenches]
+    assert any(isinstance(at, tuple) and any(at[1:]) for at in places)
