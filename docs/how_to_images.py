@@ -109,10 +109,35 @@ def draw_mission() -> Figure:
     return simulate(arm_of("how-to/mission.md"), t_end=42).plot()
 
 
+def draw_contact() -> Figure:
+    """Draw how an arm bumps into a wall: distance, force, and where the energy goes."""
+    run = simulate(arm_of("how-to/touch-things.md"), t_end=2, dt=1e-4)
+    wall = run.contacts().sel(contact="wall")
+    figure = Figure(figsize=(10, 5), layout="constrained")
+    (whole, near), (force, energy) = figure.subplots(2, 2)
+    whole.plot(run.t, wall.distance, color=COLOURS[0])
+    whole.set_title("distance of the tip from the wall [m]", fontsize=10)
+    bounce = (run.t > 0.66) & (run.t < 0.9)
+    near.plot(run.t[bounce], 1e3 * wall.distance[bounce], color=COLOURS[0])
+    near.axhline(0, color="k", lw=0.8)
+    near.set_title("the same about the first bumps [mm]", fontsize=10)
+    force.semilogy(run.t, np.maximum(wall.normal_force, 0.1), color=COLOURS[1])
+    force.set_title("normal force [N]", fontsize=10)
+    for colour, name in zip(COLOURS, ("kinetic", "elastic", "dissipated"), strict=False):
+        energy.plot(run.t, run.dataset[name], color=colour, label=name)
+    energy.set_title("energy [J]", fontsize=10)
+    energy.legend(frameon=False)
+    for panel in (whole, near, force, energy):
+        panel.set_xlabel("t [s]")
+    tidy([whole, near, force, energy])
+    return figure
+
+
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
     "free-base": draw_free_base,
+    "contact": draw_contact,
     "controllers": draw_controllers,
     "mission": draw_mission,
 }

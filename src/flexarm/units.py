@@ -98,6 +98,7 @@ _QUANTITIES = {  # SI unit: its quantity, and how one may write it
     "N m s/rad": ("damping of a turning joint", ("0.3 N m s/rad",)),
     "N/m": ("stiffness of a sliding joint", ("1e5 N/m", "100 N/mm")),
     "N s/m": ("damping of a sliding joint", ("20 N s/m",)),
+    "s/m": ("damping of a contact", ("0.5 s/m",)),
     "Pa": ("stress", ("7e10 Pa", "70 GPa")),
     "kg/m^3": ("density", ("2700 kg/m^3", "2.7 g/cm^3")),
     "kg/m": ("mass per length", ("0.3 kg/m", "300 g/m")),
@@ -341,6 +342,7 @@ ForceStiffness = Annotated[float, Unit("N/m")]
 TorqueStiffness = Annotated[float, Unit("N m/rad")]
 ForceDamping = Annotated[float, Unit("N s/m")]
 TorqueDamping = Annotated[float, Unit("N m s/rad")]
+ContactDamping = Annotated[float, Unit("s/m")]
 Stress = Annotated[float, Unit("Pa")]
 Density = Annotated[float, Unit("kg/m^3")]
 MassPerLength = Annotated[float, Unit("kg/m")]

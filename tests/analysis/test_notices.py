@@ -46,6 +46,18 @@ SLIDING = f"""
 # code, place, an arm that has it (links, head), and the same arm without the cause
 CASES = [
     (
+        "start-in-contact",
+        "contacts[1]",
+        (
+            link(),
+            f"{DOWN}\ncontacts: [{{obstacle: {{kind: plane, normal: [-1, 0, 0]}}, stiffness: 1}}]",
+        ),
+        (
+            link(),
+            f"{DOWN}\ncontacts: [{{obstacle: {{kind: plane, normal: [1, 0, 0]}}, stiffness: 1}}]",
+        ),
+    ),
+    (
         "odd-gravity",
         "gravity",
         (link(), "gravity: [0, -9810, 0]"),

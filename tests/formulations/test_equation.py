@@ -59,6 +59,10 @@ links:
         torque: [0.1, 0.2, 0.3]
         factor: {kind: sine, amplitude: 2, frequency: 1}
 payload: {mass: 0.5, inertia: [0.002, 0.003, 0.004]}
+contacts:
+  - {radius: 0.3, obstacle: {kind: sphere, radius: 0.5}, stiffness: 50, friction: {coefficient: 1}}
+  - {point: {link: link1}, obstacle: {kind: plane, normal: [1, 0, 0]}, stiffness: 50, damping: 1}
+springs: [{between: [{link: link1, at: [0.1, 0.1, 0]}, tip], stiffness: 5, damping: 1}]
 """
 ARMS = {"drifting": DRIFTING, "standing": STANDING}
 
@@ -85,9 +89,11 @@ CALLS: dict[str, Callable[[Equation, Array, Array, Array, Array, Any], Any]] = {
         e.angular_momentum(q, v, about="centre-of-mass"),
     ),
     "joint_wrench": lambda e, q, v, a, u, t: e.joint_wrench(q, v, a, t),
+    "contacts": lambda e, q, v, a, u, t: e.contacts(q, v) if e.model.arm.contacts else (),
+    "springs": lambda e, q, v, a, u, t: e.springs(q, v) if e.model.arm.springs else (),
 }  # fmt: skip
 # What the integrators take of a compiled equation, not its methods.
-INNER = {"matrices", "observation"}
+INNER = {"matrices", "observation", "nearness"}
 
 
 @cache

@@ -60,7 +60,7 @@ WRONG = [
     (
         "at: tip",
         "at: tipp",
-        "45:13: links[1].wrenches[2].at: must be a number or 'tip', got 'tipp'.",
+        "45:13: links[1].wrenches[2].at: must be a number or a list or 'tip', got 'tipp'.",
     ),
     ("{at: 0.6,", "{at: 1.6,", "44:14: links[1].wrenches[1].at: "),
     ("position: 0.8", "position: 2.5", "53:25: links[2].joint.start.position: "),

@@ -290,6 +290,10 @@ def _wrench(draft: Draft, *, along: float | None) -> Piece:
     if along is not None and draft.chance(0.5):
         draft.note("wrench along the link")
         wrench["at"] = draft.number(0.0, along)
+        if (
+            wrench["force"][0] > 0
+        ):  # no further draw or option: they would change the choice of arms
+            wrench["at"] = [wrench["at"], *(0.1 * each for each in wrench["torque"][1:])]
     if draft.chance(0.4):
         draft.note("wrench factor")
         wrench["factor"] = _profile(draft, PROFILES, 1.0)

@@ -193,8 +193,8 @@ class Reference:
         if isinstance(base, FreeBase):
             self._body(pose, base.body)
             for wrench in base.wrenches:
-                along = 0.0 if wrench.at == "tip" else wrench.at
-                self._wrench(wrench, pose @ at((along, 0, 0)))
+                along, off = _along_and_off(wrench)
+                self._wrench(wrench, pose @ at((along or 0.0, 0, 0)) @ at(off))
         return pose
 
     def _link(self, part: LinkModel, end: Pose) -> Pose:
@@ -239,10 +239,11 @@ class Reference:
         end = tip @ at((tip_length, 0, 0))
         for wrench in link.wrenches:
             place = end
-            if wrench.at != "tip":
+            along, off = _along_and_off(wrench)
+            if along is not None:
                 assert not isinstance(joint, Sliding), "a place on a sliding link: only its tip"
-                place = root @ self._section_pose(part, wrench.at - root_length)
-            self._wrench(wrench, place)
+                place = root @ self._section_pose(part, along - root_length)
+            self._wrench(wrench, place @ at(off))
         return end @ last
 
     def _motion(self, joint: Moving[Any, Any, Any, Any, Any, Any, Any, Any], value: Expr) -> Pose:
@@ -476,3 +477,12 @@ class Reference:
         power = ca.dot(axes @ ca.DM(wrench.force), self._rate(section.position))
         power += ca.dot(axes @ ca.DM(wrench.torque), spin)
         self._wrenches.append(ca.gradient(power, self._v))
+
+
+def _along_and_off(wrench: Wrench) -> tuple[float | None, tuple[float, float, float]]:
+    """Split a wrench's place: along the link (None is its tip), and off the axis."""
+    if wrench.at == "tip":
+        return None, (0.0, 0.0, 0.0)
+    if isinstance(wrench.at, float):
+        return wrench.at, (0.0, 0.0, 0.0)
+    return wrench.at[0], (0.0, *wrench.at[1:])

@@ -1,5 +1,7 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
+from flexarm.arm.base import FixedBase, FreeBase, MovedBase
+from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import (
     DH,
     AnyActuated,
@@ -18,16 +20,7 @@ from flexarm.arm.joint import (
     SpringTable,
     Universal,
 )
-from flexarm.arm.link import (
-    Arm,
-    FixedBase,
-    FreeBase,
-    Link,
-    MovedBase,
-    Payload,
-    RigidPiece,
-    Wrench,
-)
+from flexarm.arm.link import Arm, Link, Payload, RigidPiece
 from flexarm.arm.part import Body, Frame
 from flexarm.arm.section import Material, Properties, Section, Station
 
@@ -36,6 +29,7 @@ __all__ = [
     "AnyActuated",
     "Arm",
     "Body",
+    "Contact",
     "Drive",
     "Fixed",
     "FixedBase",
@@ -49,6 +43,8 @@ __all__ = [
     "MovedBase",
     "Moving",
     "Payload",
+    "Point",
+    "PointSpring",
     "Prismatic",
     "Properties",
     "Revolute",

@@ -4,10 +4,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictInt, model_validator
 
+from flexarm.arm.base import Base, FixedBase
+from flexarm.arm.forces import At, Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import Joint, Sliding
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
-from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
-from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
+from flexarm.arm.part import Body, Flag, Name, Number, Part, fault
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import (
     ClampedMass,
@@ -20,31 +21,10 @@ from flexarm.arm.shapes import (
     ShapeChoice,
     Tabulated,
 )
-from flexarm.units import (
-    Acceleration,
-    AngularSpeed,
-    Force,
-    Length,
-    Ratio,
-    Speed,
-    Torque,
-)
+from flexarm.units import Acceleration, Length, Ratio
 
 MOST_WORK = 4000  # stations times shapes in a direction
 MOST_SLIDING = 30  # elements in a direction
-
-
-class Wrench(Part):
-    """A force [N] and torque [N m] at a point of a link, times a factor that may vary in time.
-
-    ``at`` is the distance from the link's root along its undeformed axis, or ``tip``.
-    """
-
-    at: Annotated[Length, Field(ge=0)] | Literal["tip"] = "tip"
-    frame: Literal["world", "link"] = "world"
-    force: tuple[Force, Force, Force] = (0.0, 0.0, 0.0)
-    torque: tuple[Torque, Torque, Torque] = (0.0, 0.0, 0.0)
-    factor: RatioProfile | None = None
 
 
 class RigidPiece(Part):
@@ -170,9 +150,18 @@ class Link(Part):
                 )
         self._check_flexible_only()
         for i, wrench in enumerate(self.wrenches):
-            if wrench.at != "tip" and wrench.at > self.length:
-                raise fault("is beyond the link's length", "wrenches", i, "at")
+            self.check_place(wrench.at, "wrenches", i, "at")
         return self
+
+    def check_place(self, at: At, *path: str | int) -> None:
+        """Refuse a place that the link does not have."""
+        if at == "tip":
+            return
+        if isinstance(self.joint, Sliding):
+            raise fault("of a sliding link only its tip can be used", *path)
+        along = at if isinstance(at, float) else at[0]
+        if not 0 <= along <= self.length:
+            raise fault("is beyond the link's length", *path)
 
     def _check_stiffness(self) -> None:
         section = self.section
@@ -246,9 +235,6 @@ class Link(Part):
                     )
         if self.quadratic_shapes:
             raise fault("quadratic_shapes are for links of constant length", "quadratic_shapes")
-        for i, wrench in enumerate(self.wrenches):
-            if wrench.at != "tip":
-                raise fault("a wrench on a sliding link acts at its tip", "wrenches", i, "at")
         self._check_exposed_range(self.joint)
         start = self.joint.start.position
         if self.joint.actuation != "prescribed" and (start is None or not 0 < start <= self.span):
@@ -288,59 +274,12 @@ class Link(Part):
                 raise fault("is for flexible links only", name)
 
 
-class FixedBase(Frame):
-    """A base at rest."""
-
-    kind: Literal["fixed"] = "fixed"
-
-
-class BaseMotion(Part):
-    """How a base moves: profiles of its three coordinates [m] and angles [rad] (0 if left out).
-
-    The base frame is at ``position + (x, y, z)``, turned from ``rotation`` by
-    ``Rx(rx) Ry(ry) Rz(rz)``.
-    """
-
-    x: LengthProfile | None = None
-    y: LengthProfile | None = None
-    z: LengthProfile | None = None
-    rx: AngleProfile | None = None
-    ry: AngleProfile | None = None
-    rz: AngleProfile | None = None
-
-
-class MovedBase(Frame):
-    """A base that moves as a given function of time."""
-
-    kind: Literal["moved"]
-    motion: BaseMotion
-
-
-class FreeBase(Frame):
-    """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame."""
-
-    kind: Literal["free"]
-    body: Body
-    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
-    spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
-    wrenches: tuple[Wrench, ...] = ()
-
-    @model_validator(mode="after")
-    def _has_mass(self) -> Self:
-        if self.body.mass == 0:
-            raise fault("a free base needs a mass", "body", "mass")
-        return self
-
-
-Base = Annotated[FixedBase | MovedBase | FreeBase, Field(discriminator="kind")]
-
-
 class Payload(Body):
     """A rigid body held at the arm's tip, in the last link's tip frame."""
 
 
 class Arm(Part):
-    """A serial arm: base, links from base to tip, payload."""
+    """A serial arm: base, links from base to tip, payload; what it touches and is tied to."""
 
     flexarm: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=200)]
@@ -352,6 +291,8 @@ class Arm(Part):
     payload: Payload | None = None
     bodies: Annotated[tuple[FreeBody, ...], Field(max_length=100)] = ()
     events: Annotated[tuple[Event, ...], Field(max_length=1000)] = ()
+    contacts: Annotated[tuple[Contact, ...], Field(max_length=1000)] = ()
+    springs: Annotated[tuple[PointSpring, ...], Field(max_length=1000)] = ()
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -367,6 +308,43 @@ class Arm(Part):
         """Names of a joint's coordinates: its own, or one per axis."""
         labels, name = self.links[index].joint.axes, self.joint_names[index]
         return tuple(".".join(filter(None, (name, label))) for label in labels)
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, ``contact1`` and so on where the file gives none."""
+        return tuple(each.name or f"contact{i}" for i, each in enumerate(self.contacts, 1))
+
+    @property
+    def spring_names(self) -> tuple[str, ...]:
+        """Names of the springs between points, ``spring1`` and so on where the file gives none."""
+        return tuple(each.name or f"spring{i}" for i, each in enumerate(self.springs, 1))
+
+    @model_validator(mode="after")
+    def _points_exist(self) -> Self:
+        for key, names in (("contacts", self.contact_names), ("springs", self.spring_names)):
+            for i, name in enumerate(names):
+                if name in names[:i]:
+                    raise fault("the name '{name}' is taken", key, i, "name", name=name)
+        for i, contact in enumerate(self.contacts):
+            self._check_point(contact.point, "contacts", i, "point")
+            fixed = isinstance(self.base, FixedBase)
+            if fixed and contact.point != "tip" and contact.point.link == "base":
+                raise fault("is a base that does not move", "contacts", i, "point", "link")
+        for i, spring in enumerate(self.springs):
+            for k, point in enumerate(spring.between):
+                self._check_point(point, "springs", i, "between", k)
+        return self
+
+    def _check_point(self, point: Point | Literal["tip"], *path: str | int) -> None:
+        if point == "tip" or point.link is None or point.link == "base":
+            return
+        if point.link not in self.link_names:
+            raise fault(
+                "there is no link '{name}': there are {names}, or base",
+                *path, "link", name=point.link, names=", ".join(self.link_names),
+            )  # fmt: skip
+        link = self.links[self.link_names.index(point.link)]
+        link.check_place(point.at or "tip", *path, "at")
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.arm import Arm, FreeBase
 from flexarm.check.description_notices import (
+    contact_notices,
     damping_notices,
     gravity_notices,
     inertia_notices,
@@ -89,7 +90,7 @@ def check(arm: Arm) -> Report:
     traced = trace(build(arm, stiffening=False) if large else model)
     linear = linearise_elastic(model, traced, pose)
     links = tuple(_link(model, i, linear, pose) for i in range(len(model.links)))
-    notices = list(_described(model, links, start, speeds))
+    notices = [*_described(model, links, start, speeds), *contact_notices(model, pose)]
     notices += slender_notices(arm, links)
     if not large:
         notices += unexcited_notices(model, links, unexcited(model, traced, linear, pose))

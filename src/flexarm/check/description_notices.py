@@ -3,12 +3,16 @@
 import math
 from collections.abc import Iterator
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm, Body, FreeBase, Link
 from flexarm.check.report import LinkReport, Notice
+from flexarm.links.base import Array
 from flexarm.links.span import Span
-from flexarm.model import Axis, LinkModel
+from flexarm.mechanics.contacts import touches
+from flexarm.mechanics.kinematics import frames
+from flexarm.model import Axis, LinkModel, Model
 
 WAVE_SPEED = (100.0, 20_000.0)  # [m/s]; rubber 50 to 300, steel 5100, beryllium 12900
 MASS_PER_LENGTH = 1e5  # [kg/m]
@@ -31,6 +35,22 @@ def gravity_notices(arm: Arm) -> Iterator[Notice]:
             f"gravity is {size:.4g} m/s^2, outside {GRAVITY[0]:g} to {GRAVITY[1]:g}",
             "give it in m/s^2, such as [0, 0, -9.81], or [0, 0, 0] for none",
         )
+
+
+def contact_notices(model: Model, pose: Array) -> Iterator[Notice]:
+    """Tell of points that are inside what they may touch at the start."""
+    q = ca.DM(pose)
+    for k, touch in enumerate(touches(model, q, frames(model, q)) if model.points.contacts else ()):
+        depth, force = float(touch.depth), float(touch.elastic)
+        if depth > 0:
+            name = model.arm.contact_names[k]
+            yield Notice(
+                "note",
+                "start-in-contact",
+                f"contacts[{k + 1}]",
+                f"{name} starts {depth:.4g} m inside its obstacle, which pushes by {force:.4g} N",
+                "move the start or the obstacle, unless the arm leans on it; normals point out",
+            )
 
 
 def section_notices(index: int, link: Link, facts: LinkReport) -> Iterator[Notice]:

@@ -74,6 +74,9 @@ def formulation(
     require_flag("delta_squared", delta_squared)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     reason = FORMULATIONS[name].refusal(model, paper=paper)
+    touched = "contacts" if model.points.contacts else "springs" if model.points.springs else ""
+    if reason is None and paper and touched:
+        reason = f"no paper has {touched} of points: leave them out, or set paper=False"
     if reason is not None:
         raise FlexarmError(f"formulation '{name}' refuses this: {reason}")
     _refuse_options(name, delta_squared=delta_squared, points=points)

@@ -253,7 +253,7 @@ class _Sweep:
         if k in state.part.carried_by or k in state.part.own:
             return rotor.inertia * (axis @ axis.T), force
         if k in self.given:
-            force = force + rotor.inertia * rotor.ratio * self.given[k] * axis
+            force = force + self._rotor_reach(state, rotor) * self.given[k]
             return rotor.inertia * (axis @ axis.T), force
         # a free rotor takes no part in the carrier's turning: only its torque comes back
         return ca.SX(6, 6), force + self.applied[k] / rotor.ratio * axis
@@ -317,7 +317,8 @@ class _Sweep:
         rotor = state.part.rotor
         if rotor is None or rotor.coordinate in state.part.coordinates:
             return
-        k, carried = rotor.coordinate, ca.SX(0)
+        k = rotor.coordinate
+        carried: Expr = ca.SX(0)
         if rotor.axis is not None:
             carried = ca.dot(self._rotor_axis(state, rotor), current) / rotor.ratio
         size = rotor.ratio**2 * rotor.inertia

@@ -25,7 +25,7 @@ from flexarm.formulations.recursion import (
     tip_columns,
 )
 from flexarm.mechanics.kinematics import base_frame, frames
-from flexarm.mechanics.loads import wrench_loads
+from flexarm.mechanics.loads import outer_loads
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -60,7 +60,7 @@ class Composite(Formulation):
         _, roots = _newton_euler(self.model, base, states, v, a, True)
         placed = frames(self.model, q)
         result = ca.SX(6, len(states))
-        loads = wrench_loads(self.model, q, placed, factors)
+        loads = outer_loads(self.model, q, v, placed, factors)
         for i, frame in enumerate(placed):
             torque, force = frame.R_WL @ roots[i][:3], frame.R_WL @ roots[i][3:]
             torque = torque + ca.cross(frame.p_WL - frame.p_WJ, force)

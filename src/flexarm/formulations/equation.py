@@ -26,9 +26,11 @@ from flexarm.formulations.numbers.parameters import (
 from flexarm.formulations.numbers.structures import Make, Structures
 from flexarm.formulations.quantities import (
     QUANTITIES,
+    Contacts,
     Energy,
     Frames,
     Partitioned,
+    PointSprings,
     Power,
     trace,
 )
@@ -253,6 +255,22 @@ class Equation:
         t = checked_time(t, q, v, a)
         found = self._evaluate("joint_wrench", q, v, a, self._at(wrench_factors, t))[0]
         return np.swapaxes(as_matrix(found, 6, len(self.model.links)), -1, -2)
+
+    def contacts(self, q: Array, v: Array) -> Contacts:
+        """Compute how far the contacts of the arm are from touching, and their forces."""
+        count = len(self.model.arm.contacts)
+        if not count:
+            raise FlexarmError(f"{self.model.arm.name} touches nothing: give it 'contacts'")
+        distance, normal, friction = self._evaluate("contacts", q, v)
+        return Contacts(distance, normal, np.swapaxes(as_matrix(friction, 3, count), -1, -2))
+
+    def springs(self, q: Array, v: Array) -> PointSprings:
+        """Compute lengths and forces of the springs between points."""
+        if not self.model.arm.springs:
+            raise FlexarmError(
+                f"{self.model.arm.name} has no springs between points: give it 'springs'"
+            )
+        return PointSprings(*self._evaluate("springs", q, v))
 
     def observe(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Evaluate what a run keeps of its samples, wherever they are.

@@ -12,6 +12,7 @@ from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import momentum_expression
 from flexarm.links.base import Array
+from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.mechanics.loads import (
     applied_force,
@@ -22,6 +23,7 @@ from flexarm.mechanics.loads import (
     wrench_force,
     wrench_list,
 )
+from flexarm.mechanics.point_forces import lines
 from flexarm.model import Model
 from flexarm.spatial import Expr, constant
 
@@ -41,6 +43,25 @@ class Energy(NamedTuple):
     kinetic: Any
     elastic: Any
     gravitational: Any
+
+
+class Contacts(NamedTuple):
+    """Contacts of an arm in the order of the file.
+
+    Distance from touching [m], negative by the depth; normal force [N], (contacts,); friction on
+    the arm in the world [N], (contacts, 3).
+    """
+
+    distance: Array
+    normal: Array
+    friction: Array
+
+
+class PointSprings(NamedTuple):
+    """Lengths [m] of springs between points, and the forces by which they pull [N], (springs,)."""
+
+    length: Array
+    force: Array
 
 
 class Frames(NamedTuple):
@@ -183,6 +204,38 @@ def _link_frames(f: Formulation, q: Expr) -> tuple[Expr, ...]:
     )
 
 
+def _nearness(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
+    """Trace how far contacts are from touching, how fast that falls, how fast points move."""
+    found = touches(f.model, q, frames(f.model, q))
+    speeds = [touch.attached.velocity(v)[0] for touch in found]
+    closing = [-ca.dot(touch.normal, speed) for touch, speed in zip(found, speeds, strict=True)]
+    return (
+        ca.vertcat(*[-touch.depth for touch in found]),
+        ca.vertcat(*closing),
+        ca.vertcat(*[ca.sqrt(ca.sumsqr(speed)) for speed in speeds]),
+    )
+
+
+def _contacts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
+    """Trace distance, normal force and friction, (3, contacts), of each contact."""
+    found = touches(f.model, q, frames(f.model, q))
+    forces = [touch.forces(v) for touch in found]
+    return (
+        ca.vertcat(*[-touch.depth for touch in found]),
+        ca.vertcat(*[normal for normal, _ in forces]),
+        ca.horzcat(*[rubbed for _, rubbed in forces]),
+    )
+
+
+def _springs_between(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
+    """Trace length and force of each spring between points, positive where it pulls."""
+    found = lines(f.model, q)
+    return (
+        ca.vertcat(*[line.length for line in found]),
+        ca.vertcat(*[line.tension + line.drag(v) for line in found]),
+    )
+
+
 QUANTITIES: dict[str, Quantity] = {
     "mass_matrix": Quantity(lambda f, q: f.mass_expression(q), ("q",), ("M",)),
     "bias": Quantity(_bias, ("q", "v"), ("c",)),
@@ -208,6 +261,9 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "v"),
         ("linear", "angular", "centre"),
     ),
+    "nearness": Quantity(_nearness, ("q", "v"), ("distance", "closing", "speed")),
+    "contacts": Quantity(_contacts, ("q", "v"), ("distance", "normal", "friction")),
+    "springs": Quantity(_springs_between, ("q", "v"), ("length", "force")),
     "joint_wrench": Quantity(
         lambda f, q, v, a, w: f.joint_wrench_expression(q, v, a, w),
         ("q", "v", "a", "w"),

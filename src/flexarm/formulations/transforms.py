@@ -137,13 +137,13 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
 
 
 def torque_refusal(model: Model) -> str | None:
-    """Tell why wrenches on first-order sections are refused, or None if there are none."""
-    on_base = getattr(model.arm.base, "wrenches", ())
-    if not on_base and not any(part.link.wrenches for part in model.links):
+    """Tell why forces on first-order sections are refused, or None if there are none."""
+    found = {key: each for key, each in vars(model.points).items() if each}
+    if not found:
         return None
     return (
-        "first-order tips are no rotations, so wrenches have no torque beyond them: "
-        "leave the wrenches out, or build the model with tip_rotation='cayley'"
+        f"first-order tips are no rotations, so {next(iter(found))} have no torque beyond them: "
+        f"leave the {next(iter(found))} out, or build the model with tip_rotation='cayley'"
     )
 
 

@@ -7,6 +7,7 @@ coordinates have put in and what was dissipated so far [J], and the states of se
 import math
 from dataclasses import dataclass
 
+from flexarm.integrate.obstacles import Obstacles, seen_step
 from flexarm.integrate.system import System, enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_kernel
@@ -23,6 +24,8 @@ class March(Record):
 
     Attributes
     ----------
+    obstacles
+        What the arm may touch.
     step, sample
         Addresses of the method's kernels: one trial step, and the state within the last step.
     size
@@ -79,6 +82,7 @@ class March(Record):
     """
 
     system: System
+    obstacles: Obstacles
     step: int
     sample: int
     size: int
@@ -342,6 +346,16 @@ def healthy(m: March) -> int:
 
 
 @kernel
+def kinetic(m: March, v: Array) -> float:
+    """Give the kinetic energy at rates v [J], by the mass matrix at the start."""
+    find_modal_rates(m, v)
+    twice = 0.0
+    for i in range(m.system.n):
+        twice += m.modal_rates[i] * m.modal_rates[i]
+    return 0.5 * twice
+
+
+@kernel
 def keep_samples(m: March) -> None:
     """Keep the states at all times that the last step has passed."""
     while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
@@ -424,6 +438,7 @@ def pass_stops(m: March) -> None:
 def march(m: March) -> int:
     """Step until the end, a watched bound, a failure, or the budget of trials is spent."""
     wish = m.h
+    seen = m.largest
     pass_stops(m)  # a watched bound may have been left where a channel jumps, or at the end
     if m.t >= m.t_end:
         return FINISHED
@@ -432,6 +447,7 @@ def march(m: March) -> int:
         left = stop - m.t
         at_stop = 0
         m.h = min(wish, m.largest * (UNEVEN if m.uneven == 1 and m.steps % 2 == 1 else 1.0))
+        m.h = min(m.h, seen)
         if m.adaptive == 0:
             m.h = left / float(max(1, math.floor(left / m.h + 0.999999)))
             at_stop = 1 if m.h > 0.75 * left else 0
@@ -454,6 +470,14 @@ def march(m: March) -> int:
             continue
         if good == 0:
             return BROKEN
+        if m.obstacles.count > 0:
+            n = m.system.n
+            energy = max(kinetic(m, m.y[n:]), kinetic(m, m.y_new[n:]))
+            seen = seen_step(m.obstacles, m.y, m.y_new, m.h, energy)
+            if seen < m.h:
+                m.rejections += 1
+                continue
+            seen = m.largest
         if m.adaptive == 1:
             change = resize(m)
             wish = max(wish, m.h * change) if at_stop == 1 and change > 1.0 else m.h * change

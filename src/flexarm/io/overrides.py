@@ -27,7 +27,8 @@ class Change:
     text
         As written.
     steps
-        Keys from the top of the file; links by name or, as all lists, by number from 1.
+        Keys from the top of the file; links, contacts and springs by name or, as all lists, by
+        number from 1.
     value
         As a model file would have it.
     """
@@ -128,11 +129,11 @@ def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
 
 
 def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, ...]) -> int:
-    """Find an item of a list: a link by its name, anything by its number from 1."""
+    """Find an item of a list: links, contacts, springs by name, anything by number from 1."""
     names = []
-    if path == ("links",):
+    if path in (("links",), ("contacts",), ("springs",)):
         names = [
-            str((isinstance(item, dict) and item.get("name")) or f"link{k}")
+            str((isinstance(item, dict) and item.get("name")) or f"{str(path[0])[:-1]}{k}")
             for k, item in enumerate(items, 1)
         ]
         if step in names:

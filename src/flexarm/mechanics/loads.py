@@ -1,4 +1,4 @@
-"""Forces that do not come from inertia: springs, damping, friction, inputs, wrenches, gravity."""
+"""Forces that do not come from inertia: springs, damping, friction, contact, inputs, wrenches."""
 
 import math
 from dataclasses import dataclass
@@ -10,21 +10,18 @@ import numpy as np
 from flexarm.arm import FreeBase, SpringTable, Wrench
 from flexarm.arm.joint import Friction
 from flexarm.links.base import Array
+from flexarm.mechanics.attached import attach, place
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.base import table_energy
-from flexarm.mechanics.kinematics import (
-    LinkFrames,
-    base_frame,
-    base_jacobian,
-    frames,
-    jacobian,
-    section,
-)
+from flexarm.mechanics.kinematics import LinkFrames, base_frame, frames
+from flexarm.mechanics.point_forces import point_energy, point_forces
 from flexarm.mechanics.sections import picked
 from flexarm.mechanics.stops import stop_energy, stop_loss
-from flexarm.model import Axis, LinkModel, Model, prescribed_motion
+from flexarm.model import Axis, Model, prescribed_motion
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Expr, constant
+
+Load = tuple[int, Expr, Expr, Expr]  # index of a link; point, force and torque in the world
 
 
 def input_names(model: Model) -> tuple[str, ...]:
@@ -60,18 +57,20 @@ def hub_row(model: Model, axis: Axis) -> Array:
 
 
 def elastic_force(model: Model, q: Expr) -> Expr:
-    """Gradient of the elastic energy of links and joints, (n,)."""
+    """Gradient of the elastic energy of links, joints, contacts and springs, (n,)."""
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
         effort = body_of(model, part).effort(q)
         for i, column in enumerate(part.own):
             result[column] += effort[i]
+    for each in point_forces(model, q):
+        result -= each.attached.effort(each.stored, each.torque)
     return result
 
 
 def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
     """Elastic and gravitational energy [J]."""
-    elastic = _joint_energy(model, q)
+    elastic = _joint_energy(model, q) + point_energy(model, q)
     weight = type(q)(0)
     still = type(q).zeros(model.size, 1)
     rotation, position = base_frame(model, q)
@@ -134,6 +133,8 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
             result += _along(axis, row, v, coulomb)
             if axis.acts.stops is not None:
                 result += row * stop_loss(axis, ca.dot(row, q), ca.dot(row, v))
+    for each in point_forces(model, q, v, friction=coulomb):
+        result -= each.attached.effort(each.lost, each.torque)
     return result
 
 
@@ -185,43 +186,37 @@ def wrench_force(model: Model, q: Expr, factors: Expr) -> Expr:
     result = type(q).zeros(model.size, 1)
     if not wrench_list(model):
         return result
-    loads = wrench_loads(model, q, frames(model, q), factors)
-    for (index, point, force, torque), (_, wrench) in zip(loads, wrench_list(model), strict=True):
-        if index < 0:
-            linear, angular = base_jacobian(model, q, point)
-        else:
-            linear, angular = jacobian(model, q, index, _place(model.links[index], wrench))
-        result += linear.T @ force + angular.T @ torque
+    placed = frames(model, q)
+    loads = wrench_loads(model, q, placed, factors)
+    for (_, _, force, torque), point in zip(loads, model.points.wrenches, strict=True):
+        result += attach(model, q, placed, point).effort(force, torque)
     return result
 
 
 def wrench_loads(
     model: Model, q: Expr, placed: tuple[LinkFrames, ...], factors: Expr
-) -> list[tuple[int, Expr, Expr, Expr]]:
+) -> list[Load]:
     """List link index, point, force and torque of all wrenches in the world."""
     result = []
-    for k, (index, wrench) in enumerate(wrench_list(model)):
+    listed = zip(wrench_list(model), model.points.wrenches, strict=True)
+    for k, ((index, wrench), point) in enumerate(listed):
         force = constant(np.array(wrench.force)) * factors[k]
         torque = constant(np.array(wrench.torque)) * factors[k]
-        if index < 0:
-            turned, position = base_frame(model, q)
-            along = 0.0 if wrench.at == "tip" else float(wrench.at)
-            point = position + turned @ constant(np.array([along, 0.0, 0.0]))
-        else:
-            frame, part = placed[index], model.links[index]
-            local = section(model, part, q, _place(part, wrench))
-            point, turned = frame.p_WL + frame.R_WL @ local.position, frame.R_WL @ local.rotation
+        turned, position, _ = place(model, q, placed, point)
         if wrench.frame == "link":
             force, torque = turned @ force, turned @ torque
-        result.append((index, point, force, torque))
+        result.append((index, position, force, torque))
     return result
 
 
-def _place(part: LinkModel, wrench: Wrench) -> float:
-    """Tell the distance of a wrench from L [m] along the undeformed link."""
-    root = part.link.root_piece.length if part.link.root_piece is not None else 0.0
-    at = part.link.length if wrench.at == "tip" else float(wrench.at)
-    return at - root
+def outer_loads(
+    model: Model, q: Expr, v: Expr, placed: tuple[LinkFrames, ...], factors: Expr
+) -> list[Load]:
+    """List what acts on links from outside: wrenches, contacts, springs between points."""
+    return wrench_loads(model, q, placed, factors) + [
+        (each.link, each.attached.position, each.stored + each.lost, each.torque)
+        for each in point_forces(model, q, v)
+    ]
 
 
 def _joint_energy(model: Model, q: Expr) -> Expr:

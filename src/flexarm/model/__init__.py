@@ -12,10 +12,13 @@ from flexarm.model.parts import (
     Rotor,
     TipRotation,
 )
+from flexarm.model.points import ArmPoint, ArmPoints
 from flexarm.model.state import fingerprint, prescribed_motion, prescribed_profiles, start_state
 
 __all__ = [
     "BASE_COORDINATES",
+    "ArmPoint",
+    "ArmPoints",
     "Axis",
     "Flexible",
     "LinkModel",

@@ -39,6 +39,7 @@ from flexarm.model.parts import (
     Rotor,
     TipRotation,
 )
+from flexarm.model.points import ArmPoints
 from flexarm.spatial import (
     IDENTITY,
     NO_INERTIA,
@@ -119,6 +120,7 @@ def build(
         end_pose=before,
         gravity=np.array(arm.gravity),
         prescribed=_prescribed(arm, links),
+        points=ArmPoints.of(arm),
         nodes=nodes,
         series=series,
     )

@@ -15,6 +15,7 @@ from flexarm.links.integrals import Integrals, Points
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
+from flexarm.model.points import ArmPoints
 from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
@@ -257,6 +258,8 @@ class Model:
         The arm's tip frame in the last link's flexible tip frame.
     prescribed
         Indices of coordinates that are given functions of time.
+    points
+        Where wrenches, contacts and springs act.
     anchor
         Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
         angles of a free base and of spherical joints are relative to.
@@ -280,6 +283,7 @@ class Model:
     end_pose: Pose
     gravity: Array
     prescribed: tuple[int, ...]
+    points: ArmPoints
     anchor: Expr | None = None
     nodes: int | None = None
     series: bool = False

@@ -1,4 +1,4 @@
-"""What moves at the samples of a run: momenta, the tip's motion and the links' frames, by name."""
+"""What moves and touches at the samples of a run, by name: momenta, tip, frames, contacts."""
 
 import numpy as np
 
@@ -62,6 +62,37 @@ def frame_variables(run: RunData) -> list[Variable]:
             Variable(f"{end}_rotation", turn, rotation, "1", f"axes (columns) {what}"),
         ]
     return variables
+
+
+def contact_variables(run: RunData) -> list[Variable]:
+    """List distance, penetration, normal force and friction of every contact."""
+    found = equation_of(run).contacts(run.q, run.v)
+    names = np.array(run.model.arm.contact_names, dtype=object)
+    axes = ("time", "contact")
+    return [
+        *_over_time(run, []),
+        Variable("contact", ("contact",), names, "", "contacts"),
+        Variable("distance", axes, found.distance, "m", "distance from touching, less the depth"),
+        Variable("penetration", axes, np.maximum(-found.distance, 0.0), "m", "depth of contact"),
+        Variable("normal_force", axes, found.normal, "N", "force on the arm out of the obstacle"),
+        Variable(
+            "friction_force", (*axes, "axis"), found.friction, "N",
+            "friction on the arm, in the world",
+        ),
+    ]  # fmt: skip
+
+
+def spring_variables(run: RunData) -> list[Variable]:
+    """List length and force of every spring between points."""
+    found = equation_of(run).springs(run.q, run.v)
+    names = np.array(run.model.arm.spring_names, dtype=object)
+    axes = ("time", "spring")
+    return [
+        Variable("time", ("time",), run.t, "s", "time"),
+        Variable("spring", ("spring",), names, "", "springs between points"),
+        Variable("length", axes, found.length, "m", "distance of the two points"),
+        Variable("force", axes, found.force, "N", "force that pulls the points together"),
+    ]
 
 
 def _over_time(run: RunData, rows: list[Rows]) -> list[Variable]:

@@ -77,6 +77,18 @@ class Run(RunData):
 
         return _named(wrench_variables(self))
 
+    def contacts(self) -> "xarray.Dataset":
+        """Find distance, penetration, normal force and friction of every contact, by its name."""
+        from flexarm.runs.motions import contact_variables
+
+        return _named(contact_variables(self))
+
+    def springs(self) -> "xarray.Dataset":
+        """Find length and force of every spring between two points, by its name."""
+        from flexarm.runs.motions import spring_variables
+
+        return _named(spring_variables(self))
+
     def momenta(self) -> "xarray.Dataset":
         """Find momentum, angular momentum and centre of mass of all that moves, in the world."""
         from flexarm.runs.motions import momentum_variables

@@ -299,6 +299,11 @@ def _check(model: Model) -> None:
             f"{model.arm.name} has {model.size} coordinates: equations of at most {LARGEST} are "
             "printed; 'flexarm count' counts those of larger arms"
         )
+    if model.points.contacts or model.points.springs:
+        raise FlexarmError(
+            f"{model.arm.name} has contacts or springs between points, which have no short closed "
+            "form: leave them out"
+        )
     for part in model.links:
         if part.exact is not None and all(part.exact.bends):
             raise FlexarmError(

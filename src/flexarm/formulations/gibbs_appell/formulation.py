@@ -48,7 +48,7 @@ from flexarm.formulations.gibbs_appell.steps import (
     sums,
 )
 from flexarm.mechanics.kinematics import frames
-from flexarm.mechanics.loads import wrench_loads
+from flexarm.mechanics.loads import outer_loads
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
@@ -119,7 +119,7 @@ class GibbsAppell(Formulation):
         S, T, _ = self._forces(links, R, v, a, gravity=True)
         phi, chi = gathered_forces(links, R, S, T)
         placed = frames(self.model, q)
-        loads = wrench_loads(self.model, q, placed, factors)
+        loads = outer_loads(self.model, q, v, placed, factors)
         result, first = ca.SX(6, len(placed)), len(links) - len(placed)
         for i, frame in enumerate(placed):
             force = frame.R_WL @ (S[first + i] + phi[first + i])

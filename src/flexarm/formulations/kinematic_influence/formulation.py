@@ -33,7 +33,7 @@ from flexarm.formulations.kinematic_influence.links import (
     rigid_share,
 )
 from flexarm.mechanics.kinematics import LinkFrames, base_frame, base_jacobian, frames, tip_section
-from flexarm.mechanics.loads import wrench_loads
+from flexarm.mechanics.loads import outer_loads
 from flexarm.mechanics.sections import Local, own_values, picked
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -101,7 +101,7 @@ class KinematicInfluence(Formulation):
         bodies = self._bodies(q, v, lift=ca.SX(constant(-self.model.gravity)))
         loads = [(body.link, body.point, body.load(a)) for body in bodies]
         placed = frames(self.model, q)
-        for index, point, pull, twist in wrench_loads(self.model, q, placed, factors):
+        for index, point, pull, twist in outer_loads(self.model, q, v, placed, factors):
             loads.append((index, point, ca.vertcat(-pull, -twist)))
         result = ca.SX(6, len(placed))
         for i, frame in enumerate(placed):

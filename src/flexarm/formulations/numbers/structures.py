@@ -8,6 +8,7 @@ from typing import final
 import casadi as ca
 import numpy as np
 
+from flexarm.arm.forces import Box
 from flexarm.engine.compile import Compiled, Level
 from flexarm.engine.functions import compile_stream
 from flexarm.engine.lower import lower
@@ -18,7 +19,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.links.base import Array, Shapes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
-from flexarm.model import Model
+from flexarm.model import ArmPoint, Model
 from flexarm.model.contents import write
 
 NUMBERS = "numbers"
@@ -147,8 +148,8 @@ def abreast(members: Sequence[Member]) -> Member | None:
 
 
 def _digest(value: object) -> str | None:
-    """Digest what is taken as it is: functions along a link, evaluated where they are needed."""
-    if not isinstance(value, Shapes | Span | SlidingShapes):
+    """Digest what is taken as it is: functions along a link, the places they are at, boxes."""
+    if not isinstance(value, Shapes | Span | SlidingShapes | ArmPoint | Box):
         return None
     digest = hashlib.sha256()
     write(value, digest.update)

@@ -16,8 +16,8 @@ from flexarm.links.base import Array
 def compile_abreast(tasks: Sequence[Task]) -> Member | None:
     """Compile as many motions as there are lanes for one register.
 
-    None if they cannot go abreast: their operations differ, a base is free, or there is a law or
-    a servo.
+    None if they cannot go abreast: their operations differ, a base is free, there is a law or a
+    servo, or an arm may touch something.
     """
     members = [task.motion.compiled() for task in tasks]
     if any(_is_alone(task) for task in tasks):
@@ -26,8 +26,9 @@ def compile_abreast(tasks: Sequence[Task]) -> Member | None:
 
 
 def _is_alone(task: Task) -> bool:
+    model = task.equation.model
     driven = task.motion.law is not None or bool(task.motion.actuators.key)
-    return bool(task.equation.model.attitudes) or driven
+    return driven or bool(model.attitudes or model.arm.contacts)
 
 
 def solve_abreast(

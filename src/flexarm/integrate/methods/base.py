@@ -14,6 +14,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
 from flexarm.integrate.choice.vibration import Vibration
 from flexarm.integrate.loop import March
+from flexarm.integrate.obstacles import obstacles_of
 from flexarm.integrate.problem import Measures, Watch
 from flexarm.integrate.system import System
 from flexarm.links.base import Array
@@ -191,6 +192,7 @@ class Beginning:
         watched = [watch.row for watch in self.watched]
         return March(
             system=self.system,
+            obstacles=obstacles_of(self.equation, self.buffers),
             step=self.method.step.address,
             sample=0 if self.method.sample is None else self.method.sample.address,
             size=size,

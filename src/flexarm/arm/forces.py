@@ -1,0 +1,144 @@
+"""Forces that a file gives beside those of joints: wrenches, contacts, springs between points."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from flexarm.arm.part import Angles, Flag, Name, Number, Part, Vector, fault
+from flexarm.arm.profile import RatioProfile
+from flexarm.units import (
+    ContactDamping,
+    Force,
+    ForceDamping,
+    ForceStiffness,
+    Length,
+    Ratio,
+    Speed,
+    Torque,
+)
+
+At = Annotated[Length, Field(ge=0)] | Vector | Literal["tip"]
+
+
+class Wrench(Part):
+    """A force [N] and torque [N m] at a point of a link, times a factor that may vary in time.
+
+    ``at`` is the distance from the link's root along its undeformed axis, that with the distances
+    off the axis along y and z of the section, or ``tip``.
+    """
+
+    at: At = "tip"
+    frame: Literal["world", "link"] = "world"
+    force: tuple[Force, Force, Force] = (0.0, 0.0, 0.0)
+    torque: tuple[Torque, Torque, Torque] = (0.0, 0.0, 0.0)
+    factor: RatioProfile | None = None
+
+
+class Point(Part):
+    """A point of an arm: of a link or the base, or in the frame of the arm's tip.
+
+    ``at`` is that of a wrench; ``world`` is a point that stays where it is.
+    """
+
+    link: Name | None = None
+    at: At | None = None
+    tip: Vector | None = None
+    world: Vector | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if sum(part is not None for part in (self.link, self.tip, self.world)) != 1:
+            raise fault("give one of link, tip and world")
+        if self.at is not None and self.link is None:
+            raise fault("is a place on a link: name the link", "at")
+        return self
+
+
+AnyPoint = Point | Literal["tip"]
+
+
+class Plane(Part):
+    """All that lies behind a plane through a point; its normal, of any length, points out."""
+
+    kind: Literal["plane"]
+    point: Vector = (0.0, 0.0, 0.0)
+    normal: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
+
+    @model_validator(mode="after")
+    def _has_a_normal(self) -> Self:
+        if not any(self.normal):
+            raise fault("must not be the zero vector", "normal")
+        return self
+
+
+class Sphere(Part):
+    """A solid ball or, with ``inside``, all that is around a spherical hollow."""
+
+    kind: Literal["sphere"]
+    centre: Vector = (0.0, 0.0, 0.0)
+    radius: Annotated[Length, Field(gt=0)]
+    inside: Flag = False
+
+
+class Box(Part):
+    """A solid box: its centre, its edges, turned about the fixed x, then y, then z axis."""
+
+    kind: Literal["box"]
+    centre: Vector = (0.0, 0.0, 0.0)
+    size: tuple[
+        Annotated[Length, Field(gt=0)],
+        Annotated[Length, Field(gt=0)],
+        Annotated[Length, Field(gt=0)],
+    ]
+    rotation: Angles = (0.0, 0.0, 0.0)
+
+
+Obstacle = Annotated[Plane | Sphere | Box, Field(discriminator="kind")]
+
+
+class ContactFriction(Part):
+    """Friction of a contact, ``coefficient N v/sqrt(v^2 + smoothing^2)`` against sliding."""
+
+    coefficient: Annotated[Ratio, Field(gt=0)]
+    smoothing: Annotated[Speed, Field(gt=0)] = 1e-3
+
+
+class Contact(Part):
+    """Contact of a point, or a ball about it, with an obstacle that is fixed in the world.
+
+    At depth d it pushes out by ``N = max(0, stiffness d^exponent (1 + damping d'))`` [N]; stiffness
+    is in N/m^exponent (Hunt & Crossley 1975).
+    """
+
+    name: Name | None = None
+    point: AnyPoint = "tip"
+    radius: Annotated[Length, Field(ge=0)] = 0.0
+    obstacle: Obstacle
+    stiffness: Annotated[Number, Field(gt=0)]
+    exponent: Annotated[Number, Field(ge=1, le=10)] = 1.5
+    damping: Annotated[ContactDamping, Field(ge=0)] = 0.0
+    friction: ContactFriction | None = None
+
+    @model_validator(mode="after")
+    def _is_on_the_arm(self) -> Self:
+        if self.point != "tip" and self.point.world is not None:
+            raise fault("must be a point of the arm: give link or tip", "point", "world")
+        return self
+
+
+class PointSpring(Part):
+    """A spring and damper along the line between two points, relaxed at ``length`` [m]."""
+
+    name: Name | None = None
+    between: tuple[AnyPoint, AnyPoint]
+    stiffness: Annotated[ForceStiffness, Field(ge=0)] = 0.0
+    damping: Annotated[ForceDamping, Field(ge=0)] = 0.0
+    length: Annotated[Length, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _does_something(self) -> Self:
+        if not self.stiffness and not self.damping:
+            raise fault("has no effect: give stiffness, damping or both")
+        if all(point != "tip" and point.world is not None for point in self.between):
+            raise fault("must be a point of the arm: give link or tip", "between", 1, "world")
+        return self

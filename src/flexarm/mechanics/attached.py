@@ -1,0 +1,96 @@
+"""Points that sections of links carry, on or off their axes: where they are and how they move."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.mechanics.kinematics import (
+    LinkFrames,
+    base_frame,
+    base_jacobian,
+    end_jacobian,
+    jacobian,
+    section,
+)
+from flexarm.model import ArmPoint, LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A point in the world.
+
+    Attributes
+    ----------
+    position, rotation
+        The point, and the axes of what carries it.
+    lever
+        From the point that the Jacobian is of, the section's axis point; None if it is that.
+    linear, angular
+        Jacobian of that point and of the section's rotation, (3, n) each.
+    """
+
+    position: Expr
+    rotation: Expr
+    lever: Expr | None
+    linear: Expr
+    angular: Expr
+
+    def velocity(self, v: Expr) -> tuple[Expr, Expr]:
+        """Velocity [m/s] and angular velocity [rad/s] at rates v."""
+        speed, spin = self.linear @ v, self.angular @ v
+        return (speed if self.lever is None else speed + ca.cross(spin, self.lever)), spin
+
+    def effort(self, force: Expr, torque: Expr) -> Expr:
+        """Generalised force of a force [N] at the point and a torque [N m], (n,)."""
+        if self.lever is not None:
+            torque = torque + ca.cross(self.lever, force)
+        return self.linear.T @ force + self.angular.T @ torque
+
+
+def place(
+    model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoint
+) -> tuple[Expr, Expr, Expr | None]:
+    """Place a point in the world: rotation of what carries it, position, lever from the axis."""
+    lever = None
+    if point.link == -2:
+        return type(q).eye(3), type(q)(constant(np.array(point.offset))), lever
+    if point.link == -1:
+        turned, position = base_frame(model, q)
+        return turned, position + turned @ constant(np.array(point.offset)), lever
+    frame, part = placed[point.link], model.links[point.link]
+    if point.x == "end":
+        turned = frame.R_WT @ constant(model.end_pose.rotation)
+        position = frame.p_WT + frame.R_WT @ constant(model.end_pose.position)
+    else:
+        local = section(model, part, q, _along(part, point))
+        position, turned = frame.p_WL + frame.R_WL @ local.position, frame.R_WL @ local.rotation
+    if any(point.offset):
+        lever = turned @ constant(np.array(point.offset))
+        position = position + lever
+    return turned, position, lever
+
+
+def attach(model: Model, q: Expr, placed: tuple[LinkFrames, ...], point: ArmPoint) -> Attached:
+    """Place a point in the world with its Jacobian."""
+    turned, position, lever = place(model, q, placed, point)
+    if point.link == -2:
+        none = type(q)(3, model.size)
+        return Attached(position, turned, None, none, none)
+    if point.link == -1:
+        linear, angular = base_jacobian(model, q, position)
+    elif point.x == "end":
+        linear, angular = end_jacobian(model, q)
+    else:
+        x = _along(model.links[point.link], point)
+        linear, angular = jacobian(model, q, point.link, x)
+    return Attached(position, turned, lever, linear, angular)
+
+
+def _along(part: LinkModel, point: ArmPoint) -> float:
+    """Tell the distance of a point's section from L [m] along the undeformed link."""
+    if not isinstance(point.x, str):
+        return point.x
+    piece = part.link.root_piece
+    return part.link.length - (0.0 if piece is None else piece.length)

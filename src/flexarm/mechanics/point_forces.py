@@ -1,0 +1,111 @@
+"""Forces of the state at points of an arm: contacts, and springs between two points."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from flexarm.arm import PointSpring
+from flexarm.mechanics.attached import Attached, attach
+from flexarm.mechanics.contacts import TINY, touches
+from flexarm.mechanics.kinematics import frames
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+
+@dataclass(frozen=True)
+class PointForce:
+    """What a contact or a spring does at one point of an arm, in the world.
+
+    Attributes
+    ----------
+    link
+        Index of the link that carries the point; -1 is the base.
+    attached
+        The point.
+    stored, lost
+        Force of stored energy, and of damping and friction [N], (3,).
+    torque
+        Of friction about the point [N m], (3,).
+    """
+
+    link: int
+    attached: Attached
+    stored: Expr
+    lost: Expr
+    torque: Expr
+
+
+def point_forces(
+    model: Model, q: Expr, v: Expr | None = None, *, friction: bool = True
+) -> list[PointForce]:
+    """List the forces at points; without rates those of stored energy alone."""
+    if not model.arm.contacts and not model.arm.springs:
+        return []
+    return [*_contact_forces(model, q, v, friction), *_spring_forces(model, q, v)]
+
+
+def point_energy(model: Model, q: Expr) -> Expr:
+    """Sum the energy stored in contacts and springs between points [J]."""
+    if not model.arm.contacts and not model.arm.springs:
+        return type(q)(0)
+    energy = sum((touch.energy for touch in touches(model, q, frames(model, q))), type(q)(0))
+    for line in lines(model, q):
+        stretched = line.length - line.spring.length
+        energy += line.spring.stiffness * stretched**2 / 2
+    return energy
+
+
+def _contact_forces(model: Model, q: Expr, v: Expr | None, friction: bool) -> list[PointForce]:
+    found, none = [], type(q)(3, 1)
+    for touch, point in zip(
+        touches(model, q, frames(model, q)), model.points.contacts, strict=True
+    ):
+        stored, lost, torque = touch.elastic * touch.normal, none, none
+        if v is not None:
+            normal, rubbed = touch.forces(v, friction=friction)
+            lost = (normal - touch.elastic) * touch.normal + rubbed
+            torque = ca.cross(touch.lever, rubbed) if touch.contact.radius else none
+        found.append(PointForce(point.link, touch.attached, stored, lost, torque))
+    return found
+
+
+@dataclass(frozen=True)
+class Line:
+    """A spring between two points at a state: the points, direction (3,) and distance [m]."""
+
+    spring: PointSpring
+    ends: tuple[Attached, Attached]
+    direction: Expr
+    length: Expr
+
+    @property
+    def tension(self) -> Expr:
+        """Force of stored energy that pulls the two together [N]."""
+        return self.spring.stiffness * (self.length - self.spring.length)
+
+    def drag(self, v: Expr) -> Expr:
+        """Force of damping that pulls the two together at rates v [N]."""
+        first, second = (end.velocity(v)[0] for end in self.ends)
+        return self.spring.damping * ca.dot(self.direction, second - first)
+
+
+def lines(model: Model, q: Expr) -> list[Line]:
+    """Place all springs between points at coordinates q."""
+    placed, found = frames(model, q), []
+    for spring, (a, b) in zip(model.arm.springs, model.points.springs, strict=True):
+        first, second = attach(model, q, placed, a), attach(model, q, placed, b)
+        between = second.position - first.position
+        length = ca.sqrt(ca.fmax(ca.sumsqr(between), TINY))
+        found.append(Line(spring, (first, second), between / length, length))
+    return found
+
+
+def _spring_forces(model: Model, q: Expr, v: Expr | None) -> list[PointForce]:
+    found, none = [], type(q)(3, 1)
+    for line, points in zip(lines(model, q), model.points.springs, strict=True):
+        stored = line.tension * line.direction
+        lost = none if v is None else line.drag(v) * line.direction
+        for sign, point, end in zip((1, -1), points, line.ends, strict=True):
+            if point.link > -2:
+                found.append(PointForce(point.link, end, sign * stored, sign * lost, none))
+    return found

@@ -1,0 +1,77 @@
+"""Points of an arm that forces act on, by the link that carries them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flexarm.arm import Arm, FreeBase, Point
+from flexarm.arm.forces import At
+
+Offset = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ArmPoint:
+    """A point that a section of a link carries.
+
+    Attributes
+    ----------
+    link
+        Index of the link; -1 is the base, -2 the world.
+    x
+        Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is
+        the link's end, ``end`` the frame of the arm's tip.
+    offset
+        From the section's axis point, in its axes [m]; of base and world from their origin.
+    """
+
+    link: int
+    x: float | Literal["tip", "end"]
+    offset: Offset
+
+    @classmethod
+    def on(cls, arm: Arm, index: int, at: At) -> "ArmPoint":
+        """Take a place on a link, or on the base along its x axis, as a model file has it."""
+        along = 0.0 if at == "tip" or isinstance(at, tuple) else at
+        x, y, z = at if isinstance(at, tuple) else (along, 0.0, 0.0)
+        if index < 0:
+            return cls(index, "tip", (x, y, z))
+        piece = arm.links[index].root_piece
+        root = 0.0 if piece is None else piece.length
+        return cls(index, "tip" if at == "tip" else x - root, (0.0, y, z))
+
+    @classmethod
+    def of(cls, arm: Arm, point: Point | Literal["tip"]) -> "ArmPoint":
+        """Take a point as a contact or a spring has it."""
+        last = len(arm.links) - 1
+        if point == "tip":
+            return cls(last, "end", (0.0, 0.0, 0.0))
+        if point.tip is not None:
+            return cls(last, "end", point.tip)
+        if point.world is not None:
+            return cls(-2, "tip", point.world)
+        assert point.link is not None
+        index = -1 if point.link == "base" else arm.link_names.index(point.link)
+        return cls.on(arm, index, "tip" if point.at is None else point.at)
+
+
+@dataclass(frozen=True)
+class ArmPoints:
+    """Where wrenches, contacts and springs act, in the order of the file; wrenches base first."""
+
+    wrenches: tuple[ArmPoint, ...]
+    contacts: tuple[ArmPoint, ...]
+    springs: tuple[tuple[ArmPoint, ArmPoint], ...]
+
+    @classmethod
+    def of(cls, arm: Arm) -> "ArmPoints":
+        """Find the points of an arm."""
+        on_base = arm.base.wrenches if isinstance(arm.base, FreeBase) else ()
+        wrenches = [ArmPoint.on(arm, -1, each.at) for each in on_base]
+        for i, link in enumerate(arm.links):
+            wrenches += [ArmPoint.on(arm, i, each.at) for each in link.wrenches]
+        pairs = [spring.between for spring in arm.springs]
+        return cls(
+            tuple(wrenches),
+            tuple(ArmPoint.of(arm, each.point) for each in arm.contacts),
+            tuple((ArmPoint.of(arm, a), ArmPoint.of(arm, b)) for a, b in pairs),
+        )
