@@ -1,7 +1,7 @@
 """The same arm on other shapes: richer ones, other families, a reference."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from flexarm.arm import Arm, Link
@@ -40,9 +40,9 @@ def next_member(arm: Arm) -> Arm:
     return _changed(arm, partial(_counted, more=1))
 
 
-def grown(arm: Arm) -> Arm:
-    """Give every direction that has shapes one more of its family, meshes twice the elements."""
-    return _changed(arm, _grown)
+def grown(arm: Arm, more: int = 1) -> Arm:
+    """Give every direction that has shapes more of its family, meshes twice the elements."""
+    return _changed(arm, partial(_grown, more=more))
 
 
 def fewer(arm: Arm) -> Arm | None:
@@ -69,17 +69,45 @@ def enriched(arm: Arm) -> Arm:
     return _built(arm, [_enriched, *(partial(_counted, more=more) for more in (2, 1))])
 
 
+def numbers(arm: Arm) -> dict[int, Counts]:
+    """Count the shapes of every link that can have more, by the link's index."""
+    return {
+        i: counts(arm, i, link.shapes)
+        for i, link in enumerate(arm.links)
+        if can_enrich(link) and isinstance(link.shapes, Counted)
+    }
+
+
+def recounted(arm: Arm, given: Mapping[int, Counts]) -> Arm:
+    """Give links, by their index, other numbers of shapes."""
+    links = list(arm.links)
+    for i, number in given.items():
+        shapes = links[i].shapes.model_copy(update=_numbers(number))
+        links[i] = links[i].model_copy(update={"shapes": shapes})
+    return arm.model_copy(update={"links": type(arm.links)(links)})
+
+
 def stretched(arm: Arm) -> Arm | None:
     """Give every link whose section has EA one more shape of stretch; None if there is none."""
-    able = [
-        can_enrich(link) and link.section is not None and Span.of(link.section, link.span).has("EA")
-        for link in arm.links
-    ]
-    if not any(able):
-        return None
-    more = _changed(arm, _lengthened)
-    links = [new if can else old for can, new, old in zip(able, more.links, arm.links, strict=True)]
-    return arm.model_copy(update={"links": type(arm.links)(links)})
+    able = {i: n for i, n in numbers(arm).items() if _stiff(arm.links[i]).x}
+    return recounted(arm, {i: replace(n, x=n.x + 1) for i, n in able.items()}) if able else None
+
+
+def widened(arm: Arm) -> Arm:
+    """Give every direction that has a stiffness one shape at least."""
+    both = ((i, _tuple(n), _tuple(_stiff(arm.links[i]))) for i, n in numbers(arm).items())
+    return recounted(arm, {i: Counts(*map(max, n, least)) for i, n, least in both})
+
+
+def by_rule(arm: Arm) -> Arm:
+    """Put an arm on as many loaded modes as the rule says, where it may be on other shapes."""
+    if any(_names_amplitudes(link) for link in arm.links if link.flexible):
+        return arm
+
+    def loaded(choice: Counted, _: Counts) -> ShapeChoice:
+        return Loaded(root=choice.root if isinstance(choice, Loaded) else "auto")
+
+    return _built(arm, [loaded, lambda choice, _: choice])  # type: ignore[list-item, return-value]
 
 
 def reference(arm: Arm) -> Arm:
@@ -155,13 +183,16 @@ def _counted(choice: Counted, number: Counts, more: int) -> ShapeChoice:
     return changed
 
 
-def _grown(choice: Counted, number: Counts) -> ShapeChoice:
-    return (_enriched if isinstance(choice, MESHES) else partial(_counted, more=1))(choice, number)
+def _grown(choice: Counted, number: Counts, more: int) -> ShapeChoice:
+    mesh = isinstance(choice, MESHES)
+    return _enriched(choice, number) if mesh else _counted(choice, number, more)
 
 
-def _lengthened(choice: Counted, number: Counts) -> ShapeChoice:
-    changed: ShapeChoice = choice.model_copy(update={"stretch": number.x + 1})  # type: ignore[assignment]
-    return changed
+def _stiff(link: Link) -> Counts:
+    """Tell by 1 and 0 which directions the section of a link gives a stiffness to."""
+    assert link.section is not None
+    span = Span.of(link.section, link.span)
+    return Counts(*(int(span.has(name)) for name in ("EIz", "EIy", "GJ", "EA")))
 
 
 def _enriched(choice: Counted, number: Counts) -> ShapeChoice:
