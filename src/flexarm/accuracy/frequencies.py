@@ -83,10 +83,7 @@ def frequency_errors(
         np.zeros(1), straight[None], 0 * straight[None], np.zeros((1, 0)), anchors[None]
     )
     full, _ = arm.mass_and_bias(motion, np.zeros(1, dtype=np.int_))
-    place = np.zeros(arm.model.size)
-    place[arm.kept] = straight
-    stiffness = arm.tangent(place, 0 * place)[0].full()
-    pair = (full[0], (stiffness + stiffness.T) / 2)
+    pair = (full[0], arm.stiffness_and_damping(straight)[0])
     own = np.zeros((arm.model.size, columns.shape[1]))
     own[arm.kept] = columns
     more, left_out = (np.eye(arm.model.size)[:, list(group)]
