@@ -86,8 +86,8 @@ CALLS: dict[str, Callable[[Equation, Array, Array, Array, Array, Any], Any]] = {
     ),
     "joint_wrench": lambda e, q, v, a, u, t: e.joint_wrench(q, v, a, t),
 }  # fmt: skip
-# What the integrators take of a compiled equation, not its methods.
-INNER = {"matrices", "observation"}
+# What integrators and stated errors take of an equation, not its methods.
+INNER = {"matrices", "observation", "balance", "smooth_matrices"}
 
 
 @cache

@@ -12,7 +12,13 @@ from flexarm.model.parts import (
     Rotor,
     TipRotation,
 )
-from flexarm.model.state import fingerprint, prescribed_motion, prescribed_profiles, start_state
+from flexarm.model.state import (
+    fingerprint,
+    prescribed_motion,
+    prescribed_profiles,
+    start_state,
+    undeformed,
+)
 
 __all__ = [
     "BASE_COORDINATES",
@@ -29,4 +35,5 @@ __all__ = [
     "prescribed_motion",
     "prescribed_profiles",
     "start_state",
+    "undeformed",
 ]
