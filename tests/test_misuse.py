@@ -170,6 +170,15 @@ converge(bend, t_end=None)
 # wish
 converge(bend, wish="small")
 converge(bend, wish=None)
+# want
+converge(bend, want="much")
+converge(bend, want="1 m")
+converge(bend, want=0)
+converge(bend, want=1)
+converge(bend, want=float("nan"))
+converge(bend, want=[0.01])
+converge(bend, want=np.zeros(4))
+converge(bend, want=Hostile())
 # progress
 converge(bend, progress=1)
 # arm

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from flexarm import build, load
 from flexarm.cli import main
 
 ARM = """\
@@ -61,3 +62,41 @@ def test_a_rigid_arm_and_a_wrong_wish_are_refused(
     assert "no link has shapes that can be added to" in capsys.readouterr().err
     assert main(["converge", arm, "--wish", "0"]) == 2
     assert main(["converge", arm, "--trials", "0"]) == 2
+
+
+def test_the_model_file_with_the_shapes_that_were_wanted_is_written_once(
+    arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["converge", arm, "--t-end", "0.4", "--want", "2%", "--out", "changed.yaml"]
+    assert main([*command, "--json"]) == 0
+    text, told = capsys.readouterr()
+    answer = json.loads(text)["answer"]
+    assert answer["within"]
+    assert f"{answer['coordinates']} coordinates written to changed.yaml" in told
+    changed = load("changed.yaml")
+    assert build(changed).size == answer["coordinates"]
+    assert changed.payload == load(arm).payload
+    assert f"--rtol {answer['rtol']:g}" in (tmp_path / "changed.yaml").read_text(encoding="utf-8")
+    assert main(command) == 1
+    assert "use force (--force) to overwrite" in capsys.readouterr().err
+    assert main([*command[:-1], arm]) == 1
+
+
+def test_what_cannot_be_reached_is_not_written(
+    arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["converge", arm, "--t-end", "0.4", "--want", "0.0001 %", "--trials", "1"]
+    assert main([*command, "--out", "no.yaml"]) == 1
+    assert "no.yaml is not written: 0.0001 % was not reached in 1 trial" in capsys.readouterr().err
+    assert not (tmp_path / "no.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--want", "much"], ["--want", "200%"], ["--want", "0"], ["--want", "1%", "--given-only"],
+        ["--want", "1%", "--wish", "0.1"], ["--out", "changed.yaml"],
+    ],
+)  # fmt: skip
+def test_what_cannot_be_wanted_is_refused(arm: str, options: list[str]) -> None:
+    assert main(["converge", arm, *options]) == 2

@@ -92,8 +92,8 @@ CALLS: dict[str, Callable[[Equation, Array, Array, Array, Array, Any], Any]] = {
     "contacts": lambda e, q, v, a, u, t: e.contacts(q, v) if e.model.arm.contacts else (),
     "springs": lambda e, q, v, a, u, t: e.springs(q, v) if e.model.arm.springs else (),
 }  # fmt: skip
-# What the integrators take of a compiled equation, not its methods.
-INNER = {"matrices", "observation", "nearness"}
+# What integrators and stated errors take of an equation, not its methods.
+INNER = {"matrices", "observation", "balance", "smooth_matrices", "nearness"}
 
 
 @cache

@@ -12,15 +12,13 @@ from flexarm.accuracy.response import Stretch, respond
 from flexarm.accuracy.richer import can_grow, richer
 from flexarm.accuracy.slender import shear_flexibility
 from flexarm.formulations import formulation
+from flexarm.formulations.quantities import trace
 from flexarm.links.base import Array
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.loads import (
-    dissipative_force,
-    elastic_force,
     input_matrix,
     prescribed_accelerations,
     wrench_factors,
-    wrench_force,
     wrench_list,
 )
 from flexarm.model import LinkModel, Model
@@ -93,30 +91,21 @@ class RicherArm:
         self.free = [i for i in range(self.model.size) if i not in known]
 
     @cached_property
-    def _symbols(self) -> tuple[ca.SX, ...]:
-        n, anchors = self.model.size, self.model.start_anchors.shape
-        wrenches = len(wrench_list(self.model))
-        sizes = {"q": (n, 1), "v": (n, 1), "w": (wrenches, 1), "anchor": anchors}
-        return tuple(ca.SX.sym(name, *size) for name, size in sizes.items())
-
-    @cached_property
     def balance(self) -> ca.Function:
         """Mass matrix and what forces there are at no acceleration, inputs left out."""
-        q, v, w, anchor = self._symbols
-        here = self.model.anchored(anchor) if self.model.attitudes else self.model
-        composite = formulation("composite", here).formulation
-        bias = composite.inertial_expression(q, v, None, gravity=True) + elastic_force(here, q)
-        bias = bias + dissipative_force(here, q, v) - wrench_force(here, q, w)
-        outputs = [ca.densify(ca.SX(each)) for each in (composite.mass_expression(q), bias)]
-        return ca.Function("balance", [q, v, w, anchor], outputs)
+        return trace(formulation("composite", self.model).formulation, "balance")
 
     @cached_property
-    def tangent(self) -> ca.Function:
-        """Elastic stiffness and smooth damping."""
-        q, v, *_ = self._symbols
-        stiffness = ca.jacobian(elastic_force(self.model, q), q)
-        damping = ca.jacobian(dissipative_force(self.model, q, v, coulomb=False), v)
-        return ca.Function("tangent", [q, v], [ca.densify(stiffness), ca.densify(ca.SX(damping))])
+    def _tangent(self) -> ca.Function:
+        return trace(formulation("composite", self.model).formulation, "smooth_matrices")
+
+    def stiffness_and_damping(self, given: Array) -> tuple[Array, Array]:
+        """Evaluate elastic stiffness and smooth damping at the coordinates given, (n, n) each."""
+        q = np.zeros(self.model.size)
+        q[self.kept] = given
+        anchors = [self.model.start_anchors] if self.model.attitudes else []
+        stiffness, damping = (each.full() for each in self._tangent(q, 0 * q, *anchors))
+        return (stiffness + stiffness.T) / 2, damping
 
     def mass_and_bias(self, motion: Motion, samples: Indices) -> tuple[Array, Array]:
         """Evaluate both at samples of a motion, (S, n, n) and (S, n)."""
@@ -126,11 +115,8 @@ class RicherArm:
         w = np.zeros((count, len(wrench_list(self.model))))
         if w.size:
             w[:] = [wrench_factors(self.given, float(t)) for t in motion.t[samples]]
-        if self.model.attitudes:
-            anchors = np.hstack([*motion.anchors[samples]])
-        else:
-            anchors = np.tile(self.model.start_anchors, count)
-        mass, bias = self.balance.map(count)(q.T, v.T, w.T, anchors)
+        anchors = [np.hstack([*motion.anchors[samples]])] if self.model.attitudes else []
+        mass, bias = self.balance.map(count)(q.T, v.T, w.T, *anchors)
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
     def unbalanced(
@@ -207,11 +193,8 @@ class RicherArm:
     ) -> Iterator[Stretch]:
         free = np.ix_(self.free, self.free)
         for begin, end, (middle, mass) in zip(cuts[:-1], cuts[1:], masses.items(), strict=True):
-            q = np.zeros(self.model.size)
-            q[self.kept] = motion.q[middle]
-            stiffness, damping = (each.full()[free] for each in self.tangent(q, 0 * q))
-            stiffness = (stiffness + stiffness.T) / 2
-            yield Stretch(int(begin), int(end), mass[free], stiffness, damping)
+            pair = (each[free] for each in self.stiffness_and_damping(motion.q[middle]))
+            yield Stretch(int(begin), int(end), mass[free], *pair)
 
 
 def shortening_error(part: LinkModel) -> Array:

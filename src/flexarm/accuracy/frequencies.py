@@ -12,7 +12,7 @@ from flexarm.accuracy.richer import can_grow
 from flexarm.accuracy.stated import MODEL_AGAINST, SHAPES_AGAINST
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links
-from flexarm.model import Model
+from flexarm.model import Model, undeformed
 
 Complex = npt.NDArray[np.complex128]
 SHAPES = 1.5  # times what more shapes change
@@ -76,17 +76,12 @@ def frequency_errors(
     if np.any(v) or unknown or not flexible_links(model):
         return (None,) * len(modes)
     arm = RicherArm(model)
-    straight = q.copy()
-    for part in model.links:
-        straight[part.modes] = 0.0
+    straight = undeformed(model, q)
     motion = Motion(
         np.zeros(1), straight[None], 0 * straight[None], np.zeros((1, 0)), anchors[None]
     )
     full, _ = arm.mass_and_bias(motion, np.zeros(1, dtype=np.int_))
-    place = np.zeros(arm.model.size)
-    place[arm.kept] = straight
-    stiffness = arm.tangent(place, 0 * place)[0].full()
-    pair = (full[0], (stiffness + stiffness.T) / 2)
+    pair = (full[0], arm.stiffness_and_damping(straight)[0])
     own = np.zeros((arm.model.size, columns.shape[1]))
     own[arm.kept] = columns
     more, left_out = (np.eye(arm.model.size)[:, list(group)]

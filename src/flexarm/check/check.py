@@ -45,7 +45,6 @@ from flexarm.linear.at_start import (
     linearise_elastic,
     lock_drives,
     trace,
-    undeformed,
 )
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
@@ -53,7 +52,7 @@ from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
 from flexarm.mechanics.inertia import weightless
 from flexarm.mechanics.kinematics import base_frame, frames
-from flexarm.model import Model, build, link_shapes, start_state
+from flexarm.model import Model, build, link_shapes, start_state, undeformed
 from flexarm.model.joints import JOINTS
 from flexarm.spatial import Pose, unit_vector
 

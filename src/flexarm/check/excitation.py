@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import MovedBase
 from flexarm.arm.profile import Constant
 from flexarm.linear.at_start import Linear
 from flexarm.links.base import Array
 from flexarm.links.ends import own_inertia
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import input_matrix, wrench_force, wrench_list
-from flexarm.model import BASE_COORDINATES, LinkModel, Model, start_state
+from flexarm.model import LinkModel, Model, prescribed_profiles, start_state
 
 COUPLED = 1e-8  # of the force on all coordinates, each over the root of its inertia
 TRIALS = 3
@@ -127,14 +126,9 @@ def _random_joint(part: LinkModel, start: float, generator: np.random.Generator)
 
 def _fixed(model: Model) -> set[int]:
     """List the prescribed coordinates that never move."""
-    base = model.arm.base
-    motions: list[object] = []
-    if isinstance(base, MovedBase):
-        motions += [getattr(base.motion, name) for name in BASE_COORDINATES]
-    motions += [axis.acts.motion for axis in model.axes if axis.prescribed]
     return {
         index
-        for index, motion in zip(model.prescribed, motions, strict=True)
+        for index, motion in zip(model.prescribed, prescribed_profiles(model), strict=True)
         if motion is None or isinstance(motion, Constant)
     }
 

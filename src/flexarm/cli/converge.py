@@ -5,12 +5,22 @@ import dataclasses
 import json
 import math
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import add_arm, add_options, read_arm
+from flexarm.cli.arguments import (
+    Misuse,
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_outputs,
+)
 from flexarm.cli.console import finite, open_console, print_line, print_table
+from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
+    from flexarm.arm import Arm
     from flexarm.study.convergence import Convergence
 
 SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
@@ -21,25 +31,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add = parser.add_argument
     add("--t-end", type=_positive, default=1.0, metavar="S", help="duration [s] (default 1)")
-    add(
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
+        "--want", type=_wanted, metavar="X",
+        help="find the fewest shapes and the loosest tolerance for this error of the tip "
+        "deflections, over their range, such as 1%% or 0.01",
+    )  # fmt: skip
+    either.add_argument(
         "--wish", type=_positive, default=0.01, metavar="X",
         help="error of the tip deflections that would do, over their range (default 0.01)",
     )  # fmt: skip
     add(
-        "--trials", type=_count, default=8, metavar="N",
-        help="how many shapes are judged at most until some are within the wish (default 8)",
+        "--trials", type=_count, metavar="N",
+        help="how many shapes are judged at most until some are within the wish (default 8; with "
+        "--want as many as it takes)",
     )  # fmt: skip
     add(
         "--given-only", action="store_true",
         help="judge the shapes as given, without trying fewer shapes and other families",
     )  # fmt: skip
-    add_options(parser, "--json")
+    add(
+        "--out", type=file_path, metavar="FILE",
+        help="write the model file with the shapes that --want found",
+    )  # fmt: skip
+    add_options(parser, "--force", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge the shapes and print what was found."""
     from flexarm.study.converge import converge
 
+    if args.want is not None and args.given_only:
+        raise Misuse("--want looks for other shapes: leave out --given-only, or take --wish")
+    if args.out is not None and args.want is None:
+        raise Misuse("--out: is for the shapes that --want finds: add it, such as --want 1%")
+    require_outputs(args, args.out)
     arm = read_arm(args)
 
     def show(text: str) -> None:
@@ -50,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
         arm,
         t_end=args.t_end,
         wish=args.wish,
+        want=args.want,
         others=not args.given_only,
         trials=args.trials,
         progress=show,
@@ -60,6 +87,31 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(finite(dataclasses.asdict(found)), allow_nan=False))
     else:
         _print(found)
+    if args.want is None:
+        return 0
+    return _write(found, arm, args.out, force=args.force)
+
+
+def _write(found: "Convergence", arm: "Arm", out: Path | None, *, force: bool) -> int:
+    """Write the changed model file if what was wanted is reached, and say what became of it."""
+    from flexarm.io.model_file import dumps
+    from flexarm.io.overrides import change_arm
+    from flexarm.io.whole_file import write_whole
+
+    answer = found.answer
+    if answer is None or not answer.within:
+        kept = "" if out is None else f"{out} is not written: "
+        print(f"flexarm converge: {kept}{found.advice[0]}", file=sys.stderr)
+        return 1
+    if out is not None:
+        note = (
+            f"# Shapes by flexarm converge: with --rtol {answer.rtol:g} tip deflections are off by "
+            f"{100 * answer.estimate:.2g} %\n# of their range or less in a run of "
+            f"{found.t_end:g} s.\n"
+        )
+        text = note + dumps(change_arm(arm, answer.changes))
+        write_whole(out, text.encode(), force=force)
+        print(f"{answer.coordinates} coordinates written to {out}", file=sys.stderr)
     return 0
 
 
@@ -68,6 +120,15 @@ def _positive(text: str) -> float:
     if not (math.isfinite(value) and value > 0):
         raise argparse.ArgumentTypeError(f"must be a number > 0, got {text}")
     return value
+
+
+def _wanted(text: str) -> float:
+    from flexarm.study.converge import read_want
+
+    try:
+        return read_want(text)
+    except FlexarmError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("want: ")) from None
 
 
 def _count(text: str) -> int:
@@ -85,7 +146,7 @@ def _print(found: "Convergence") -> None:
         [
             row.basis, str(row.coordinates), _percent(row.frequency_error_free),
             _percent(row.frequency_error_locked), f"{row.top_frequency:.5g}", f"{row.step:.3g}",
-            "reference" if row is found.rows[1] else _percent(row.run_error),
+            "reference" if row.basis == "enriched" else _percent(row.run_error),
             f"{row.cpu_seconds:.2g}",
         ]
         for row in found.rows

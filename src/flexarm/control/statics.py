@@ -27,7 +27,7 @@ from flexarm.io.source import show_path
 from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.mechanics.loads import elastic_force
-from flexarm.model import Model, start_state
+from flexarm.model import Model, start_state, undeformed
 
 CONVERGED = 1e-11  # of the reach: Newton steps below end it
 ITERATIONS = 50
@@ -114,10 +114,7 @@ class Statics:
 
     def _solve(self, constraint: ca.Function, target: Array, q: Array) -> Array:
         """Find q and inputs u with ``force(q) = B u`` and the constraint at its target."""
-        q = q.copy()
-        if not self.loaded:
-            for part in self.model.links:
-                q[part.modes] = 0.0
+        q = q.copy() if self.loaded else undeformed(self.model, q)
         for _ in range(ITERATIONS):
             value, slope = (np.array(each) for each in constraint(q))
             off = target - value.ravel()

@@ -164,6 +164,19 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
     )
 
 
+def _balance(f: Formulation, q: Expr, v: Expr, w: Expr) -> tuple[Expr, Expr]:
+    """Trace the mass matrix, and the force that no acceleration takes, inputs left out."""
+    force = _bias(f, q, v) - wrench_force(f.model, q, w)
+    return ca.densify(f.mass_expression(q)), ca.densify(ca.SX(force))
+
+
+def _smooth_matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
+    """Trace elastic stiffness and smooth damping."""
+    smooth = dissipative_force(f.model, q, v, coulomb=False)
+    stiffness = ca.jacobian(elastic_force(f.model, q), q)
+    return ca.densify(stiffness), ca.densify(ca.jacobian(smooth, v))
+
+
 def _motion(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
     """Trace accelerations and powers."""
     driving = ca.SX(constant(input_matrix(f.model))) @ u
@@ -249,6 +262,8 @@ QUANTITIES: dict[str, Quantity] = {
         ("kinetic", "elastic", "gravitational"),
     ),
     "matrices": Quantity(_matrices, ("q", "v"), ("M", "K", "D")),
+    "balance": Quantity(_balance, ("q", "v", "w"), ("M", "force")),
+    "smooth_matrices": Quantity(_smooth_matrices, ("q", "v"), ("K", "D")),
     "motion": Quantity(_motion, ("q", "v", "u", "w", "given"), ("a", "power")),
     "observation": Quantity(_observation, ("q", "v"), ("seen",)),
     "tip_pose": Quantity(lambda f, q: end_frame(f.model, q), ("q",), ("R", "p")),

@@ -10,7 +10,7 @@ import scipy.linalg
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import dissipative_force, elastic_force, hub_row
-from flexarm.model import Model
+from flexarm.model import Model, undeformed
 
 SINGULAR = 1e-12
 RK4_REACH = 2.5  # of 2.83 on the imaginary and 2.79 on the real axis
@@ -121,31 +121,30 @@ def moves(model: Model, locked: Set[str]) -> tuple[list[int], Array]:
     return kept, columns
 
 
-def undeformed(model: Model, pose: Array) -> Array:
-    """Straighten the links of a pose, (n,)."""
-    straight = pose.copy()
-    for part in model.links:
-        straight[part.modes] = 0.0
-    return straight
-
-
 def elastic_modes(linear: Linear) -> ElasticModes:
     """Find the modes of small motions without damping; M must be positive definite."""
     mass, stiffness = linear.mass, linear.stiffness
     if not len(mass):
         return ElasticModes(np.zeros(0), np.zeros((0, 0)), 0, 0)
+    squares, vectors = undamped(mass, stiffness)
+    rigid, unstable = _signs(stiffness)
+    squares, vectors = np.maximum(squares, 0.0)[rigid + unstable :], vectors[:, rigid + unstable :]
+    strain = vectors * (stiffness @ vectors)
+    shares = strain / np.maximum(strain.sum(axis=0), 1e-300)
+    return ElasticModes(np.sqrt(squares), shares, rigid, unstable)
+
+
+def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
+    """Solve the undamped problem: squares of the frequencies, and shapes of unit mass."""
     size = np.sqrt(np.diag(mass))
-    _, scaled = scipy.linalg.eigh(stiffness / np.outer(size, size), mass / np.outer(size, size))
+    scale = np.outer(size, size)
+    _, scaled = scipy.linalg.eigh(stiffness / scale, mass / scale)
     vectors = scaled / size[:, None]
     # Rayleigh's quotient gives slow modes the digits that fast ones cost the eigenvalues.
-    strain = vectors * (stiffness @ vectors)
-    squares = strain.sum(axis=0) / np.einsum("im,ij,jm->m", vectors, mass, vectors)
+    weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
+    squares = np.einsum("im,ij,jm->m", vectors, stiffness, vectors) / weights
     order = np.argsort(squares)
-    rigid, unstable = _signs(stiffness)
-    kept = order[rigid + unstable :]
-    squares = np.maximum(squares, 0.0)
-    shares = strain[:, kept] / np.maximum(strain[:, kept].sum(axis=0), 1e-300)
-    return ElasticModes(np.sqrt(squares[kept]), shares, rigid, unstable)
+    return squares[order], (vectors / np.sqrt(weights))[:, order]
 
 
 def fastest_rate(linear: Linear, highest: float) -> tuple[float, int | None]:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from flexarm.linear.at_start import Linear
+from flexarm.linear.at_start import Linear, undamped
 from flexarm.links.base import Array
 
 Complex = npt.NDArray[np.complex128]
@@ -56,7 +56,7 @@ def eigen(linear: Linear) -> Eigen:
     if n == 0:
         return Eigen(np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros((0, 0)))
     mass = (linear.mass + linear.mass.T) / 2
-    squares, basis = _symmetric(mass, (linear.stiffness + linear.stiffness.T) / 2)
+    squares, basis = undamped(mass, (linear.stiffness + linear.stiffness.T) / 2)
     still = max(STILL, STILL_SHARE * float(np.sqrt(np.abs(squares).max())))
     stiffness, damping = (basis.T @ m @ basis for m in (linear.stiffness, linear.damping))
     size = np.sqrt(np.maximum(np.abs(squares), still**2))
@@ -73,19 +73,6 @@ def eigen(linear: Linear) -> Eigen:
         values = np.where(squares[kept] > 0, 1j * roots, roots)
         return Eigen(values, basis[:, kept].astype(complex), basis[:, nearly])
     return _general(basis, stiffness, damping, size, nearly, still)
-
-
-def _symmetric(mass: Array, stiffness: Array) -> tuple[Array, Array]:
-    """Solve the undamped problem: squares of the frequencies, and shapes of unit mass."""
-    size = np.sqrt(np.diag(mass))
-    scale = np.outer(size, size)
-    _, scaled = scipy.linalg.eigh(stiffness / scale, mass / scale)
-    vectors = scaled / size[:, None]
-    # Rayleigh's quotient gives slow modes the digits that fast ones cost the eigenvalues.
-    weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
-    squares = np.einsum("im,ij,jm->m", vectors, stiffness, vectors) / weights
-    order = np.argsort(squares)
-    return squares[order], (vectors / np.sqrt(weights))[:, order]
 
 
 def _general(

@@ -12,7 +12,7 @@ from flexarm.linear.at_start import moves
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.validity import validity
-from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state
+from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 
 ITERATIONS = 40
 STAGES = (1, 4, 16, 64)  # in which the load is put on, where all at once does not converge
@@ -134,13 +134,10 @@ def held_state(
     model: Model, joints: Mapping[str, float], speeds: Mapping[str, float], t: float
 ) -> tuple[Array, Array]:
     """Put joints where they are asked to be, links straight: coordinates and rates, (n,) each."""
-    q, _ = start_state(model)
-    v = np.zeros(model.size)
+    q, v = undeformed(model, start_state(model)[0]), np.zeros(model.size)
     known = list(model.prescribed)
     q[known] = prescribed_motion(model, t)[0]
     named = {axis.name: axis for axis in model.axes}
-    for part in model.links:
-        q[part.modes] = 0.0
     for axis in model.axes:
         if axis.motor is not None:
             q[axis.index] = q[axis.motor]

@@ -13,7 +13,13 @@ from flexarm.model.parts import (
     TipRotation,
 )
 from flexarm.model.points import ArmPoint, ArmPoints
-from flexarm.model.state import fingerprint, prescribed_motion, prescribed_profiles, start_state
+from flexarm.model.state import (
+    fingerprint,
+    prescribed_motion,
+    prescribed_profiles,
+    start_state,
+    undeformed,
+)
 
 __all__ = [
     "BASE_COORDINATES",
@@ -32,4 +38,5 @@ __all__ = [
     "prescribed_motion",
     "prescribed_profiles",
     "start_state",
+    "undeformed",
 ]

@@ -44,6 +44,14 @@ def start_state(model: Model) -> tuple[Array, Array]:
     return q, v
 
 
+def undeformed(model: Model, q: Array) -> Array:
+    """Straighten the links of coordinates, (n,)."""
+    straight = q.copy()
+    for part in model.links:
+        straight[part.modes] = 0.0
+    return straight
+
+
 def prescribed_profiles(model: Model) -> list[AnyProfile | None]:
     """List the motions of the prescribed coordinates in their order; None is standing still."""
     found = {axis.index: axis.acts.motion for axis in model.axes if axis.prescribed}

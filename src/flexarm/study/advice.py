@@ -8,10 +8,7 @@ from flexarm.study.shape_search import MOST_COORDINATES, Answer
 def advice(found: Convergence, arm: Arm) -> list[str]:
     """Say in words how good the shapes of an arm are and what to do."""
     if found.estimate is None:
-        return [
-            f"Nothing deflects in {found.t_end:g} s: give the arm inputs, gravity or an initial "
-            "state, or a longer run; the frequencies below do not need one."
-        ]
+        return [_still(found)]
     lines = [
         f"The shapes as given are off by about {_percent(found.estimate)} of the tip deflection's "
         f"range in this motion (worst: {max(found.by_link, key=lambda n: found.by_link[n])})."
@@ -30,18 +27,44 @@ def advice(found: Convergence, arm: Arm) -> list[str]:
     return lines + _model_advice(found)
 
 
+def advice_on_want(found: Convergence) -> list[str]:
+    """Say in words which shapes and tolerance give the error that is wanted, or why none do."""
+    answer = found.answer
+    if answer is None:
+        return [_still(found)]
+    size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
+    if answer.within:
+        lines = [f"Take '{answer.basis}' with --rtol {answer.rtol:g}: off by "
+                 f"{_percent(answer.estimate)} or less, with {size}."]  # fmt: skip
+    else:
+        lines = [
+            f"{_percent(found.wish)} was not reached in {answer.trials} trials, up to "
+            f"{MOST_COORDINATES} coordinates each: '{answer.basis}', {size}, may still be off by "
+            f"{_percent(answer.estimate)}. Each enrichment changes the motion by more than is "
+            "wanted: ask for a larger error, or for a shorter run if the motion is chaotic."
+        ]
+    if found.estimate is not None:
+        lines.append(f"The shapes as given are off by {_percent(found.estimate)} or less.")
+    return lines + _model_lines(found)
+
+
+def _still(found: Convergence) -> str:
+    return (
+        f"Nothing deflects in {found.t_end:g} s: give the arm inputs, gravity or an initial "
+        "state, or a longer run; the frequencies below do not need one."
+    )
+
+
 def _answered(answer: Answer, found: Convergence) -> str:
     """Say what the search came to."""
     size = f"{answer.coordinates} coordinates (as given: {found.rows[0].coordinates})"
-    if answer.estimate is None:
-        return f"No other shapes could be judged in {answer.trials} trials: their runs ended early."
     error = _percent(answer.estimate)
     if answer.within:
-        return f"Take '{answer.basis}': off by about {error}, with {size}."
+        return f"Take '{answer.basis}': off by {error} or less, with {size}."
     return (
         f"No shapes within {_percent(found.wish)} were found in {answer.trials} trials, up to "
-        f"{MOST_COORDINATES} coordinates each: the best, '{answer.basis}', are off by about "
-        f"{error}, with {size}."
+        f"{MOST_COORDINATES} coordinates each: the best, '{answer.basis}', are off by "
+        f"{error} or less, with {size}."
     )
 
 
@@ -57,8 +80,8 @@ def _other_family(arm: Arm) -> str:
     )
 
 
-def _model_advice(found: Convergence) -> list[str]:
-    """Say what shapes of bending do not mend: the model's own error, and stretch."""
+def _model_lines(found: Convergence) -> list[str]:
+    """Say what no shapes mend: the model's own error."""
     if found.model_error is None:
         lines = [
             f"Slopes reach {found.slope:.2g}, more than a model without stiffening bears: switch "
@@ -71,6 +94,12 @@ def _model_advice(found: Convergence) -> list[str]:
         ]
         if found.model_error > found.wish:
             lines.append("That is more than is asked for: split the link; shapes do not help.")
+    return lines
+
+
+def _model_advice(found: Convergence) -> list[str]:
+    """Say what shapes of bending do not mend: the model's own error, and stretch."""
+    lines = _model_lines(found)
     if found.stretch is None:
         lines.append("Stretch was not tried: it needs EA in a section.")
     elif found.stretch <= found.wish:

@@ -1,7 +1,7 @@
 """The same arm on other shapes: richer ones, other families, a reference."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 from flexarm.arm import Arm, Link
@@ -13,7 +13,6 @@ from flexarm.arm.shapes import (
     Loaded,
     Lumped,
     Polynomials,
-    ShapeChoice,
     Tabulated,
 )
 from flexarm.errors import ModelError
@@ -23,6 +22,7 @@ from flexarm.links.span import Span
 from flexarm.model import build
 
 MESHES = (Elements, Lumped)
+HAVE_STATIC = (*MESHES, CraigBampton, Polynomials)
 REFERENCE = 8  # modes per direction of the reference, static shapes beside them
 DIRECTIONS = {"bending_y": "y", "bending_z": "z", "torsion": "twist", "stretch": "x"}
 
@@ -37,26 +37,18 @@ class Basis:
 
 def next_member(arm: Arm) -> Arm:
     """Give every direction that has shapes one more of its family."""
-    return _changed(arm, partial(_counted, more=1))
+    return _counted(arm, partial(_more, 1))
 
 
-def grown(arm: Arm) -> Arm:
-    """Give every direction that has shapes one more of its family, meshes twice the elements."""
-    return _changed(arm, _grown)
+def grown(arm: Arm, more: int = 1) -> Arm:
+    """Give every direction that has shapes more of its family, meshes twice the elements."""
+    return _counted(arm, lambda choice, n: 2 * n if isinstance(choice, MESHES) else n + more)
 
 
 def fewer(arm: Arm) -> Arm | None:
     """Take the last shape of every bending direction away; None if one has no other."""
-    planes = [
-        n
-        for i, link in enumerate(arm.links)
-        if isinstance(link.shapes, Counted) and link.flexible
-        for n in (counts(arm, i, link.shapes).y, counts(arm, i, link.shapes).z)
-        if n
-    ]
-    if not planes or min(planes) < 2:
-        return None
-    return _changed(arm, partial(_counted, more=-1))
+    planes = [n for number in numbers(arm).values() for n in (number.y, number.z) if n]
+    return _counted(arm, lambda _, n: max(n - 1, 1)) if min(planes, default=0) > 1 else None
 
 
 def enriched(arm: Arm) -> Arm:
@@ -66,20 +58,55 @@ def enriched(arm: Arm) -> Arm:
     Where static shapes cannot be had, as with shapes that follow a length, it is two more members,
     or one.
     """
-    return _built(arm, [_enriched, *(partial(_counted, more=more) for more in (2, 1))])
+
+    def more(choice: Counted, n: int) -> int:
+        if isinstance(choice, MESHES):
+            return 2 * n
+        return n + (2 if isinstance(choice, HAVE_STATIC) else 1)
+
+    two, one = (_counted(arm, partial(_more, k)) for k in (2, 1))
+    return _buildable(_counted(arm, more, static=True), two, one)
+
+
+def numbers(arm: Arm) -> dict[int, Counts]:
+    """Count the shapes of every link that can have more, by the link's index."""
+    return {
+        i: counts(arm, i, link.shapes)
+        for i, link in enumerate(arm.links)
+        if can_enrich(link) and isinstance(link.shapes, Counted)
+    }
+
+
+def recounted(arm: Arm, given: Mapping[int, Counts]) -> Arm:
+    """Give links, by their index, other numbers of shapes."""
+    links = list(arm.links)
+    for i, number in given.items():
+        shapes = links[i].shapes.model_copy(update=_numbers(number))
+        links[i] = links[i].model_copy(update={"shapes": shapes})
+    return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
 def stretched(arm: Arm) -> Arm | None:
     """Give every link whose section has EA one more shape of stretch; None if there is none."""
-    able = [
-        can_enrich(link) and link.section is not None and Span.of(link.section, link.span).has("EA")
-        for link in arm.links
-    ]
-    if not any(able):
-        return None
-    more = _changed(arm, _lengthened)
-    links = [new if can else old for can, new, old in zip(able, more.links, arm.links, strict=True)]
-    return arm.model_copy(update={"links": type(arm.links)(links)})
+    able = {i: n for i, n in numbers(arm).items() if _stiff(arm.links[i]).x}
+    return recounted(arm, {i: replace(n, x=n.x + 1) for i, n in able.items()}) if able else None
+
+
+def widened(arm: Arm) -> Arm:
+    """Give every direction that has a stiffness one shape at least."""
+    both = ((i, _tuple(n), _tuple(_stiff(arm.links[i]))) for i, n in numbers(arm).items())
+    return recounted(arm, {i: Counts(*map(max, n, least)) for i, n, least in both})
+
+
+def by_rule(arm: Arm) -> Arm:
+    """Put an arm on as many loaded modes as the rule says, where it may be on other shapes."""
+    if any(_names_amplitudes(link) for link in arm.links if link.flexible):
+        return arm
+
+    def loaded(choice: Counted, _: Counts) -> Counted:
+        return Loaded(root=choice.root if isinstance(choice, Loaded) else "auto")
+
+    return _buildable(_changed(arm, loaded), arm)
 
 
 def reference(arm: Arm) -> Arm:
@@ -89,11 +116,11 @@ def reference(arm: Arm) -> Arm:
     where they cannot be told from the modes.
     """
 
-    def many(number: Counts, *, static: bool) -> ShapeChoice:
+    def many(_: Counted, number: Counts, *, static: bool) -> Counted:
         number = Counts(*(REFERENCE * (n > 0) for n in _tuple(number)))
         return Loaded(root="held", static=static, normalise="mass", **_numbers(number))
 
-    return _built(arm, [lambda _, n: many(n, static=True), lambda _, n: many(n, static=False)])
+    return _buildable(*(_changed(arm, partial(many, static=static)) for static in (True, False)))
 
 
 def families(arm: Arm) -> list[Basis]:
@@ -101,7 +128,7 @@ def families(arm: Arm) -> list[Basis]:
     flexible = [link for link in arm.links if link.flexible]
     if any(_names_amplitudes(link) for link in flexible):
         return []
-    makers: dict[str, Callable[[Counted, Counts], ShapeChoice]] = {
+    makers: dict[str, Callable[[Counted, Counts], Counted]] = {
         "loaded, root held": lambda _, n: Loaded(root="held", **_numbers(n)),
         "loaded, root free": lambda _, n: Loaded(root="free", **_numbers(n)),
         "loaded, root geared": lambda _, n: Loaded(root="geared", **_numbers(n)),
@@ -127,19 +154,33 @@ def of_family(link: Link) -> bool:
     return can_enrich(link) and not isinstance(link.shapes, MESHES)
 
 
-def _built(arm: Arm, makers: Sequence[Callable[[Counted, Counts], ShapeChoice]]) -> Arm:
-    """Take the first shapes that the links can have; the last ones whether they can or not."""
-    for make in makers[:-1]:
-        changed = _changed(arm, make)
+def _buildable(*arms: Arm) -> Arm:
+    """Take the first of some arms that can be built; the last one whether it can or not."""
+    for arm in arms[:-1]:
         try:
-            build(changed, stiffening=False)
+            build(arm, stiffening=False)
         except ModelError:
             continue
-        return changed
-    return _changed(arm, makers[-1])
+        return arm
+    return arms[-1]
 
 
-def _changed(arm: Arm, make: Callable[[Counted, Counts], ShapeChoice]) -> Arm:
+def _more(more: int, _: Counted, n: int) -> int:
+    return n + more
+
+
+def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = False) -> Arm:
+    """Change the number of shapes of every direction that has some; add static ones if asked."""
+
+    def made(choice: Counted, number: Counts) -> Counted:
+        values = _numbers(Counts(*(change(choice, n) if n else 0 for n in _tuple(number))))
+        more = {"static": True} if static and not isinstance(choice, HAVE_STATIC) else {}
+        return choice.model_copy(update=values | more)
+
+    return _changed(arm, made)
+
+
+def _changed(arm: Arm, make: Callable[[Counted, Counts], Counted]) -> Arm:
     links = []
     for index, link in enumerate(arm.links):
         if can_enrich(link) and isinstance(link.shapes, Counted):
@@ -149,32 +190,11 @@ def _changed(arm: Arm, make: Callable[[Counted, Counts], ShapeChoice]) -> Arm:
     return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
-def _counted(choice: Counted, number: Counts, more: int) -> ShapeChoice:
-    values = _numbers(Counts(*(max(n + more, 1) if n else 0 for n in _tuple(number))))
-    changed: ShapeChoice = choice.model_copy(update=values)  # type: ignore[assignment]
-    return changed
-
-
-def _grown(choice: Counted, number: Counts) -> ShapeChoice:
-    return (_enriched if isinstance(choice, MESHES) else partial(_counted, more=1))(choice, number)
-
-
-def _lengthened(choice: Counted, number: Counts) -> ShapeChoice:
-    changed: ShapeChoice = choice.model_copy(update={"stretch": number.x + 1})  # type: ignore[assignment]
-    return changed
-
-
-def _enriched(choice: Counted, number: Counts) -> ShapeChoice:
-    update: dict[str, object] = {}
-    if isinstance(choice, MESHES):
-        update = dict(_numbers(Counts(*(2 * n for n in _tuple(number)))))
-    elif isinstance(choice, CraigBampton | Polynomials):
-        update = dict(_numbers(Counts(*(n + 2 if n else 0 for n in _tuple(number)))))
-    else:
-        update = dict(_numbers(Counts(*(n + 1 if n else 0 for n in _tuple(number)))))
-        update["static"] = True
-    changed: ShapeChoice = choice.model_copy(update=update)  # type: ignore[assignment]
-    return changed
+def _stiff(link: Link) -> Counts:
+    """Tell by 1 and 0 which directions the section of a link gives a stiffness to."""
+    assert link.section is not None
+    span = Span.of(link.section, link.span)
+    return Counts(*(int(span.has(name)) for name in ("EIz", "EIy", "GJ", "EA")))
 
 
 def _tuple(number: Counts) -> tuple[int, int, int, int]:

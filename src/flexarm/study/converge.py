@@ -5,10 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexarm.arguments import require_count, require_flag, require_function, require_positive
+from flexarm.arguments import (
+    refused,
+    require_count,
+    require_flag,
+    require_function,
+    require_positive,
+)
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import validated
+from flexarm.io.overrides import change_arm
 from flexarm.linear.at_start import (
     RK4_REACH,
     elastic_modes,
@@ -21,9 +28,10 @@ from flexarm.links.base import Array
 from flexarm.mechanics.inertia import require_inertia
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
-from flexarm.study.advice import advice
+from flexarm.study.advice import advice, advice_on_want
 from flexarm.study.bases import (
     Basis,
+    by_rule,
     can_enrich,
     enriched,
     families,
@@ -35,9 +43,11 @@ from flexarm.study.bases import (
     title,
 )
 from flexarm.study.convergence import Convergence, Row
-from flexarm.study.shape_search import TRIALS, ShapeRuns, differences, search
+from flexarm.study.shape_search import TRIALS, Search, ShapeRuns, differences
+from flexarm.units import quantity
 
 PER_PLANE = 3  # elastic modes that are compared per plane of bending
+LEAST, MOST = 1e-6, 0.5  # errors that can be wanted
 BEND = np.radians(45)
 MISMATCH = 2.0  # times the difference to the next member: more says that the family is wrong
 SECOND_ORDER, UNDAMPED = 2.0, 5.0  # times slope^2; times that where errors of phase add up
@@ -48,8 +58,9 @@ def converge(
     *,
     t_end: float = 1.0,
     wish: float = 0.01,
+    want: float | str | None = None,
     others: bool = True,
-    trials: int = TRIALS,
+    trials: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Convergence:
     """Estimate the error that an arm's shapes make, and find shapes that are good enough.
@@ -61,12 +72,17 @@ def converge(
     t_end
         Duration of the runs [s].
     wish
-        Error that would do, over the range of the deflections.
+        Error that would do, over the range of the deflections.  Shapes within it are kept, with
+        whatever tolerance.
+    want
+        In place of ``wish``: error that shapes and tolerance together may make, such as 0.01 or
+        ``"1%"``; the fewest shapes and the loosest tolerance within it are the answer.
     others
         Whether to try fewer and more shapes, and other families, and to go on with the best of
         them until they are within the wish.
     trials
-        How many shapes are judged at most on the way there.
+        How many shapes are judged at most on the way to an answer; if None 8, but as many as it
+        takes for what is wanted.
     progress
         Called with what is run next.
 
@@ -84,8 +100,15 @@ def converge(
     t_end, wish = require_positive("t_end", t_end), require_positive("wish", wish)
     require_flag("others", others)
     require_function("progress", progress, "of what is run next")
-    require_count("trials", trials, 1)
+    if trials is not None:
+        require_count("trials", trials, 1)
     say = progress or (lambda text: None)
+    if want is not None:
+        if not others:
+            raise FlexarmError("others: must be True where an error is wanted, got False")
+        wish = read_want(want)
+        search = Search(ShapeRuns(t_end, wish), want=wish, trials=trials, say=say)
+        return _wanted(arm, search)
     listed = _bases(arm, others=others)
     truth, _ = frequencies(reference(arm))
     say("enriched")
@@ -110,16 +133,47 @@ def converge(
     validity = best.validity
     answer = None
     if others and estimate is not None and estimate > wish:
-        tried = [
-            (b, row.run_error) for b, row in zip(listed, rows, strict=True) if b is not listed[1]
-        ]
-        answer = search(made, tried, wish=wish, trials=trials, say=say)
+        search = Search(made, want=wish, trials=trials or TRIALS, say=say)
+        answer = search.cheapest(_erring_least(listed, rows))
     say("one more stretch shape")
     found = Convergence(
         arm.name, t_end, wish, estimate, steps, by_link, mismatch, validity.slope,
         _model_error(arm, best), _stretch(arm, runs[1], made), tuple(rows), answer, (),
     )  # fmt: skip
     return replace(found, advice=tuple(advice(found, arm)))
+
+
+def read_want(value: object) -> float:
+    """Read the error that is wanted, a number or a text such as ``1%``, or refuse it."""
+    try:
+        share = quantity(value, "1")
+    except ModelError:
+        share = 0.0
+    if not LEAST <= share <= MOST:
+        expected = f"an error from {LEAST:g} to {MOST:g}, such as 0.01 or '1%'"
+        raise refused("want", value, expected)
+    return share
+
+
+def _wanted(arm: Arm, search: Search) -> Convergence:
+    """Find the cheapest shapes and tolerance for what is wanted, and compare with those given."""
+    answer = search.cheapest(by_rule(arm))
+    best, given = search.best, search.runs.of(arm)
+    assert best is not None
+    truth, _ = frequencies(reference(arm))
+    listed = [(Basis(f"as given: {title(arm)}", arm), given)]
+    if answer is not None:
+        changed = change_arm(arm, answer.changes)
+        run = search.runs.of(changed, answer.rtol)
+        listed.append((Basis(f"answer: {answer.basis}", changed), run))
+    finished = given.status == "finished"
+    found = Convergence(
+        arm.name, search.runs.t_end, search.want, search.error(arm) if answer else None, None,
+        differences(given, best) if finished else {}, False, best.validity.slope,
+        _model_error(arm, best), None, tuple(_row(b, r, best, truth) for b, r in listed), answer,
+        (),
+    )  # fmt: skip
+    return replace(found, advice=tuple(advice_on_want(found)))
 
 
 def frequencies(arm: Arm) -> tuple[dict[tuple[str, str], Array], float]:
@@ -168,6 +222,15 @@ def _stretch(arm: Arm, given: Run, made: ShapeRuns) -> float | None:
     if {run.status, given.status} != {"finished"}:
         return None
     return max(differences(given, run).values(), default=None)
+
+
+def _erring_least(listed: list[Basis], rows: list[Row]) -> Arm:
+    """Give the shapes that erred least with no more coordinates than those given."""
+    known = [
+        (row.run_error, row.coordinates, k) for k, row in enumerate(rows)
+        if row.run_error is not None and row.coordinates <= rows[0].coordinates
+    ]  # fmt: skip
+    return listed[min(known, default=(0.0, 0, 0))[2]].arm
 
 
 def _bases(arm: Arm, *, others: bool) -> list[Basis]:

@@ -1,28 +1,37 @@
-"""Look for shapes that err no more than is wished: run, judge by richer ones, take more."""
+"""Look for the fewest shapes and the loosest tolerance that err no more than is wanted."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
+from flexarm.integrate.options import TIGHTEST
 from flexarm.integrate.simulate import simulate
-from flexarm.model import build
+from flexarm.links.base import DIRECTIONS, Counts
+from flexarm.model import LinkModel, build
 from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
-from flexarm.study.bases import Basis, enriched, grown, title
+from flexarm.study.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
 
 TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
-SAMPLES = 400
+SAMPLES = 500
 TRIALS = 8
 MOST_COORDINATES = 100
+MARGIN = 0.25  # of what is wanted: by how much the run that shapes are judged by may err
+REMAINS = 1.5  # times what the last enrichment changed: more than what all further ones do
+SHAPES = 0.9  # of what is wanted: what shapes may take, the tolerance gets the rest
+FIRST = 0.5  # of what is wanted: shapes that add less are left out at first
+RTOLS = tuple(float(f"{digit}e-{power}") for power in range(2, 10) for digit in (10, 5, 2))
+STILL = 1e-9  # of the range: directions that move less are those that the motion never leaves
+HOPELESS = 4.0  # times what is wanted: a shape that adds so much is not tried without
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The shapes that a search came to.
+    """The shapes and the tolerance that a search came to.
 
     Attributes
     ----------
@@ -32,8 +41,10 @@ class Answer:
         What to write as ``shapes`` in the model file, by link.
     coordinates
         Number of coordinates.
+    rtol
+        Tolerance to simulate with.
     estimate
-        Their truncation error, as for the shapes given; None if no trial could be judged.
+        The error of such a run or more, over the range of the deflections.
     within
         Whether that is within the wish.
     trials
@@ -43,9 +54,15 @@ class Answer:
     basis: str
     shapes: dict[str, dict[str, Any]]
     coordinates: int
-    estimate: float | None
+    rtol: float
+    estimate: float
     within: bool
     trials: int
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The shapes as `flexarm.change_arm` takes them."""
+        return {f"links.{name}.shapes": choice for name, choice in self.shapes.items()}
 
 
 class ShapeRuns:
@@ -60,27 +77,19 @@ class ShapeRuns:
     """
 
     def __init__(self, t_end: float, wish: float) -> None:
-        self.t_end, self.tolerance = t_end, min(TOLERANCE, wish / 10)
-        self._made: list[tuple[Arm, Run]] = []
+        self.t_end = t_end
+        self.tolerance = max(min(TOLERANCE, wish / 100), TIGHTEST)
+        self._made: list[tuple[Arm, float, Run]] = []
 
-    def of(self, arm: Arm) -> Run:
+    def of(self, arm: Arm, rtol: float | None = None) -> Run:
         """Run an arm, or give its run again."""
-        for known, run in self._made:
-            if known == arm:
+        rtol = rtol or self.tolerance
+        for known, tolerance, run in self._made:
+            if tolerance == rtol and known == arm:
                 return run
-        run = simulate(arm, t_end=self.t_end, dt=self.t_end / SAMPLES, rtol=self.tolerance)
-        self._made.append((arm, run))
+        run = simulate(arm, t_end=self.t_end, dt=self.t_end / SAMPLES, rtol=rtol)
+        self._made.append((arm, rtol, run))
         return run
-
-    def estimate(self, arm: Arm) -> float | None:
-        """Judge shapes by the run with enriched ones; None if a run fails or nothing deflects."""
-        try:
-            run, best = self.of(arm), self.of(enriched(arm))
-        except FlexarmError:
-            return None
-        if {run.status, best.status} != {"finished"}:
-            return None
-        return max(differences(run, best).values(), default=None)
 
 
 def differences(run: Run, best: Run) -> dict[str, float]:
@@ -97,64 +106,209 @@ def differences(run: Run, best: Run) -> dict[str, float]:
     return found
 
 
-def search(
-    runs: ShapeRuns,
-    tried: Sequence[tuple[Basis, float | None]],
-    *,
-    wish: float,
-    trials: int,
-    say: Callable[[str], None],
-) -> Answer:
-    """Judge the best of the shapes tried, and take more of them until they are within a wish.
+class Search:
+    """Shapes of an arm in one motion, judged by a run with richer ones.
 
     Parameters
     ----------
     runs
         Where runs are made.
-    tried
-        Shapes and their error against one rich run, if known; the first are those given.
-    wish
+    want
         Error that would do.
     trials
-        How many shapes are judged at most, each by a run with richer ones; arms of more than 100
-        coordinates are not.
+        How many shapes are judged at most; None for as many as it takes.
     say
         Called with what is run next.
     """
-    best, estimate, count = tried[0][0].arm, None, 0
-    for arm in _candidates(tried, wish):
-        if count == trials or build(enriched(arm), stiffening=False).size > MOST_COORDINATES:
-            break
-        say(f"trial {count + 1}: {title(arm)}")
-        count += 1
-        found = runs.estimate(arm)
-        if found is not None and (estimate is None or found < estimate):
-            best, estimate = arm, found
-        if found is not None and found <= wish:
-            break
-    shapes = {
-        name: link.shapes.model_dump(mode="json", exclude_defaults=True)
-        | {"kind": link.shapes.kind}
-        for name, link in zip(best.link_names, best.links, strict=True)
-        if link.flexible
-    }
-    within = estimate is not None and estimate <= wish
-    size = build(best, stiffening=False).size
-    return Answer(title(best), shapes, size, estimate, within, count)
+
+    def __init__(
+        self, runs: ShapeRuns, *, want: float, trials: int | None, say: Callable[[str], None]
+    ) -> None:
+        self.runs, self.want, self.trials, self.say = runs, want, trials, say
+        self.count = 0
+        self.best: Run | None = None
+        self.margin = np.inf
+        self.beyond: list[Arm] = []
+
+    @property
+    def spent(self) -> bool:
+        """Whether no more shapes may be judged."""
+        return self.trials is not None and self.count >= self.trials
+
+    def cheapest(self, start: Arm) -> Answer | None:
+        """Find few shapes of a family, and a tolerance, that are within what is wanted.
+
+        Parameters
+        ----------
+        start
+            The arm on some shapes of the family.
+
+        Returns
+        -------
+        Answer or None
+            The nearest that was found if nothing is within; None if nothing deflects.
+        """
+        base, rich = self._reference(start)
+        assert self.best is not None
+        if not differences(self.best, self.best):
+            return None
+        if self.margin > MARGIN * self.want:
+            return self._answer(rich, self.runs.tolerance, self.margin)
+        found = self._fewer(self._first(base) or self._first(rich) or rich)
+        return self._answer(found, *self._loosest(found))
+
+    def error(self, arm: Arm, rtol: float | None = None) -> float | None:
+        """Judge shapes: the difference to the reference and what that may err; None if unknown."""
+        try:
+            run = self.runs.of(arm, rtol)
+        except FlexarmError:
+            return None
+        if self.best is None or run.status != "finished":
+            return None
+        return max(differences(run, self.best).values(), default=0.0) + self.margin
+
+    def _reference(self, start: Arm) -> tuple[Arm, Arm]:
+        """Enrich shapes until what is left to gain is little; give them before and after that."""
+        base, more = start, 1
+        rich = base
+        found = (base, rich)
+        while self.best is None or (not self.spent and _size(rich) <= MOST_COORDINATES):
+            self._tell(rich)
+            run = self.runs.of(rich)
+            if run.status != "finished" and self.best is None:
+                raise FlexarmError(f"the run with {title(rich)} {run.status}: {run.reason}")
+            if run.status != "finished":
+                break
+            shapes, left_out = run.errors.shapes, run.errors.parts["stiffness"] or 0.0
+            left = np.inf if shapes is None else shapes
+            if self.best is not None:
+                left = min(left, REMAINS * max(differences(self.best, run).values(), default=0.0))
+            found, self.best = (base, rich), run
+            self.margin = left + left_out + self.runs.tolerance
+            if self.margin <= MARGIN * self.want:
+                break
+            if rich is start:
+                base = self._moving(start)
+            else:
+                base, more = grown(base, more), 2 * more
+            if left_out > MARGIN * self.want / 4:
+                base = widened(base)
+            rich = enriched(base)
+        return found
+
+    def _moving(self, arm: Arm) -> Arm:
+        """Leave out the directions in which links stay straight in the reference."""
+        still = {place for place, size in self._tails(arm).items() if size < STILL}
+        return recounted(arm, _without(arm, still))
+
+    def _first(self, base: Arm) -> Arm | None:
+        """Leave out shapes that add little, fewer of them until the rest is within, if ever."""
+        tails = self._tails(base)
+        order = sorted(tails, key=lambda place: tails[place])
+        count, back = sum(size <= FIRST * self.want for size in tails.values()), 1
+        while True:
+            arm = recounted(base, _without(base, set(order[:count])))
+            if self._within(arm):
+                return arm
+            if not count:
+                return None
+            count, back = max(count - back, 0), 2 * back
+
+    def _fewer(self, arm: Arm) -> Arm:
+        """Leave shapes out one by one, those that add least first, as long as that is within."""
+        tails, blocked = self._tails(arm), set()
+        while True:
+            last = {
+                (i, d): tails.get((i, d, n.of(d)), np.inf)
+                for i, n in numbers(arm).items()
+                for d in DIRECTIONS
+                if n.of(d) and (i, d) not in blocked
+            }
+            place = min(last, key=lambda each: last[each], default=None)
+            if place is None or self.spent or last[place] > HOPELESS * self.want:
+                return arm
+            i, d = place
+            number = numbers(arm)[i]
+            less = replace(number, **{d: number.of(d) - 1})
+            fewer = recounted(arm, {i: less})
+            if any(less.of(each) for each in DIRECTIONS) and self._within(fewer):
+                arm = fewer
+            else:
+                blocked.add(place)
+
+    def _loosest(self, arm: Arm) -> tuple[float, float]:
+        """Find the loosest tolerance that keeps shapes within what is wanted, and their error."""
+        for rtol in (*(each for each in RTOLS if each > self.runs.tolerance), self.runs.tolerance):
+            self.say(f"tolerance {rtol:g}: {title(arm)}")
+            error = self.error(arm, rtol)
+            if error is not None and error <= self.want:
+                break
+        assert error is not None  # at the last tolerance it was judged before
+        return rtol, error
+
+    def _tails(self, arm: Arm) -> dict[tuple[int, str, int], float]:
+        """Say by link, direction and number what that shape and those after it add to the tips.
+
+        They are the largest amounts in the reference's motion, over the range of the deflections.
+        """
+        assert self.best is not None
+        found: dict[tuple[int, str, int], float] = {}
+        for i in numbers(arm):
+            part = self.best.model.links[i]
+            size = max(float(np.ptp(tip_deflection(self.best, part), axis=0).max()), 1e-300)
+            for d in DIRECTIONS:
+                for k in range(1, numbers(arm)[i].of(d) + 1):
+                    found[i, d, k] = _added(self.best, part, d, k) / size
+        return found
+
+    def _within(self, arm: Arm) -> bool:
+        if self.spent or arm in self.beyond:
+            return False
+        self._tell(arm)
+        error = self.error(arm)
+        if error is not None and error <= SHAPES * self.want:
+            return True
+        self.beyond.append(arm)
+        return False
+
+    def _tell(self, arm: Arm) -> None:
+        self.count += 1
+        self.say(f"trial {self.count}: {title(arm)}")
+
+    def _answer(self, arm: Arm, rtol: float, estimate: float) -> Answer:
+        shapes = {
+            name: link.shapes.model_dump(mode="json", exclude_defaults=True)
+            | {"kind": link.shapes.kind}
+            for name, link in zip(arm.link_names, arm.links, strict=True)
+            if can_enrich(link)
+        }
+        within = estimate <= self.want
+        return Answer(title(arm), shapes, _size(arm), rtol, estimate, within, self.count)
 
 
-def _candidates(tried: Sequence[tuple[Basis, float | None]], wish: float) -> Iterator[Arm]:
-    """Give shapes in the order in which they are worth a trial, without end."""
-    known = [(error, basis.arm) for basis, error in tried if error is not None]
-    sizes = [build(arm, stiffening=False).size for _, arm in known]
-    promising = [
-        (size, error, arm) for size, (error, arm) in zip(sizes, known, strict=True) if error <= wish
-    ]
-    if promising:
-        yield min(promising, key=lambda each: each[:2])[2]
-    given = build(tried[0][0].arm, stiffening=False).size
-    few = [(error, arm) for size, (error, arm) in zip(sizes, known, strict=True) if size <= given]
-    arm = min(few or known, key=lambda each: each[0])[1]
-    while True:
-        arm = grown(arm)
-        yield arm
+def _size(arm: Arm) -> int:
+    return build(arm, stiffening=False).size
+
+
+def _without(arm: Arm, small: set[tuple[int, str, int]]) -> dict[int, Counts]:
+    """Count shapes without some, each of which takes those after it along; a link keeps one."""
+    found = {}
+    for i, number in numbers(arm).items():
+        left = {d: sum((i, d, k) not in small for k in range(1, number.of(d) + 1))
+                for d in DIRECTIONS}  # fmt: skip
+        found[i] = Counts(**left) if any(left.values()) else number
+    return found
+
+
+def _added(run: Run, part: LinkModel, direction: str, first: int) -> float:
+    """Find the most that shapes of a direction, from one on, add to a link's tip [m].
+
+    Twist, which does not move the tip, counts by what it does at a link's length from the axis.
+    """
+    assert part.elastic is not None
+    own = [k for k, each in enumerate(part.elastic.shapes.shapes) if direction in each.curves]
+    columns = own[first - 1 :]
+    q = run.q[:, part.modes][:, columns]
+    moved = q @ part.elastic.tip_shape[:, columns].T
+    turned = part.length * (q @ part.elastic.tip_angle[0, columns])
+    return max(float(np.abs(moved).max(initial=0.0)), float(np.abs(turned).max(initial=0.0)))

@@ -1,0 +1,104 @@
+"""The cheapest shapes and tolerance for a wanted error: the true error, what is refused."""
+
+from functools import cache
+
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.links.base import DIRECTIONS
+from flexarm.runs.run import Run
+from flexarm.study.bases import numbers, recounted
+from flexarm.study.shape_search import SAMPLES, Answer, differences
+from tests.accuracy.motions import converged, random_motion
+from tests.analysis.linear_arms import one_link
+from tests.physics.cases import campaign_if
+
+WANT, T_END = 0.01, 0.5
+ARMS, QUICK = range(20), (2, 13)
+SWUNG = "{kind: revolute, actuation: prescribed, motion: {kind: spin-up, rate: 3, duration: 0.4}}"
+
+
+def run(arm: Arm, rtol: float) -> Run:
+    """Run an arm with the samples that a search has."""
+    return flexarm.simulate(arm, t_end=T_END, dt=T_END / SAMPLES, rtol=rtol)
+
+
+@cache
+def judged(seed: int) -> tuple[Arm, Answer, Run]:
+    """Give a random arm on the shapes that were found, the answer, and the true motion."""
+    arm = random_motion(seed)
+    answer = flexarm.converge(arm, t_end=T_END, want="1%").answer
+    assert answer is not None
+    return flexarm.change_arm(arm, answer.changes), answer, run(converged(arm), 1e-6)
+
+
+def error(arm: Arm, rtol: float, truth: Run) -> float:
+    """Measure how far tip deflections are from the true ones, over their range."""
+    return max(differences(run(arm, rtol), truth).values())
+
+
+def one_less(arm: Arm) -> list[Arm]:
+    """Take each last shape away in turn, but not the only one of a link."""
+    found = []
+    for i, number in numbers(arm).items():
+        counts = {d: number.of(d) for d in DIRECTIONS}
+        for d in DIRECTIONS:
+            if counts[d] and sum(counts.values()) > 1:
+                less = type(number)(**counts | {d: counts[d] - 1})
+                found.append(recounted(arm, {i: less}))
+    return found
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=campaign_if(seed not in QUICK)) for seed in ARMS]
+)
+def test_the_true_error_is_what_is_wanted_and_no_more_than_is_stated(seed: int) -> None:
+    """It is a tenth of what is wanted or more, unless each shape less errs by more than that."""
+    arm, answer, truth = judged(seed)
+    true = error(arm, answer.rtol, truth)
+    print(
+        f"\n{seed}: {answer.basis}, rtol {answer.rtol:g}: {true:.2e}, stated {answer.estimate:.2e}"
+    )
+    assert answer.within
+    assert true <= answer.estimate <= WANT
+    if true < WANT / 10:
+        assert all(error(less, 1e-5, truth) > WANT for less in one_less(arm))
+
+
+def test_no_shape_of_the_answer_can_be_left_out() -> None:
+    arm, _, truth = judged(QUICK[1])
+    assert one_less(arm)
+    assert all(error(less, 1e-5, truth) > WANT for less in one_less(arm))
+
+
+def test_what_cannot_be_reached_is_told_with_what_was() -> None:
+    said: list[str] = []
+    arm = one_link(joint=SWUNG, shapes="{kind: clamped-free, bending_y: 1}")
+    found = flexarm.converge(arm, t_end=0.2, want=1e-6, trials=2, progress=said.append)
+    assert found.answer is not None
+    assert not found.answer.within
+    assert found.answer.estimate > 1e-6
+    assert len(said) == found.answer.trials == 2
+    assert found.advice[0].startswith("0.0001 % was not reached in 2 trials, up to 100 coordinates")
+
+
+def test_amplitudes_that_the_file_names_keep_their_shapes() -> None:
+    arm = one_link(
+        joint=SWUNG, shapes="{kind: clamped-free, bending_y: 3}", rest="    start: {y1: 0.01}\n"
+    )
+    answer = flexarm.converge(arm, t_end=0.2, want=0.05).answer
+    assert answer is not None
+    assert answer.within
+    assert answer.shapes["link1"]["kind"] == "clamped-free"
+    assert answer.shapes["link1"]["bending_y"] >= 1
+
+
+def test_an_arm_at_rest_has_no_answer_and_other_shapes_must_be_allowed() -> None:
+    arm = one_link(shapes="{kind: loaded, bending_y: 1}")
+    still = flexarm.converge(arm, t_end=0.1, want=0.01)
+    assert (still.answer, still.estimate) == (None, None)
+    assert "Nothing deflects" in still.advice[0]
+    with pytest.raises(FlexarmError, match="others: must be True where an error is wanted"):
+        flexarm.converge(arm, want=0.01, others=False)
