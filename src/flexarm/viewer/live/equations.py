@@ -1,8 +1,8 @@
 """What a page that runs an arm evaluates: motion under servos and a pull, energies, drawn states.
 
 Numbers that have a slider are inputs, ``settings``: gravity [m/s^2] along its direction, payload
-[kg], and factors of all stiffnesses and of all damping and friction.  Shapes stay those of the arm
-as its file has it.
+[kg], a factor of all stiffnesses, and a damping ratio that the modes of links have beyond
+what the file gives them.  Shapes stay those of the arm as its file has it.
 """
 
 from collections.abc import Callable
@@ -11,17 +11,19 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import eigh
 
 from flexarm.engine.lower import lower
 from flexarm.engine.numbers import Book
 from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
-from flexarm.formulations import DEFAULT, FORMULATIONS
+from flexarm.formulations import DEFAULT, FORMULATIONS, formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import digest_whole
 from flexarm.links.base import DIRECTIONS, Array
 from flexarm.links.ends import body_inertia, end_pose, tip_inertia
 from flexarm.links.growing.fields import chebyshev_series
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.kinematics import base_frame, end_frame, frames, section
 from flexarm.mechanics.loads import (
     dissipative_force,
@@ -30,7 +32,7 @@ from flexarm.mechanics.loads import (
     wrench_force,
     wrench_list,
 )
-from flexarm.model import Axis, LinkModel, Model
+from flexarm.model import Axis, LinkModel, Model, start_state
 from flexarm.spatial import Expr, Inertia, base_rotation, constant
 
 SETTINGS = ("gravity", "payload", "stiffness", "damping")
@@ -63,7 +65,34 @@ class LiveArm:
         """The settings as the file has them, (4,)."""
         payload = self.model.arm.payload
         mass = 0.0 if payload is None else float(payload.mass)
-        return np.array([float(np.linalg.norm(self.model.gravity)), mass, 1.0, 1.0])
+        return np.array([float(np.linalg.norm(self.model.gravity)), mass, 1.0, 0.0])
+
+    @cached_property
+    def critical(self) -> Array:
+        """Damping that is critical for all modes of the amplitudes at the start, (n, n)."""
+        found = formulation(DEFAULT, self.model).compiled("matrices")
+        q, v = start_state(self.model)
+        anchor = (self.model.start_anchors,) if self.model.attitudes else ()
+        n, result = self.model.size, np.zeros((self.model.size, self.model.size))
+        M, K, _ = (matrix.reshape(n, n) for matrix in found.call(q, v, *anchor))
+        for part in self.model.links:
+            block = np.ix_(*[range(part.modes.start, part.modes.stop)] * 2)
+            if part.flexible:
+                squares, shapes = eigh(K[block], M[block])
+                moved = M[block] @ shapes
+                result[block] = moved * (2 * np.sqrt(np.maximum(squares, 0.0))) @ moved.T
+        return np.where(np.abs(result) > 1e-12 * np.abs(result).max(initial=0.0), result, 0.0)
+
+    @cached_property
+    def mass(self) -> float:
+        """Mass of all links with what they carry but the payload [kg]."""
+        still = ca.DM.zeros(self.model.size, 1)
+        q = ca.DM(start_state(self.model)[0])
+        total = self._bodies[0].mass - self.model.links[-1].tip_body.mass
+        for part in self.model.links:
+            total += part.tip_body.mass
+            total += float(body_of(self.model, part).terms(q, still, ca.DM.zeros(3, 1)).mass)
+        return total
 
     @property
     def _some(self) -> tuple[float, float]:
@@ -245,7 +274,7 @@ def _motion(
     J = ca.reshape(grip[: 3 * n], n, 3).T
     force = grip[3 * n : 3 * n + 3] - grip[3 * n + 3] * (J @ q) - grip[3 * n + 4] * (J @ v)
     loading = wrench_force(f.model, q, w) + J.T @ force
-    losing = damping * dissipative_force(f.model, q, v)
+    losing = dissipative_force(f.model, q, v) + damping * (ca.SX(constant(arm.critical)) @ v)
     applied = driving + loading - stiffness * elastic_force(f.model, q) - losing
     a, effort = f.forward_expression(q, v, given, applied)
     return a, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))

@@ -46,8 +46,8 @@ class LiveModule:
         steps, and returns why it stopped, as `flexarm.integrate.loop.march` does.
     memory
         As it begins.
-    arrays
-        Places [bytes] of arrays by name; ``y`` is the state: q, v and works.
+    arrays, sizes
+        Places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and works.
     calls
         Of each of the equations, the places that it takes.
     record, slots
@@ -59,6 +59,7 @@ class LiveModule:
     program: Program
     memory: Memory
     arrays: dict[str, int]
+    sizes: dict[str, int]
     calls: dict[str, list[int]]
     record: int
     slots: dict[str, int]
@@ -100,6 +101,7 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         made,
         memory,
         arrays | {"y": memory.array(record.y)},
+        {name: values.size for name, values in buffers.items()},
         calls,
         place,
         {name: place + 8 * names.index(name) for name in ("t", "h", "steps", "watched")},

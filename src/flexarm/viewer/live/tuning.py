@@ -29,6 +29,8 @@ class Tuning:
     ----------
     servo
         Per input: target, stiffness, damping, (inputs, 3).
+    rate
+        How quick servos are [rad/s].
     grip
         Stiffness [N/m] and damping [N s/m] of a pull.
     square, decay
@@ -37,6 +39,7 @@ class Tuning:
     """
 
     servo: Array
+    rate: float
     grip: tuple[float, float]
     square: float
     decay: float
@@ -57,7 +60,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
     servo = np.zeros((len(arm.rows), 3))
     if not open_:
-        return Tuning(servo, (0.0, 0.0), 0.0, 0.0)
+        return Tuning(servo, 0.0, (0.0, 0.0), 0.0, 0.0)
     rows = arm.rows[:, open_]
     fastest = max(task.vibration.fastest, QUICKEST)
     rate = _servo_rate(M, K, rows)
@@ -68,13 +71,13 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
         servo[k, 1:] = _gains(moved, at_hub, rate, fastest)
     K = K + rows.T @ (servo[:, 1:2] * rows)
     D = D + rows.T @ (servo[:, 2:] * rows)
-    holds = _holds(arm, task, anchor)[:, :, open_]
+    holds = hold_jacobians(arm, task)[:, :, open_]
     light = max(eigvalsh(J @ np.linalg.solve(M, J.T))[-1] for J in holds)
     firm = float(min(_firmness(arm.model, full, K, holds[-1]), fastest**2 / light))
     drag = 2 * PULLED * float(np.sqrt(firm / light))
     square = eigh(K, M, eigvals_only=True)[-1] + firm * light
     decay = eigh(D, M, eigvals_only=True)[-1] + drag * light
-    return Tuning(servo, (firm, drag), float(square), float(decay))
+    return Tuning(servo, rate, (firm, drag), float(square), float(decay))
 
 
 def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
@@ -97,8 +100,9 @@ def _servo_rate(M: Array, K: Array, rows: Array) -> float:
     return float(np.clip(BELOW * first, SLOWEST, QUICKEST))
 
 
-def _holds(arm: LiveArm, task: Task, anchor: tuple[Array, ...]) -> Array:
-    """Give the Jacobians of all points that can be held, (points, 3, n)."""
+def hold_jacobians(arm: LiveArm, task: Task) -> Array:
+    """Give the Jacobians of all points that can be held, at the start, (points, 3, n)."""
+    anchor = (task.equation.anchor,) if arm.model.attitudes else ()
     hold = compile_stream(arm.grip(), level="quick")
     weights = np.eye(len(arm.holds))
     return np.array([hold.call(task.q, row, *anchor)[1].reshape(3, -1) for row in weights])
