@@ -26,7 +26,7 @@ const BEHIND = 0.9; // of the speed that was asked for: what is slower is said
 export async function startRunning(data) {
   const simulation = await makeSimulation(data.simulation);
   const start = Float64Array.from(observe(simulation).drawn);
-  const show = openShow(data, [[start]]);
+  const show = openShow(data, [[start, ...(data.rest ? [Float64Array.from(data.rest)] : [])]]);
   const page = { data, simulation, show, fresh: null, integrals: [], good: null, held: null, said: 0, told: null };
   page.history = { t: [], rows: [] };
   const player = makePlayer(0, Infinity, (t) => picture(page, t));

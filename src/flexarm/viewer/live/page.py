@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arguments import require_kind
+from flexarm.arguments import require_flag, require_kind
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.loop import FINISHED, RUNNING, WATCHED
@@ -18,11 +18,12 @@ from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
-from flexarm.viewer.live.module import LiveModule, live_module, live_task
-from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians, tuning
+from flexarm.viewer.live.module import LiveModule, live_module
+from flexarm.viewer.live.shapes import Prepared, prepare_live
+from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import save_page
-from flexarm.viewer.scene import scene, shows_strain
+from flexarm.viewer.scene import scene, shows_strain, states
 
 FEW = 12  # modes that can be plucked
 PLUCKED = 0.06  # of the reach, by which the first mode moves the arm; the others as fast
@@ -32,7 +33,9 @@ PATIENT = 0.15  # of a servo's rate: how fast it makes up for what it misses its
 BROKEN = "its motion grew without bound"
 
 
-def live(arm: Arm | Model, path: str | Path, *, force: bool = False) -> None:
+def live(
+    arm: Arm | Model, path: str | Path, *, all_shapes: bool = False, force: bool = False
+) -> str:
     """Write a page in which an arm runs: one file, which needs no other and no network.
 
     Parameters
@@ -41,8 +44,16 @@ def live(arm: Arm | Model, path: str | Path, *, force: bool = False) -> None:
         The arm, or its model.
     path
         The page.
+    all_shapes
+        Whether to keep shapes whose vibration is so fast that the arm may not run in real time; the
+        page says when it does not.
     force
         Whether to overwrite a file that is there.
+
+    Returns
+    -------
+    str
+        What of the arm was left out, in words; empty if nothing.
 
     Raises
     ------
@@ -55,17 +66,20 @@ def live(arm: Arm | Model, path: str | Path, *, force: bool = False) -> None:
     Equations and classical Runge-Kutta steps are those of `flexarm.simulate` with ``rk4``, compiled
     to WebAssembly.  Shapes stay those of the arm as it is given, whatever sliders do.
     """
-    require_writable(path, force=force)
-    save_page(live_page(arm), path, force=force)
-
-
-def live_page(arm: Arm | Model) -> str:
-    """Make the page of an arm that runs."""
+    require_flag("all_shapes", all_shapes)
     if not isinstance(arm, Model):
         require_kind("arm", arm, Arm, "an arm, such as flexarm.sample('driven-link'), or its model")
-    made = LiveArm(arm if isinstance(arm, Model) else build(arm))
-    model, task = made.model, live_task(made)
-    tuned = tuning(made, task)
+    require_writable(path, force=force)
+    model = arm if isinstance(arm, Model) else build(arm)
+    prepared = prepare_live(model, all_shapes=all_shapes)
+    save_page(live_page(prepared), path, force=force)
+    return prepared.left_out
+
+
+def live_page(prepared: Prepared) -> str:
+    """Make the page of an arm that runs."""
+    made, task, tuned = prepared.arm, prepared.task, prepared.tuned
+    model = made.model
     module = live_module(made, task, tuned.step)
     arrays = Arrays()
     drawn = scene(model, arrays)
@@ -77,11 +91,12 @@ def live_page(arm: Arm | Model) -> str:
     document = {
         "kind": "live",
         "title": model.arm.name,
-        "facts": f"{model.size} coordinates",
+        "facts": prepared.left_out or f"{model.size} coordinates",
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
         "arms": [drawn],
+        "rest": _rest(made),
         "limits": _limits(model),
         "simulation": _simulation(made, module, tuned, [each.what for each in task.watches]),
         "settings": _settings(made),
@@ -178,6 +193,17 @@ def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
     high = start + way if limits is None or limits.upper is None else float(limits.upper)
     margin = 0.02 * (high - low)
     return min(low + margin, start), max(high - margin, start)
+
+
+def _rest(arm: LiveArm) -> list[float] | None:
+    """Find what poses the arm held at its start and deflected by its weight, if it can be."""
+    model = arm.model
+    try:
+        q = equilibrium(model).point.q
+    except FlexarmError:
+        return None
+    found: list[float] = states(model, q[None], model.start_anchors[None])[0].tolist()
+    return found
 
 
 def _holding(arm: LiveArm) -> list[float]:
