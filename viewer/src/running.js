@@ -330,6 +330,7 @@ export function offerArm(page) {
     state: () => Array.from(stateOf(simulation)),
     tip: () => Array.from(observe(simulation).tip),
     energy: () => Array.from(observe(simulation).energy),
+    step: () => simulation.numbers[data.simulation.slots.h / 8],
     input: (name) => Array.from(array(simulation, name)),
     set: (key, value) => page.settings.put(key, value),
     put: (name, values) => setInput(simulation, name, values),
@@ -339,13 +340,17 @@ export function offerArm(page) {
     hold: (link, along, target) => {
       simulation.pull = target ? { weights: weigh(data.holds, link, along), target } : null;
     },
-    /** Runs until a time, as fast as it can; gives what stopped it, or nothing, and the time [ms]. */
-    run: async (t) => {
+    /** Runs until some times, as fast as it can; gives the states there, and what stopped it. */
+    run: async (...times) => {
       const begun = performance.now();
-      const stopped = advance(simulation, t);
+      let stopped = "";
+      const states = times.map((t) => {
+        stopped ||= advance(simulation, t);
+        return Array.from(stateOf(simulation));
+      });
       const took = performance.now() - begun;
       await drawn();
-      return { stopped, took, steps: stepsOf(simulation) };
+      return { stopped, states, took, steps: stepsOf(simulation) };
     },
   });
 }

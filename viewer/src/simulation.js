@@ -66,7 +66,7 @@ function prepare(simulation) {
   call(simulation, "prepare");
   const [, , stiffness, damping] = array(simulation, "settings");
   const square = given.square * Math.max(stiffness, 1);
-  const half = given.decay / 2 + damping * Math.sqrt(square);
+  const half = (given.decay + damping * given.critical) / 2;
   const fastest = half + Math.sqrt(half * half + square);
   numbers[given.slots.h / 8] = Math.min(given.longest, given.reach / fastest);
 }

@@ -129,6 +129,7 @@ def _simulation(
         "grip": list(tuned.grip),
         "square": tuned.square,
         "decay": tuned.decay,
+        "critical": tuned.critical,
         "reach": SHARE * STABLE,
         "longest": LONGEST,
         "watches": [f"{what} has come to its bound" if what else "" for what in watches],

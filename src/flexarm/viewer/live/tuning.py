@@ -33,9 +33,10 @@ class Tuning:
         How quick servos are [rad/s].
     grip
         Stiffness [N/m] and damping [N s/m] of a pull.
-    square, decay
-        Bounds of the squared frequencies [1/s^2] and of the damping [1/s] of all modes, with
-        servos and a pull; the first goes with the stiffness, the second with the damping.
+    square, decay, critical
+        Bounds of the squared frequencies [1/s^2] and of the damping [1/s] of all modes, with servos
+        and a pull; and of the damping [1/s] that a setting of 1 adds.  The first goes with the
+        stiffness.
     """
 
     servo: Array
@@ -43,6 +44,7 @@ class Tuning:
     grip: tuple[float, float]
     square: float
     decay: float
+    critical: float
 
     @property
     def step(self) -> float:
@@ -60,7 +62,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
     servo = np.zeros((len(arm.rows), 3))
     if not open_:
-        return Tuning(servo, 0.0, (0.0, 0.0), 0.0, 0.0)
+        return Tuning(servo, 0.0, (0.0, 0.0), 0.0, 0.0, 0.0)
     rows = arm.rows[:, open_]
     fastest = max(task.vibration.fastest, QUICKEST)
     rate = _servo_rate(M, K, rows)
@@ -77,7 +79,8 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     drag = 2 * PULLED * float(np.sqrt(firm / light))
     square = eigh(K, M, eigvals_only=True)[-1] + firm * light
     decay = eigh(D, M, eigvals_only=True)[-1] + drag * light
-    return Tuning(servo, rate, (firm, drag), float(square), float(decay))
+    critical = eigh(arm.critical[np.ix_(open_, open_)], M, eigvals_only=True)[-1]
+    return Tuning(servo, rate, (firm, drag), float(square), float(decay), float(critical))
 
 
 def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
