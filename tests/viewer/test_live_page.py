@@ -62,12 +62,12 @@ def test_ten_seconds_are_those_of_python(page: Page) -> None:
 def test_servos_hold_the_arm_and_follow_their_targets(page: Page) -> None:
     start = np.array(page.evaluate("flexarm.tip()"))
     assert np.linalg.norm(tip(page, 3.0) - start) < 0.2
-    slide(page, "[data-target=joint1]", 0.0)
+    slide(page, "[data-target=joint1]", -0.8)
     page.evaluate("flexarm.play()")
-    wait_until(page, "flexarm.time() > 4")
+    wait_until(page, "flexarm.time() > 4 || !flexarm.playing()")
     page.evaluate("flexarm.pause()")
     q = page.evaluate("flexarm.state()")
-    assert q[0] > -np.pi / 2 + 0.5  # from hanging towards the horizontal
+    assert q[0] > -np.pi / 2 + 0.3  # from hanging towards the horizontal
 
 
 def test_without_servos_a_torque_turns_the_joint(page: Page) -> None:
@@ -114,14 +114,21 @@ def test_a_link_can_be_pulled_anywhere(page: Page) -> None:
     assert tip(page, 1.0)[0] > free[0] + 0.02
 
 
+def plucked(page: Page) -> list[float]:
+    """Pluck the first mode and give the energies a while later."""
+    page.evaluate("flexarm.pluck(0), flexarm.pause()")
+    tip(page, 1.5)
+    found: list[float] = page.evaluate("flexarm.energy()")
+    return found
+
+
 @pytest.mark.parametrize(
     ("key", "value", "kind"),
     [("gravity", 0.0, 2), ("payload", 2.0, 2), ("stiffness", 3.0, 1), ("damping", 0.2, 0)],
 )
 def test_settings_act(page: Page, key: str, value: float, kind: int) -> None:
     """Gravity and payload change the weight, stiffness the strain, damping the motion."""
-    tip(page, 1.5)
-    before = page.evaluate("flexarm.energy()")
+    before = plucked(page)
     page.evaluate("flexarm.anew()")
     place = np.log(value) if key == "stiffness" else value
     slide(page, f"[data-setting={key}]", place)
@@ -132,8 +139,7 @@ def test_settings_act(page: Page, key: str, value: float, kind: int) -> None:
         value,
         rtol=1e-9,
     )
-    tip(page, 1.5)
-    after = page.evaluate("flexarm.energy()")
+    after = plucked(page)
     assert abs(after[kind] - before[kind]) > 0.05 * abs(before[kind])
 
 

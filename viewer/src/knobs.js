@@ -85,7 +85,10 @@ export function jointKnobs(place, joints, changed) {
       state,
       relax: () => {
         torque.set(0);
-        state.torque = 0;
+        target.set(joint.start);
+        Object.assign(state, { torque: 0, target: joint.start, on: true });
+        box.checked = true;
+        target.input.disabled = false;
         changed(k, state);
       },
     };

@@ -20,6 +20,7 @@ const PATIENCE = 11; // [ms] of a picture that the equations may take
 const KEPT = 8; // [s] of curves
 const CURVES_EVERY = 100; // [ms]
 const FACTS_EVERY = 1000; // [ms]
+const LEAD = 3; // [rad/s] with which a servo is led to its target
 const BEHIND = 0.9; // of the speed that was asked for: what is slower is said
 
 /** Starts the page of an arm that runs. */
@@ -82,7 +83,15 @@ function connectArm(page) {
 
 function beginServos(page) {
   page.integrals = page.data.joints.map(({ hold }) => hold);
+  page.led = page.data.joints.map(({ start }) => ({ x: start, v: 0 }));
   drive(page, 0);
+}
+
+// Leads a servo to its target smoothly: a jump would shake the arm.
+function lead(led, target, passed) {
+  led.v += passed * (LEAD * LEAD * (target - led.x) - 2 * LEAD * led.v);
+  led.x += passed * led.v;
+  return led.x;
 }
 
 // Gives inputs and servos to the equations; what a servo misses its target by adds up over time.
@@ -94,14 +103,16 @@ function drive(page, passed) {
   const servo = [];
   data.joints.forEach((joint, k) => {
     const { on, target, torque } = page.joints[k].state;
+    let at = 0;
+    for (let i = 0; i < n; i++) at += joint.row[i] * y[i];
+    if (!on) Object.assign(page.led[k], { x: at, v: 0 });
+    const wanted = lead(page.led[k], target, on ? passed : 0);
     if (on) {
-      let at = 0;
-      for (let i = 0; i < n; i++) at += joint.row[i] * y[i];
-      const more = integrals[k] + joint.integral * (target - at) * passed;
+      const more = integrals[k] + joint.integral * (wanted - at) * passed;
       integrals[k] = Math.min(Math.max(more, -joint.limit), joint.limit);
     }
     u.push(torque + (on ? integrals[k] : 0));
-    servo.push(target, ...(on ? joint.gains : [0, 0]));
+    servo.push(wanted, ...(on ? joint.gains : [0, 0]));
   });
   setInput(simulation, "u", u);
   setInput(simulation, "servo", servo);

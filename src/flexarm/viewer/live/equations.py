@@ -1,8 +1,8 @@
 """What a page that runs an arm evaluates: motion under servos and a pull, energies, drawn states.
 
 Numbers that have a slider are inputs, ``settings``: gravity [m/s^2] along its direction, payload
-[kg], a factor of all stiffnesses, and a damping ratio that the modes of links have beyond
-what the file gives them.  Shapes stay those of the arm as its file has it.
+[kg], a factor of all stiffnesses, and a damping ratio that the modes of the arm at its start have
+beyond what the file gives them.  Shapes stay those of the arm as its file has it.
 """
 
 from collections.abc import Callable
@@ -38,6 +38,7 @@ from flexarm.spatial import Expr, Inertia, base_rotation, constant
 SETTINGS = ("gravity", "payload", "stiffness", "damping")
 DOWN = np.array([0.0, 0.0, -1.0])  # where gravity points in an arm that has none
 ELSEWHERE = 1.0173  # times a setting: another value that is neither 0 nor 1
+VISIBLE = 2 * np.pi * 25.0  # [rad/s]
 SET = "settings"
 ALONG = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a bending link: where it can be held
 
@@ -69,18 +70,21 @@ class LiveArm:
 
     @cached_property
     def critical(self) -> Array:
-        """Damping that is critical for all modes of the amplitudes at the start, (n, n)."""
+        """Damping that is critical for the vibrations of the arm at its start, (n, n).
+
+        Those faster than can be seen die away as fast as others: more would need smaller steps.
+        """
         found = formulation(DEFAULT, self.model).compiled("matrices")
         q, v = start_state(self.model)
         anchor = (self.model.start_anchors,) if self.model.attitudes else ()
         n, result = self.model.size, np.zeros((self.model.size, self.model.size))
-        M, K, _ = (matrix.reshape(n, n) for matrix in found.call(q, v, *anchor))
-        for part in self.model.links:
-            block = np.ix_(*[range(part.modes.start, part.modes.stop)] * 2)
-            if part.flexible:
-                squares, shapes = eigh(K[block], M[block])
-                moved = M[block] @ shapes
-                result[block] = moved * (2 * np.sqrt(np.maximum(squares, 0.0))) @ moved.T
+        open_ = [i for i in range(n) if i not in self.model.prescribed]
+        block = np.ix_(open_, open_)
+        M, K, _ = (matrix.reshape(n, n)[block] for matrix in found.call(q, v, *anchor))
+        squares, shapes = eigh(K, M) if open_ else (np.zeros(0), np.zeros((0, 0)))
+        elastic = squares > 1e-9 * squares.max(initial=0.0)
+        moved = M @ shapes[:, elastic]
+        result[block] = moved * (2 * np.sqrt(np.minimum(squares[elastic], VISIBLE**2))) @ moved.T
         return np.where(np.abs(result) > 1e-12 * np.abs(result).max(initial=0.0), result, 0.0)
 
     @cached_property

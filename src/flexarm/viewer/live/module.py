@@ -11,7 +11,7 @@ from flexarm.integrate.loop import march
 from flexarm.integrate.methods.base import Beginning, Motion
 from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.problem import Channel, Measures, jumps
+from flexarm.integrate.problem import Channel, Measures, Watch, jumps, watches
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
 from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
@@ -69,6 +69,11 @@ class LiveModule:
 def live_task(arm: LiveArm) -> Task:
     """Make ready the start of an arm."""
     return prepare(arm.model, np.array([0.0, SHORT]), equation=formulation(DEFAULT, arm.model))
+
+
+def live_watches(task: Task) -> tuple[Watch, ...]:
+    """List what stops an arm: only where its equations do not hold."""
+    return tuple(watches(task.equation.model, task.q, task.wanted, limits=False))
 
 
 def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
@@ -167,7 +172,7 @@ def _record(
             system,
             buffers,
             unmeasured,
-            task.watches,
+            live_watches(task),
             np.array([0.0, LONG]),
             breaks,
             np.concatenate([task.q, task.v, task.works]),

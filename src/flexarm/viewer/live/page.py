@@ -18,7 +18,7 @@ from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
-from flexarm.viewer.live.module import LiveModule, live_module
+from flexarm.viewer.live.module import LiveModule, live_module, live_watches
 from flexarm.viewer.live.shapes import Prepared, prepare_live
 from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
 from flexarm.viewer.pack import Arrays, to_json
@@ -98,7 +98,7 @@ def live_page(prepared: Prepared) -> str:
         "arms": [drawn],
         "rest": _rest(made),
         "limits": _limits(model),
-        "simulation": _simulation(made, module, tuned, [each.what for each in task.watches]),
+        "simulation": _simulation(made, module, tuned, [each.what for each in live_watches(task)]),
         "settings": _settings(made),
         "joints": _joints(made, tuned),
         "holds": [list(each) for each in made.holds],

@@ -12,9 +12,10 @@ from flexarm.links.base import Array
 from flexarm.model import Model
 from flexarm.viewer.live.equations import LiveArm
 
-QUICKEST, SLOWEST = 12.0, 1.5  # [rad/s] of a servo
-BELOW = 0.6  # times the first vibration: a servo so slow does not shake the links
+QUICKEST, SLOWEST = 25.0, 1.5  # [rad/s] of a servo
+FIRM = 1.5  # times the first vibration of the arm: so that links bend more than joints give way
 DAMPED = 0.8  # damping ratio of a servo
+STRONG = 2.0  # times as firm as the arm: a pull
 PULLED = 0.35  # damping ratio of what pulls, about
 HEAVE = 3.0  # [rad/s] at which a pull moves the arm as a whole, at least
 SHARE = 0.7  # of the step at which Runge-Kutta is unstable: inertias change with the posture
@@ -100,7 +101,7 @@ def _servo_rate(M: Array, K: Array, rows: Array) -> float:
     squares = eigh(K[np.ix_(kept, kept)], M[np.ix_(kept, kept)], eigvals_only=True)
     elastic = squares[squares > 1e-9 * max(float(squares[-1]), 1e-12)]
     first = np.sqrt(elastic[0]) if len(elastic) else np.inf
-    return float(np.clip(BELOW * first, SLOWEST, QUICKEST))
+    return float(np.clip(FIRM * first, SLOWEST, QUICKEST))
 
 
 def hold_jacobians(arm: LiveArm, task: Task) -> Array:
@@ -112,10 +113,10 @@ def hold_jacobians(arm: LiveArm, task: Task) -> Array:
 
 
 def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
-    """Choose a pull [N/m] about as firm as the arm that its servos hold, or by its mass."""
+    """Choose a pull [N/m] by how firm the arm is that its servos hold, or by its mass."""
     reach = sum(part.length for part in model.links)
     masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
-    least = HEAVE**2 * (M[0, 0] if model.floats else max(masses, default=1.0))
+    least = HEAVE**2 * max(masses, default=1.0)
     soft = K + 1e-9 * np.trace(K) * np.eye(len(K))
     compliance = float(eigvalsh(J @ np.linalg.solve(soft, J.T))[-1])
-    return max(least, 1 / compliance if compliance > 0 else 0.0)
+    return max(least, STRONG / compliance if compliance > 0 else 0.0)
