@@ -54,7 +54,7 @@ def draw_run(folder: Path) -> None:
 
 def draw_live(folder: Path) -> None:
     """Let the README's arm run, softer than it is, and pull its tip."""
-    (text,) = [block for block in blocks(HERE.parent / "README.md", "yaml")][:1]
+    text = blocks(HERE.parent / "README.md", "yaml")[0]
     (folder / "arm.yaml").write_text(text.content, encoding="utf-8")
     flexarm.live(flexarm.load(folder / "arm.yaml"), folder / "live.html")
     with opened(folder / "live.html", 1280, 860) as page:
