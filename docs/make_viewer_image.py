@@ -1,8 +1,8 @@
-"""Draw the README's pictures of pages, with a browser: ``python docs/make_viewer_image.py``."""
+"""Draw the README's pictures of pages, with a browser: ``python -m docs.make_viewer_image``."""
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,10 +22,10 @@ PULL = (-60, -220)  # [px]
 
 
 def main() -> None:
-    """Take both pictures."""
+    """Take all pictures."""
     with tempfile.TemporaryDirectory() as folder:
-        draw_run(Path(folder))
-        draw_live(Path(folder))
+        for draw in PICTURES.values():
+            draw(Path(folder))
 
 
 @contextmanager
@@ -72,6 +72,9 @@ def run(page: Page, begin: int, end: int) -> None:
     """Run from a time to another, picture by picture."""
     for k in range(begin * FRAMES, end * FRAMES):
         page.evaluate("t => flexarm.run(t)", (k + 1) / FRAMES)
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {"viewer": draw_run, "live": draw_live}
 
 
 if __name__ == "__main__":
