@@ -29,6 +29,7 @@ from flexarm.mechanics.loads import (
     dissipative_force,
     elastic_force,
     hub_row,
+    potential_energy,
     wrench_force,
     wrench_list,
 )
@@ -192,7 +193,8 @@ class LiveArm:
                     local = section(model, part, q, along * part.length).position
                     place = place + placed[link].R_WL @ local
             point = point + weights[k] * place
-        outputs = [point, ca.densify(ca.jacobian(point, q))]
+        rows = [ca.gradient(point[k], q).T for k in range(3)]  # fewer operations than by columns
+        outputs = [point, ca.densify(ca.vertcat(*rows))]
         return lower(
             ca.Function("hold", [q, weights, *extra], outputs, ["q", "weights", *names], ["p", "J"])
         )
@@ -288,7 +290,9 @@ def _observation(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, q: Expr, v: Expr
 ) -> tuple[Expr, Expr, Expr]:
     """Trace the energies, the tip, and what `flexarm.viewer.scene.states` gives for numbers."""
-    kinetic, elastic, gravitational = f.energy_expression(q, v)
+    still = ca.SX(f.model.size, 1)
+    kinetic = ca.dot(v, f.inertial_expression(q, still, v, gravity=False)) / 2
+    elastic, gravitational = potential_energy(f.model, q)
     energy = ca.vertcat(kinetic, stiffness * elastic, gravitational)
     drawn = []
     if f.model.base_moves:
