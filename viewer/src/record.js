@@ -1,7 +1,7 @@
 // Keeps what is drawn as a film, for as long as somebody wants.
 import { make } from "./dom.js";
 
-const KINDS = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
+const KINDS = ["video/webm;codecs=vp8", "video/webm", "video/mp4"];
 
 /** Makes a button start and end a film of a canvas; `dress` is told whether it is being made. */
 export function connectRecord(button, canvas, dress) {

@@ -279,7 +279,7 @@ function sayFacts(page, now) {
   byId("facts").textContent = [
     data.facts,
     `${Math.round((fresh.steps - last.steps) / Math.max(fresh.t - last.t, 1e-9))} steps per second of its time`,
-    `${digits(100 * share)} % of a core`,
+    share < 0.001 ? "under 0.1 % of a core" : `${digits(100 * share)} % of a core`,
   ].join(" · ");
   const slow = pace < BEHIND && share > 0.3;
   if (slow || page.told === "slow") {

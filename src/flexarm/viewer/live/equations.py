@@ -175,8 +175,9 @@ class LiveArm:
         sizes = {"q": self.model.size, "v": self.model.size}
         return lower(self._traced("observe", _observation, sizes, ("energy", "tip", "drawn")))
 
+    @cached_property
     def grip(self) -> Stream:
-        """Trace a point (3,) and its Jacobian (3, n) from q and weights of the holds."""
+        """A point (3,) and its Jacobian (3, n) from q and weights of the holds."""
         q, weights = ca.SX.sym("q", self.model.size), ca.SX.sym("weights", len(self.holds))
         model, extra, names = _anchored(self.model)
         placed = frames(model, q)

@@ -87,7 +87,7 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         Of the integrator [s]; the page may change it.
     """
     prologue, motion = arm.motion()
-    streams = [prologue, motion, arm.observation(), arm.grip(), *arm.turn()]
+    streams = [prologue, motion, arm.observation(), arm.grip, *arm.turn()]
     made = program(advance, streams, {"equations": motion, "step": explicit_step})
     memory = Memory(made.reserved)
     buffers = _buffers(arm, streams, task)

@@ -144,19 +144,15 @@ def _settings(arm: LiveArm) -> list[dict[str, Any]]:
     gravity, payload = arm.settings[:2].tolist()
     flexible = any(part.flexible for part in arm.model.links)
     heaviest = max(3 * payload, float(f"{0.3 * arm.mass:.1g}"))
-    ranges = {
-        "gravity": (0.0, 2 * gravity or 9.81, "m/s²", False, True),
-        "payload": (0.0, heaviest, "kg", False, True),
-        "stiffness": (0.2, 5.0, "×", True, flexible),
-        "damping": (0.0, 0.2, "", False, flexible),
-    }
+    sliders: tuple[dict[str, Any], ...] = (
+        {"low": 0.0, "high": 2 * gravity or 9.81, "unit": "m/s²", "useful": True},
+        {"low": 0.0, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
+        {"low": 0.2, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
+        {"low": 0.0, "high": 0.2, "unit": "", "useful": flexible},
+    )
     return [
-        {"key": key, "name": key, "value": value, "low": low, "high": high, "unit": unit}
-        | {"log": log, "useful": useful}
-        for (key, (low, high, unit, log, useful)), value in zip(
-            ranges.items(), arm.settings.tolist(), strict=True
-        )
-        if key in SETTINGS
+        {"key": key, "name": key, "value": value} | slider
+        for key, value, slider in zip(SETTINGS, arm.settings.tolist(), sliders, strict=True)
     ]
 
 
@@ -222,12 +218,10 @@ def _holding(arm: LiveArm) -> list[float]:
 
 def _curves(model: Model) -> list[dict[str, Any]]:
     """List the coordinates of joints, in the panels and units of their curves."""
+    turning = {"panel": "Joint angles", "unit": "deg", "factor": float(np.rad2deg(1.0))}
+    sliding = {"panel": "Joint slides", "unit": "m", "factor": 1.0}
     return [
-        {"name": axis.name, "index": axis.index, "panel": "Joint angles", "unit": "deg"}
-        | {"factor": float(np.rad2deg(1.0))}
-        if axis.turns
-        else {"name": axis.name, "index": axis.index, "panel": "Joint slides", "unit": "m"}
-        | {"factor": 1.0}
+        {"name": axis.name, "index": axis.index} | (turning if axis.turns else sliding)
         for axis in model.drawn_axes
     ]
 

@@ -107,7 +107,7 @@ def _servo_rate(M: Array, K: Array, rows: Array) -> float:
 def hold_jacobians(arm: LiveArm, task: Task) -> Array:
     """Give the Jacobians of all points that can be held, at the start, (points, 3, n)."""
     anchor = (task.equation.anchor,) if arm.model.attitudes else ()
-    hold = compile_stream(arm.grip(), level="quick")
+    hold = compile_stream(arm.grip, level="quick")
     weights = np.eye(len(arm.holds))
     return np.array([hold.call(task.q, row, *anchor)[1].reshape(3, -1) for row in weights])
 
@@ -117,6 +117,6 @@ def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
     reach = sum(part.length for part in model.links)
     masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
     least = HEAVE**2 * max(masses, default=1.0)
-    soft = K + 1e-9 * np.trace(K) * np.eye(len(K))
+    soft = K + 1e-9 * (np.trace(K) or 1.0) * np.eye(len(K))
     compliance = float(eigvalsh(J @ np.linalg.solve(soft, J.T))[-1])
     return max(least, STRONG / compliance if compliance > 0 else 0.0)
