@@ -16,7 +16,7 @@ import { heard, playTone } from "./tone.js";
 import { followTip, forgetTip, makeTail } from "./trail.js";
 
 const SCALES = [0, 0.5, 1, 2, 3, 5, 10, 20, 50];
-const PATIENCE = 11; // [ms] of a picture that the equations may take
+const PATIENCE = [11, 60]; // [ms] of a picture that the equations may take, at least and at most
 const KEPT = 8; // [s] of curves
 const CURVES_EVERY = 100; // [ms]
 const FACTS_EVERY = 1000; // [ms]
@@ -178,7 +178,7 @@ function go(page, t) {
   const before = timeOf(simulation);
   drive(page, Math.min(t - before, 0.1));
   const end = data.simulation.ends ?? Infinity;
-  const stopped = advance(simulation, Math.min(t, end), PATIENCE);
+  const stopped = advance(simulation, Math.min(t, end), patience(player));
   const y = stateOf(simulation);
   if (stopped === data.simulation.broken && page.good && page.good.halved < 4) {
     halve(page);
@@ -189,6 +189,12 @@ function go(page, t) {
   } else {
     page.good = { y: Float64Array.from(y), t: timeOf(simulation), halved: page.good?.halved ?? 0 };
   }
+}
+
+// Half of the time between pictures: where drawing takes long, the equations may as well.
+function patience({ pictures }) {
+  const [before, last] = pictures.slice(-2);
+  return Math.min(Math.max((last - before) / 2 || 0, PATIENCE[0]), PATIENCE[1]);
 }
 
 // Steps were too long for this posture: goes back to the picture before and takes half as long ones.
@@ -281,10 +287,11 @@ function sayFacts(page, now) {
     `${Math.round((fresh.steps - last.steps) / Math.max(fresh.t - last.t, 1e-9))} steps per second of its time`,
     share < 0.001 ? "under 0.1 % of a core" : `${digits(100 * share)} % of a core`,
   ].join(" · ");
-  const slow = pace < BEHIND && share > 0.3;
+  const slow = pace < BEHIND;
   if (slow || page.told === "slow") {
     page.told = slow ? "slow" : null;
-    sayWarning(slow ? `This arm is too stiff for this machine to keep up: it runs ${digits(1 / pace)} times slower than it should.` : "", true);
+    const why = share > 0.3 ? "The arm is too stiff for this machine: it runs" : "This machine draws too slowly: the arm runs";
+    sayWarning(slow ? `${why} ${digits(1 / pace)} times slower than it should.` : "", true);
   }
 }
 
