@@ -1,4 +1,4 @@
-"""Describe, check and simulate a two-link arm that falls, and show it: what `make demo` does."""
+"""Describe, check and simulate a two-link arm, show it, and let it run: what `make demo` does."""
 
 import argparse
 import sys
@@ -57,6 +57,9 @@ def main(argv: list[str] | None = None) -> None:
     page = args.out.with_suffix(".html")
     run.to_html(page, force=True)
     print(f"  open this page to see it move: {page.resolve().as_uri()}")
+    running = page.with_name(f"{page.stem}-live.html")
+    flexarm.live(arm, running, force=True)
+    print(f"  and this one to pull it: {running.resolve().as_uri()}")
 
 
 if __name__ == "__main__":

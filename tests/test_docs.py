@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from docs.make_images import FIGURES
+from docs.make_viewer_image import PICTURES
 from flexarm import build
 from flexarm.cli import main
 from flexarm.errors import ModelError
@@ -124,11 +125,11 @@ def test_every_test_that_a_page_names_is_there(page: Path) -> None:
         assert not name or f"\ndef {name}(" in source, f"{path}::{name}"
 
 
-def test_the_script_draws_every_picture_that_pages_show() -> None:
+def test_scripts_draw_every_picture_that_pages_show() -> None:
     shown = {
         Path(target).stem for page in PAGES for target in links(page) if target.endswith(".png")
     }
-    assert shown == set(FIGURES)
+    assert shown - PICTURES.keys() == set(FIGURES)
 
 
 @pytest.mark.parametrize(

@@ -241,6 +241,16 @@ load_run("x.nc")
 # path
 load_run("")
 # arm
+live(None, "x.html")
+live("driven-link", "x.html")
+# path
+live(arm, None)
+live(arm, "")
+# all_shapes
+live(arm, "x.html", all_shapes=2)
+# force
+live(arm, "x.html", force="yes")
+# arm
 modes(None)
 # joints
 modes(arm, joints="loose")

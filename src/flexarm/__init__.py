@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flexarm.samples import sample_names
     from flexarm.study.compare import compare
     from flexarm.study.converge import converge
+    from flexarm.viewer.live.page import live
 
     __version__: str
 
@@ -45,6 +46,7 @@ __all__ = [
     "equilibrium",
     "formulation",
     "linearise",
+    "live",
     "load",
     "load_run",
     "modes",
@@ -71,6 +73,7 @@ _HOMES = {
     "equilibrium": "flexarm.linear.equilibrium",
     "formulation": "flexarm.formulations",
     "linearise": "flexarm.linear.state_space",
+    "live": "flexarm.viewer.live.page",
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",

@@ -107,11 +107,19 @@ function makeLink(parts, link, size, thick, i, reach) {
 function addPayload(parts, thick, reach) {
   const { payload } = parts.arm;
   if (!payload) return;
-  const real = Math.cbrt((3 * payload.mass) / (4 * Math.PI * STEEL));
   parts.payload = new Mesh(BALL, parts.materials.payload);
-  parts.payload.scale.setScalar(Math.min(Math.max(real, 1.7 * thick), 0.09 * reach));
+  parts.bounds = [1.7 * thick, 0.09 * reach];
   parts.holder = rod(parts, 0.5 * thick, parts.materials.payload);
   parts.group.add(parts.payload);
+  weighPayload(parts, payload.mass);
+}
+
+/** Draws a payload as large as its mass [kg] in steel, within limits; none where there is none. */
+export function weighPayload(parts, mass) {
+  if (!parts.payload) return;
+  const real = Math.cbrt((3 * mass) / (4 * Math.PI * STEEL));
+  parts.payload.scale.setScalar(Math.min(Math.max(real, parts.bounds[0]), parts.bounds[1]));
+  parts.payload.visible = mass > 0;
 }
 
 /** Poses an arm, drawn at a scale of its deformation and coloured by a field. */

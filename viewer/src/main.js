@@ -3,10 +3,11 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { readData } from "./data.js";
 import { byId } from "./dom.js";
-import { sayHeading } from "./heading.js";
+import { sayHeading, sayWarning } from "./heading.js";
 import { keepPlace, watchForChange } from "./live.js";
 import { startModes } from "./modes.js";
 import { startRun } from "./run.js";
+import { offerArm, startRunning } from "./running.js";
 import { offer } from "./script.js";
 
 const data = readData(byId("data").textContent);
@@ -15,6 +16,11 @@ let page = null;
 if (data.kind === "message") {
   document.querySelector("main").hidden = true;
   document.querySelector(".tools").hidden = true;
+} else if (data.kind === "live") {
+  startRunning(data).then((running) => {
+    offer(running);
+    offerArm(running);
+  }, (error) => sayWarning(`This browser cannot run the arm: ${error.message}`));
 } else {
   page = data.kind === "modes" ? startModes(data) : startRun(data);
   if (data.live) keepPlace(page);

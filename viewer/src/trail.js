@@ -40,3 +40,38 @@ export function goTo(trail, sample) {
   trail.gone.visible = sample > 0;
   trail.gone.geometry.instanceCount = sample;
 }
+
+const TAIL = 240; // pieces of the path behind a tip whose future nobody knows
+
+/** Makes the path behind a tip, as far as it is remembered. */
+export function makeTail() {
+  const material = new LineMaterial({ linewidth: 2.5, transparent: true, opacity: 0.75, depthWrite: false });
+  const line = new Line2(new LineGeometry(), material);
+  line.geometry.setPositions(new Float32Array(3 * (TAIL + 1)));
+  line.frustumCulled = false;
+  const group = new Group();
+  group.add(line);
+  const tail = { group, whole: line, gone: line, count: 0, last: null };
+  forgetTip(tail);
+  return tail;
+}
+
+/** Adds a place of the tip to the path, and forgets the oldest. */
+export function followTip(tail, tip) {
+  const from = tail.last ?? tip;
+  if (tail.last && Math.hypot(...tip.map((x, k) => x - from[k])) === 0) return;
+  const { data } = tail.gone.geometry.attributes.instanceStart;
+  data.array.copyWithin(6, 0);
+  data.array.set([...tip, ...from]);
+  data.needsUpdate = true;
+  tail.count = Math.min(tail.count + 1, TAIL);
+  tail.gone.geometry.instanceCount = tail.count;
+  tail.last = Array.from(tip);
+}
+
+/** Forgets the path. */
+export function forgetTip(tail) {
+  tail.count = 0;
+  tail.last = null;
+  tail.gone.geometry.instanceCount = 0;
+}

@@ -21,9 +21,9 @@ from flexarm.cli import (
     reproduce,
     samples,
     simulate,
-    view,
 )
 from flexarm.cli.arguments import Misuse
+from flexarm.cli.pages import live, view
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 if TYPE_CHECKING:
@@ -171,6 +171,7 @@ COMMANDS: dict[str, Command] = {
     "check": check,
     "modes": modes,
     "simulate": simulate,
+    "live": live,
     "converge": converge,
     "compare": compare,
     "view": view,

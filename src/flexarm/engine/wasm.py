@@ -5,6 +5,7 @@ It imports its memory, a table of functions that it does not use and the top of 
 grows towards 0, but no function.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -59,14 +60,34 @@ def wasm_module(stream: Stream) -> WasmModule:
     """
     code = emit_llvm(stream, dialect=BARE)
     target = foreign_machine(WASM, "WebAssembly")
-    with llvm.parse_assembly(code.text) as module:
-        module.triple = WASM.triple
-        module.data_layout = str(target.target_data)
-        made = bytes(target.emit_object(module))
-    sections = _sections(made)
-    exported = _with_export(sections, code.entry)
+    made, reserved = link([read(code.text, target)], [code.entry], target)
+    return WasmModule(made, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
+
+
+def read(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
+    """Read LLVM code for a target, one of WebAssembly."""
+    module = llvm.parse_assembly(text)
+    module.triple = WASM.triple
+    module.data_layout = str(target.target_data)
+    return module
+
+
+def link(
+    modules: Sequence[llvm.ModuleRef], entries: Iterable[str], target: llvm.TargetMachine
+) -> tuple[bytes, int]:
+    """Join LLVM modules into one of WebAssembly that exports some of their functions.
+
+    Returns
+    -------
+    code, reserved
+        As `WasmModule` has them.
+    """
+    first, *others = modules
+    for other in others:
+        first.link_in(other)
+    sections = _sections(bytes(target.emit_object(first)))
     reserved = -(-_data_size(sections) // 16) * 16 + STACK
-    return WasmModule(exported, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
+    return _with_exports(sections, list(entries)), reserved
 
 
 def _sections(module: bytes) -> list[tuple[int, bytes]]:
@@ -79,11 +100,13 @@ def _sections(module: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-def _with_export(sections: list[tuple[int, bytes]], name: str) -> bytes:
-    """Put a module together that exports a function, without what only a linker needs."""
-    text = name.encode()
-    index = _function_numbers(sections)[name]
-    export = _number(1) + _number(len(text)) + text + bytes([FUNCTION]) + _number(index)
+def _with_exports(sections: list[tuple[int, bytes]], names: Sequence[str]) -> bytes:
+    """Put a module together that exports functions, without what only a linker needs."""
+    numbers = _function_numbers(sections)
+    export = _number(len(names))
+    for name in names:
+        text = name.encode()
+        export += _number(len(text)) + text + bytes([FUNCTION]) + _number(numbers[name])
     kept = [(kind, body) for kind, body in sections if kind != CUSTOM]
     place = next(k for k, (kind, _) in enumerate(kept) if kind > EXPORT)
     kept.insert(place, (EXPORT, export))

@@ -273,16 +273,17 @@ def digit_watches(model: Model, wanted: float) -> list[Watch]:
     ]
 
 
-def watches(model: Model, q: Array, wanted: float) -> list[Watch]:
+def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> list[Watch]:
     """List what ends a run: limits of joints, the ends of sliding links, slopes too steep.
 
-    Also places that are too far away for a tolerance.
+    Also places that are too far away for a tolerance.  Limits of joints may be left out: equations
+    hold beyond them.
     """
     n, found = model.size, digit_watches(model, wanted)
     unit = np.eye(2 * n)
     found += [Watch(unit[k + 1], -TURN, TURN, "", "") for k in model.attitudes]
     for axis in model.axes:
-        if axis.acts.limits is not None and axis.index not in model.prescribed:
+        if limits and axis.acts.limits is not None and axis.index not in model.prescribed:
             position, speed = unit[axis.index], unit[n + axis.index]
             limits = axis.acts.limits
             if axis.acts.stops is not None:

@@ -1,8 +1,9 @@
 """Translate kernels to LLVM code."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from llvmlite import ir
 
@@ -11,9 +12,18 @@ from flexarm.loops.numbers import I64, ONE, ZERO, rounds
 from flexarm.loops.values import Value, Values, llvm_type
 
 
-def translate(kernel: Source) -> str:
-    """Write a kernel, and all kernels that it calls, as one LLVM module."""
-    module = _Module()
+def translate(kernel: Source, bound: Mapping[str, Source | str] = MappingProxyType({})) -> str:
+    """Write a kernel, and all kernels that it calls, as one LLVM module.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    bound
+        What is called by name instead of by the address in a field of a record: by that field's
+        name a kernel, or the name of compiled equations' table entry.
+    """
+    module = _Module(bound)
     module.function(kernel, public=True)
     return str(module.module)
 
@@ -21,9 +31,10 @@ def translate(kernel: Source) -> str:
 class _Module:
     """The module under construction."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound: Mapping[str, Source | str]) -> None:
         self.module = ir.Module("kernels")
         self.known: dict[int, ir.Function] = {}
+        self.bound = bound
 
     def function(self, kernel: Source, *, public: bool = False) -> ir.Function:
         """Return the LLVM function of a kernel, translating it the first time."""

@@ -3,7 +3,7 @@
 import ast
 import builtins
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
 from llvmlite import ir
@@ -26,6 +26,7 @@ class Functions(Protocol):
     """The module under construction, as far as expressions need it."""
 
     module: ir.Module
+    bound: Mapping[str, Source | str]
 
     def function(self, kernel: Source, *, public: bool = False) -> ir.Function:
         """Return the LLVM function of a kernel."""
@@ -277,9 +278,11 @@ class Values:
             values = self.arguments(node, arguments, kinds)
             return self.b.call(self.module.function(target), values), result
         if target is run_equations:
-            return self._by_address(VOID, self.arguments(node, arguments, [int, Ints])), type(None)
+            values = self.arguments(node, arguments, [int, Ints])
+            return self._indirect(node.args[0], VOID, values), type(None)
         if target is run_kernel:
-            return self._by_address(I64, self.arguments(node, arguments, [int, Record])), int
+            values = self.arguments(node, arguments, [int, Record])
+            return self._indirect(node.args[0], I64, values), int
         return self.refuse(node, f"'{ast.unparse(node.func)}' is no kernel")
 
     def called(self, node: ast.expr) -> Any:
@@ -298,9 +301,17 @@ class Values:
             self.refuse(node, f"takes {len(kinds)} arguments, got {len(given)}")
         return [self.as_type(node, value, kind) for value, kind in zip(given, kinds, strict=True)]
 
-    def _by_address(self, result: ir.Type, arguments: list[Any]) -> Any:
-        kind = ir.PointerType(ir.FunctionType(result, [PTR]))
-        return self.b.call(self.b.inttoptr(arguments[0], kind), [arguments[1]])
+    def _indirect(self, field: ast.expr, result: ir.Type, arguments: list[Any]) -> Any:
+        """Call what a field has the address of, or what is bound to its name."""
+        bound = self.module.bound.get(getattr(field, "attr", ""))
+        kind = ir.FunctionType(result, [PTR])
+        if isinstance(bound, Source):
+            return self.b.call(self.module.function(bound), arguments[1:])
+        if bound is not None:
+            known = self.module.module.globals.get(bound)
+            return self.b.call(known or ir.Function(self.module.module, kind, bound), arguments[1:])
+        address = self.b.inttoptr(arguments[0], ir.PointerType(kind))
+        return self.b.call(address, arguments[1:])
 
     def mathematics(self, node: ast.Call, name: str, arguments: list[Value]) -> Value:
         """Call a function of the C library; `floor` is an int, as in Python."""

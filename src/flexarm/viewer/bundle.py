@@ -12,7 +12,7 @@ from flexarm.errors import FlexarmError
 BUILT = Path(__file__).parent / "built"
 
 
-def fill_page(title: str, data: str, *, live: bool = False) -> str:
+def fill_page(title: str, data: str, *, live: bool = False, runs: bool = False) -> str:
     """Put data into the page.
 
     Parameters
@@ -23,11 +23,13 @@ def fill_page(title: str, data: str, *, live: bool = False) -> str:
         JSON that can stand inside an element.
     live
         Whether the page may ask the server that it came from for newer data.
+    runs
+        Whether its data have WebAssembly in them that it may run.
     """
     script, style = built("viewer.js"), built("viewer.css")
     parts = {
         "title": html.escape(title),
-        "policy": _policy(script, style, live=live),
+        "policy": _policy(script, style, live=live, runs=runs),
         "style": style,
         "script": script,
         "data": data,
@@ -54,11 +56,11 @@ def built(name: str) -> str:
         ) from None
 
 
-def _policy(script: str, style: str, *, live: bool) -> str:
+def _policy(script: str, style: str, *, live: bool, runs: bool) -> str:
     """Forbid everything but the page's own script and style, and all connections."""
     rules = [
         "default-src 'none'",
-        f"script-src '{_hash(script)}'",
+        f"script-src '{_hash(script)}'" + (" 'wasm-unsafe-eval'" if runs else ""),
         f"style-src '{_hash(style)}'",
         "img-src data: blob:",
         "base-uri 'none'",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from flexarm.engine.emit import own
 from flexarm.engine.emit.llvm_text import number, vector
+from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.emit.sincos import sincos
 from flexarm.engine.stream import BINARY
 from flexarm.errors import FlexarmError
@@ -122,3 +123,22 @@ br i1 %more, label %loop, label %done
 done:
 ret void
 }}"""
+
+
+def library(names: tuple[str, ...]) -> str:
+    """Write functions of the C library under their own names, for a target that has none."""
+    kit, lines = Kit(1, range(0), BARE), []
+    for name in names:
+        count = 2 if name in BINARY else 1
+        listed = ", ".join(f"double %x{k}" for k in range(count))
+        lines.append(f"define double @{name}({listed}) nounwind {{")
+        if name in ("sin", "cos"):
+            kit.need("sincos")
+            lines.append(f"%both = call {{ double, double }} @{SINCOS}({listed})")
+            lines.append(
+                f"%y = extractvalue {{ double, double }} %both, {('sin', 'cos').index(name)}"
+            )
+        else:
+            lines.append(f"%y = call double @{kit.call_of(name)}({listed})")
+        lines.append("ret double %y\n}")
+    return "\n".join([kit.support(), *lines])

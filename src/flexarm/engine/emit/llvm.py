@@ -115,7 +115,7 @@ def emit_llvm(
     text += [*calls, "ret void\n}"]
     text.append(f"define void @{entry}_table(ptr %table) noinline nounwind {{")
     for k, pointer in enumerate(pointers):
-        text.append(f"%t{k} = getelementptr ptr, ptr %table, i64 {k}")
+        text.append(f"%t{k} = getelementptr i64, ptr %table, i64 {k}")  # whatever a pointer takes
         text.append(f"{pointer} = load ptr, ptr %t{k}")
     text.append(f"call void @{entry}({arguments})\nret void\n}}\n")
     everything = "\n".join([kit.support(), *text])

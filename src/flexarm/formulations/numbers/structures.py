@@ -130,7 +130,7 @@ def _traced(
     formulation: Formulation, make: Make, others: Sequence[Model], level: Level
 ) -> Structure:
     """Trace a function with the numbers of an arm as symbols; it holds for others too."""
-    book = Book(formulation.model, others, whole=_digest)
+    book = Book(formulation.model, others, whole=digest_whole)
     try:
         function = make(replace(formulation, model=book.opened))
     except Unlike:  # the others are of another structure
@@ -147,7 +147,7 @@ def abreast(members: Sequence[Member]) -> Member | None:
     return Member(structure.compiled(len(members)), lanes, structure)
 
 
-def _digest(value: object) -> str | None:
+def digest_whole(value: object) -> str | None:
     """Digest what is taken as it is: functions along a link, the places they are at, boxes."""
     if not isinstance(value, Shapes | Span | SlidingShapes | ArmPoint | Box):
         return None

@@ -1,0 +1,1 @@
+"""Commands that write a page: a run that moves, an arm that runs."""

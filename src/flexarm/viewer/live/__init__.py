@@ -1,0 +1,1 @@
+"""An arm that runs in a page: its equations and an integrator as WebAssembly."""

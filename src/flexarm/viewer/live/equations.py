@@ -1,0 +1,323 @@
+"""What a page that runs an arm evaluates: motion under servos and a pull, energies, drawn states.
+
+Numbers that have a slider are inputs, ``settings``: gravity [m/s^2] along its direction, payload
+[kg], a factor of all stiffnesses, and a damping ratio that the modes of the arm at its start have
+beyond what the file gives them.  Shapes stay those of the arm as its file has it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import eigh
+
+from flexarm.engine.lower import lower
+from flexarm.engine.numbers import Book
+from flexarm.engine.split import split
+from flexarm.engine.stream import Stream
+from flexarm.formulations import DEFAULT, FORMULATIONS, formulation
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.numbers.structures import digest_whole
+from flexarm.links.base import DIRECTIONS, Array
+from flexarm.links.ends import body_inertia, end_pose, tip_inertia
+from flexarm.links.growing.fields import chebyshev_series
+from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.kinematics import base_frame, end_frame, frames, section
+from flexarm.mechanics.loads import (
+    dissipative_force,
+    elastic_force,
+    hub_row,
+    potential_energy,
+    wrench_force,
+    wrench_list,
+)
+from flexarm.model import Axis, LinkModel, Model, start_state
+from flexarm.spatial import Expr, Inertia, base_rotation, constant
+
+SETTINGS = ("gravity", "payload", "stiffness", "damping")
+DOWN = np.array([0.0, 0.0, -1.0])  # where gravity points in an arm that has none
+ELSEWHERE = 1.0173  # times a setting: another value that is neither 0 nor 1
+VISIBLE = 2 * np.pi * 25.0  # [rad/s]
+SET = "settings"
+ALONG = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a bending link: where it can be held
+
+
+@dataclass(frozen=True)
+class LiveArm:
+    """An arm whose settings can be changed while it moves.
+
+    Attributes
+    ----------
+    model
+        The arm as its file has it.
+    """
+
+    model: Model
+
+    @cached_property
+    def direction(self) -> Array:
+        """Where gravity points, (3,)."""
+        size = float(np.linalg.norm(self.model.gravity))
+        return self.model.gravity / size if size else DOWN
+
+    @cached_property
+    def settings(self) -> Array:
+        """The settings as the file has them, (4,)."""
+        payload = self.model.arm.payload
+        mass = 0.0 if payload is None else float(payload.mass)
+        return np.array([float(np.linalg.norm(self.model.gravity)), mass, 1.0, 0.0])
+
+    @cached_property
+    def critical(self) -> Array:
+        """Damping that is critical for the vibrations of the arm at its start, (n, n).
+
+        Those faster than can be seen die away as fast as others: more would need smaller steps.
+        """
+        found = formulation(DEFAULT, self.model).compiled("matrices")
+        q, v = start_state(self.model)
+        anchor = (self.model.start_anchors,) if self.model.attitudes else ()
+        n, result = self.model.size, np.zeros((self.model.size, self.model.size))
+        open_ = [i for i in range(n) if i not in self.model.prescribed]
+        block = np.ix_(open_, open_)
+        M, K, _ = (matrix.reshape(n, n)[block] for matrix in found.call(q, v, *anchor))
+        squares, shapes = eigh(K, M) if open_ else (np.zeros(0), np.zeros((0, 0)))
+        elastic = squares > 1e-9 * squares.max(initial=0.0)
+        moved = M @ shapes[:, elastic]
+        result[block] = moved * (2 * np.sqrt(np.minimum(squares[elastic], VISIBLE**2))) @ moved.T
+        return np.where(np.abs(result) > 1e-12 * np.abs(result).max(initial=0.0), result, 0.0)
+
+    @cached_property
+    def mass(self) -> float:
+        """Mass of all links with what they carry but the payload [kg]."""
+        still = ca.DM.zeros(self.model.size, 1)
+        q = ca.DM(start_state(self.model)[0])
+        total = self._bodies[0].mass - self.model.links[-1].tip_body.mass
+        for part in self.model.links:
+            total += part.tip_body.mass
+            total += float(body_of(self.model, part).terms(q, still, ca.DM.zeros(3, 1)).mass)
+        return total
+
+    @property
+    def _some(self) -> tuple[float, float]:
+        """Some gravity and payload, neither 0: equations that hold without hold with them too."""
+        gravity, payload = self.settings[:2].tolist()
+        return gravity or 1.0, payload or 1.0
+
+    @property
+    def driven(self) -> tuple[Axis, ...]:
+        """The joints that take an input."""
+        return tuple(axis for axis in self.model.axes if axis.driven)
+
+    @cached_property
+    def rows(self) -> Array:
+        """Rows that give the coordinate that each input acts on from q, (inputs, n)."""
+        unit = np.eye(self.model.size)
+        rows = [
+            hub_row(self.model, axis) if axis.motor is None else unit[axis.motor]
+            for axis in self.driven
+        ]
+        return np.array(rows).reshape(-1, self.model.size)
+
+    @cached_property
+    def _bodies(self) -> tuple[Inertia, Inertia]:
+        """What the last tip carries without the payload, and a payload of 1 kg."""
+        arm, last = self.model.arm, len(self.model.links) - 1
+        bare = tip_inertia(arm.model_copy(update={"payload": None}), last)
+        if arm.payload is None or not arm.payload.mass:
+            body = Inertia(1.0, np.zeros(3), np.zeros((3, 3)))
+        else:
+            whole, mass = body_inertia(arm.payload), float(arm.payload.mass)
+            body = Inertia(1.0, whole.first / mass, whole.second / mass)
+        return bare, body.moved(end_pose(arm.links[last]))
+
+    def at(self, gravity: float, payload: float) -> Model:
+        """Give the arm another gravity [m/s^2] and payload [kg]; its shapes stay."""
+        bare, unit = self._bodies
+        scaled = Inertia(payload, payload * unit.first, payload * unit.second)
+        *others, last = self.model.links
+        links = (*others, replace(last, tip_body=bare + scaled))
+        return replace(self.model, gravity=gravity * self.direction, links=links)
+
+    @property
+    def holds(self) -> tuple[tuple[int, float], ...]:
+        """Where the arm can be held: link and part of its length; last, the arm's tip."""
+        found = []
+        for k, part in enumerate(self.model.links):
+            bends = part.flexible and part.sliding is None
+            found += [(k, along) for along in (ALONG if bends else (0.0, 1.0))]
+        return (*found, (len(self.model.links), 0.0))
+
+    def motion(self) -> tuple[Stream, Stream]:
+        """Trace what the settings alone decide, and accelerations (n,) and powers (4,).
+
+        The second takes q, v, inputs u [N m], [N] on the joints' side, wrench factors w, prescribed
+        accelerations ``given``, per input target, stiffness and damping of a ``servo``, and a
+        ``grip``: Jacobian of the point that is held (3, n), then the force at q = v = 0 (3,),
+        stiffness and damping of what holds it; and the outcome of the first.
+        """
+        n, inputs = self.model.size, len(self.driven)
+        sizes = {
+            "q": n,
+            "v": n,
+            "u": inputs,
+            "w": len(wrench_list(self.model)),
+            "given": len(self.model.prescribed),
+            "servo": 3 * inputs,
+            "grip": 3 * n + 5,
+        }
+        prologue, body = split(lower(self._traced("motion", _motion, sizes, ("a", "power"))), SET)
+        return replace(prologue, name="prepare"), body
+
+    def observation(self) -> Stream:
+        """Trace energies (3,), the tip (3,) and what poses the drawn arm, at q, v and settings."""
+        sizes = {"q": self.model.size, "v": self.model.size}
+        return lower(self._traced("observe", _observation, sizes, ("energy", "tip", "drawn")))
+
+    @cached_property
+    def grip(self) -> Stream:
+        """A point (3,) and its Jacobian (3, n) from q and weights of the holds."""
+        q, weights = ca.SX.sym("q", self.model.size), ca.SX.sym("weights", len(self.holds))
+        model, extra, names = _anchored(self.model)
+        placed = frames(model, q)
+        point = ca.SX.zeros(3, 1)
+        for k, (link, along) in enumerate(self.holds):
+            if link == len(model.links):
+                place = end_frame(model, q)[1]
+            elif along == 1.0:
+                place = placed[link].p_WT
+            else:
+                place = placed[link].p_WL
+                if along:
+                    part = model.links[link]
+                    local = section(model, part, q, along * part.length).position
+                    place = place + placed[link].R_WL @ local
+            point = point + weights[k] * place
+        rows = [ca.gradient(point[k], q).T for k in range(3)]  # fewer operations than by columns
+        outputs = [point, ca.densify(ca.vertcat(*rows))]
+        return lower(
+            ca.Function("hold", [q, weights, *extra], outputs, ["q", "weights", *names], ["p", "J"])
+        )
+
+    def turn(self) -> list[Stream]:
+        """Trace how attitudes are measured anew from where they are; nothing without any.
+
+        From q, v and anchors (3 k, 3): the same motion by angles of 0, the rates that they have
+        there, and the new anchors.
+        """
+        model, extra, names = _anchored(self.model)
+        if model.anchor is None:
+            return []
+        q, v = (ca.SX.sym(name, model.size) for name in ("q", "v"))
+        angles, speeds, anchors = ca.SX(q), ca.SX(v), []
+        for k, first in enumerate(model.attitudes):
+            turned = model.anchor[3 * k : 3 * k + 3, :] @ base_rotation(q[first : first + 3])
+            rate = ca.jtimes(turned, q[first : first + 3], v[first : first + 3])
+            spin = turned.T @ rate
+            angles[first : first + 3] = 0
+            speeds[first : first + 3] = ca.inv_skew(spin - spin.T) / 2
+            anchors.append(turned)
+        outputs = [angles, speeds, ca.densify(ca.vertcat(*anchors))]
+        listed = ["new_q", "new_v", "new_anchor"]
+        return [lower(ca.Function("turn", [q, v, *extra], outputs, ["q", "v", *names], listed))]
+
+    def _traced(
+        self,
+        name: str,
+        express: Callable[..., tuple[Expr, ...]],
+        sizes: dict[str, int],
+        outputs: tuple[str, ...],
+    ) -> ca.Function:
+        """Trace a function with the settings as its last input."""
+        g, m = self._some
+        others = [self.at(ELSEWHERE * g, m), self.at(g, ELSEWHERE * m)]
+        book = Book(self.at(g, m), others, whole=digest_whole)
+        symbols = {key: ca.SX.sym(key, size) for key, size in sizes.items()}
+        settings = ca.SX.sym(SET, len(SETTINGS))
+        model, extra, names = _anchored(book.opened)
+        f = FORMULATIONS[DEFAULT](model)
+        results = express(self, f, settings[2], settings[3], *symbols.values())
+        inputs = [*symbols.values(), *extra]
+        opened = ca.Function(name, [*inputs, settings, book.symbols], results)
+        numbers = self._numbers(book, settings)
+        return ca.Function(
+            name,
+            [*inputs, settings],
+            opened.call([*inputs, settings, numbers], True, False),
+            [*symbols, *names, SET],
+            list(outputs),
+        )
+
+    def _numbers(self, book: Book, settings: Expr) -> Expr:
+        """Express the numbers of the model by the settings: they are linear in each."""
+        closed, (g, m) = book.close(), self._some
+        models = (self.at(g, m), self.at(2 * g, m), self.at(g, 2 * m))
+        here, pulled, loaded = (np.asarray(closed.numbers(model)) for model in models)
+        result = ca.SX(here)
+        slopes = ((pulled - here) / g, (loaded - here) / m)
+        for slope, setting, value in zip(slopes, (settings[0], settings[1]), (g, m), strict=True):
+            for k in map(int, np.flatnonzero(slope)):
+                result[k] += slope[k] * (setting - value)
+        return result
+
+
+def _anchored(model: Model) -> tuple[Model, list[Expr], list[str]]:
+    """Measure attitudes from symbols, if there are any."""
+    if not model.attitudes:
+        return model, [], []
+    anchor = ca.SX.sym("anchor", *model.start_anchors.shape)
+    return model.anchored(anchor), [anchor], ["anchor"]
+
+
+def _motion(
+    arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, *symbols: Expr
+) -> tuple[Expr, Expr]:
+    """Trace accelerations, and the powers of inputs, pull, prescribed motions and damping."""
+    q, v, u, w, given, servo, grip = symbols
+    rows, n = ca.SX(constant(arm.rows)), arm.model.size
+    target, gain, drag = (servo[k::3] for k in range(3))
+    driving = rows.T @ (u + gain * (target - rows @ q) - drag * (rows @ v))
+    J = ca.reshape(grip[: 3 * n], n, 3).T
+    force = grip[3 * n : 3 * n + 3] - grip[3 * n + 3] * (J @ q) - grip[3 * n + 4] * (J @ v)
+    loading = wrench_force(f.model, q, w) + J.T @ force
+    losing = dissipative_force(f.model, q, v) + damping * (ca.SX(constant(arm.critical)) @ v)
+    applied = driving + loading - stiffness * elastic_force(f.model, q) - losing
+    a, effort = f.forward_expression(q, v, given, applied)
+    return a, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
+
+
+def _observation(
+    arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, q: Expr, v: Expr
+) -> tuple[Expr, Expr, Expr]:
+    """Trace the energies, the tip, and what `flexarm.viewer.scene.states` gives for numbers."""
+    still = ca.SX(f.model.size, 1)
+    kinetic = ca.dot(v, f.inertial_expression(q, still, v, gravity=False)) / 2
+    elastic, gravitational = potential_energy(f.model, q)
+    energy = ca.vertcat(kinetic, stiffness * elastic, gravitational)
+    drawn = []
+    if f.model.base_moves:
+        rotation, position = base_frame(f.model, q)
+        drawn += [position, ca.vec(ca.densify(rotation).T)]
+    for part in arm.model.links:
+        drawn.append(_joint(f.model, part, q))
+        drawn.append(_amplitudes(part, q))
+    return energy, end_frame(f.model, q)[1], ca.densify(ca.vertcat(*drawn))
+
+
+def _joint(model: Model, part: LinkModel, q: Expr) -> Expr:
+    if not part.motion.anchored:
+        return ca.vertcat(*[q[k] for k in part.coordinates], ca.SX(0, 1))
+    first = 3 * model.attitudes.index(part.coordinates[0])
+    assert model.anchor is not None
+    anchor, angles = model.anchor[first : first + 3, :], [q[k] for k in part.coordinates]
+    return ca.vec((anchor @ base_rotation(ca.vertcat(*angles))).T)
+
+
+def _amplitudes(part: LinkModel, q: Expr) -> Expr:
+    d = q[part.modes]
+    if part.sliding is None:
+        return d
+    shapes, length = part.sliding, q[part.exposed]
+    factors = [chebyshev_series(shapes.factors[k], shapes.range, length) for k in DIRECTIONS]
+    return ca.vertcat(*[factor @ d for factor in factors])

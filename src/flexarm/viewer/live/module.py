@@ -1,0 +1,186 @@
+"""A live arm as a WebAssembly module: equations, Runge-Kutta steps, and where they begin."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.engine.stream import Port, Stream
+from flexarm.formulations import DEFAULT, formulation
+from flexarm.integrate.loop import march
+from flexarm.integrate.methods.base import Beginning, Motion
+from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step
+from flexarm.integrate.methods.rk4 import RK4
+from flexarm.integrate.problem import Channel, Measures, Watch, jumps, watches
+from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
+from flexarm.integrate.task import Task, prepare
+from flexarm.links.base import Array
+from flexarm.loops.kernel import kernel
+from flexarm.loops.wasm import Memory, Program, program
+from flexarm.model.profiles import last_time, pieces
+from flexarm.viewer.live.equations import LiveArm
+
+LONG = 1e9  # [s]: a page has no end
+SHORT = 1e-3  # [s]: what a table of the file must last
+
+
+@kernel
+def advance(m: ExplicitMarch, until: float, budget: int) -> int:
+    """Step on until a time, from inputs that may have changed."""
+    m.t_end = until
+    m.budget = budget
+    enter_pieces(m.system, m.t)
+    rates(m.system, m.t, m.y, m.f)
+    why: int = march(m)
+    return why
+
+
+@dataclass(frozen=True)
+class LiveModule:
+    """What a page needs to run an arm.
+
+    Attributes
+    ----------
+    program
+        The module.  Its kernel ``advance`` takes the record's place, a time [s] and a number of
+        steps, and returns why it stopped, as `flexarm.integrate.loop.march` does.
+    memory
+        As it begins.
+    arrays, sizes
+        Places [bytes] and sizes of arrays by name; ``y`` is the state: q, v and works.
+    calls
+        Of each of the equations, the places that it takes.
+    record, slots
+        Place of the integrator's record, and of its numbers by name.
+    ends
+        When a table of the file ends [s].
+    """
+
+    program: Program
+    memory: Memory
+    arrays: dict[str, int]
+    sizes: dict[str, int]
+    calls: dict[str, list[int]]
+    record: int
+    slots: dict[str, int]
+    ends: float
+
+
+def live_task(arm: LiveArm) -> Task:
+    """Make ready the start of an arm."""
+    return prepare(arm.model, np.array([0.0, SHORT]), equation=formulation(DEFAULT, arm.model))
+
+
+def live_watches(task: Task) -> tuple[Watch, ...]:
+    """List what stops an arm: only where its equations do not hold."""
+    return tuple(watches(task.equation.model, task.q, task.wanted, limits=False))
+
+
+def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
+    """Compile an arm.
+
+    Parameters
+    ----------
+    arm, task
+        The arm and its start.
+    step
+        Of the integrator [s]; the page may change it.
+    """
+    prologue, motion = arm.motion()
+    streams = [prologue, motion, arm.observation(), arm.grip, *arm.turn()]
+    made = program(advance, streams, {"equations": motion, "step": explicit_step})
+    memory = Memory(made.reserved)
+    buffers = _buffers(arm, streams, task)
+    arrays = {name: memory.array(values) for name, values in buffers.items()}
+    calls = {}
+    for stream in streams:
+        places = [arrays[port.name] for port in (*stream.inputs, *stream.outputs)]
+        work = memory.array(np.zeros(made.work_sizes[stream.name] + 1))
+        calls[stream.name] = [*places, work]
+    pushed, moved = task.groups[1:]
+    system = _system(arm, buffers, calls["motion"], pushed, moved)
+    record = _record(task, system, buffers, step, jumps([*pushed, *moved]))
+    place = memory.record(record)
+    names = list(record.layout().types)
+    return LiveModule(
+        made,
+        memory,
+        arrays | {"y": memory.array(record.y)},
+        {name: values.size for name, values in buffers.items()},
+        calls,
+        place,
+        {name: place + 8 * names.index(name) for name in ("t", "h", "steps", "watched")},
+        min([last_time(each.profile) for each in (*pushed, *moved)], default=np.inf),
+    )
+
+
+def _buffers(arm: LiveArm, streams: Sequence[Stream], task: Task) -> dict[str, Array]:
+    """Make the arrays of all equations, by the names of what goes in and comes out."""
+    ports: dict[str, Port] = {}
+    for stream in streams:
+        ports |= {port.name: port for port in (*stream.inputs, *stream.outputs)}
+    buffers = {name: np.zeros(port.size) for name, port in ports.items()}
+    buffers["settings"] = arm.settings.copy()
+    if "anchor" in buffers:
+        buffers["anchor"] = np.array(task.equation.anchor, dtype=float).ravel()
+    return buffers
+
+
+def _system(
+    arm: LiveArm,
+    buffers: dict[str, Array],
+    table: list[int],
+    pushed: list[Channel],
+    moved: list[Channel],
+) -> System:
+    """Join the equations to the wrenches and motions of the file; the page gives the inputs."""
+    rows = [pieces(channel.profile) for channel in (*pushed, *moved)]
+    first = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    names = ("q", "v", "u", "w", "given", "a", "power")
+    return System(
+        n=arm.model.size,
+        channels=len(rows),
+        inputs=0,
+        wrenches=len(pushed),
+        known=len(moved),
+        works=WORKS,
+        equations=0,
+        table=np.array(table, dtype=np.int64),
+        time=np.zeros(1),
+        **{name: buffers[name] for name in names},
+        coordinates=np.array(arm.model.prescribed, dtype=np.int64),
+        pieces=np.concatenate(rows).ravel() if rows else np.zeros(PIECE),
+        first=first,
+        current=first[:-1].copy(),
+        evaluations=0,
+    )
+
+
+def _record(
+    task: Task, system: System, buffers: dict[str, Array], step: float, breaks: Array
+) -> ExplicitMarch:
+    """Make the integrator's record: equal steps, whose error nobody measures."""
+    nothing = np.zeros(0)
+    unmeasured = Measures(
+        np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros(0, dtype=np.int64),
+        nothing, nothing, nothing, (), np.zeros(1),
+    )  # fmt: skip
+    record: ExplicitMarch = RK4.begin(
+        Beginning(
+            task.equation,
+            Motion(task.equation, None),
+            system,
+            buffers,
+            unmeasured,
+            live_watches(task),
+            np.array([0.0, LONG]),
+            breaks,
+            np.concatenate([task.q, task.v, task.works]),
+            RK4,
+            1.0,
+            step,
+        )
+    )
+    record.wanted = 1  # the state now is all that is kept
+    record.step = 0  # called by its name
+    return record

@@ -1,0 +1,264 @@
+"""An arm that runs in one page: pulled by mouse or finger, held by servos, changed by sliders."""
+
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.arguments import require_flag, require_kind
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.integrate.loop import FINISHED, RUNNING, WATCHED
+from flexarm.integrate.methods.rk4 import STABLE
+from flexarm.io.whole_file import require_writable
+from flexarm.linear.equilibrium import equilibrium
+from flexarm.linear.modes import modes
+from flexarm.links.base import Array
+from flexarm.model import Axis, Model, build
+from flexarm.viewer.bundle import fill_page
+from flexarm.viewer.live.equations import SETTINGS, LiveArm
+from flexarm.viewer.live.module import LiveModule, live_module, live_watches
+from flexarm.viewer.live.shapes import Prepared, prepare_live
+from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
+from flexarm.viewer.pack import Arrays, to_json
+from flexarm.viewer.page import save_page
+from flexarm.viewer.scene import scene, shows_strain, states
+
+FEW = 12  # modes that can be plucked
+PLUCKED = 0.06  # of the reach, by which the first mode moves the arm; the others as fast
+SEEN = 0.02  # of the reach: deflections beyond stretch the scale of colours
+TURN = np.deg2rad(150.0)  # how far a servo turns a joint without limits
+PATIENT = 0.15  # of a servo's rate: how fast it makes up for what it misses its target by
+BROKEN = "its motion grew without bound"
+
+
+def live(
+    arm: Arm | Model, path: str | Path, *, all_shapes: bool = False, force: bool = False
+) -> str:
+    """Write a page in which an arm runs: one file, which needs no other and no network.
+
+    Parameters
+    ----------
+    arm
+        The arm, or its model.
+    path
+        The page.
+    all_shapes
+        Whether to keep shapes whose vibration is so fast that the arm may not run in real time; the
+        page says when it does not.
+    force
+        Whether to overwrite a file that is there.
+
+    Returns
+    -------
+    str
+        What of the arm was left out, in words; empty if nothing.
+
+    Raises
+    ------
+    FlexarmError
+        If the file is there and `force` is false, the arm cannot move, or the installed llvmlite
+        cannot write WebAssembly.
+
+    Notes
+    -----
+    Equations and classical Runge-Kutta steps are those of `flexarm.simulate` with ``rk4``, compiled
+    to WebAssembly.  Shapes stay those of the arm as it is given, whatever sliders do.
+    """
+    require_flag("all_shapes", all_shapes)
+    if not isinstance(arm, Model):
+        require_kind("arm", arm, Arm, "an arm, such as flexarm.sample('driven-link'), or its model")
+    require_writable(path, force=force)
+    model = arm if isinstance(arm, Model) else build(arm)
+    prepared = prepare_live(model, all_shapes=all_shapes)
+    save_page(live_page(prepared), path, force=force)
+    return prepared.left_out
+
+
+def live_page(prepared: Prepared) -> str:
+    """Make the page of an arm that runs."""
+    made, task, tuned = prepared.arm, prepared.task, prepared.tuned
+    model = made.model
+    module = live_module(made, task, tuned.step)
+    arrays = Arrays()
+    drawn = scene(model, arrays)
+    payload = model.arm.payload
+    drawn["payload"] = {
+        "mass": float(made.settings[1]),
+        "com": [0.0] * 3 if payload is None else list(payload.com),
+    }
+    document = {
+        "kind": "live",
+        "title": model.arm.name,
+        "facts": prepared.left_out or f"{model.size} coordinates",
+        "notes": model.arm.notes,
+        "warning": "",
+        "live": "",
+        "arms": [drawn],
+        "rest": _rest(made),
+        "limits": _limits(model),
+        "simulation": _simulation(made, module, tuned, [each.what for each in live_watches(task)]),
+        "settings": _settings(made),
+        "joints": _joints(made, tuned),
+        "holds": [list(each) for each in made.holds],
+        "curves": _curves(model),
+        "modes": _modes(made, hold_jacobians(made, task)),
+    }
+    data = to_json(document | {"arrays": arrays.encode()})
+    return fill_page(f"{model.arm.name} (flexarm)", data, runs=True)
+
+
+def _simulation(
+    arm: LiveArm, module: LiveModule, tuned: Tuning, watches: list[str]
+) -> dict[str, Any]:
+    """Describe the module, its memory from the end of its stack on, and its steps."""
+    made = module.program
+    return {
+        "code": b64encode(made.code).decode(),
+        "image": b64encode(module.memory.image()[made.reserved :]).decode(),
+        "size": module.memory.size,
+        "top": made.reserved,
+        "entries": made.entries,
+        "arrays": module.arrays,
+        "sizes": module.sizes,
+        "calls": module.calls,
+        "record": module.record,
+        "slots": module.slots,
+        "n": arm.model.size,
+        "grip": list(tuned.grip),
+        "square": tuned.square,
+        "decay": tuned.decay,
+        "critical": tuned.critical,
+        "reach": SHARE * STABLE,
+        "longest": LONGEST,
+        "watches": [f"{what} has come to its bound" if what else "" for what in watches],
+        "broken": BROKEN,
+        "codes": {"finished": FINISHED, "running": RUNNING, "watched": WATCHED},
+        "ends": module.ends if np.isfinite(module.ends) else None,
+    }
+
+
+def _settings(arm: LiveArm) -> list[dict[str, Any]]:
+    """List the settings with the ranges of their sliders."""
+    gravity, payload = arm.settings[:2].tolist()
+    flexible = any(part.flexible for part in arm.model.links)
+    heaviest = max(3 * payload, float(f"{0.3 * arm.mass:.1g}"))
+    sliders: tuple[dict[str, Any], ...] = (
+        {"low": 0.0, "high": 2 * gravity or 9.81, "unit": "m/s²", "useful": True},
+        {"low": 0.0, "high": heaviest, "unit": "kg", "useful": heaviest > 0},
+        {"low": 0.2, "high": 5.0, "unit": "×", "useful": flexible, "log": True},
+        {"low": 0.0, "high": 0.2, "unit": "", "useful": flexible},
+    )
+    return [
+        {"key": key, "name": key, "value": value} | slider
+        for key, value, slider in zip(SETTINGS, arm.settings.tolist(), sliders, strict=True)
+    ]
+
+
+def _joints(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
+    """List the driven joints with their servos."""
+    holding = _holding(arm)
+    found = []
+    for k, axis in enumerate(arm.driven):
+        start, stiffness, damping = tuned.servo[k].tolist()
+        low, high = _range(axis, start, arm.model.links[axis.link].length)
+        most = max(1.5 * abs(holding[k]), 0.3 * stiffness * (1.0 if axis.turns else high - low))
+        found.append(
+            {
+                "name": axis.name,
+                "unit": axis.unit,
+                "effort": axis.effort_unit,
+                "start": start,
+                "low": low,
+                "high": high,
+                "most": float(f"{most:.1g}"),
+                "row": arm.rows[k].tolist(),
+                "gains": [stiffness, damping],
+                "integral": PATIENT * stiffness * tuned.rate,
+                "limit": 20 * most,
+                "hold": holding[k],
+            }
+        )
+    return found
+
+
+def _range(axis: Axis, start: float, length: float) -> tuple[float, float]:
+    """Say how far a servo may turn or move a joint."""
+    limits, way = axis.acts.limits, TURN if axis.turns else max(0.5 * length, 0.05)
+    low = start - way if limits is None or limits.lower is None else float(limits.lower)
+    high = start + way if limits is None or limits.upper is None else float(limits.upper)
+    margin = 0.02 * (high - low)
+    return min(low + margin, start), max(high - margin, start)
+
+
+def _rest(arm: LiveArm) -> list[float] | None:
+    """Find what poses the arm held at its start and deflected by its weight, if it can be."""
+    model = arm.model
+    try:
+        q = equilibrium(model).point.q
+    except FlexarmError:
+        return None
+    found: list[float] = states(model, q[None], model.start_anchors[None])[0].tolist()
+    return found
+
+
+def _holding(arm: LiveArm) -> list[float]:
+    """Find what holds the arm at its start, on the joints' side; 0 where nothing can."""
+    try:
+        held = equilibrium(arm.model).point.u.tolist()
+    except FlexarmError:
+        return [0.0] * len(arm.driven)
+    drives = [axis.acts.drive for axis in arm.driven]
+    return [
+        u * (drive.gear_ratio if drive is not None and drive.motor_torque else 1.0)
+        for u, drive in zip(held, drives, strict=True)
+    ]
+
+
+def _curves(model: Model) -> list[dict[str, Any]]:
+    """List the coordinates of joints, in the panels and units of their curves."""
+    turning = {"panel": "Joint angles", "unit": "deg", "factor": float(np.rad2deg(1.0))}
+    sliding = {"panel": "Joint slides", "unit": "m", "factor": 1.0}
+    return [
+        {"name": axis.name, "index": axis.index} | (turning if axis.turns else sliding)
+        for axis in model.drawn_axes
+    ]
+
+
+def _modes(arm: LiveArm, jacobians: Array) -> list[dict[str, Any]]:
+    """List vibrations of the arm held at its joints, and the rates that a pluck gives it."""
+    try:
+        every = modes(arm.model, joints="locked").modes
+    except FlexarmError:
+        return []
+    listed = [mode for mode in every if mode.kind == "vibration"][:FEW]
+    reach, found = _reach(arm.model), []
+    for mode in listed:
+        shape = np.real(mode.shape)
+        moved = np.linalg.norm(jacobians @ shape, axis=1).max()
+        if not moved > 1e-6 * np.abs(shape).max():
+            continue
+        kick = shape * PLUCKED * reach * listed[0].frequency_rad_s / moved
+        found.append(
+            {
+                "name": mode.name,
+                "hz": mode.frequency_hz,
+                "damping": mode.damping_ratio,
+                "kick": kick.tolist(),
+            }
+        )
+    return found
+
+
+def _limits(model: Model) -> dict[str, float | None]:
+    """Say what colours show at first; more is seen as it happens."""
+    seen = SEEN * _reach(model)
+    if not any(part.flexible for part in model.links):
+        return {"deflection": 0.0, "curvature": 0.0, "strain": None}
+    strain = 1e-4 if any(shows_strain(part) for part in model.links) else None
+    return {"deflection": seen, "curvature": 8 * SEEN**2 / seen, "strain": strain}
+
+
+def _reach(model: Model) -> float:
+    return sum(part.length for part in model.links) or 1.0

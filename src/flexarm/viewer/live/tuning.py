@@ -1,0 +1,122 @@
+"""Numbers of a live arm that nobody gives: servo gains, how firm a pull is, the step."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh, eigvalsh
+
+from flexarm.engine.functions import compile_stream
+from flexarm.integrate.methods.rk4 import STABLE
+from flexarm.integrate.task import Task
+from flexarm.links.base import Array
+from flexarm.model import Model
+from flexarm.viewer.live.equations import LiveArm
+
+QUICKEST, SLOWEST = 25.0, 1.5  # [rad/s] of a servo
+FIRM = 1.5  # times the first vibration of the arm: so that links bend more than joints give way
+DAMPED = 0.8  # damping ratio of a servo
+STRONG = 2.0  # times as firm as the arm: a pull
+PULLED = 0.35  # damping ratio of what pulls, about
+HEAVE = 3.0  # [rad/s] at which a pull moves the arm as a whole, at least
+SHARE = 0.7  # of the step at which Runge-Kutta is unstable: inertias change with the posture
+LONGEST = 1 / 240  # [s] of a step
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Numbers for the page.
+
+    Attributes
+    ----------
+    servo
+        Per input: target, stiffness, damping, (inputs, 3).
+    rate
+        How quick servos are [rad/s].
+    grip
+        Stiffness [N/m] and damping [N s/m] of a pull.
+    square, decay, critical
+        Bounds of the squared frequencies [1/s^2] and of the damping [1/s] of all modes, with servos
+        and a pull; and of the damping [1/s] that a setting of 1 adds.  The first goes with the
+        stiffness.
+    """
+
+    servo: Array
+    rate: float
+    grip: tuple[float, float]
+    square: float
+    decay: float
+    critical: float
+
+    @property
+    def step(self) -> float:
+        """The step [s] with the file's settings."""
+        half = self.decay / 2
+        return float(min(LONGEST, SHARE * STABLE / (half + np.sqrt(half**2 + self.square))))
+
+
+def tuning(arm: LiveArm, task: Task) -> Tuning:
+    """Choose for an arm at its start."""
+    anchor = (task.equation.anchor,) if arm.model.attitudes else ()
+    found = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
+    open_ = [i for i in range(arm.model.size) if i not in arm.model.prescribed]
+    full = found[0].reshape(arm.model.size, -1)
+    M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
+    servo = np.zeros((len(arm.rows), 3))
+    if not open_:
+        return Tuning(servo, 0.0, (0.0, 0.0), 0.0, 0.0, 0.0)
+    rows = arm.rows[:, open_]
+    fastest = max(task.vibration.fastest, QUICKEST)
+    rate = _servo_rate(M, K, rows)
+    servo[:, 0] = arm.rows @ task.q
+    for k, (axis, row) in enumerate(zip(arm.driven, rows, strict=True)):
+        moved = full[axis.index, axis.index] + (0 if axis.motor is None else row @ M @ row)
+        at_hub = 1 / (row @ np.linalg.solve(M, row))
+        servo[k, 1:] = _gains(moved, at_hub, rate, fastest)
+    K = K + rows.T @ (servo[:, 1:2] * rows)
+    D = D + rows.T @ (servo[:, 2:] * rows)
+    holds = hold_jacobians(arm, task)[:, :, open_]
+    light = max(eigvalsh(J @ np.linalg.solve(M, J.T))[-1] for J in holds)
+    firm = float(min(_firmness(arm.model, full, K, holds[-1]), fastest**2 / light))
+    drag = 2 * PULLED * float(np.sqrt(firm / light))
+    square = eigh(K, M, eigvals_only=True)[-1] + firm * light
+    decay = eigh(D, M, eigvals_only=True)[-1] + drag * light
+    critical = eigh(arm.critical[np.ix_(open_, open_)], M, eigvals_only=True)[-1]
+    return Tuning(servo, rate, (firm, drag), float(square), float(decay), float(critical))
+
+
+def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
+    """Choose stiffness and damping of a servo that moves all that is outboard.
+
+    At first it moves little more than the hub: no servo is quicker there than the fastest mode.
+    """
+    stiffness, damping = moved * rate**2, 2 * DAMPED * moved * rate
+    return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
+
+
+def _servo_rate(M: Array, K: Array, rows: Array) -> float:
+    """Choose how quick servos are [rad/s], by the first vibration of the arm that they hold."""
+    kept = np.flatnonzero(~np.any(rows, axis=0))
+    if not len(kept):
+        return QUICKEST
+    squares = eigh(K[np.ix_(kept, kept)], M[np.ix_(kept, kept)], eigvals_only=True)
+    elastic = squares[squares > 1e-9 * max(float(squares[-1]), 1e-12)]
+    first = np.sqrt(elastic[0]) if len(elastic) else np.inf
+    return float(np.clip(FIRM * first, SLOWEST, QUICKEST))
+
+
+def hold_jacobians(arm: LiveArm, task: Task) -> Array:
+    """Give the Jacobians of all points that can be held, at the start, (points, 3, n)."""
+    anchor = (task.equation.anchor,) if arm.model.attitudes else ()
+    hold = compile_stream(arm.grip, level="quick")
+    weights = np.eye(len(arm.holds))
+    return np.array([hold.call(task.q, row, *anchor)[1].reshape(3, -1) for row in weights])
+
+
+def _firmness(model: Model, M: Array, K: Array, J: Array) -> float:
+    """Choose a pull [N/m] by how firm the arm is that its servos hold, or by its mass."""
+    reach = sum(part.length for part in model.links)
+    masses = [M[axis.index, axis.index] / (reach**2 if axis.turns else 1.0) for axis in model.axes]
+    least = HEAVE**2 * max(masses, default=1.0)
+    soft = K + 1e-9 * (np.trace(K) or 1.0) * np.eye(len(K))
+    compliance = float(eigvalsh(J @ np.linalg.solve(soft, J.T))[-1])
+    return max(least, STRONG / compliance if compliance > 0 else 0.0)

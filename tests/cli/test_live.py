@@ -1,0 +1,49 @@
+"""`flexarm live`: a page in which an arm runs."""
+
+from pathlib import Path
+
+import pytest
+
+from flexarm.cli import main
+from flexarm.io.model_file import load
+from flexarm.model import build
+from flexarm.viewer.live.shapes import prepare_live
+
+STIFF = """
+flexarm: 1
+name: short and stiff
+stiffening: false
+links:
+  - joint: {kind: revolute}
+    length: 0.4
+    section:
+      material: {E: 200 GPa, density: 7800}
+      shape: {kind: tube, diameter: 30 mm, thickness: 2 mm}
+"""
+
+
+def test_the_page_is_written_and_nothing_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["live", "korayem-two-link"]) == 0
+    assert capsys.readouterr().out == "page: korayem-two-link.html\n"
+    page = (tmp_path / "korayem-two-link.html").read_text(encoding="utf-8")
+    assert "wasm-unsafe-eval" in page
+    assert main(["live", "korayem-two-link"]) == 1
+    assert "korayem-two-link.html" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["korayem-two-link.html"]
+
+
+def test_shapes_too_fast_for_real_time_are_left_out_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "stiff.yaml").write_text(STIFF)
+    assert main(["live", str(tmp_path / "stiff.yaml"), "--html", str(tmp_path / "stiff.html")]) == 0
+    said = capsys.readouterr().out
+    assert "coordinates: shapes of links that vibrate at more than 240 Hz" in said
+    assert said.splitlines()[0].removesuffix(" (--all-shapes keeps them)") in (
+        tmp_path / "stiff.html"
+    ).read_text(encoding="utf-8")
+    model = build(load(tmp_path / "stiff.yaml"))
+    assert prepare_live(model, all_shapes=True).arm.model is model

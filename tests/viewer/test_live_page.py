@@ -1,0 +1,175 @@
+"""A live page in a browser: it asks for nothing, runs as Python does, and can be pulled."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+import flexarm
+from flexarm.errors import FlexarmError
+from flexarm.viewer.live.page import live_page
+from flexarm.viewer.live.shapes import prepare_live
+from tests.viewer.conftest import Opener, wait_until
+
+SAMPLE = "korayem-two-link"
+
+
+@pytest.fixture(scope="module")
+def shared(open_shared: Opener) -> Page:
+    model = flexarm.build(flexarm.sample(SAMPLE))
+    html = live_page(prepare_live(model, all_shapes=False))
+    assert len(html) < 1_000_000
+    return open_shared(html)
+
+
+@pytest.fixture
+def page(shared: Page) -> Page:
+    """Give the page as it begins."""
+    shared.evaluate("flexarm.pause(), document.getElementById('relax').click(), flexarm.anew()")
+    return shared
+
+
+def tip(page: Page, t: float) -> np.ndarray:
+    """Run until a time and say where the tip is."""
+    said = page.evaluate("t => flexarm.run(t)", t)
+    assert said["stopped"] == ""
+    return np.array(page.evaluate("flexarm.tip()"))
+
+
+def slide(page: Page, selector: str, value: float) -> None:
+    """Move a slider as a user does."""
+    page.locator(selector).evaluate(
+        "(each, x) => { each.value = x; each.dispatchEvent(new Event('input')); }", value
+    )
+
+
+def test_ten_seconds_are_those_of_python(page: Page) -> None:
+    step = page.evaluate("flexarm.step()")
+    still = {"joint1": 0.0, "joint2": 0.0}
+    run = flexarm.simulate(
+        flexarm.sample(SAMPLE), t_end=10.0, method="rk4", step=step, inputs=still
+    )
+    page.evaluate("flexarm.put('u', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
+    found = page.evaluate("times => flexarm.run(...times)", run.t[1:].tolist())
+    expected = np.hstack([run.q, run.v])[1:]
+    states = np.array(found["states"])[:, : expected.shape[1]]
+    assert np.abs(states - expected).max() < 1e-12 * np.abs(expected).max()
+    assert np.ptp(expected[:, 0]) > 0.05  # it swings
+
+
+def test_servos_hold_the_arm_and_follow_their_targets(page: Page) -> None:
+    start = np.array(page.evaluate("flexarm.tip()"))
+    assert np.linalg.norm(tip(page, 3.0) - start) < 0.2
+    slide(page, "[data-target=joint1]", -0.8)
+    page.evaluate("flexarm.play()")
+    wait_until(page, "flexarm.time() > 4 || !flexarm.playing()")
+    page.evaluate("flexarm.pause()")
+    q = page.evaluate("flexarm.state()")
+    assert q[0] > -np.pi / 2 + 0.3  # from hanging towards the horizontal
+
+
+def test_without_servos_a_torque_turns_the_joint(page: Page) -> None:
+    page.locator("[data-servo=joint1]").uncheck()
+    before = page.evaluate("flexarm.state()")[0]
+    slide(page, "[data-torque=joint1]", 100.0)
+    tip(page, 0.3)
+    assert page.evaluate("flexarm.state()")[0] > before + 0.05
+    page.locator("[data-servo=joint1]").check()
+
+
+def drag(page: Page, kind: str, x: float, y: float) -> Callable[[], None]:
+    """Draw a point of the page to the right, by mouse or finger; gives what lets it go."""
+    if kind == "mouse":
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 80, y, steps=2)
+        return page.mouse.up
+    session = page.context.new_cdp_session(page)
+
+    def touch(what: str, *points: dict[str, float]) -> None:
+        session.send("Input.dispatchTouchEvent", {"type": what, "touchPoints": points})
+
+    touch("touchStart", {"x": x, "y": y})
+    touch("touchMove", {"x": x + 80, "y": y})
+    return lambda: touch("touchEnd")
+
+
+@pytest.mark.parametrize("kind", ["mouse", "touch"])
+def test_the_tip_follows_a_pull_and_comes_back(page: Page, kind: str) -> None:
+    free = tip(page, 2.0)
+    page.evaluate("flexarm.anew(), scrollTo(0, 0)")
+    camera = page.evaluate("flexarm.camera()")
+    release = drag(page, kind, *page.evaluate("t => flexarm.pixel(t)", tip(page, 1.0).tolist()))
+    assert np.linalg.norm(tip(page, 2.0) - free) > 0.05
+    release()
+    assert page.evaluate("flexarm.camera()") == camera  # what pulls does not turn the view
+    assert not any(page.evaluate("flexarm.run(2.01).then(() => flexarm.input('grip'))"))
+
+
+def test_a_link_can_be_pulled_anywhere(page: Page) -> None:
+    free = tip(page, 1.0)
+    page.evaluate("flexarm.anew(), flexarm.hold(1, 0.4, [2, -1, 0])")
+    assert tip(page, 1.0)[0] > free[0] + 0.02
+
+
+def plucked(page: Page) -> list[float]:
+    """Pluck the first mode and give the energies a while later."""
+    page.evaluate("flexarm.pluck(0), flexarm.pause()")
+    tip(page, 1.5)
+    found: list[float] = page.evaluate("flexarm.energy()")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [("gravity", 0.0, 2), ("payload", 2.0, 2), ("stiffness", 3.0, 1), ("damping", 0.2, 0)],
+)
+def test_settings_act(page: Page, key: str, value: float, kind: int) -> None:
+    """Gravity and payload change the weight, stiffness the strain, damping the motion."""
+    before = plucked(page)
+    page.evaluate("flexarm.anew()")
+    place = np.log(value) if key == "stiffness" else value
+    slide(page, f"[data-setting={key}]", place)
+    np.testing.assert_allclose(
+        page.evaluate("flexarm.input('settings')")[
+            ["gravity", "payload", "stiffness", "damping"].index(key)
+        ],
+        value,
+        rtol=1e-9,
+    )
+    after = plucked(page)
+    assert abs(after[kind] - before[kind]) > 0.05 * abs(before[kind])
+
+
+def test_a_mode_is_plucked(page: Page) -> None:
+    still = page.evaluate("flexarm.energy()")[0]
+    page.locator("#plucks button").first.click()
+    assert page.evaluate("flexarm.energy()")[0] > still + 1e-3
+    assert "Hz" in page.locator("#caption").inner_text()
+    assert "octave" in page.locator("#caption").inner_text()
+
+
+def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
+    changed = flexarm.change_arm(
+        flexarm.sample(SAMPLE), {"gravity": [0, -5.0, 0], "payload": {"mass": 0.7}}
+    )
+    page.evaluate("flexarm.put('u', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
+    page.evaluate("flexarm.set('gravity', 5), flexarm.set('payload', 0.7)")
+    step = page.evaluate("flexarm.step()")
+    run = flexarm.simulate(
+        changed, t_end=2.0, method="rk4", step=step, inputs={"joint1": 0.0, "joint2": 0.0}
+    )
+    found = page.evaluate("times => flexarm.run(...times)", run.t[1:].tolist())
+    expected = np.hstack([run.q, run.v])[1:]
+    states = np.array(found["states"])[:, : expected.shape[1]]
+    assert np.abs(states - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_no_file_is_overwritten_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "arm.html"
+    path.write_text("mine")
+    with pytest.raises(FlexarmError, match=r"arm\.html"):
+        flexarm.live(flexarm.sample(SAMPLE), path)
+    assert path.read_text() == "mine"

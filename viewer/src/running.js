@@ -1,0 +1,374 @@
+// The page of an arm that runs: equations and integrator are in it, and the arm can be pulled.
+import { weighPayload } from "./arm.js";
+import { dressCharts, makeCharts, moveCursor, renewCharts } from "./charts.js";
+import { digits } from "./colours.js";
+import { connect, sayTime } from "./controls.js";
+import { byId, make, named } from "./dom.js";
+import { sayWarning } from "./heading.js";
+import { jointKnobs, settingKnobs } from "./knobs.js";
+import { makePlayer, play } from "./player.js";
+import { connectPull, drawPull, weigh } from "./pull.js";
+import { connectRecord } from "./record.js";
+import { addTrails, drawShow, openShow, poseShow, sayLegend } from "./show.js";
+import { advance, array, holdPoint, makeSimulation, observe, restart, setInput, stateOf, stepsOf, timeOf } from "./simulation.js";
+import { readTheme } from "./theme.js";
+import { heard, playTone } from "./tone.js";
+import { followTip, forgetTip, makeTail } from "./trail.js";
+
+const SCALES = [0, 0.5, 1, 2, 3, 5, 10, 20, 50];
+const PATIENCE = [11, 60]; // [ms] of a picture that the equations may take, at least and at most
+const KEPT = 8; // [s] of curves
+const CURVES_EVERY = 100; // [ms]
+const FACTS_EVERY = 1000; // [ms]
+const LEAD = 3; // [rad/s] with which a servo is led to its target
+const BEHIND = 0.9; // of the speed that was asked for: what is slower is said
+
+/** Starts the page of an arm that runs. */
+export async function startRunning(data) {
+  const simulation = await makeSimulation(data.simulation);
+  const start = Float64Array.from(observe(simulation).drawn);
+  const show = openShow(data, [[start, ...(data.rest ? [Float64Array.from(data.rest)] : [])]]);
+  const page = { data, simulation, show, fresh: null, integrals: [], good: null, held: null, said: 0, told: null };
+  page.history = { t: [], rows: [] };
+  const player = makePlayer(0, Infinity, (t) => picture(page, t));
+  page.player = player;
+  byId("running").hidden = false;
+  connectArm(page);
+  if (!show.blind) {
+    page.tail = makeTail();
+    addTrails(show, [page.tail]);
+    page.pull = connectPull(show, { holds: data.holds, hold: (held) => takeHold(page, held) });
+    connectRecord(byId("record"), show.stage.canvas, (on) => {
+      show.stage.renderer.setClearColor(readTheme().surface, on ? 1 : 0);
+    });
+  }
+  poseShow(show, [start]);
+  keepSample(page, observe(simulation));
+  page.charts = makeCharts(byId("charts"), byId("choose"), [motionOf(page)], readTheme(), () => {});
+  page.controls = connect(show, player, {
+    field: "deflection",
+    scales: { stops: SCALES, start: 1, write: (scale) => `×${scale}` },
+    numbers: true,
+    step: (by) => stepOn(page, by),
+    rescaled: () => page.tail && forgetTip(page.tail),
+    dressed: (theme) => dressCharts(page.charts, theme),
+    pick: null,
+  });
+  listModes(page);
+  if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) play(player, true);
+  player.begin();
+  return page;
+}
+
+function connectArm(page) {
+  const { data, simulation, show } = page;
+  page.settings = settingKnobs(byId("settings"), data.settings, (values) => {
+    setInput(simulation, "settings", values);
+    if (!show.blind) weighPayload(show.arms[0], values[1]);
+    page.player.refresh();
+  });
+  if (!show.blind) weighPayload(show.arms[0], data.settings[1].value);
+  page.joints = jointKnobs(byId("joints"), data.joints, () => {
+    drive(page, 0);
+    page.player.refresh();
+  });
+  byId("joints").hidden = !data.joints.length;
+  beginServos(page);
+  byId("anew").addEventListener("click", () => startAnew(page));
+  byId("relax").addEventListener("click", () => {
+    page.settings.restore();
+    for (const joint of page.joints) joint.relax();
+  });
+}
+
+function beginServos(page) {
+  page.integrals = page.data.joints.map(({ hold }) => hold);
+  page.led = page.data.joints.map(({ start }) => ({ x: start, v: 0 }));
+  drive(page, 0);
+}
+
+// Leads a servo to its target smoothly: a jump would shake the arm.
+function lead(led, target, passed) {
+  led.v += passed * (LEAD * LEAD * (target - led.x) - 2 * LEAD * led.v);
+  led.x += passed * led.v;
+  return led.x;
+}
+
+// Gives inputs and servos to the equations; what a servo misses its target by adds up over time.
+function drive(page, passed) {
+  const { data, simulation, integrals } = page;
+  const { n } = data.simulation;
+  const y = stateOf(simulation);
+  const u = [];
+  const servo = [];
+  data.joints.forEach((joint, k) => {
+    const { on, target, torque } = page.joints[k].state;
+    let at = 0;
+    for (let i = 0; i < n; i++) at += joint.row[i] * y[i];
+    if (!on) Object.assign(page.led[k], { x: at, v: 0 });
+    const wanted = lead(page.led[k], target, on ? passed : 0);
+    if (on) {
+      const more = integrals[k] + joint.integral * (wanted - at) * passed;
+      integrals[k] = Math.min(Math.max(more, -joint.limit), joint.limit);
+    }
+    u.push(torque + (on ? integrals[k] : 0));
+    servo.push(wanted, ...(on ? joint.gains : [0, 0]));
+  });
+  setInput(simulation, "u", u);
+  setInput(simulation, "servo", servo);
+}
+
+/** Starts the arm anew, as its file has it; sliders stay. */
+export function startAnew(page) {
+  restart(page.simulation);
+  beginServos(page);
+  page.player.time = 0;
+  page.history = { t: [], rows: [] };
+  page.good = null;
+  if (page.tail) forgetTip(page.tail);
+  sayWarning("");
+  page.told = null;
+  page.player.refresh();
+}
+
+function takeHold(page, held) {
+  const { simulation } = page;
+  if (!held) {
+    simulation.pull = null;
+  } else {
+    if (page.held !== held) {
+      simulation.pull = { weights: held.weights, target: [0, 0, 0] };
+      page.grasped = Array.from(holdPoint(simulation));
+    }
+    // As far from where it was taken hold of as the pointer is: deformations may be drawn larger.
+    simulation.pull.target = page.grasped.map((x, i) => x + held.by.getComponent(i));
+  }
+  page.held = held;
+  byId("hint").hidden = true;
+  page.player.refresh();
+}
+
+// Runs until a time, poses and draws; returns what the page's own code took, and drawing [ms].
+function picture(page, t) {
+  const { simulation, player, show } = page;
+  const begun = performance.now();
+  if (t < timeOf(simulation) - 1e-9) startAnew(page);
+  else if (t > timeOf(simulation)) go(page, t);
+  player.time = timeOf(simulation);
+  const seen = observe(simulation);
+  poseShow(show, [seen.drawn]);
+  paint(page);
+  keepSample(page, seen);
+  if (page.tail) followTip(page.tail, show.arms[0].pose.tip.p);
+  if (page.pull) drawPull(page.pull);
+  if (begun - page.said > CURVES_EVERY || !player.playing) {
+    page.said = begun;
+    renewCharts(page.charts, [motionOf(page)]);
+    moveCursor(page.charts, player.time);
+    sayTime(player, `${player.time.toFixed(2)} s`);
+  }
+  sayFacts(page, begun);
+  const posed = performance.now();
+  drawShow(show);
+  return [posed - begun, performance.now() - posed];
+}
+
+function go(page, t) {
+  const { simulation, player, data } = page;
+  const before = timeOf(simulation);
+  drive(page, Math.min(t - before, 0.1));
+  const end = data.simulation.ends ?? Infinity;
+  const stopped = advance(simulation, Math.min(t, end), patience(player));
+  const y = stateOf(simulation);
+  if (stopped === data.simulation.broken && page.good && page.good.halved < 4) {
+    halve(page);
+  } else if (stopped || timeOf(simulation) >= end) {
+    play(player, false);
+    const why = stopped || "a table of its file has come to its end";
+    sayWarning(`The arm stopped at ${timeOf(simulation).toFixed(2)} s: ${why}. Start anew to go on.`);
+  } else {
+    page.good = { y: Float64Array.from(y), t: timeOf(simulation), halved: page.good?.halved ?? 0 };
+  }
+}
+
+// Half of the time between pictures: where drawing takes long, the equations may as well.
+function patience({ pictures }) {
+  const [before, last] = pictures.slice(-2);
+  return Math.min(Math.max((last - before) / 2 || 0, PATIENCE[0]), PATIENCE[1]);
+}
+
+// Steps were too long for this posture: goes back to the picture before and takes half as long ones.
+function halve(page) {
+  const { simulation, good, data } = page;
+  data.simulation.reach /= 2;
+  stateOf(simulation).set(good.y);
+  simulation.numbers[data.simulation.slots.t / 8] = good.t;
+  setInput(simulation, "settings", Array.from(array(simulation, "settings")));
+  good.halved += 1;
+}
+
+function keepSample(page, seen) {
+  const { simulation, history, player, data } = page;
+  const t = timeOf(simulation);
+  if (history.t.length && t <= history.t[history.t.length - 1]) return;
+  const y = stateOf(simulation);
+  const row = data.curves.map(({ index, factor }) => factor * y[index]);
+  for (const { deflection } of bentLinks(page)) row.push(1000 * deflection[deflection.length - 1]);
+  const [kinetic, elastic, gravitational] = seen.energy;
+  row.push(...seen.tip, kinetic, elastic, gravitational, kinetic + elastic + gravitational);
+  history.t.push(t);
+  history.rows.push(row);
+  const span = KEPT * Math.min(player.rate, 1);
+  while (history.t.length > 2 && history.t[0] < t - span) {
+    history.t.shift();
+    history.rows.shift();
+  }
+}
+
+const bentLinks = ({ show, data }) =>
+  show.blind ? [] : show.arms[0].pose.links.filter((_, i) => data.arms[0].links[i].shape);
+
+const ENERGIES = ["kinetic", "elastic", "gravitational", "sum"];
+
+// The last seconds as the motion that curves are made for.
+function motionOf(page) {
+  const { history, data, show } = page;
+  const bent = show.blind ? [] : data.arms[0].links.filter(({ shape }) => shape);
+  const listed = [
+    ...data.curves,
+    ...bent.map(({ name }) => ({ name, panel: "Deflection of links' tips", unit: "mm" })),
+    ...["tip x", "tip y", "tip z"].map((name) => ({ name, panel: "Tip position", unit: "m" })),
+    ...ENERGIES.map((name) => ({ name, panel: "Energy", unit: "J" })),
+  ];
+  const samples = history.t.length;
+  const panels = [...new Set(listed.map(({ panel }) => panel))].map((title) => {
+    const columns = listed.flatMap(({ panel }, k) => (panel === title ? [k] : []));
+    const values = new Float64Array(columns.length * samples);
+    columns.forEach((column, r) => history.rows.forEach((row, i) => {
+      values[r * samples + i] = row[column];
+    }));
+    const names = columns.map((k) => listed[k].name);
+    const { unit } = listed[columns[0]];
+    return { key: title, title, unit, shown: true, names, values: { shape: [columns.length, samples], values } };
+  });
+  return { t: { values: Float64Array.from(history.t) }, panels };
+}
+
+// The scale of colours grows with what has been seen.
+function paint({ show }) {
+  const { field } = show.settings;
+  if (show.blind || field === "plain") return;
+  let most = show.limits[field] ?? 0;
+  for (const link of show.arms[0].pose.links) for (const x of link[field]) if (x > most) most = x;
+  if (most > 1.02 * (show.limits[field] ?? 0)) {
+    show.limits[field] = most;
+    sayLegend(show, true);
+  }
+}
+
+function sayFacts(page, now) {
+  const { simulation, player, data } = page;
+  const fresh = { now, t: timeOf(simulation), steps: stepsOf(simulation), spent: simulation.spent, playing: player.playing };
+  const last = page.fresh;
+  if (!last || !last.playing || !player.playing) {
+    page.fresh = last && player.playing && last.playing ? last : fresh;
+    return;
+  }
+  if (now - last.now < FACTS_EVERY || fresh.t < last.t) {
+    if (fresh.t < last.t) page.fresh = fresh;
+    return;
+  }
+  page.fresh = fresh;
+  const wall = now - last.now;
+  const pace = (1000 * (fresh.t - last.t)) / wall / player.rate;
+  const share = (fresh.spent - last.spent) / wall;
+  byId("facts").textContent = [
+    data.facts,
+    `${Math.round((fresh.steps - last.steps) / Math.max(fresh.t - last.t, 1e-9))} steps per second of its time`,
+    share < 0.001 ? "under 0.1 % of a core" : `${digits(100 * share)} % of a core`,
+  ].join(" · ");
+  const slow = pace < BEHIND;
+  if (slow || page.told === "slow") {
+    page.told = slow ? "slow" : null;
+    const why = share > 0.3 ? "The arm is too stiff for this machine: it runs" : "This machine draws too slowly: the arm runs";
+    sayWarning(slow ? `${why} ${digits(1 / pace)} times slower than it should.` : "", true);
+  }
+}
+
+function stepOn(page, by) {
+  play(page.player, false);
+  if (by > 0) page.player.time += by / 60;
+  page.player.refresh();
+}
+
+function listModes(page) {
+  const { modes } = page.data;
+  const place = byId("plucks");
+  place.hidden = !modes.length;
+  modes.forEach((mode, k) => {
+    const button = make(
+      "button",
+      { type: "button", title: `Pluck this mode, ${heard(mode.hz)}` },
+      make("b", {}, `${digits(mode.hz)} Hz`),
+      make("span", {}, named(mode.name)),
+    );
+    button.addEventListener("click", () => pluck(page, k));
+    place.append(button);
+  });
+}
+
+/** Kicks the arm in a mode, and lets its frequency be heard. */
+export function pluck(page, k) {
+  const { simulation, data, player } = page;
+  const mode = data.modes[k];
+  const v = stateOf(simulation).subarray(data.simulation.n);
+  mode.kick.forEach((x, i) => {
+    v[i] += x;
+  });
+  playTone(mode.hz);
+  const caption = byId("caption");
+  caption.hidden = false;
+  caption.replaceChildren(
+    make("b", {}, `${digits(mode.hz)} Hz`),
+    make("span", {}, named(mode.name), ` · ${heard(mode.hz)}`),
+  );
+  byId("hint").hidden = true;
+  if (!player.playing) play(player, true);
+}
+
+/** What a script can ask of the arm and tell it, beside what it can ask of every page. */
+export function offerArm(page) {
+  const { simulation, data } = page;
+  const drawn = () => {
+    page.player.time = timeOf(simulation);
+    page.player.refresh();
+    return window.flexarm.drawn();
+  };
+  Object.assign(window.flexarm, {
+    state: () => Array.from(stateOf(simulation)),
+    tip: () => Array.from(observe(simulation).tip),
+    energy: () => Array.from(observe(simulation).energy),
+    step: () => simulation.numbers[data.simulation.slots.h / 8],
+    input: (name) => Array.from(array(simulation, name)),
+    set: (key, value) => page.settings.put(key, value),
+    put: (name, values) => setInput(simulation, name, values),
+    anew: () => startAnew(page),
+    pluck: (mode) => pluck(page, mode),
+    /** Pulls a link, at a part of its length, to a place; nothing pulls without one. */
+    hold: (link, along, target) => {
+      simulation.pull = target ? { weights: weigh(data.holds, link, along), target } : null;
+    },
+    /** Runs until some times, as fast as it can; gives the states there, and what stopped it. */
+    run: async (...times) => {
+      const begun = performance.now();
+      let stopped = "";
+      const states = times.map((t) => {
+        stopped ||= advance(simulation, t);
+        return Array.from(stateOf(simulation));
+      });
+      const took = performance.now() - begun;
+      await drawn();
+      return { stopped, states, took, steps: stepsOf(simulation) };
+    },
+  });
+}
