@@ -9,10 +9,10 @@ from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile, RatioProfile
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import (
+    ArmModes,
     ClampedMass,
     Counted,
     Elements,
-    Loaded,
     Lumped,
     PinnedFree,
     PinnedPinned,
@@ -116,7 +116,7 @@ class Link(Part):
     rigid: Flag = False
     root_piece: RigidPiece | None = None
     tip_piece: RigidPiece | None = None
-    shapes: ShapeChoice = Loaded()
+    shapes: ShapeChoice = ArmModes()
     damping: (
         Annotated[Ratio, Field(ge=0, lt=1)]
         | Annotated[tuple[Annotated[Ratio, Field(ge=0, lt=1)], ...], Field(max_length=400)]

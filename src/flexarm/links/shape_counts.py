@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from flexarm.arm import Arm
-from flexarm.arm.shapes import ClampedMass, Counted, Loaded
+from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
 from flexarm.links.base import Counts
 from flexarm.links.ends import loaded_ends, outboard_inertia
 from flexarm.links.holds import hold
@@ -92,7 +92,7 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
 
 
 def _torsion(arm: Arm, index: int, choice: Counted, span: Span) -> ChosenCount:
-    seen = isinstance(choice, Loaded | ClampedMass)
+    seen = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if seen else 0.0
     if float(span.table["Jx"].max()) > 0 or tip > 0:
         return ChosenCount(1, "by rule, one where GJ is given and something turns")
