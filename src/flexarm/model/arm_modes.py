@@ -20,12 +20,15 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.links.base import Array, Counts, Direction, Shapes
+from flexarm.links.basis import wanted
+from flexarm.links.beams.finite import Conditions, require_modes
+from flexarm.links.ends import loaded_ends
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
 from flexarm.links.families.static import add_static
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.assemble import ShapesOf, assemble
-from flexarm.model.flexible import Theory, link_shapes, remembered
+from flexarm.model.flexible import Theory, link_shapes, naming_link, remembered
 from flexarm.model.parts import Model
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.model.state import start_state
@@ -74,7 +77,9 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
             return link_shapes(arm, index, span)
         number = _many(_counts(arm, index))
         known = ("moments", span.contents, number)
-        spans[index], many[index] = span, remembered(known, lambda: moment_shapes(span, number))
+        with naming_link(arm, index):
+            _require_modes(arm, index, span)
+            spans[index], many[index] = span, remembered(known, lambda: moment_shapes(span, number))
         return many[index]
 
     update = {"damping": 0.0, "start": {}, "start_speed": {}, "elastic_energy": (),
@@ -85,7 +90,18 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
     bare = arm.model_copy(update={"links": type(arm.links)(links)})
     linear = Theory(stiffening=False, exact=False, nodes=None)
     motions = SmallMotions.of(assemble(bare, linear, "cayley", shapes_of))
-    return {index: _shapes(arm, index, spans[index], many[index], motions) for index in own}
+    found = {}
+    for index in own:
+        with naming_link(arm, index):
+            found[index] = _shapes(arm, index, spans[index], many[index], motions)
+    return found
+
+
+def _require_modes(arm: Arm, index: int, span: Span) -> None:
+    """Refuse more shapes of a direction than it has modes."""
+    ends, number = loaded_ends(arm, index), _counts(arm, index)
+    for motion, count in wanted(span, number):
+        require_modes(span, motion, Conditions.of(ends, motion), count)
 
 
 def _shapes(arm: Arm, index: int, span: Span, many: Shapes, motions: "SmallMotions") -> Shapes:

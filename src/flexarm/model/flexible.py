@@ -1,6 +1,7 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -48,10 +49,17 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
             return add_static(shapes, span, number, choice.kind)
         return shapes
 
-    try:
+    with naming_link(arm, index):
         if not isinstance(choice, Counted):  # it may read files
             return make()
         return remembered((family, choice.model_dump_json(), span.contents, ends, number), make)
+
+
+@contextmanager
+def naming_link(arm: Arm, index: int) -> Iterator[None]:
+    """Say of which link it is that shapes cannot be built."""
+    try:
+        yield
     except ShapeError as error:
         raise ModelError(
             f"links[{index + 1}] ({arm.link_names[index]}): shapes: {error}"
