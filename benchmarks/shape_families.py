@@ -37,6 +37,7 @@ FREQUENCIES = 2
 BAR, SMALL = 1.2, 0.1  # times the best family's error, or this error [%]
 QUICK = ("korayem-two-link", "crossed-joints")
 MANY_LINKS = 10
+NOTHING = 1e-4  # [%], below which errors are not told apart
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,15 @@ class Row:
     def reached(self) -> bool:
         """Whether the default is as good as the best of them, or good enough."""
         return self.default <= max(BAR * self.best[0], SMALL)
+
+    @property
+    def apart(self) -> list[int]:
+        """Frequencies that some other family, good or bad at the rest, has better than the bar."""
+        others = [each for name, each in self.errors.items() if name != DEFAULT]
+        least = [min(each[k] for each in others if len(each) > k)
+                 for k in range(len(self.errors[DEFAULT]))]  # fmt: skip
+        pairs = enumerate(zip(self.errors[DEFAULT], least, strict=True), 1)
+        return [k for k, (mine, best) in pairs if mine > max(BAR * best, SMALL)]
 
 
 def main() -> None:
@@ -214,6 +224,12 @@ def page(rows: list[Row]) -> str:
     names = [f"{row.sample} with {row.shapes} ({row.default / row.best[0]:.2f} times)"
              for row in lost]  # fmt: skip
     parts.append(kept + (f"  Beyond it: {', '.join(names)}." if lost else ""))
+    single = [f"{row.sample} with {row.shapes}" for row in own if row.apart]
+    if single:
+        parts.append(
+            "Of one frequency alone, some family that gives the other up is better than that for "
+            f"{', '.join(single)}."
+        )
     parts += ["## Joints as they are", _table(own)]
     held = [row for row in rows if row.joints == "held"]
     parts += ["## Driven joints held", HELD, _table(held)]
@@ -232,7 +248,11 @@ def _table(rows: list[Row]) -> str:
 def _cell(row: Row) -> str:
     loaded = max(row.errors["loaded"])
     best, name = row.best
-    return f"{row.default:.2g} / {loaded:.2g} / {best:.2g} {name}"
+    return f"{_percent(row.default)} / {_percent(loaded)} / {_percent(best)} {name}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2g}" if value >= NOTHING else f"<{NOTHING:g}"
 
 
 INTRODUCTION = """\
