@@ -167,5 +167,5 @@ def test_check_says_what_default_shapes_are_of() -> None:
     assert link is not None
     why = {each.direction: each.why for each in link.directions}
     assert link.shapes == "arm-modes"
-    assert "joints as they are, and with driven ones held" in why["bending_y"]
+    assert "with driven joints held weighed in" in why["bending_y"]
     assert "the static twist by a torque at the tip" in why["torsion"]

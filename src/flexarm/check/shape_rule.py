@@ -19,13 +19,10 @@ def why_count(arm: Arm, index: int, motion: Motion) -> str:
 
 
 def _of_arm(arm: Arm, motion: Motion, count: int) -> str:
-    """Say what of the arm's modes so many shapes of a direction keep."""
-    if count == 0:
-        return ""
-    held = ", and with driven ones held" if weighs_held(arm, count) else ""
+    """Say what so many shapes of a direction keep beside the modes of the arm as it is."""
+    held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
     static = "; the static twist by a torque at the tip is among them"
-    kept = f"; most of what the arm's modes do, joints as they are{held}"
-    return kept + (static if motion.direction == "twist" else "")
+    return held + (static if count and motion.direction == "twist" else "")
 
 
 def _counted(choice: Counted, motion: Motion, count: int) -> str:
