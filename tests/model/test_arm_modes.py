@@ -168,4 +168,10 @@ def test_check_says_what_default_shapes_are_of() -> None:
     why = {each.direction: each.why for each in link.directions}
     assert link.shapes == "arm-modes"
     assert "with driven joints held weighed in" in why["bending_y"]
+    assert why["torsion"].startswith("1 mode:")  # the next link turns with its tip
     assert "the static twist by a torque at the tip" in why["torsion"]
+    last = check(arm_of(UNIFORM)).links[1].flexible
+    assert last is not None
+    assert last.directions[2].why.startswith(
+        "2 modes: by rule, two where the link has more to turn"
+    )

@@ -35,7 +35,7 @@ class ArmModes(Discretisation):
 
     name: ClassVar[str] = "arm-modes"
     summary: ClassVar[str] = "what the modes of the arm, as it starts, bend the link by"
-    citation: ClassVar[str] = "component modes from system modes: Hou 1969; weights of this project"
+    citation: ClassVar[str] = "this project: proper orthogonal decomposition of the arm's modes"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
