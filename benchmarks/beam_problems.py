@@ -25,6 +25,7 @@ COORDINATES = (1, 2, 3, 4, 5, 6)
 TOLERANCES = (5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 1e-4)
 # What the model file of a basis says for so many coordinates per link, if it can have so many.
 BASES: dict[str, Callable[[int], str | None]] = {
+    "arm-modes": lambda m: f"kind: arm-modes, bending_y: {m}, stretch: 0",
     "loaded": lambda m: f"kind: loaded, root: free, bending_y: {m}, stretch: 0",
     "loaded + stretch": lambda m: (
         f"kind: loaded, root: free, bending_y: {m - 1}, stretch: 1" if m > 1 else None

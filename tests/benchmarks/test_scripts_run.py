@@ -74,3 +74,11 @@ def test_integrators_meet_their_tolerance_and_auto_is_close_to_the_best(tmp_path
     for each in found:
         assert all(error <= 1 for error in each["errors"].values())
     assert "largest" in page
+
+
+def test_families_of_shapes_are_compared_on_samples(tmp_path: Path) -> None:
+    found, page = run("shape_families.py", tmp_path)
+    errors = {(r["sample"], r["shapes"], r["joints"]): r["errors"] for r in found}
+    hanging = errors["korayem-two-link", 2, "as they are"]
+    assert max(hanging["arm-modes"]) < 0.1 < max(hanging["loaded, root free"])
+    assert "within the bar in 8 of 8 cases" in page

@@ -106,5 +106,5 @@ def test_every_discretisation_states_its_facts(kind: str) -> None:
 
 
 def test_unknown_kind_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ShapeError, match=r"no discretisation 'modal'; there are loaded, "):
+    with pytest.raises(ShapeError, match=r"no discretisation 'modal'; there are arm-modes, "):
         discretisation("modal")

@@ -2,23 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
-from numpy.polynomial import legendre
 
 from flexarm.arm.shapes import Lumped
 from flexarm.links.base import DIRECTIONS, Array, Curve, Shape, Shapes
 from flexarm.links.basis import MOTIONS, Motion, own_stiffness
-from flexarm.links.curves import Piecewise, combine, integrate_strain
+from flexarm.links.curves import Piecewise, combine
+from flexarm.links.families.arm_modes import moment_curves
 from flexarm.links.integrals import integrate_with
-from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from flexarm.model.parts import Axis, Flexible
 
 CANDIDATES = 4  # polynomials of the moment more than there are shapes
 MORE = {2: 3, 1: 2}  # shapes added to a beam and to a rod
-RATIONAL = 6  # degrees more for a polynomial over a stiffness that changes
 DEPENDENT = 1e-7
 
 
@@ -140,7 +137,7 @@ def _softest(elastic: Flexible, motion: Motion, tip_mass: float) -> list[Curve]:
     """
     span, direction = elastic.span, motion.direction
     mine = [s.curves[direction] for s in elastic.shapes.shapes if direction in s.curves]
-    curves: list[Curve] = [*_moments(span, motion, len(mine) + CANDIDATES)]
+    curves: list[Curve] = [*moment_curves(span, motion, len(mine) + CANDIDATES)]
     x, weight = span.quadrature(12 + 2 * len(curves), elastic.shapes.edges)
     x, weight = np.append(x, span.length), np.append(weight, 0.0)
     stiff = weight * span.at(motion.stiffness, x)
@@ -163,21 +160,6 @@ def _softest(elastic: Flexible, motion: Motion, tip_mass: float) -> list[Curve]:
 
 def _at(curves: list[Curve], x: Array, nu: int) -> Array:
     return np.stack([curve(x, nu) for curve in curves], axis=1) if curves else np.zeros((len(x), 0))
-
-
-def _moments(span: Span, motion: Motion, count: int) -> list[Curve]:
-    """Make curves whose moments (of rods: forces) are Legendre polynomials of the span."""
-    edges = span.edges
-    values = span.table[motion.stiffness]
-    degree = count - 1 + (0 if np.all(values == values[0]) else RATIONAL)
-    node, _ = legendre.leggauss(degree + 1)
-    inverse = np.linalg.inv(legendre.legvander(node, degree))
-    panels = []
-    for left, right in pairwise(edges):
-        x = (left + right) / 2 + (right - left) / 2 * node
-        moment = legendre.legvander(2 * x / span.length - 1, count - 1)
-        panels.append(inverse @ (moment * (values.max() / span.at(motion.stiffness, x))[:, None]))
-    return [*integrate_strain(edges, np.array(panels), np.zeros((motion.order, count)))]
 
 
 def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:

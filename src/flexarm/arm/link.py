@@ -11,10 +11,10 @@ from flexarm.arm.mission import Event, FreeBody, require_events_fit
 from flexarm.arm.part import Body, Flag, Name, Number, Part, fault
 from flexarm.arm.section import Section
 from flexarm.arm.shapes import (
+    ArmModes,
     ClampedMass,
     Counted,
     Elements,
-    Loaded,
     Lumped,
     PinnedFree,
     PinnedPinned,
@@ -97,7 +97,7 @@ class Link(Part):
     rigid: Flag = False
     root_piece: RigidPiece | None = None
     tip_piece: RigidPiece | None = None
-    shapes: ShapeChoice = Loaded()
+    shapes: ShapeChoice = ArmModes()
     damping: (
         Annotated[Ratio, Field(ge=0, lt=1)]
         | Annotated[tuple[Annotated[Ratio, Field(ge=0, lt=1)], ...], Field(max_length=400)]

@@ -45,8 +45,14 @@ class Counted(Part):
         return {name: 0 if count == "auto" else count for name, count in counts.items()}
 
 
+class ArmModes(Counted):
+    """What the modes of the arm itself, as it starts, bend the link by (the default)."""
+
+    kind: Literal["arm-modes"] = "arm-modes"
+
+
 class Loaded(Counted):
-    """Modes of the link with what hangs on its root and tip (the default).
+    """Modes of the link with what hangs on its root and tip.
 
     ``root`` says what the joint lets through: ``free`` (hub inertia alone), ``geared`` (hub and
     reflected rotor), ``held`` (position-controlled or locked); ``auto`` reads it off the joint.
@@ -149,7 +155,8 @@ class Tabulated(BesideModel):
 
 
 ShapeChoice = Annotated[
-    Loaded
+    ArmModes
+    | Loaded
     | ClampedFree
     | ClampedMass
     | PinnedFree

@@ -1,9 +1,10 @@
 """How many shapes a link has in a direction, and why, in words."""
 
 from flexarm.arm import Arm
-from flexarm.arm.shapes import Counted, CraigBampton, Elements, Lumped, Tabulated
+from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped, Tabulated
 from flexarm.links.basis import Motion
 from flexarm.links.shape_counts import chosen_counts
+from flexarm.model.arm_modes import weighs_held
 
 
 def why_count(arm: Arm, index: int, motion: Motion) -> str:
@@ -13,7 +14,15 @@ def why_count(arm: Arm, index: int, motion: Motion) -> str:
         return "the modes of the file"
     assert isinstance(choice, Counted)
     rule = chosen_counts(arm, index, choice)[motion.key]
-    return f"{_counted(choice, motion, rule.number)}: {rule.reason}"
+    text = f"{_counted(choice, motion, rule.number)}: {rule.reason}"
+    return text + (_of_arm(arm, motion, rule.number) if isinstance(choice, ArmModes) else "")
+
+
+def _of_arm(arm: Arm, motion: Motion, count: int) -> str:
+    """Say what so many shapes of a direction keep beside the modes of the arm as it is."""
+    held = "; with driven joints held weighed in" if weighs_held(arm, count) else ""
+    static = "; the static twist by a torque at the tip is among them"
+    return held + (static if count and motion.direction == "twist" else "")
 
 
 def _counted(choice: Counted, motion: Motion, count: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import Discretisation
+from flexarm.links.families.arm_modes import ArmModes
 from flexarm.links.families.assumed import (
     ClampedFree,
     ClampedMass,
@@ -21,6 +22,7 @@ from flexarm.links.families.tabulated import Tabulated
 DISCRETISATIONS: Mapping[str, Discretisation] = {
     each.name: each
     for each in (
+        ArmModes(),
         Loaded(),
         ClampedFree(),
         ClampedMass(),

@@ -1,4 +1,4 @@
-"""What hangs on a link's ends: the rule that the default modes and their number follow.
+"""What hangs on a link's ends: the rule of loaded modes, and of how many shapes there are.
 
 The rule, per link and per axis of rotation of its ends.  *Root*: an axis that the joint turns about
 is free against the hub's inertia, or against hub and reflected rotor, or held, as `holds` says of

@@ -92,10 +92,10 @@ def _spring_ratio(joint: AnyActuated, link: Link) -> float:
     if not bending:
         return math.inf
     springs = [part.stiffness for part in (joint.drive, joint.spring) if part is not None]
-    return sum(_relaxed_stiffness(k) for k in springs) * link.span / min(bending)
+    return sum(relaxed_stiffness(k) for k in springs) * link.span / min(bending)
 
 
-def _relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> float:
+def relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> float:
     """Stiffness of a spring where it is relaxed [N m/rad]."""
     if not isinstance(stiffness, SpringTable):
         return float(stiffness or 0.0)

@@ -1,53 +1,19 @@
 """Make an arm ready for equations."""
 
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 
 from flexarm.arguments import is_word, shown
-from flexarm.arm import Arm, FreeBase, Link, MovedBase
-from flexarm.arm.shapes import CraigBampton, Lumped
+from flexarm.arm import Arm
 from flexarm.errors import ModelError
 from flexarm.io.model_file import validated
-from flexarm.links.ends import (
-    body_inertia,
-    end_pose,
-    hub_inertia,
-    joint_frame,
-    joint_poses,
-    own_inertia,
-    tip_inertia,
-)
-from flexarm.links.holds import reflected_rotor
+from flexarm.model.arm_modes import chosen_shapes
+from flexarm.model.assemble import assemble
 from flexarm.model.contents import freeze
-from flexarm.model.flexible import (
-    Theory,
-    check_amplitudes,
-    flexible_part,
-    sliding_damping,
-    sliding_nodes,
-    sliding_shapes,
-)
-from flexarm.model.joints import JointMotion, motion_of
-from flexarm.model.joints.prismatic import Prismatic
-from flexarm.model.parts import (
-    BASE_COORDINATES,
-    Axis,
-    Flexible,
-    LinkModel,
-    Model,
-    Rotor,
-    TipRotation,
-)
-from flexarm.model.points import ArmPoints
-from flexarm.spatial import (
-    IDENTITY,
-    NO_INERTIA,
-    Inertia,
-    Pose,
-    rotation_from_angles,
-    rotation_z_to,
-)
+from flexarm.model.flexible import Theory
+from flexarm.model.parts import Model, TipRotation
 
 MOST_NODES = 30
 
@@ -87,43 +53,9 @@ def build(
     if nodes is not None and (type(nodes) is not int or not 1 <= nodes <= MOST_NODES):
         raise ModelError(f"nodes: expected a number from 1 to {MOST_NODES}, got {shown(nodes)}")
     stiff = arm.stiffening if stiffening is None else bool(stiffening)
-    names: list[str] = []
-    units: list[str] = []
-    base_moves = isinstance(arm.base, FreeBase | MovedBase)
-    if base_moves:
-        names += [f"base.{c}" for c in BASE_COORDINATES]
-        units += ["m"] * 3 + ["rad"] * 3
-    links: list[LinkModel] = []
-    before = IDENTITY
     theory = Theory(stiff, exact=tip_rotation == "cayley" and not series, nodes=nodes)
-    for i in range(len(arm.links)):
-        built = _build_link(arm, i, before, theory, names, units)
-        links.append(built)
-        before = end_pose(arm.links[i])
-    if not names:
-        raise ModelError(
-            "links: nothing in this arm can move: every joint is fixed and every link rigid; "
-            "give a joint another kind, or a link a section and shapes"
-        )
-    base_body = body_inertia(arm.base.body) if isinstance(arm.base, FreeBase) else NO_INERTIA
-    hub = body_inertia(arm.links[0].joint.hub.inboard)
-    model = Model(
-        arm=arm,
-        stiffening=stiff,
-        tip_rotation=tip_rotation,
-        names=tuple(names),
-        units=tuple(units),
-        base_pose=Pose(rotation_from_angles(arm.base.rotation), np.array(arm.base.position)),
-        base_body=base_body + hub.moved(joint_frame(arm.links[0])),
-        base_moves=base_moves,
-        links=tuple(links),
-        end_pose=before,
-        gravity=np.array(arm.gravity),
-        prescribed=_prescribed(arm, links),
-        points=ArmPoints.of(arm),
-        nodes=nodes,
-        series=series,
-    )
+    model = assemble(arm, theory, tip_rotation, chosen_shapes(arm))
+    model = replace(model, series=series)
     freeze(model)
     return model
 
@@ -141,155 +73,3 @@ def _checked(arm: Arm, stiffening: object, tip_rotation: object) -> Arm:
             f"tip_rotation: expected one of {', '.join(known)}, got {shown(tip_rotation)}"
         )
     return arm
-
-
-def _build_link(
-    arm: Arm,
-    index: int,
-    before: Pose,
-    theory: Theory,
-    names: list[str],
-    units: list[str],
-) -> LinkModel:
-    link = arm.links[index]
-    pose_to_joint, pose_to_root, _ = joint_poses(link)
-    root = Pose(np.eye(3), np.array([_root_length(link), 0.0, 0.0]))
-    motion = motion_of(link.joint)
-    if motion.grows and not link.flexible:
-        # a rigid beam that slides out is carried whole, from its inner end, along its own axis
-        motion = Prismatic()
-        along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
-        inner = Pose(np.eye(3), np.array([_tip_length(link) - link.length, 0.0, 0.0]))
-        pose_to_joint = pose_to_joint @ along
-        pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
-    axes = _axes(arm, index, motion, names, units)
-    elastic, sliding, damping, grown = None, None, None, None
-    if link.flexible and motion.grows:
-        sliding = sliding_shapes(arm, index)
-        damping = sliding_damping(arm, index, sliding)
-        grown = sliding_nodes(arm, index, sliding, theory)
-        labels: tuple[str, ...] = sliding.names
-    elif link.flexible:
-        elastic = flexible_part(arm, index, theory)
-        labels = elastic.shapes.names
-    else:
-        labels = ()
-    if link.flexible and not labels:
-        raise ModelError(
-            f"links[{index + 1}].shapes: {arm.link_names[index]} has no shape in any direction: "
-            "ask for at least one, or say 'rigid: true'"
-        )
-    first = len(names)
-    for label in labels:
-        _add(names, units, f"{arm.link_names[index]}.{label}", _unit(link, label))
-    check_amplitudes(arm, index, labels)
-    turned = elastic is not None and bool(np.any(elastic.root_angle))
-    if turned:
-        _check_hub_axis(arm, index, elastic, pose_to_root, motion)
-    body = _root_body(link, with_hub=not turned)
-    return LinkModel(
-        name=arm.link_names[index],
-        joint_name=arm.joint_names[index],
-        link=link,
-        motion=motion,
-        pose_FJ=before @ pose_to_joint,
-        pose_JL=pose_to_root @ root,
-        root_body=body.moved(Pose(np.eye(3), -root.position)),
-        hub_body=hub_inertia(link).moved(pose_to_root) if turned else NO_INERTIA,
-        tip_body=tip_inertia(arm, index),
-        length=link.length - _root_length(link) - _tip_length(link),
-        axes=axes,
-        modes=slice(first, len(names)),
-        elastic=elastic,
-        sliding=sliding,
-        sliding_damping=damping,
-        grown=grown,
-        rotor=_rotor(axes, before @ pose_to_joint, motion),
-    )
-
-
-def _axes(
-    arm: Arm, index: int, motion: JointMotion, names: list[str], units: list[str]
-) -> tuple[Axis, ...]:
-    """Give a joint's coordinates their places, each motor's before its axis's."""
-    axes = []
-    axes_of, named = arm.links[index].joint.axes, arm.axis_names(index)
-    for name, (label, acts), unit in zip(named, axes_of.items(), motion.units, strict=True):
-        motor = _add(names, units, f"{name}.motor", unit) if acts.elastic else None
-        place = _add(names, units, name, unit)
-        axes.append(Axis(name, label, index, acts, place, motor, unit, motion.smoothing))
-    return tuple(axes)
-
-
-def _rotor(axes: tuple[Axis, ...], pose: Pose, motion: JointMotion) -> Rotor | None:
-    """Give the rotor of the only axis of a joint, if it has one."""
-    drive = axes[0].acts.drive if axes else None
-    if drive is None or drive.rotor_inertia == 0:
-        return None
-    along = 0 if motion.grows else 2
-    direction = pose.rotation[:, along] if drive.rotor == "full" else None
-    coordinate = axes[0].index if axes[0].motor is None else axes[0].motor
-    return Rotor(drive.rotor_inertia, drive.gear_ratio, coordinate, direction)
-
-
-def _root_body(link: Link, *, with_hub: bool) -> Inertia:
-    """Bodies rigidly in the root frame, without the flexible span itself."""
-    if not link.flexible:
-        return own_inertia(link)
-    total = NO_INERTIA
-    if link.root_piece is not None:
-        total = total + body_inertia(link.root_piece.body)
-    if with_hub:
-        total = total + hub_inertia(link)
-    return total
-
-
-def _root_length(link: Link) -> float:
-    return link.root_piece.length if link.root_piece is not None else 0.0
-
-
-def _tip_length(link: Link) -> float:
-    return link.tip_piece.length if link.tip_piece is not None else 0.0
-
-
-def _unit(link: Link, label: str) -> str:
-    if isinstance(link.shapes, Lumped) and "stretch" not in label:
-        return "rad"
-    if isinstance(link.shapes, CraigBampton) and label in ("y2", "z2"):
-        return "rad"
-    return "rad" if "twist" in label or "slope" in label else "m"
-
-
-def _add(names: list[str], units: list[str], name: str, unit: str) -> int:
-    names.append(name)
-    units.append(unit)
-    return len(names) - 1
-
-
-def _prescribed(arm: Arm, links: list[LinkModel]) -> tuple[int, ...]:
-    indices = list(range(6)) if isinstance(arm.base, MovedBase) else []
-    indices += [axis.index for part in links for axis in part.axes if axis.prescribed]
-    return tuple(indices)
-
-
-def _check_hub_axis(
-    arm: Arm, index: int, elastic: Flexible | None, after: Pose, motion: JointMotion
-) -> None:
-    """Refuse shapes that turn the root about an axis which the joint does not let turn."""
-    assert elastic is not None
-    axis = after.rotation.T @ np.array([0.0, 0.0, 1.0])
-    off_axis = elastic.root_angle - np.outer(axis, axis @ elastic.root_angle)
-    size = np.abs(elastic.root_angle).max()
-    if not motion.hinge or np.abs(off_axis).max() > 1e-9 * size:
-        raise ModelError(
-            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the root "
-            "about an axis that the joint holds: use them only in the plane that a revolute "
-            "joint turns in"
-        )
-    elastic_drives = (acts.elastic for acts in arm.links[index].joint.axes.values())
-    if reflected_rotor(arm.links[index]) > 0 and not all(elastic_drives):
-        raise ModelError(
-            f"links[{index + 1}].shapes: {arm.links[index].shapes.kind} shapes turn the hub, and "
-            "with it a rotor behind a rigid transmission, which is not modelled: use loaded "
-            "shapes, or give the drive a stiffness"
-        )

@@ -1,6 +1,7 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -48,10 +49,17 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
             return add_static(shapes, span, number, choice.kind)
         return shapes
 
-    try:
+    with naming_link(arm, index):
         if not isinstance(choice, Counted):  # it may read files
             return make()
-        return _remembered((family, choice.model_dump_json(), span.contents, ends, number), make)
+        return remembered((family, choice.model_dump_json(), span.contents, ends, number), make)
+
+
+@contextmanager
+def naming_link(arm: Arm, index: int) -> Iterator[None]:
+    """Say of which link it is that shapes cannot be built."""
+    try:
+        yield
     except ShapeError as error:
         raise ModelError(
             f"links[{index + 1}] ({arm.link_names[index]}): shapes: {error}"
@@ -61,7 +69,7 @@ def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
 _known: dict[Any, Any] = {}
 
 
-def _remembered(key: Hashable, make: Callable[[], T]) -> T:
+def remembered(key: Hashable, make: Callable[[], T]) -> T:
     """Make something, or give what was made of the same: arms mostly share links with others."""
     try:
         found = _known.pop(key)
@@ -112,18 +120,20 @@ class Theory:
     nodes: int | None
 
 
-def flexible_part(arm: Arm, index: int, theory: Theory) -> Flexible:
-    """Build the elastic part of a link of constant length."""
+def flexible_part(
+    arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
+) -> Flexible:
+    """Build the elastic part of a link of constant length, on the shapes that it gets."""
     link = arm.links[index]
     assert link.section is not None
     span = Span.of(link.section, link.span)
-    shapes = link_shapes(arm, index, span)
+    shapes = shapes_of(index, span)
     extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
     exact = theory.stiffening and theory.exact and not extra
     drawn = theory.stiffening and not exact  # by the series
     # Shapes that were remembered are the same object, which a key keeps.
-    integrals, points = _remembered(
+    integrals, points = remembered(
         ("integrals", _Same(shapes), span.contents, drawn, str(extra)),
         lambda: integrate(span, shapes, stiffening=drawn, extra=extra),
     )
@@ -149,7 +159,7 @@ def flexible_part(arm: Arm, index: int, theory: Theory) -> Flexible:
     nodes = None
     if exact:
         more = theory.nodes or chosen_nodes(arm, index, span, shapes)
-        nodes = _remembered(
+        nodes = remembered(
             ("nodes", _Same(shapes), span.contents, more), lambda: collocate(span, shapes, more)
         )
     return Flexible(
@@ -199,7 +209,7 @@ def _damping(
     return np.asarray(weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
 
 
-def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
+def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes]) -> SlidingShapes:
     """Build the shapes of a sliding link, over the range of its exposed length."""
     link = arm.links[index]
     section = link.section
@@ -212,7 +222,7 @@ def sliding_shapes(arm: Arm, index: int) -> SlidingShapes:
     low = max(low, 1e-3 * link.span)
 
     def at(length: float) -> Shapes:
-        return link_shapes(arm, index, Span.of(section, length))
+        return shapes_of(index, Span.of(section, length))
 
     if isinstance(link.shapes, Elements) or (
         isinstance(link.shapes, ClampedMass) and link.shapes.follow

@@ -47,7 +47,7 @@ def modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> "
     rigid-body motion projected out of B's columns.  Its singular values are 1/omega, and the slow
     modes are the large ones, so nothing squares the condition number of the problem.
     """
-    _require_inertia(span, motion, conditions, count)
+    require_modes(span, motion, conditions, count)
     for refine in REFINEMENTS:
         mesh = mesh_for(span, motion, count + 1, refine=refine)
         problem = Problem(mesh, conditions)
@@ -98,7 +98,7 @@ def _leading(problem: "Problem", count: int) -> tuple[Array, Array]:
     return np.asarray(values[order], float), np.ascontiguousarray(rows[order].T, float)
 
 
-def _require_inertia(span: Span, motion: Motion, conditions: "Conditions", count: int) -> None:
+def require_modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> None:
     """Refuse more modes than inertias: a massless rod has one, between two bodies."""
     if np.any(span.table[motion.inertia] > 0):
         return

@@ -11,6 +11,7 @@ from flexarm.links.beams.finite import constraint_shapes
 from flexarm.links.curves import Piecewise, combine
 from flexarm.links.span import Span
 
+SPANNED = 1e-10  # of a static shape's energy: what is left where modes have it
 HAVE_THEM = ("elements", "craig-bampton", "polynomials", "lumped")
 
 
@@ -30,7 +31,8 @@ def add_static(shapes: Shapes, span: Span, counts: Counts, kind: str) -> Shapes:
     -------
     Shapes
         In each direction the modes as they were, then two shapes of a beam (of a uniform one they
-        complete x^2 and x^3) or one of a rod (x), whose strain energy couples with no mode.
+        complete x^2 and x^3) or one of a rod (x), whose strain energy couples with no mode; none
+        where the modes span them.
 
     Raises
     ------
@@ -62,6 +64,8 @@ def _left_over(modes: Shapes, span: Span, motion: Motion) -> Shapes:
         for curve, column in zip(curves, taken.T, strict=True)
     ]
     rest = stiffness - shared.T @ taken
+    if np.all(np.diag(rest) < SPANNED * np.diag(stiffness)):
+        return family(motion.direction, [], np.zeros((0, 0)), modes.edges)
     raw = family(
         motion.direction, left, (rest + rest.T) / 2, modes.edges, first=len(modes.shapes) + 1
     )

@@ -1,0 +1,88 @@
+"""Modes of the arm itself, link by link: the family, and the curves that it is made of."""
+
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from flexarm.arm.shapes import ShapeChoice
+from flexarm.links.base import Array, Counts, Curve, Direction, Discretisation, Ends, Shapes
+from flexarm.links.basis import (
+    MOTIONS,
+    Motion,
+    diagonalise,
+    family,
+    join,
+    normalisation,
+    normalise,
+    strain_matrix,
+    wanted,
+)
+from flexarm.links.curves import combine, integrate_strain
+from flexarm.links.families.loaded import Loaded
+from flexarm.links.span import Span
+
+RATIONAL = 6  # degrees more for a polynomial over a stiffness that changes
+
+
+class ArmModes(Discretisation):
+    """What the arm's own modes, as it starts, bend, twist and stretch a link by.
+
+    `flexarm.model.arm_modes` finds them; of a link without an arm they are its loaded modes.
+    ``y1`` is the slowest shape along y that the link has with its tip free.
+    """
+
+    name: ClassVar[str] = "arm-modes"
+    summary: ClassVar[str] = "what the modes of the arm, as it starts, bend the link by"
+    citation: ClassVar[str] = "this project: proper orthogonal decomposition of the arm's modes"
+
+    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
+        """Build the shape functions of a span."""
+        return Loaded().shapes(choice, span, ends, counts)
+
+
+def moment_curves(span: Span, motion: Motion, count: int) -> list[Curve]:
+    """Make curves whose moments (of rods: forces) are Legendre polynomials of the span.
+
+    They are what loads at the tip, and loads spread along the span, cause in a beam of any section.
+    """
+    edges = span.edges
+    values = span.table[motion.stiffness]
+    degree = count - 1 + (0 if np.all(values == values[0]) else RATIONAL)
+    node, _ = legendre.leggauss(degree + 1)
+    inverse = np.linalg.inv(legendre.legvander(node, degree))
+    panels = []
+    for left, right in pairwise(edges):
+        x = (left + right) / 2 + (right - left) / 2 * node
+        moment = legendre.legvander(2 * x / span.length - 1, count - 1)
+        panels.append(inverse @ (moment * (values.max() / span.at(motion.stiffness, x))[:, None]))
+    return [*integrate_strain(edges, np.array(panels), np.zeros((motion.order, count)))]
+
+
+def moment_shapes(span: Span, counts: Counts) -> Shapes:
+    """Give each direction as many moment curves as counted, lowest degree first."""
+    parts = []
+    for motion, count in wanted(span, counts):
+        curves = moment_curves(span, motion, count)
+        points = count + RATIONAL + 2
+        stiffness = strain_matrix(curves, span, motion, span.edges, points=points)
+        parts.append(family(motion.direction, curves, stiffness, span.edges))
+    return join(parts, span)
+
+
+def combined_shapes(
+    choice: ShapeChoice, span: Span, curves: Shapes, columns: dict[Direction, Array]
+) -> Shapes:
+    """Combine curves, per direction one shape per column, into modes of the span."""
+    parts = []
+    for direction, weights in columns.items():
+        own = [i for i, shape in enumerate(curves.shapes) if direction in shape.curves]
+        mixed = [
+            combine([curves.shapes[i].curves[direction] for i in own], column)
+            for column in weights.T
+        ]
+        stiffness = weights.T @ curves.stiffness[np.ix_(own, own)] @ weights
+        part = family(MOTIONS[direction].direction, mixed, stiffness, span.edges)
+        parts.append(diagonalise(part, span))
+    return normalise(join(parts, span), normalisation(choice), span)

@@ -1,0 +1,212 @@
+"""The default shapes: what the modes of the arm itself bend its links by.
+
+An arm on many curves per link has modes that are right to 0.01 %.  Scaled to unit strain energy,
+each leaves on a link, in each direction, a curve whose square is its share in that energy.  The n
+shapes of the direction are the n that keep most of all these curves, the modes weighed by
+
+    1 / (1 + (w / w2)^3 / 2),
+
+with w2 the arm's second elastic frequency: the first two modes count nearly alike, faster ones less
+and less.  Modes are those of the joints as they are: driven and free ones move, prescribed ones do
+not.  From three shapes on there is room for the modes with driven joints held beside them, as
+under a position controller: those are weighed in too.  Shapes of torsion span the static twist by a
+torque at the tip, which hardly any mode of a link with a light tip has.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import ArmModes, Counted
+from flexarm.links.base import Array, Counts, Direction, Shapes
+from flexarm.links.basis import wanted
+from flexarm.links.beams.finite import Conditions, require_modes
+from flexarm.links.ends import loaded_ends
+from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
+from flexarm.links.families.static import add_static
+from flexarm.links.shape_counts import counts
+from flexarm.links.span import Span
+from flexarm.model.assemble import ShapesOf, assemble
+from flexarm.model.flexible import Theory, link_shapes, naming_link, remembered
+from flexarm.model.parts import Model
+from flexarm.model.small_motions import mass_matrix, stiffness_matrix
+from flexarm.model.state import start_state
+
+CURVES = {"y": 10, "z": 10, "twist": 6, "x": 6}  # of which shapes are combined
+MORE = 4  # curves than shapes, at least
+ROOM = 3  # shapes, from which on those of held joints are weighed in
+HELD = 0.3  # share of their energy
+FILL = 1e-3  # of the lowest curves, which come where no mode bends a link
+SINGULAR = 1e-12
+
+
+def chosen_shapes(arm: Arm) -> ShapesOf:
+    """Choose the shapes of each link, by what the file says or by the arm's modes."""
+    own = [i for i, link in enumerate(arm.links) if _by_arm(arm, i)]
+    found: dict[int, Shapes] = {}
+
+    def shapes_of(index: int, span: Span) -> Shapes:
+        if index not in own:
+            return link_shapes(arm, index, span)
+        if not found:
+            known = ("arm modes", arm.model_dump_json())
+            found.update(remembered(known, lambda: _arm_shapes(arm, own)))
+        return found[index]
+
+    return shapes_of
+
+
+def weighs_held(arm: Arm, count: int) -> bool:
+    """Whether so many shapes of a direction are also of the arm with driven joints held."""
+    axes = [axis for link in arm.links for axis in link.joint.axes.values()]
+    return count >= ROOM and any(axis.actuation == "torque" for axis in axes)
+
+
+def _by_arm(arm: Arm, index: int) -> bool:
+    return arm.links[index].flexible and isinstance(arm.links[index].shapes, ArmModes)
+
+
+def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
+    """Find the shapes of some links by the modes of the arm."""
+    spans: dict[int, Span] = {}
+    many: dict[int, Shapes] = {}
+
+    def shapes_of(index: int, span: Span) -> Shapes:
+        if index not in own:
+            return link_shapes(arm, index, span)
+        number = _many(_counts(arm, index))
+        known = ("moments", span.contents, number)
+        with naming_link(arm, index):
+            _require_modes(arm, index, span)
+            spans[index], many[index] = span, remembered(known, lambda: moment_shapes(span, number))
+        return many[index]
+
+    update = {"damping": 0.0, "start": {}, "start_speed": {}, "elastic_energy": (),
+              "elastic_force": (), "quadratic_shapes": ()}  # fmt: skip
+    links = [
+        link.model_copy(update=update) if i in own else link for i, link in enumerate(arm.links)
+    ]
+    bare = arm.model_copy(update={"links": type(arm.links)(links)})
+    linear = Theory(stiffening=False, exact=False, nodes=None)
+    motions = SmallMotions.of(assemble(bare, linear, "cayley", shapes_of))
+    found = {}
+    for index in own:
+        with naming_link(arm, index):
+            found[index] = _shapes(arm, index, spans[index], many[index], motions)
+    return found
+
+
+def _require_modes(arm: Arm, index: int, span: Span) -> None:
+    """Refuse more shapes of a direction than it has modes."""
+    ends, number = loaded_ends(arm, index), _counts(arm, index)
+    for motion, count in wanted(span, number):
+        require_modes(span, motion, Conditions.of(ends, motion), count)
+
+
+def _shapes(arm: Arm, index: int, span: Span, many: Shapes, motions: "SmallMotions") -> Shapes:
+    choice = arm.links[index].shapes
+    assert isinstance(choice, Counted)
+    number, first = _counts(arm, index), motions.model.links[index].modes.start
+    columns: dict[Direction, Array] = {}
+    for direction in dict.fromkeys(d for shape in many.shapes for d in shape.curves):
+        rows = [first + i for i, shape in enumerate(many.shapes) if direction in shape.curves]
+        twists = direction == "twist"
+        columns[direction] = motions.main_curves(rows, number.of(direction), static=twists)
+    shapes = combined_shapes(choice, span, many, columns)
+    return add_static(shapes, span, number, choice.kind) if choice.static else shapes
+
+
+def _counts(arm: Arm, index: int) -> Counts:
+    choice = arm.links[index].shapes
+    assert isinstance(choice, Counted)
+    return counts(arm, index, choice)
+
+
+def _many(number: Counts) -> Counts:
+    """Count the curves of which so many shapes are made."""
+    names: tuple[Direction, ...] = ("y", "z", "twist", "x")
+    each = [max(CURVES[d], number.of(d) + MORE) if number.of(d) else 0 for d in names]
+    return Counts(*each)
+
+
+@dataclass(frozen=True)
+class SmallMotions:
+    """An arm on many curves: its stiffness matrix, and weighed modes of unit strain energy.
+
+    Attributes
+    ----------
+    model, stiffness
+        The arm, and its stiffness matrix (n, n).
+    own, held
+        Modes with joints as they are, and with driven ones held, a column each.
+    """
+
+    model: Model
+    stiffness: Array
+    own: Array
+    held: Array
+
+    @classmethod
+    def of(cls, model: Model) -> "SmallMotions":
+        """Find the modes of an arm as it starts."""
+        q, _ = start_state(model)
+        for index, low, high in model.sliding_ranges:
+            q[index] = min(max(q[index], low), high)
+        mass, stiffness = mass_matrix(model, q), stiffness_matrix(model, q)
+        still = set(model.prescribed)
+        driven = {a.index if a.motor is None else a.motor for a in model.axes if a.driven}
+        own = _weighed_modes(mass, stiffness, still)
+        held = _weighed_modes(mass, stiffness, still | driven) if driven - still else own[:, :0]
+        return cls(model, stiffness, own, held)
+
+    def main_curves(self, rows: list[int], count: int, *, static: bool) -> Array:
+        """Combine a direction's curves, by their rows, so that modes keep most, (rows, count).
+
+        Parameters
+        ----------
+        rows
+            Where the curves stand, lowest degree of the moment first.
+        count
+            How many combinations.
+        static
+            Whether they span the first curve, of a torque at the tip of a rod.
+        """
+        lower = np.linalg.cholesky(self.stiffness[np.ix_(rows, rows)])
+        modes = [self.own[rows]]
+        if weighs_held(self.model.arm, count):
+            modes.append(np.sqrt(HELD) * self.held[rows])
+        strained = lower.T @ np.hstack(modes)
+        energies = strained @ strained.T
+        fill = FILL**2 / np.arange(1.0, len(rows) + 1) ** 4
+        energies += np.diag(fill * (np.trace(energies) or 1.0))
+        if static:
+            energies[0, 0] = 2 * np.trace(energies)
+            energies[0, 1:] = energies[1:, 0] = 0.0
+        _, kept = np.linalg.eigh(energies)
+        return np.linalg.solve(lower.T, kept[:, ::-1][:, :count])
+
+
+def _weighed_modes(mass: Array, stiffness: Array, still: set[int]) -> Array:
+    """Find modes of unit strain energy, with some coordinates still, times their weights."""
+    free = [i for i in range(len(mass)) if i not in still]
+    mass, part = mass[np.ix_(free, free)], stiffness[np.ix_(free, free)]
+    size = np.sqrt(np.diag(part))
+    size[size == 0] = 1.0
+    values, vectors = np.linalg.eigh(part / np.outer(size, size))
+    rigid = values <= SINGULAR
+    loose, strained = vectors[:, rigid] / size[:, None], vectors[:, ~rigid] / size[:, None]
+    strained = strained / np.sqrt(values[~rigid])
+    # What moves without strain moves so that it has no momentum.
+    pull = loose.T @ mass @ strained
+    moving = strained.T @ mass @ strained
+    moving -= pull.T @ np.linalg.lstsq(loose.T @ mass @ loose, pull)[0]
+    squares, turn = np.linalg.eigh((moving + moving.T) / 2)
+    periods = np.sqrt(np.maximum(squares[::-1], 0.0))  # 1/w, slowest first
+    if not len(periods):
+        return np.zeros((len(stiffness), 0))
+    second = periods[min(1, len(periods) - 1)] or periods[0]
+    weights = periods**3 / (periods**3 + second**3 / 2) if second else np.ones(len(periods))
+    found = np.zeros((len(stiffness), len(periods)))
+    found[free] = (strained @ turn[:, ::-1]) * weights
+    return found
