@@ -21,8 +21,8 @@ from flexarm.arm import Arm, Link
 from flexarm.arm import shapes as choices
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import load
-from flexarm.linear.at_start import Linear, elastic_modes, moves, undeformed
-from flexarm.model import Model, start_state
+from flexarm.linear.at_start import Linear, elastic_modes, moves
+from flexarm.model import Model, start_state, undeformed
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 from flexarm.samples import sample_names, sample_path
 from report import table, write

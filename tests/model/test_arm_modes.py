@@ -16,9 +16,8 @@ from flexarm.check.check import check
 from flexarm.formulations import formulation
 from flexarm.io.model_file import loads
 from flexarm.io.sample import sample
-from flexarm.linear.at_start import undeformed
 from flexarm.mechanics.loads import elastic_force
-from flexarm.model import Model, start_state
+from flexarm.model import Model, start_state, undeformed
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
 
 ARMS = (

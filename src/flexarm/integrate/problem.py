@@ -285,10 +285,10 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
     for axis in model.axes:
         if limits and axis.acts.limits is not None and axis.index not in model.prescribed:
             position, speed = unit[axis.index], unit[n + axis.index]
-            limits = axis.acts.limits
+            known = axis.acts.limits
             if axis.acts.stops is not None:
-                limits = limits.model_copy(update={"lower": None, "upper": None})
-            found += _limits(axis.name, limits, position, speed)
+                known = known.model_copy(update={"lower": None, "upper": None})
+            found += _limits(axis.name, known, position, speed)
     for part in model.links:
         if part.sliding is not None:
             low, high = part.sliding.range

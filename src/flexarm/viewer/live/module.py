@@ -11,7 +11,7 @@ from flexarm.integrate.loop import march
 from flexarm.integrate.methods.base import Beginning, Motion
 from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_step
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.problem import Channel, Measures, Watch, jumps, watches
+from flexarm.integrate.problem import MISSION_PORTS, Channel, Measures, Watch, jumps, watches
 from flexarm.integrate.system import PIECE, WORKS, System, enter_pieces, rates
 from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
@@ -97,7 +97,7 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         places = [arrays[port.name] for port in (*stream.inputs, *stream.outputs)]
         work = memory.array(np.zeros(made.work_sizes[stream.name] + 1))
         calls[stream.name] = [*places, work]
-    pushed, moved = task.groups[1:]
+    pushed, moved = task.groups[1:3]
     system = _system(arm, buffers, calls["motion"], pushed, moved)
     record = _record(task, system, buffers, step, jumps([*pushed, *moved]))
     place = memory.record(record)
@@ -119,7 +119,8 @@ def _buffers(arm: LiveArm, streams: Sequence[Stream], task: Task) -> dict[str, A
     ports: dict[str, Port] = {}
     for stream in streams:
         ports |= {port.name: port for port in (*stream.inputs, *stream.outputs)}
-    buffers = {name: np.zeros(port.size) for name, port in ports.items()}
+    buffers = {name: np.zeros(0) for name in MISSION_PORTS}
+    buffers |= {name: np.zeros(port.size) for name, port in ports.items()}
     buffers["settings"] = arm.settings.copy()
     if "anchor" in buffers:
         buffers["anchor"] = np.array(task.equation.anchor, dtype=float).ravel()
@@ -136,14 +137,16 @@ def _system(
     """Join the equations to the wrenches and motions of the file; the page gives the inputs."""
     rows = [pieces(channel.profile) for channel in (*pushed, *moved)]
     first = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    names = ("q", "v", "u", "w", "given", "a", "power")
+    names = ("q", "v", "u", "w", "given", "a", "power", "r", "x", "dx")
     return System(
         n=arm.model.size,
         channels=len(rows),
         inputs=0,
         wrenches=len(pushed),
         known=len(moved),
+        targets=0,
         works=WORKS,
+        states=0,
         equations=0,
         table=np.array(table, dtype=np.int64),
         time=np.zeros(1),
@@ -183,4 +186,5 @@ def _record(
     )
     record.wanted = 1  # the state now is all that is kept
     record.step = 0  # called by its name
+    record.obstacles.count = 0  # equal steps are short, and not looked along
     return record
