@@ -4,6 +4,7 @@ import math
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
+from typing_extensions import TypeVar as DefaultTypeVar
 
 from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import (
@@ -35,8 +36,9 @@ E = TypeVar("E")  # effort
 K = TypeVar("K")  # stiffness
 D = TypeVar("D")  # damping
 PQ = TypeVar("PQ")  # position as a function of time
-PS = TypeVar("PS")  # speed as a function of time
 PE = TypeVar("PE")  # effort as a function of time
+# speed as a function of time; joints of before servos do not name it
+PS = DefaultTypeVar("PS", default=Any)
 PositiveLength = Annotated[Length, Field(gt=0)]
 
 
@@ -203,7 +205,7 @@ class Placed(Part):
         return self
 
 
-class Actuated(Part, Generic[Q, S, E, K, D, PQ, PS, PE]):
+class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS]):
     """What acts along an axis of a joint: drive, limits, servo, brake, springs, given motion."""
 
     actuation: Literal["torque", "free", "prescribed"] = "torque"
@@ -245,7 +247,7 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PS, PE]):
         return self.drive is not None and self.drive.stiffness is not None
 
 
-class Moving(Actuated[Q, S, E, K, D, PQ, PS, PE], Placed, Generic[Q, S, E, K, D, PQ, PS, PE]):
+class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS], Placed, Generic[Q, S, E, K, D, PQ, PE, PS]):
     """A joint that moves along or about one axis."""
 
     axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
@@ -272,8 +274,8 @@ class Revolute(
         TorqueStiffness,
         TorqueDamping,
         AngleProfile,
-        AngularSpeedProfile,
         TorqueProfile,
+        AngularSpeedProfile,
     ]
 ):
     """A turn about ``axis``."""
@@ -290,8 +292,8 @@ class Prismatic(
         ForceStiffness,
         ForceDamping,
         LengthProfile,
-        SpeedProfile,
         ForceProfile,
+        SpeedProfile,
     ]
 ):
     """A slide along ``axis`` that carries the whole link."""
@@ -312,8 +314,8 @@ class Sliding(
         ForceStiffness,
         ForceDamping,
         LengthProfile,
-        SpeedProfile,
         ForceProfile,
+        SpeedProfile,
     ]
 ):
     """The link grows out of its hub along its own x axis; the coordinate is the exposed length."""
@@ -344,8 +346,8 @@ class Screw(
         TorqueStiffness,
         TorqueDamping,
         AngleProfile,
-        AngularSpeedProfile,
         TorqueProfile,
+        AngularSpeedProfile,
     ]
 ):
     """A turn about ``axis`` that carries the link along it, ``pitch`` [m] per turn."""
@@ -374,8 +376,8 @@ class Turn(
         TorqueStiffness,
         TorqueDamping,
         AngleProfile,
-        AngularSpeedProfile,
         TorqueProfile,
+        AngularSpeedProfile,
     ]
 ):
     """What acts along one of several axes of a joint."""
