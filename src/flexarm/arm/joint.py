@@ -266,7 +266,7 @@ class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS], Placed, Generic[Q, S, E, K, D,
         return {"": self}
 
 
-class Revolute(
+class Rotary(
     Moving[
         Angle,
         AngularSpeed,
@@ -278,13 +278,12 @@ class Revolute(
         AngularSpeedProfile,
     ]
 ):
-    """A turn about ``axis``."""
+    """A joint whose coordinate is an angle about its axis."""
 
     turns_about: ClassVar[tuple[int, ...]] = (2,)
-    kind: Literal["revolute"]
 
 
-class Prismatic(
+class Linear(
     Moving[
         Length,
         Speed,
@@ -296,6 +295,16 @@ class Prismatic(
         SpeedProfile,
     ]
 ):
+    """A joint whose coordinate is a length along its axis."""
+
+
+class Revolute(Rotary):
+    """A turn about ``axis``."""
+
+    kind: Literal["revolute"]
+
+
+class Prismatic(Linear):
     """A slide along ``axis`` that carries the whole link."""
 
     kind: Literal["prismatic"]
@@ -306,18 +315,7 @@ class Prismatic(
         return 1.0
 
 
-class Sliding(
-    Moving[
-        Length,
-        Speed,
-        Force,
-        ForceStiffness,
-        ForceDamping,
-        LengthProfile,
-        ForceProfile,
-        SpeedProfile,
-    ]
-):
+class Sliding(Linear):
     """The link grows out of its hub along its own x axis; the coordinate is the exposed length."""
 
     kind: Literal["sliding"]
@@ -338,21 +336,9 @@ class Sliding(
         return self
 
 
-class Screw(
-    Moving[
-        Angle,
-        AngularSpeed,
-        Torque,
-        TorqueStiffness,
-        TorqueDamping,
-        AngleProfile,
-        TorqueProfile,
-        AngularSpeedProfile,
-    ]
-):
+class Screw(Rotary):
     """A turn about ``axis`` that carries the link along it, ``pitch`` [m] per turn."""
 
-    turns_about: ClassVar[tuple[int, ...]] = (2,)
     kind: Literal["screw"]
     pitch: Length
 
