@@ -15,7 +15,7 @@ import numpy as np
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
-from flexarm.integrate.lookouts import quantities
+from flexarm.integrate.mission.lookouts import quantities
 from flexarm.io.overrides import change_arm
 from flexarm.model import Axis, Model, build
 from flexarm.runs.run import Run

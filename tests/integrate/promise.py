@@ -16,8 +16,8 @@ import numpy as np
 
 import flexarm
 from flexarm.arm import Arm
-from flexarm.integrate.locks import Locks
 from flexarm.integrate.methods import METHODS
+from flexarm.integrate.mission.locks import Locks
 from flexarm.integrate.task import prepare
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array

@@ -15,7 +15,7 @@ from flexarm.arm.servo import Servo
 from flexarm.errors import SimulationError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.quantities import trace
-from flexarm.integrate.lookouts import Lookout, Seen
+from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import hub_row, input_matrix
 from flexarm.model import Axis, Model
@@ -204,6 +204,25 @@ class Actuators:
                 D += (each.servo.damping or 0.0) * sees
         return K, D
 
+    def symbols(self) -> dict[str, Expr]:
+        """Make symbols of targets with their rates, and of servos' states if there are any."""
+        found = {"r": ca.SX.sym("r", 2 * len(self.servos))}
+        return found | ({"x": ca.SX.sym("x", self.states)} if self.states else {})
+
+    def brakes(self, efforts: Expr, u: Expr) -> Expr:
+        """Give the inputs that brakes which slip are like."""
+        columns = [ca.SX(0)] * u.shape[0]
+        for k, each in enumerate(self.slipping):
+            columns[each.column] = efforts[k] / each.gain
+        return ca.vertcat(*columns)
+
+    def looks(self, seen: Seen, a: Expr) -> dict[str, Expr]:
+        """Trace what is looked out for, and its rate where accelerations give it."""
+        values = ca.vertcat(*(each.trace(seen) for each in self.lookouts))
+        smooth = ca.DM([each.smooth for each in self.lookouts])
+        rate = ca.jtimes(values, ca.vertcat(seen.t, seen.q, seen.v), ca.vertcat(1, seen.v, a))
+        return {"seen": ca.densify(values), "seen_rate": ca.densify(smooth * rate)}
+
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr) -> tuple[Expr, Expr]:
         """Trace the inputs with what servos add, and the rates of the servos' states."""
         columns, rates = ca.vertsplit(u), []
@@ -237,60 +256,44 @@ def motion_of(
     """Trace accelerations and powers of an arm under a law, servos, brakes and lookouts.
 
     Inputs by name, those in use: t, targets r, servos' states x, efforts b of slipping brakes, q,
-    v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the states, seen.
+    v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the states, seen and
+    seen_rate.
     """
     function = trace(formulation, "motion")
     if law is None and not actuators.key:
         return function
-    symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    q, v, model = symbols["q"], symbols["v"], formulation.model
-    if "anchor" in symbols:
-        model = model.anchored(symbols["anchor"])
-    t = ca.SX.sym("t")
-    added: dict[str, Expr] = {"t": t}
-    outputs: dict[str, Expr] = {}
+    inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
+    added: dict[str, Expr] = {"t": ca.SX.sym("t")}
+    found: dict[str, Expr] = {}
+    u = inputs["u"]
     if law is not None:
-        symbols["u"] = outputs["u"] = ca.densify(law(t, q, v))
+        u = found["u"] = ca.densify(law(added["t"], inputs["q"], inputs["v"]))
+        del inputs["u"]
     if actuators.servos:
-        added["r"] = ca.SX.sym("r", 2 * len(actuators.servos))
-        if actuators.states:
-            added["x"] = ca.SX.sym("x", actuators.states)
-        driven, rates = actuators.inputs(symbols["u"], q, v, added["r"], added.get("x", ca.SX()))
-        given_u, symbols["u"] = symbols["u"], driven
-        if actuators.states:
-            outputs["dx"] = ca.densify(rates)
-    else:
-        given_u = symbols["u"]
+        added |= actuators.symbols()
+        u, rates = actuators.inputs(
+            u, inputs["q"], inputs["v"], added["r"], added.get("x", ca.SX())
+        )
+        found |= {"dx": ca.densify(rates)} if actuators.states else {}
     lost = ca.SX(0)
     if actuators.slipping:
         added["b"] = ca.SX.sym("b", len(actuators.slipping))
-        columns = ca.vertsplit(symbols["u"])
-        matrix = constant(input_matrix(model))
-        for k, each in enumerate(actuators.slipping):
-            share = added["b"][k] / each.gain
-            columns[each.column] += share
-            lost -= ca.dot(v, matrix[:, each.column]) * share
-        symbols["u"] = ca.vertcat(*columns)
-    arguments = list(symbols.values())
-    a, power = function.call(arguments, True, False)[:2]
-    if actuators.slipping:
-        power = power + ca.vertcat(lost, 0, 0, lost)
-    results = {"a": a, "power": power} | outputs
+        pushed = actuators.brakes(added["b"], u)
+        lost = -ca.dot(inputs["v"], constant(input_matrix(formulation.model)) @ pushed)
+        u = u + pushed
+    given = [u if name == "u" else inputs[name] for name in function.name_in()]
+    a, power = function.call(given, True, False)[:2]
+    found = {"a": a, "power": power + ca.vertcat(lost, 0, 0, lost)} | found
     if actuators.lookouts:
-        effort = trace(formulation, "forward_dynamics").call(arguments, True, False)[1]
-        seen = Seen(model, t, q, v, effort)
-        values = ca.vertcat(*(each.trace(seen) for each in actuators.lookouts))
-        smooth = ca.DM([each.smooth for each in actuators.lookouts])
-        rate = ca.jtimes(values, ca.vertcat(t, q, v), ca.vertcat(1, v, a))
-        results["seen"], results["seen_rate"] = ca.densify(values), ca.densify(smooth * rate)
-    symbols["u"] = given_u
-    if law is not None:
-        del symbols["u"]
-    inputs = added | symbols
+        effort = trace(formulation, "forward_dynamics").call(given, True, False)[1]
+        model = formulation.model
+        if "anchor" in inputs:
+            model = model.anchored(inputs["anchor"])
+        found |= actuators.looks(Seen(model, added["t"], inputs["q"], inputs["v"], effort), a)
+    inputs = added | inputs
     # A law that contains the arm's own equations shares most of them with the arm.
-    return ca.Function(
-        "motion", list(inputs.values()), ca.cse(list(results.values())), list(inputs), list(results)
-    )
+    results = ca.cse(list(found.values()))
+    return ca.Function("motion", list(inputs.values()), results, list(inputs), list(found))
 
 
 def slips(model: Model, names: Sequence[str]) -> tuple[Slipping, ...]:

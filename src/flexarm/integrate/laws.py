@@ -11,7 +11,7 @@ import numpy as np
 
 from flexarm.arguments import require_kind, shown
 from flexarm.errors import SimulationError
-from flexarm.integrate.loop import March
+from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.options import MOST_SAMPLES, is_positive
 from flexarm.integrate.system import PIECE, rates, rounding

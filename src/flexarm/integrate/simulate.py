@@ -17,10 +17,10 @@ from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control
-from flexarm.integrate.locks import Leg, Locks, legs, lock
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.options import TIGHTEST, refuse_kinds, refuse_options
 from flexarm.integrate.problem import (

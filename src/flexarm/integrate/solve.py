@@ -7,20 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexarm.integrate.laws import Log, Sampled, no_number_near
-from flexarm.integrate.loop import (
-    BROKEN,
-    FINISHED,
-    NO_STEP,
-    SEEN,
-    WATCHED,
-    March,
-    beyond,
-    keep_samples,
-    march,
-    note_seen,
-    widen,
-)
+from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, SEEN, WATCHED, keep_samples, march
+from flexarm.integrate.march import March, widen
 from flexarm.integrate.methods.base import Beginning
+from flexarm.integrate.mission.seen import beyond, note_seen
 from flexarm.integrate.system import enter_pieces, rates
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel

@@ -13,7 +13,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
 from flexarm.integrate.choice.vibration import Vibration
-from flexarm.integrate.loop import March
+from flexarm.integrate.march import March
 from flexarm.integrate.obstacles import obstacles_of
 from flexarm.integrate.problem import Measures, Watch
 from flexarm.integrate.system import System

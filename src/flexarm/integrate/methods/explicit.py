@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from flexarm.integrate.loop import March, measure
+from flexarm.integrate.march import March, measure
 from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array

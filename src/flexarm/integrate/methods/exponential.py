@@ -9,7 +9,7 @@ from where the step begins: rounding of large joint angles does not get into the
 import math
 from dataclasses import dataclass
 
-from flexarm.integrate.loop import March, measure
+from flexarm.integrate.march import March, measure
 from flexarm.integrate.methods.oscillator import (
     RESPONSES,
     cholesky,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flexarm.integrate.loop import March, measure
+from flexarm.integrate.march import March, measure
 from flexarm.integrate.system import WORKS, drive, prescribe, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations

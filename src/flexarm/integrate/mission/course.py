@@ -10,9 +10,9 @@ from flexarm.arm.mission import PAYLOAD, Event
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, braked_coordinate, servos, slips
-from flexarm.integrate.locks import Locks, arrest, instants, legs
-from flexarm.integrate.lookouts import Lookout, quantities
 from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
+from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
+from flexarm.integrate.mission.lookouts import Lookout, quantities
 from flexarm.integrate.mission.situation import Situation, State, capacity
 from flexarm.integrate.system import rounding
 from flexarm.links.base import Array

@@ -9,8 +9,8 @@ import numpy as np
 
 from flexarm.arm.mission import PAYLOAD
 from flexarm.integrate.actuators import braked_coordinate
-from flexarm.integrate.locks import lock
 from flexarm.integrate.mission.bodies import Drift
+from flexarm.integrate.mission.locks import lock
 from flexarm.integrate.system import WORKS
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia, tip_inertia

@@ -1,0 +1,243 @@
+"""A run under way, and what its errors are measured in.
+
+The state is y = (q, v, work, x): n coordinates, n rates, what inputs, wrenches and prescribed
+coordinates have put in and what was dissipated so far [J], and the states of servos.
+"""
+
+from dataclasses import dataclass
+
+from flexarm.integrate.obstacles import Obstacles
+from flexarm.integrate.system import System
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, Record
+
+
+@dataclass(kw_only=True)
+class March(Record):
+    """A run under way; methods append their own fields.
+
+    Attributes
+    ----------
+    obstacles
+        What the arm may touch.
+    step, sample
+        Addresses of the method's kernels: one trial step, and the state within the last step.
+    size
+        Length of the state.
+    t, h, t_end
+        Time reached, next trial step, end [s].
+    t_old, h_done
+        Begin and size of the last accepted step; 0 if a jump has come after it.
+    largest, smallest, uneven
+        Bounds of the step [s]; whether every other step has a smaller one: steps of one length do
+        not see a vibration that is in the same phase after each.
+    adaptive, order, fixed_steps
+        Whether the error steers the step, and its order; else the steps left to the next sample.
+    y, f, y_new, f_new, y_old
+        State and rates at t, the trial, and the state at t_old.
+    error, last_error
+        Of the trial and of the last accepted step, over the tolerance.
+    tolerance
+        Per step, of the ranges below.
+    functionals, rows, rate_rows, groups, group_of
+        Number of quantities that errors are measured in, their matrices (functionals, n) by
+        coordinates and by rates of modes, the groups that share a range, the group of each.
+    to_modes, lanes, modes_per_lane, modal_rates
+        What takes rates to those of modes, (lanes, modes_per_lane, modes_per_lane), and these.
+    low, high, top, floor, top_floor, pace
+        Least, greatest value and greatest rate of each functional so far; least scales by group;
+        a group's range times its pace is a rate that matters no less.
+    scale, top_scale
+        Scales by group of values and rates.
+    least, most, energy, state_floor
+        Least and greatest value of each work and servo's state so far; the energy [J] that errors
+        of works are measured in, by lane: the greatest kinetic energy about, or change of a work;
+        least ranges of servos' states.
+    watches, watch_rows, watch_low, watch_high, watched
+        Quantities of (q, v) that must stay in their bounds, (watches, 2n); the one that did not.
+    lookouts, seen, seen_rate, seen_low, seen_high
+        Quantities that the equations compute along: what they and their rates were at the last
+        evaluation, and the bounds within which nothing happens.
+    seen_here, rate_here
+        What they were at t.
+    peak
+        Time [s] within the last step at which one may have been beyond its bounds.
+    peeks, peeked, aside
+        Whether quantities are looked at within steps too, what they were there, (5, lookouts), and
+        room for rates.
+    times, samples, kept, wanted
+        Times to keep, their states, how many are kept, how many are wanted.
+    breaks, break_count, next_break
+        Times at which a channel jumps.
+    steps, rejections, budget
+        Accepted and rejected steps; trials left before the kernel returns.
+    sample_time, sample_ready
+        Time asked of `sample`; whether the method has prepared for this step.
+    """
+
+    system: System
+    obstacles: Obstacles
+    step: int
+    sample: int
+    size: int
+    t: float
+    h: float
+    t_end: float
+    t_old: float
+    h_done: float = 0.0
+    largest: float
+    smallest: float
+    uneven: int
+    adaptive: int
+    order: int
+    y: Array
+    f: Array
+    y_new: Array
+    f_new: Array
+    y_old: Array
+    f_old: Array
+    error: float = 0.0
+    last_error: float = 1e-2
+    tolerance: float
+    functionals: int
+    rows: Array
+    rate_rows: Array
+    to_modes: Array
+    lanes: int
+    modes_per_lane: int
+    modal_rates: Array
+    groups: int
+    group_of: Ints
+    low: Array
+    high: Array
+    top: Array
+    floor: Array
+    top_floor: Array
+    pace: Array
+    scale: Array
+    top_scale: Array
+    least: Array
+    most: Array
+    energy: Array
+    state_floor: Array
+    watches: int
+    watch_rows: Array
+    watch_low: Array
+    watch_high: Array
+    watched: int = -1
+    lookouts: int
+    seen: Array
+    seen_rate: Array
+    seen_here: Array
+    rate_here: Array
+    peak: float = 0.0
+    peeks: int
+    peeked: Array
+    aside: Array
+    seen_low: Array
+    seen_high: Array
+    times: Array
+    samples: Array
+    kept: int = 1
+    wanted: int
+    breaks: Array
+    break_count: int
+    next_break: int
+    steps: int = 0
+    rejections: int = 0
+    budget: int = 0
+    sample_time: float
+    sample_ready: int = 0
+    sampled: Array
+
+
+@kernel
+def find_modal_rates(m: March, v: Array) -> None:
+    """Take rates to those of modes, lane by lane."""
+    k = m.modes_per_lane
+    for lane in range(m.lanes):
+        for i in range(k):
+            total = 0.0
+            for j in range(k):
+                total += m.to_modes[(lane * k + i) * k + j] * v[j * m.lanes + lane]
+            m.modal_rates[i * m.lanes + lane] = total
+
+
+@kernel
+def widen(m: March) -> None:
+    """Widen the ranges by the state at t."""
+    n = m.system.n
+    find_modal_rates(m, m.y[n:])
+    for g in range(m.groups):
+        m.scale[g] = m.floor[g]
+        m.top_scale[g] = m.top_floor[g]
+    for r in range(m.functionals):
+        value = 0.0
+        rate = 0.0
+        for i in range(n):
+            value += m.rows[r * n + i] * m.y[i]
+            rate += m.rate_rows[r * n + i] * m.modal_rates[i]
+        m.low[r] = min(m.low[r], value)
+        m.high[r] = max(m.high[r], value)
+        m.top[r] = max(m.top[r], abs(rate))
+        g = m.group_of[r]
+        m.scale[g] = max(m.scale[g], m.high[r] - m.low[r])
+        m.top_scale[g] = max(m.top_scale[g], max(m.top[r], m.pace[g] * m.scale[g]))
+    for lane in range(m.lanes):
+        twice = 0.0
+        for i in range(m.modes_per_lane):
+            rate = m.modal_rates[i * m.lanes + lane]
+            twice += rate * rate
+        m.energy[lane] = max(m.energy[lane], 0.5 * twice)
+    for i in range(m.system.works + m.system.states):
+        m.least[i] = min(m.least[i], m.y[2 * n + i])
+        m.most[i] = max(m.most[i], m.y[2 * n + i])
+    for i in range(m.system.works):
+        m.energy[i % m.lanes] = max(m.energy[i % m.lanes], m.most[i] - m.least[i])
+
+
+@kernel
+def measure(m: March, e: Array) -> float:
+    """Measure an error of the state in the ranges of the motion so far.
+
+    Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
+    vibrate apart: they are added up.
+    """
+    n = m.system.n
+    worst = 0.0
+    find_modal_rates(m, e[n:])
+    for r in range(m.functionals):
+        value = 0.0
+        rate = 0.0
+        apart = 0.0
+        for i in range(n):
+            value += m.rows[r * n + i] * e[i]
+            part = m.rate_rows[r * n + i] * m.modal_rates[i]
+            rate += part
+            apart += abs(part)
+        g = m.group_of[r]
+        if m.pace[g] > 0.0:
+            rate = apart
+        part = max(abs(value) / m.scale[g], abs(rate) / m.top_scale[g])
+        if not part <= worst:
+            worst = part
+    for i in range(m.system.works):
+        part = abs(e[2 * n + i]) / m.energy[i % m.lanes]
+        if not part <= worst:
+            worst = part
+    for i in range(m.system.states):
+        k = m.system.works + i
+        part = abs(e[2 * n + k]) / max(m.state_floor[i], m.most[k] - m.least[k])
+        if not part <= worst:
+            worst = part
+    return worst
+
+
+@kernel
+def kinetic(m: March, v: Array) -> float:
+    """Give the kinetic energy at rates v [J], by the mass matrix at the start."""
+    find_modal_rates(m, v)
+    twice = 0.0
+    for i in range(m.system.n):
+        twice += m.modal_rates[i] * m.modal_rates[i]
+    return 0.5 * twice
