@@ -57,7 +57,7 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
 
     def changed(self, changes: dict[str, Any]) -> Self:
         """Give a servo with other values by key; one that gets a rate loses its target."""
-        kept = self.model_dump(exclude_unset=True)
+        kept = {name: getattr(self, name) for name in self.model_fields_set}
         for key, others in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
             for other in others if key in changes else ():
                 kept.pop(other, None)

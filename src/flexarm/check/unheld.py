@@ -32,7 +32,9 @@ def unheld_notices(model: Model, linear: Linear, start: Array, speeds: Array) ->
     moves = [unit[axis.index] + (0 if axis.motor is None else unit[axis.motor]) for axis in loose]
     moves += [unit[k] for k in range(6) if model.floats]
     columns = np.array(moves).T
-    last = max((t for each in inputs if each for t in breakpoints(each)), default=LONGEST)
+    last = max((t for each in inputs if each for t in breakpoints(each)), default=0.0)
+    if any(evaluate(each, last)[0] for each in inputs if each):
+        last += LONGEST
     times = np.linspace(0.0, last, INSTANTS)
     u = [[evaluate(each, t)[0] if each else 0.0 for each in inputs] for t in times.tolist()]
     force = np.array(u) @ input_matrix(model).T @ columns

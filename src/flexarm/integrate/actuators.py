@@ -17,7 +17,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.formulations.quantities import trace
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import hub_row, input_matrix
+from flexarm.mechanics.loads import gear_gain, hub_row, input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
@@ -106,17 +106,13 @@ def servos(model: Model) -> tuple[Servoed, ...]:
         row = hub_row(model, axis)
         if servo.side == "motor" and axis.motor is not None:
             row = np.eye(model.size)[axis.motor]
-        limit = servo.effort or (None if limits is None else limits.effort) or math.inf
+        top = None if limits is None or limits.effort is None else limits.effort
+        most = math.inf if top is None else top / abs(gear_gain(axis))
+        limit = servo.effort or most
         state = None if servo.integral_time is None else states
         states += state is not None
         found.append(Servoed(axis.name, column, row, servo, gear_gain(axis), float(limit), state))
     return tuple(found)
-
-
-def gear_gain(axis: Axis) -> float:
-    """Give the effort at a joint per input: that of its gear if inputs are on the motor's side."""
-    drive = axis.acts.drive
-    return drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
 
 
 @dataclass(frozen=True)

@@ -120,8 +120,13 @@ def table_of(compiled: Compiled, buffers: Mapping[str, Array]) -> tuple[Ints, li
     return np.array([array.ctypes.data for array in kept], dtype=np.int64), kept
 
 
-def channels(model: Model, inputs: Mapping[str, AnyProfile], q: Array) -> tuple[list[Channel], ...]:
-    """List inputs, wrench factors, prescribed motions and targets of servos, which start at q."""
+def channels(
+    model: Model, inputs: Mapping[str, AnyProfile], q: Array, begins: Mapping[str, float]
+) -> tuple[list[Channel], ...]:
+    """List inputs, wrench factors, prescribed motions and targets of servos.
+
+    Servos without a target hold the coordinates q; targets count from times [s] by joint, or 0.
+    """
     driven = [
         Channel(axis.name, inputs.get(axis.name) or axis.acts.input or _still())
         for axis in model.axes
@@ -136,7 +141,10 @@ def channels(model: Model, inputs: Mapping[str, AnyProfile], q: Array) -> tuple[
         Channel(name, profile or _still())
         for name, profile in zip(names, prescribed_profiles(model), strict=True)
     ]
-    followed = [Channel(f"{each.name}: servo", each.profile(q)) for each in servos(model)]
+    followed = [
+        Channel(f"{each.name}: servo", each.profile(q), begins.get(each.name, 0.0))
+        for each in servos(model)
+    ]
     return driven, pushed, moved, followed
 
 

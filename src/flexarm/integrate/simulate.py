@@ -101,7 +101,8 @@ def simulate(
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     start
-        A run at whose end this one begins, at time 0, instead of at the model file's start.
+        A run at whose end this one begins, at time 0, instead of at the model file's start;
+        integrals of servos begin at 0.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
         by a method that was asked for, the run's ``reason`` says so.
@@ -156,6 +157,12 @@ def simulate(
     if start is not None and not isinstance(start, Run):
         raise refused("start", start, "a Run, such as flexarm.load_run(path)", SimulationError)
     state = course.first(start)
+    if course.situation.over:
+        raise SimulationError("events: one of them ends the run at time 0: give it a later time")
+    if control is not None and any(event.servo for event in arm.events):
+        raise SimulationError(
+            "control: a law takes the place of servos, which events change: leave one of them out"
+        )
     task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
@@ -197,20 +204,19 @@ def simulate(
         found = solve_in_equal_steps(task, chosen, wanted, progress, seen)
         return whole(found), found
 
-    run: Run | None = None
-    while True:
-        run, found = go(task, run)
+    run, found = go(task, None)
+    while found.ending.status in ("finished", "seen"):
         state = replace(state, **after(task, found))
-        if found.ending.status not in ("finished", "seen") or state.t >= t_end:
+        if t_end - state.t <= rounding(t_end):
             break
         try:
             if found.ending.status == "seen":
                 state = course.seen(found.seen, found.value, state)
-            else:
-                state = course.enter(state)
+            state = course.enter(state)
             if course.situation.over:
                 break
             task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
+            run, found = go(task, run)
         except SimulationError as error:
             reason = f"at t = {state.t:.6g} s: {error}"
             run = replace(run, status="stopped", reason=reason)
@@ -242,6 +248,8 @@ def leg_task(
         locked=situation.locked,
         state=(state.q, state.v),
         actuators=actuators,
+        home=course.home,
+        begins={name: begin for name, (_, begin, _) in situation.servos.items()},
         wanted=wanted,
         when="at the start" if state.t == 0 else "here",
     )
@@ -255,14 +263,10 @@ def leg_task(
         else c
         for c in task.groups[2]
     ]
-    followed = [
-        replace(c, begin=situation.servos[each.name][1]) if each.name in situation.servos else c
-        for c, each in zip(task.groups[3], task.motion.actuators.servos, strict=True)
-    ]
     integrals = [each.name for each in task.motion.actuators.servos if each.state is not None]
     return replace(
         task,
-        groups=(*task.groups[:2], moved, followed),
+        groups=(*task.groups[:2], moved, task.groups[3]),
         works=state.works,
         brought=state.brought,
         states=np.array([state.x.get(name, 0.0) for name in integrals]),
@@ -358,7 +362,7 @@ def refuse_inputs(model: Model, inputs: Mapping[str, Any] | None, parts: Sequenc
     """Refuse inputs that cannot be read or end too soon, those of all legs before the first."""
     read = read_inputs(model, inputs or {})
     for leg in parts:
-        groups = channels(lock(model, leg.locked), read, start_state(model)[0])
+        groups = channels(lock(model, leg.locked), read, start_state(model)[0], {})
         refuse_short_tables([channel for group in groups for channel in group], leg.end)
 
 

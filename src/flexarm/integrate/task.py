@@ -70,13 +70,16 @@ def prepare(
     locked: Sequence[str] = (),
     state: tuple[Array, Array] | None = None,
     actuators: Actuators | None = None,
+    home: Array | None = None,
+    begins: Mapping[str, float] | None = None,
     wanted: float = 1e-3,
     when: str = "at the start",
 ) -> "Task":
     """Make ready what all methods need; inputs of locked joints are left out.
 
     It begins at a state (q, v), that of the model file if None; the model's servos drive it if
-    ``actuators`` is None.
+    ``actuators`` is None.  They hold ``home``, the state if None, where they have no target, and
+    targets count from ``begins`` by joint.
 
     Raises
     ------
@@ -88,7 +91,7 @@ def prepare(
     if isinstance(control, ca.Function):
         refuse_misfit(control, model)
     q, v = start_state(model) if state is None else state
-    groups = channels(model, read_inputs(model, inputs), q)
+    groups = channels(model, read_inputs(model, inputs), q if home is None else home, begins or {})
     actuators = actuators or Actuators(servos(model))
     if control is not None:  # in place of the file's inputs and servos
         still = Constant[float](kind="constant", value=0.0)

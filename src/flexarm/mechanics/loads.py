@@ -38,11 +38,16 @@ def input_matrix(model: Model) -> Array:
     driven = [axis for axis in model.axes if axis.driven]
     columns = []
     for axis in driven:
-        drive = axis.acts.drive
-        gain = drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
+        gain = gear_gain(axis)
         unit = hub_row(model, axis) if axis.motor is None else np.eye(model.size)[axis.motor]
         columns.append(gain * unit)
     return np.stack(columns, axis=1) if columns else np.zeros((model.size, 0))
+
+
+def gear_gain(axis: Axis) -> float:
+    """Give the effort at a joint per input: that of its gear if inputs are on the motor's side."""
+    drive = axis.acts.drive
+    return drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
 
 
 def hub_row(model: Model, axis: Axis) -> Array:

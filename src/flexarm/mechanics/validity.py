@@ -10,7 +10,7 @@ from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
-from flexarm.mechanics.loads import input_names
+from flexarm.mechanics.loads import gear_gain, input_names
 from flexarm.model import LinkModel, Model
 
 # Of exact links, by how many nodes they have beyond their shapes: what the nodes leave in the first
@@ -120,10 +120,9 @@ def input_limits(model: Model) -> Array:
     found = []
     for axis in model.axes:
         if axis.driven:
-            limits, drive = axis.acts.limits, axis.acts.drive
+            limits = axis.acts.limits
             effort = None if limits is None else limits.effort
-            gear = abs(drive.gear_ratio) if drive is not None and drive.motor_torque else 1.0
-            found.append(math.inf if effort is None else float(effort) / gear)
+            found.append(math.inf if effort is None else float(effort) / abs(gear_gain(axis)))
     return np.array(found)
 
 

@@ -40,8 +40,9 @@ def fill_in(run: RunData) -> RunData:
         share = ((t - run.t[before]) / (run.t[before + 1] - run.t[before]))[:, None]
         return np.asarray((1 - share) * values[before] + share * values[before + 1])
 
-    return replace(run, t=t, q=q, v=v, anchors=anchors, tip=tip, tip_rotation=tip_rotation,
-                   u=on_lines(run.u), energy=on_lines(run.energy),
+    legs = tuple(replace(leg, first=parts * leg.first) for leg in run.legs)
+    return replace(run, legs=legs, t=t, q=q, v=v, anchors=anchors, tip=tip,
+                   tip_rotation=tip_rotation, u=on_lines(run.u), energy=on_lines(run.energy),
                    works=on_lines(run.works))  # fmt: skip
 
 
@@ -73,4 +74,6 @@ def _tips(model: Model, q: Array, anchors: Array) -> tuple[Array, Array]:
 def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
     """Take some samples of a run."""
     arrays = {name: getattr(run, name)[rows] for name in ARRAYS}
-    return replace(run, **arrays)
+    firsts = {int(np.searchsorted(rows, leg.first)): leg for leg in run.legs}
+    legs = tuple(replace(leg, first=k) for k, leg in firsts.items() if k < len(rows))
+    return replace(run, legs=legs, **arrays)

@@ -7,6 +7,7 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
+from flexarm.mechanics.loads import gear_gain
 from flexarm.runs.data import RunData, RunLeg
 
 
@@ -61,9 +62,7 @@ def _brakes(run: RunData) -> Array:
     driven = [axis for axis in run.model.axes if axis.driven]
     for leg, rows in spans(run):
         for column, axis in enumerate(driven):
-            drive = axis.acts.drive
-            gain = drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
-            added[rows, column] = leg.brakes.get(axis.name, 0.0) / gain
+            added[rows, column] = leg.brakes.get(axis.name, 0.0) / gear_gain(axis)
     return added
 
 

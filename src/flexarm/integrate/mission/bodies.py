@@ -55,7 +55,7 @@ class Drift:
 
     @property
     def _arm(self) -> Array:
-        return self.inertia.first / self.inertia.mass
+        return self.inertia.first / (self.inertia.mass or 1.0)
 
     @property
     def about_centre(self) -> Array:
@@ -180,6 +180,6 @@ def at_tip(equation: Equation, q: Array, v: Array, inertia: Inertia, t: float) -
     R, p = equation.tip_pose(q)
     velocity = equation.tip_velocity(q, v)
     spin = velocity[3:]
-    centre = R @ inertia.first / inertia.mass
+    centre = R @ inertia.first / (inertia.mass or 1.0)
     moved = velocity[:3] + np.cross(spin, centre)
     return Drift(inertia, t, Pose(R, p), moved, spin, np.array(equation.model.gravity))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from pydantic import ValidationError
 
 from flexarm.arm.mission import PAYLOAD, Event
 from flexarm.errors import SimulationError
@@ -16,11 +17,12 @@ from flexarm.integrate.mission.lookouts import Lookout, quantities
 from flexarm.integrate.mission.situation import Situation, State, capacity
 from flexarm.integrate.system import rounding
 from flexarm.links.base import Array
-from flexarm.model import Model, start_state
+from flexarm.model import Axis, Model, start_state
 from flexarm.runs.data import Happening, RunData, RunLeg
 from flexarm.spatial import Inertia
 
 MOST_AT_ONCE = 200  # changes of brakes at one instant
+ROUNDED = 1e-12  # of the largest rate: what impulses leave of one that was 0
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,14 @@ class Course:
     def leg(self, model: Model) -> RunLeg:
         """Say of the present leg what a run keeps of it."""
         loaded = self.situation.held != self.start.held
-        able = [name for name, axis in self._axes.items() if math.isfinite(capacity(axis))]
-        efforts = zip(able, self.efforts().tolist(), strict=True)
+        efforts = zip(self._able(), self.efforts().tolist(), strict=True)
         tip = model.links[-1].tip_body if loaded else None
-        return RunLeg(0, model.prescribed, tip, {name: b for name, b in efforts if b})
+        return RunLeg(0, model.prescribed, tip, {axis.name: b for axis, b in efforts if b})
+
+    def _able(self) -> list[Axis]:
+        """List the axes whose brakes can slip now."""
+        axes = (axis for name, axis in self._axes.items() if name not in self.situation.locked)
+        return [axis for axis in axes if math.isfinite(capacity(axis))]
 
     def _look_for(self) -> tuple[Look, ...]:
         found = []
@@ -91,49 +97,57 @@ class Course:
                         f"events[{i + 1}].when: no quantity '{event.when.quantity}': there are "
                         f"{', '.join(known)}"
                     )
-                found.append(Look(Lookout(event.when.quantity), event=i))
+                found.append(Look(Lookout.of(self.model, event.when.quantity), event=i))
         for name, axis in self._axes.items():
             if math.isfinite(capacity(axis)):
-                held = self.model.names[braked_coordinate(self.model, axis)]
-                found += [
-                    Look(Lookout(f"{held}.{what}"), brake=name) for what in ("effort", "speed")
-                ]
+                held = braked_coordinate(self.model, axis)
+                found.append(Look(Lookout("effort", held), brake=name))
+                found.append(Look(Lookout("speed", held), brake=name))
         return tuple(found)
 
-    def equation(self, anchor: Array) -> Equation:
-        """Give the equation of the present situation."""
-        key = self.situation.key
-        if key not in self._equations:
-            self._equations[key] = self._equation(self.situation.model(self.model, self.start))
-        return self._equations[key].anchored(anchor)
+    def equation(self, anchor: Array, situation: Situation | None = None) -> Equation:
+        """Give the equation of the present situation, or of another."""
+        situation = situation or self.situation
+        if situation.key not in self._equations:
+            made = self._equation(situation.model(self.model, self.start))
+            self._equations[situation.key] = made
+        return self._equations[situation.key].anchored(anchor)
 
     def first(self, other: RunData | None = None) -> State:
         """Give the state at the start, or at the end of another run, events at time 0 included."""
         q, v = start_state(self.model)
         state = State(0.0, q, v, self.model.start_anchors)
-        return self.enter(state if other is None else _continued(self.model, state, other))
+        if other is not None:
+            state = _continued(self.model, state, other)
+        self.home = state.q
+        self._turn_brakes(state)
+        return self.enter(state)
 
     def leg_end(self, t: float) -> float:
         """Give the time at which a leg from t ends, unless something happens before."""
-        return next(each for each in self.instants if each - t > rounding(t))
+        return next((each for each in self.instants if each - t > rounding(t)), self.t_end)
 
     def actuators(self, model: Model) -> Actuators:
         """Give what drives the arm in the present situation, and what is looked out for."""
-        able = [name for name, axis in self._axes.items() if math.isfinite(capacity(axis))]
-        lookouts = tuple(self._placed(look.lookout) for look in self.looks)
-        return Actuators(servos(model), slips(model, able), lookouts)
+        lookouts = tuple(self._placed(look) for look in self.looks)
+        return Actuators(servos(model), slips(model, [a.name for a in self._able()]), lookouts)
 
-    def _placed(self, lookout: Lookout) -> Lookout:
-        """Tell a distance where its body is: at the tip, if that holds it."""
-        kind, _, name = lookout.quantity.partition(".")
-        if kind != "distance" or name in self.situation.held:
-            return lookout
-        return replace(lookout, path=self.situation.drifting[name].path())
+    def _placed(self, look: Look) -> Lookout:
+        """Tell a distance where its body is, if it still counts."""
+        if not self._counts(look) or look.lookout.kind != "distance":
+            return look.lookout
+        return replace(look.lookout, path=self.situation.drifting[look.lookout.body].path())
+
+    def _counts(self, look: Look) -> bool:
+        """Tell whether an event is still to come; the distance of a body that is held is none."""
+        return look.event not in self.situation.done and (
+            look.lookout.kind != "distance" or look.lookout.body in self.situation.drifting
+        )
 
     def efforts(self) -> Array:
         """Give the efforts of brakes that can slip."""
-        able = [axis for axis in self._axes.values() if math.isfinite(capacity(axis))]
-        return np.array([-self.situation.closed.get(a.name, 0) * capacity(a) for a in able])
+        slipping = self.situation.closed
+        return np.array([-slipping.get(a.name, 0) * capacity(a) for a in self._able()])
 
     def bounds(self, t: float) -> tuple[Array, Array]:
         """Give the bounds of what is looked out for; infinite where it does not count now."""
@@ -142,19 +156,18 @@ class Course:
             if look.event >= 0:
                 event = self.events[look.event]
                 assert event.when is not None
-                far = look.lookout.quantity.removeprefix("distance.") in self.situation.held
-                waits = look.event not in self.situation.done and not far
-                if waits and event.after <= t + rounding(t):
+                if self._counts(look) and event.after <= t + rounding(t):
                     low[k] = -np.inf if event.when.below is None else event.when.below
                     high[k] = np.inf if event.when.above is None else event.when.above
                     if look.lookout.squared:
                         low[k], high[k] = low[k] * abs(low[k]), high[k] * abs(high[k])
                 continue
-            slipping = self.situation.closed.get(look.brake)
-            if look.lookout.quantity.endswith(".effort") and slipping == 0:
+            locked = look.brake in self.situation.locked
+            slipping = None if locked else self.situation.closed.get(look.brake)
+            if look.lookout.kind == "effort" and slipping == 0:
                 high[k] = capacity(self._axes[look.brake])
                 low[k] = -high[k]
-            elif look.lookout.quantity.endswith(".speed") and slipping:
+            elif look.lookout.kind == "speed" and slipping:
                 low[k], high[k] = (0.0, np.inf) if slipping > 0 else (-np.inf, 0.0)
         return low, high
 
@@ -182,13 +195,15 @@ class Course:
             raise SimulationError(
                 f"{look.brake}: its brake neither holds nor slips: look at the loads there"
             )
-        begins = look.lookout.quantity.endswith(".effort")
+        begins = look.lookout.kind == "effort"
         slipping = -int(np.sign(value)) if begins else 0
+        v = state.v.copy()
+        v[look.lookout.index] = 0.0
         closed = {**self.situation.closed, look.brake: slipping}
         self.situation = replace(self.situation, closed=closed)
         what = "begins to slip" if begins else "holds"
         self.log.append(Happening(state.t, f"brake of {look.brake} {what}"))
-        return self._stopped(state)
+        return self._stopped(replace(state, v=v))
 
     def _happen(self, due: Sequence[int], state: State) -> State:
         """Let events of one instant happen, in an order that does not depend on their list's."""
@@ -229,9 +244,17 @@ class Course:
     def _change_servos(self, event: Event, t: float) -> None:
         changed = dict(self.situation.servos)
         for name, changes in event.servo.items():
-            present, begin = changed.get(name, (self._axes[name].acts.servo, 0.0))
-            follows = "target" in changes or "rate" in changes
-            changed[name] = (present.changed(changes), t if follows else begin)
+            servo = self._axes[name].acts.servo
+            assert servo is not None
+            _, begin, before = changed.get(name, (servo, 0.0, {}))
+            follows = [key for key in ("target", "rate") if key in changes]
+            kept = {k: x for k, x in before.items() if not follows or k not in ("target", "rate")}
+            try:
+                found = servo.changed(kept | changes)
+            except ValidationError as error:
+                said = error.errors()[0]["msg"]
+                raise SimulationError(f"events: the servo of {name}: {said}") from None
+            changed[name] = (found, t if follows else begin, kept | changes)
         self.situation = replace(self.situation, servos=changed)
 
     def _capture(self, name: str, state: State) -> tuple[State, float]:
@@ -239,15 +262,28 @@ class Course:
             raise SimulationError(f"{name} cannot be captured: the tip holds it already")
         described = next(body for body in self.model.arm.bodies if body.name == name)
         body = self.situation.drifting[name].at(state.t)
-        before = self.equation(state.anchor)
+        before = self.equation(state.anchor, self.situation.loosened(self.model))
         require_reach(before, state.q, body, name, described.reach)
         held = {**self.situation.held, name: held_at_tip(before, state.q, body)}
         drifting = {key: each for key, each in self.situation.drifting.items() if key != name}
         self.situation = replace(self.situation, held=held, drifting=drifting)
-        impulse = joined(before, self.equation(state.anchor), state.q, state.v, body)
+        after = self.equation(state.anchor, self.situation.loosened(self.model))
+        impulse = joined(before, after, state.q, state.v, body)
         works = state.works + np.array([0.0, 0.0, impulse.given, impulse.lost])
         brought = state.brought + body.energy
-        return replace(state, v=impulse.v, works=works, brought=brought), impulse.lost
+        state = replace(state, v=impulse.v, works=works, brought=brought)
+        self._turn_brakes(state)
+        return state, impulse.lost
+
+    def _turn_brakes(self, state: State) -> None:
+        """Let closed brakes that can slip do so where their joints move, and hold where not."""
+        closed = dict(self.situation.closed)
+        still = ROUNDED * float(np.abs(state.v).max(initial=0.0))
+        for axis in self._able():
+            rate = float(state.v[braked_coordinate(self.model, axis)])
+            if axis.name in closed:
+                closed[axis.name] = int(np.sign(rate)) if abs(rate) > still else 0
+        self.situation = replace(self.situation, closed=closed)
 
     def _let_go(self, name: str, state: State) -> State:
         if name not in self.situation.held:
@@ -264,12 +300,17 @@ class Course:
 
     def _stopped(self, state: State) -> State:
         """Stop at once what is held now and moves: by locks and brakes that never slip."""
-        held = self.situation.holding(self.model).values()
-        v, given, lost = arrest(self.equation(state.anchor), state.q, state.v.copy(), list(held))
+        held = self.situation.rigid(self.model)
+        if not np.any(state.v[held]):
+            return state
+        equation = self.equation(state.anchor, self.situation.loosened(self.model))
+        v, given, lost = arrest(equation, state.q, state.v.copy(), held)
         works = state.works + np.array([0.0, 0.0, given, lost])
         if lost and self.log and self.log[-1].t == state.t:
             self.log[-1] = replace(self.log[-1], lost=self.log[-1].lost + lost)
-        return replace(state, v=v, works=works)
+        state = replace(state, v=v, works=works)
+        self._turn_brakes(state)
+        return state
 
 
 def _continued(model: Model, state: State, other: RunData) -> State:

@@ -103,7 +103,9 @@ def lock(model: Model, names: Sequence[str]) -> Model:
 
 def _held(acts: AnyActuated) -> AnyActuated:
     """Prescribe a standstill to an axis of a joint."""
-    kept = acts.model_dump(exclude_unset=True, exclude={"input", "start", "actuation"})
+    kept = acts.model_dump(
+        exclude_unset=True, exclude={"input", "start", "actuation", "servo", "brake"}
+    )
     still = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
     return type(acts).model_validate(kept | still)
 

@@ -1,6 +1,7 @@
 """Quantities that a run looks out for: what happens when one crosses a value."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import casadi as ca
 
@@ -24,50 +25,62 @@ class Seen:
 
 @dataclass(frozen=True)
 class Lookout:
-    """A quantity by its name: it is looked for below a value, above one, or both.
+    """A quantity that is looked out for.
 
     Attributes
     ----------
-    quantity
-        ``NAME`` of a coordinate, ``NAME.speed``, ``tip.x``, ``tip.speed``, ``distance.BODY`` of the
-        tip from the fixture of a free body, and for brakes ``NAME.effort``, what holds a coordinate
-        that stands still.
+    kind
+        ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still,
+        ``tip`` along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture.
+    index
+        Of the coordinate, or the axis.
+    body
+        Name of a body.
     path
-        Of a body's fixture: c0, c1, c2 of its place ``c0 + c1 t + c2 t^2``.
+        Of a body's fixture: c0, c1, c2 of its place ``c0 + c1 t + c2 t^2``; empty where it does
+        not count.
     """
 
-    quantity: str
+    kind: Literal["place", "speed", "effort", "tip", "tip speed", "distance"]
+    index: int = 0
+    body: str = ""
     path: tuple[tuple[float, ...], ...] = ()
+
+    @classmethod
+    def of(cls, model: Model, quantity: str) -> "Lookout":
+        """Read a quantity that `quantities` lists."""
+        name, _, what = quantity.rpartition(".")
+        if name == "distance":
+            return cls("distance", body=what)
+        if name == "tip" and (what in XYZ or what == "speed"):
+            return cls("tip speed") if what == "speed" else cls("tip", XYZ.index(what))
+        if quantity in model.names:
+            return cls("place", model.names.index(quantity))
+        return cls("speed", model.names.index(name))
 
     @property
     def squared(self) -> bool:
         """Whether it is looked out for by its square, which is smooth where it is 0."""
-        return self.quantity == "tip.speed" or self.quantity.startswith("distance.")
+        return self.kind in ("tip speed", "distance")
 
     @property
     def smooth(self) -> bool:
         """Whether its rate follows from accelerations."""
-        return not self.quantity.endswith(".effort")
+        return self.kind != "effort"
 
     def trace(self, seen: Seen) -> Expr:
         """Trace the quantity, or its square."""
-        model = seen.model
-        if self.quantity == "tip.speed":
-            return ca.sumsqr(end_jacobian(model, seen.q)[0] @ seen.v)
-        if self.path:
+        if self.kind == "tip speed":
+            return ca.sumsqr(end_jacobian(seen.model, seen.q)[0] @ seen.v)
+        if self.kind == "tip":
+            return end_frame(seen.model, seen.q)[1][self.index]
+        if self.kind == "distance":
+            if not self.path:
+                return ca.SX(0)
             start, rate, bend = (ca.DM(each) for each in self.path)
             place = start + seen.t * (rate + seen.t * bend)
-            return ca.sumsqr(end_frame(model, seen.q)[1] - place)
-        name, _, what = self.quantity.rpartition(".")
-        if name == "distance":
-            return ca.SX(0)
-        if name == "tip" and what in XYZ:
-            return end_frame(model, seen.q)[1][XYZ.index(what)]
-        if what == "effort":
-            return seen.effort[model.names.index(name)]
-        if what == "speed":
-            return seen.v[model.names.index(name)]
-        return seen.q[model.names.index(self.quantity)]
+            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - place)
+        return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
 
 
 def quantities(model: Model) -> tuple[str, ...]:
@@ -77,13 +90,3 @@ def quantities(model: Model) -> tuple[str, ...]:
     tip = [f"tip.{axis}" for axis in XYZ]
     tip += [f"distance.{body.name}" for body in model.arm.bodies]
     return (*places, *(f"{name}.speed" for name in places), *tip, "tip.speed")
-
-
-def unit_of(model: Model, quantity: str) -> str:
-    """Give the unit of a quantity."""
-    if quantity.startswith(("tip.", "distance.")):
-        return "m/s" if quantity == "tip.speed" else "m"
-    name, _, what = quantity.rpartition(".")
-    if what == "speed":
-        return f"{model.units[model.names.index(name)]}/s"
-    return model.units[model.names.index(quantity)]

@@ -56,7 +56,8 @@ class Situation:
     closed
         Joints whose brakes are closed, with the direction in which each slips: 0 if it holds.
     servos
-        By joint: a servo in place of the model file's, and the time [s] its target counts from.
+        By joint: a servo in place of the model file's, the time [s] its target counts from, and
+        what events have changed of the model file's.
     held
         Bodies that the tip holds, in its frame.
     drifting
@@ -69,7 +70,7 @@ class Situation:
 
     locked: tuple[str, ...] = ()
     closed: Mapping[str, int] = field(default_factory=dict)
-    servos: Mapping[str, tuple[Any, float]] = field(default_factory=dict)
+    servos: Mapping[str, tuple[Any, float, dict[str, Any]]] = field(default_factory=dict)
     held: Mapping[str, Inertia] = field(default_factory=dict)
     drifting: Mapping[str, Drift] = field(default_factory=dict)
     done: frozenset[int] = frozenset()
@@ -90,7 +91,7 @@ class Situation:
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
         held = [(name, each.mass, each.first.tolist(), each.second.tolist())
                 for name, each in sorted(self.held.items())]  # fmt: skip
-        servos = {name: servo for name, (servo, _) in self.servos.items()}
+        servos = {name: servo for name, (servo, _, _) in self.servos.items()}
         return f"{self.locked} {stuck} {held} {servos}"
 
     def holding(self, model: Model) -> dict[str, int]:
@@ -99,6 +100,25 @@ class Situation:
         found = {name: axes[name].index for name in self.locked}
         stuck = (name for name, slips in self.closed.items() if slips == 0)
         return found | {name: braked_coordinate(model, axes[name]) for name in stuck}
+
+    def rigid(self, model: Model) -> list[int]:
+        """Give the coordinates that are held whatever it takes: by locks, and ideal brakes."""
+        axes = {axis.name: axis for axis in model.axes}
+        held = self.holding(model)
+        return [
+            index
+            for name, index in held.items()
+            if name in self.locked or math.isinf(capacity(axes[name]))
+        ]
+
+    def loosened(self, model: Model) -> "Situation":
+        """Let brakes slip that can: none of them holds an impulse."""
+        axes = {axis.name: axis for axis in model.axes}
+        closed = {
+            name: slips or int(math.isfinite(capacity(axes[name])))
+            for name, slips in self.closed.items()
+        }
+        return replace(self, closed=closed)
 
     def model(self, model: Model, start: "Situation") -> Model:
         """Give the model of an arm in this situation; that of the file if nothing differs."""
