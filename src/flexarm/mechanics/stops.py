@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 
 import casadi as ca
-from scipy.optimize import brentq
 
 from flexarm.model import Axis
 from flexarm.spatial import Expr
@@ -44,6 +43,7 @@ def crossley(restitution: float) -> float:
     """
     if restitution == 1:
         return 0.0
+    from scipy.optimize import brentq  # takes longer to import than all else here
 
     def off(z: float) -> float:
         return z + restitution * z - math.log1p(z) + math.log1p(-restitution * z)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from flexarm.arm.mission import FreeBody
 from flexarm.errors import SimulationError
@@ -112,6 +111,8 @@ def _turned(rotation: Array, own: Array, momentum: Array, passed: float) -> Arra
     def rate(_: float, y: Array) -> Array:
         R = y.reshape(3, 3)
         return np.asarray((R @ skew_matrix(own @ R.T @ momentum)).ravel())
+
+    from scipy.integrate import solve_ivp  # takes long to import
 
     found = solve_ivp(
         rate, (0.0, passed), rotation.ravel(), method="DOP853", rtol=CLOSE, atol=CLOSE
