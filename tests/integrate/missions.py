@@ -166,9 +166,9 @@ def judge(number: int) -> Outcome:
         return Outcome(number, ending, f"balance {one.energy_balance:.1e}")
     if _events_of(one) != _events_of(other):
         return Outcome(number, ending, "formulations differ in what happened")
-    count = min(len(one.t), len(other.t)) - 1
     scale = np.maximum(np.ptp(one.q, axis=0), 1e-3 * np.ptp(one.q, axis=0).max() + 1e-12)
-    apart = float((np.abs(one.q[:count] - other.q[:count]) / scale).max(initial=0.0))
+    both = np.intersect1d(one.t, other.t, return_indices=True)[1:]  # brakes keep their own instants
+    apart = float((np.abs(one.q[both[0]] - other.q[both[1]]) / scale).max(initial=0.0))
     fault = f"formulations differ by {apart:.1e}" if apart > APART else ""
     return Outcome(number, ending, fault)
 
