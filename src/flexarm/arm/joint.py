@@ -15,7 +15,7 @@ from flexarm.arm.profile import (
     SpeedProfile,
     TorqueProfile,
 )
-from flexarm.arm.servo import Brake, Servo, Stops
+from flexarm.arm.servo import PQ, Brake, D, E, K, Q, S, Servo, Stops
 from flexarm.units import (
     Angle,
     AngularSpeed,
@@ -30,12 +30,6 @@ from flexarm.units import (
     TorqueStiffness,
 )
 
-Q = TypeVar("Q")  # position
-S = TypeVar("S")  # speed
-E = TypeVar("E")  # effort
-K = TypeVar("K")  # stiffness
-D = TypeVar("D")  # damping
-PQ = TypeVar("PQ")  # position as a function of time
 PE = TypeVar("PE")  # effort as a function of time
 # speed as a function of time; joints of before servos do not name it
 PS = DefaultTypeVar("PS", default=Any)

@@ -175,11 +175,7 @@ class Actuators:
     @property
     def key(self) -> str:
         """All of it as a text, which determines the expressions."""
-        if not (self.servos or self.slipping or self.lookouts):
-            return ""
-        lines = [
-            f"{s.column} {s.row.tolist()} {s.servo!r} {s.limit} {s.state}" for s in self.servos
-        ]
+        lines = [each.key for each in self.servos]
         return "; ".join([*lines, *map(repr, self.slipping), *map(repr, self.lookouts)])
 
     def is_in_basis(self, model: Model) -> bool:
