@@ -4,6 +4,7 @@ Arms stand side by side in groups of `GROUP`, the threads of a warp: element k o
 is at ``(i // GROUP * size + k) * GROUP + i % GROUP``.  So the threads of a warp read neighbours.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -54,17 +55,22 @@ def ptx_kernel(stream: Stream) -> PtxKernel:
     sizes = [port.size for port in (*stream.inputs, *stream.outputs)] + [code.work_size]
     # Internal functions are written for processors, which call them; here they are put in place.
     text = code.text.replace(") noinline nounwind", ") alwaysinline nounwind")
-    with llvm.parse_assembly(f"{text}\n{_kernel(entry, code.entry, sizes)}") as module:
-        module.triple = CUDA.triple
-        module.data_layout = str(target.target_data)
+    with read(f"{text}\n{_kernel(entry, code.entry, sizes)}", target) as module:
         made = target.emit_assembly(module)
     return PtxKernel(made, entry, code.work_size, stream.inputs, stream.outputs)
 
 
+def read(text: str, target: llvm.TargetMachine, machine: Target = CUDA) -> llvm.ModuleRef:
+    """Read LLVM code for a machine, a GPU if none is named."""
+    module = llvm.parse_assembly(text)
+    module.triple = machine.triple
+    module.data_layout = str(target.target_data)
+    return module
+
+
 def _kernel(entry: str, function: str, sizes: list[int]) -> str:
-    """Write the kernel: which arm a thread has, and where its arrays are."""
+    """Write the kernel: where the arrays of a thread's arm are."""
     names = [f"%p{k}" for k in range(len(sizes))]
-    parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in names)])
     lines = []
     for k, (name, size) in enumerate(zip(names, sizes, strict=True)):
         lines += [
@@ -74,6 +80,27 @@ def _kernel(entry: str, function: str, sizes: list[int]) -> str:
             f"%b{k} = addrspacecast ptr addrspace(1) %a{k} to ptr",
         ]
     arguments = ", ".join(f"ptr %b{k}" for k in range(len(sizes)))
+    lines.append(f"call void @{function}({arguments})")
+    return threads(entry, names, lines)
+
+
+def threads(
+    entry: str, pointers: Sequence[str], lines: Sequence[str], rooms: Sequence[str] = ()
+) -> str:
+    """Write a kernel that takes the number of arms, %count, and pointers to global memory.
+
+    Parameters
+    ----------
+    entry
+        Its name.
+    pointers
+        Names of the pointers.
+    lines
+        What a thread does for its arm, %arm, which is the %lane-th of the %group-th group.
+    rooms
+        Memory of the thread, which LLVM takes for registers only here.
+    """
+    parameters = ", ".join(["i64 %count", *(f"ptr addrspace(1) {name}" for name in pointers)])
     registers = ("ctaid", "ntid", "tid")
     reads = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in registers)
     values = "\n".join(
@@ -81,7 +108,7 @@ def _kernel(entry: str, function: str, sizes: list[int]) -> str:
     )
     return f"""{reads}
 define ptx_kernel void @{entry}({parameters}) {{
-{values}
+{chr(10).join([*rooms, values])}
 %before = mul i32 %ctaid, %ntid
 %number = add i32 %before, %tid
 %arm = zext i32 %number to i64
@@ -91,7 +118,6 @@ work:
 %group = udiv i64 %arm, {GROUP}
 %lane = urem i64 %arm, {GROUP}
 {chr(10).join(lines)}
-call void @{function}({arguments})
 br label %done
 done:
 ret void

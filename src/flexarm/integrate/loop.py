@@ -109,13 +109,35 @@ def pass_breaks(m: March) -> None:
 
 
 @kernel
+def keep_here(m: March) -> None:
+    """Keep the state at t for all times that it has come to."""
+    while m.kept < m.wanted and m.times[m.kept] <= m.t + rounding(m.t):
+        for i in range(m.size):
+            m.samples[m.kept * m.size + i] = m.y[i]
+        m.kept += 1
+
+
+@kernel
 def pass_stops(m: March) -> None:
     """Let channels jump at t, and go on to stops that are too near for a step."""
-    pass_breaks(m)
-    while m.t < m.t_end and next_stop(m) - m.t <= rounding(m.t):
-        m.t = next_stop(m)
-        keep_samples(m)
+    while True:
         pass_breaks(m)
+        if m.t >= m.t_end or next_stop(m) - m.t > rounding(m.t):
+            return
+        m.t = next_stop(m)
+        keep_here(m)
+
+
+@kernel
+def begin(m: March) -> None:
+    """Make the state at the start ready for the first step, and keep it."""
+    enter_pieces(m.system, m.t)
+    rates(m.system, m.t, m.y, m.f)
+    note_seen(m)
+    widen(m)
+    for i in range(m.size):
+        m.samples[i] = m.y[i]
+    m.kept = 1
 
 
 @kernel
@@ -123,10 +145,11 @@ def march(m: March) -> int:
     """Step until the end, a watched bound, a failure, or the budget of trials is spent."""
     wish = m.h
     seen = m.largest
-    pass_stops(m)  # a watched bound may have been left where a channel jumps, or at the end
-    if m.t >= m.t_end:
-        return FINISHED
     for _ in range(m.budget):
+        pass_stops(m)
+        if m.t >= m.t_end:
+            m.h = wish
+            return FINISHED
         stop = next_stop(m)
         left = stop - m.t
         at_stop = 0
@@ -182,9 +205,14 @@ def march(m: March) -> int:
             m.h = wish
             return WATCHED
         keep_samples(m)
-        pass_stops(m)
-        if m.t >= m.t_end:
-            m.h = wish
-            return FINISHED
     m.h = wish
     return RUNNING
+
+
+@kernel
+def begin_and_march(m: March) -> int:
+    """March on, from the start if nothing is kept yet."""
+    if m.kept == 0:
+        begin(m)
+    why: int = march(m)
+    return why

@@ -138,7 +138,7 @@ class March(Record):
     seen_high: Array
     times: Array
     samples: Array
-    kept: int = 1
+    kept: int = 0
     wanted: int
     breaks: Array
     break_count: int

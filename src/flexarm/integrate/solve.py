@@ -7,11 +7,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexarm.integrate.laws import Log, Sampled, no_number_near
-from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, SEEN, WATCHED, keep_samples, march
-from flexarm.integrate.march import March, widen
+from flexarm.integrate.loop import (
+    BROKEN,
+    FINISHED,
+    NO_STEP,
+    SEEN,
+    WATCHED,
+    begin,
+    keep_samples,
+    march,
+)
+from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.seen import beyond, note_seen
-from flexarm.integrate.system import enter_pieces, rates
+from flexarm.integrate.system import rates
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin
@@ -76,11 +85,7 @@ def begin_march(beginning: Beginning) -> March:
     """Make the record of a run, ready for its first step."""
     m: March = beginning.method.begin(beginning)
     m.__dict__["beginning"] = beginning  # whose arrays the compiled code points to
-    enter_pieces(m.system, m.t)
-    rates(m.system, m.t, m.y, m.f)
-    note_seen(m)
-    widen(m)
-    m.samples[: m.size] = m.y
+    begin(m)
     assert march.address  # compiled before the clock starts
     return m
 
@@ -103,7 +108,7 @@ def solve(
 
     def collected(ending: Ending) -> Solution:
         spent = time.process_time() - started - aside
-        solution = _collect(m, anchors, ending, spent)
+        solution = collect(m, anchors, ending, spent)
         solution.held = log.at(solution.times)
         return solution
 
@@ -142,19 +147,27 @@ def _drive(
         spent = time.perf_counter() - clock
         m.budget = int(min(max(m.budget * LONGEST / max(spent, 1e-6), 20), 10**7))
         progress(m.t)
-        if code == FINISHED:
-            ending = Ending() if m.t >= log.end else _asked(log, m)
-        elif code == SEEN:
-            ending = _at_sight(m)
-        elif code == WATCHED and not beginning.watched[m.watched].what:
-            _anchor(m, beginning, anchors)
-        elif code == WATCHED:
-            ending = _at_bound(m, beginning)
-        elif code in (BROKEN, NO_STEP):
-            ending = _failure(m, beginning, code)
+        ending = after_march(m, beginning, anchors, log, code)
         if ending is None:
             between()
     return ending
+
+
+def after_march(
+    m: March, beginning: Beginning, anchors: list[tuple[int, Array]], log: Log, code: int
+) -> Ending | None:
+    """Do what a call of `march` has returned for; None if the run goes on."""
+    if code == FINISHED:
+        return Ending() if m.t >= log.end else _asked(log, m)
+    if code == SEEN:
+        return _at_sight(m)
+    if code == WATCHED and not beginning.watched[m.watched].what:
+        _anchor(m, beginning, anchors)
+    elif code == WATCHED:
+        return _at_bound(m, beginning)
+    elif code in (BROKEN, NO_STEP):
+        return _failure(m, beginning, code)
+    return None
 
 
 def _asked(log: Log, m: March) -> Ending | None:
@@ -287,9 +300,7 @@ def _singular_near(m: March, beginning: Beginning, step: float) -> str:
     return ""
 
 
-def _collect(
-    m: March, anchors: list[tuple[int, Array]], ending: Ending, seconds: float
-) -> Solution:
+def collect(m: March, anchors: list[tuple[int, Array]], ending: Ending, seconds: float) -> Solution:
     """Copy the kept samples out of the record."""
     starts = [start for start, _ in anchors]
     which = np.searchsorted(starts, np.arange(m.kept), side="right") - 1

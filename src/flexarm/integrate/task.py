@@ -253,7 +253,7 @@ class Task:
             self.watches,
             self.times.copy(),
             jumps(listed),
-            np.concatenate([self.q, self.v, self.works, self._states()]),
+            self.state,
             method,
             self.tolerance(method, wanted),
             h,
@@ -327,8 +327,11 @@ class Task:
         pairs = zip(self.motion.actuators.lookouts, np.minimum(-low, high), strict=True)
         return any(not each.smooth and np.isfinite(bound) for each, bound in pairs)
 
-    def _states(self) -> Array:
-        return self.states if len(self.states) else np.zeros(self.motion.actuators.states)
+    @property
+    def state(self) -> Array:
+        """The initial state y."""
+        states = self.states if len(self.states) else np.zeros(self.motion.actuators.states)
+        return np.concatenate([self.q, self.v, self.works, states])
 
 
 def has_strong_dampers(task: "Task") -> bool:

@@ -1,7 +1,8 @@
 """Translate kernels to LLVM code."""
 
 import ast
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -11,8 +12,15 @@ from flexarm.loops.language import Source
 from flexarm.loops.numbers import I64, ONE, ZERO, rounds
 from flexarm.loops.values import Value, Values, llvm_type
 
+KNOWN = "known"  # marks loops whose rounds are known
 
-def translate(kernel: Source, bound: Mapping[str, Source | str] = MappingProxyType({})) -> str:
+
+def translate(
+    kernel: Source,
+    bound: Mapping[str, Source | str] = MappingProxyType({}),
+    *,
+    unrolled: Collection[str] | None = None,
+) -> str:
     """Write a kernel, and all kernels that it calls, as one LLVM module.
 
     Parameters
@@ -22,16 +30,28 @@ def translate(kernel: Source, bound: Mapping[str, Source | str] = MappingProxyTy
     bound
         What is called by name instead of by the address in a field of a record: by that field's
         name a kernel, or the name of compiled equations' table entry.
+    unrolled
+        Fields of numbers that change: loops whose rounds do not depend on these, nor on elements of
+        arrays, are to be unrolled.
     """
-    module = _Module(bound)
+    module = _Module(bound, unrolled)
     module.function(kernel, public=True)
-    return str(module.module)
+    text = str(module.module)
+    return text if unrolled is None else _unrolled(text)
+
+
+def _unrolled(text: str) -> str:
+    """Ask LLVM to unroll loops whose rounds are known."""
+    marked = re.compile(rf'^(!\d+) = !{{ !"{KNOWN}", .*}}$', re.MULTILINE)
+    text = marked.sub(r"\1 = distinct !{\1, !999999}", text)
+    return f'{text}\n!999999 = !{{!"llvm.loop.unroll.full"}}\n'
 
 
 class _Module:
     """The module under construction."""
 
-    def __init__(self, bound: Mapping[str, Source | str]) -> None:
+    def __init__(self, bound: Mapping[str, Source | str], unrolled: Collection[str] | None) -> None:
+        self.unrolled = unrolled
         self.module = ir.Module("kernels")
         self.known: dict[int, ir.Function] = {}
         self.bound = bound
@@ -181,6 +201,20 @@ class _Body:
         breaks = self.loop(node, _Loop(after, test))
         self.go_on(after, breaks if endless else [before, *breaks])
 
+    def again(self, block: ir.Block, test: ast.expr) -> None:
+        """Go back to a loop's test; note whether its outcomes are known beforehand."""
+        back, changing = self.b.branch(block), self.v.module.unrolled
+        if changing is None:
+            return
+        inner = list(ast.walk(test))
+        fields = {each.attr for each in inner if isinstance(each, ast.Attribute)}
+        elements = any(isinstance(each, ast.Subscript) for each in inner)
+        fixed = isinstance(test, ast.Constant)
+        if not (elements or fixed or fields & {*changing}):
+            module = self.v.module.module
+            count = ir.Constant(I64, len(module.metadata))
+            back.set_metadata("llvm.loop", module.add_metadata([KNOWN, count]))
+
     def loop(self, node: ast.For | ast.While, loop: _Loop) -> list[frozenset[str]]:
         """Translate what is repeated; say which names have values where it is left."""
         if node.orelse:
@@ -189,7 +223,10 @@ class _Body:
         self.block(node.body)
         self.loops.pop()
         if not self.b.block.is_terminated:
-            self.b.branch(loop.again)
+            if isinstance(node, ast.While):
+                self.again(loop.again, node.test)
+            else:
+                self.b.branch(loop.again)
         return loop.breaks
 
     def do_For(self, node: ast.For) -> None:
@@ -220,7 +257,7 @@ class _Body:
         self.b.store(self.b.add(self.b.load(counter, typ=I64), step), counter)
         if not near:
             self.b.store(self.b.sub(self.b.load(left, typ=I64), ONE), left)
-        self.b.branch(test)
+        self.again(test, node.iter)
         self.go_on(after, [before, *breaks])
 
     def limits(self, node: ast.For) -> tuple[ir.Value, ir.Value, ir.Value]:

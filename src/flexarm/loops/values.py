@@ -3,7 +3,7 @@
 import ast
 import builtins
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
 from llvmlite import ir
@@ -27,6 +27,7 @@ class Functions(Protocol):
 
     module: ir.Module
     bound: Mapping[str, Source | str]
+    unrolled: Collection[str] | None
 
     def function(self, kernel: Source, *, public: bool = False) -> ir.Function:
         """Return the LLVM function of a kernel."""

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import casadi as ca
 import numpy as np
@@ -23,12 +23,14 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.structures import Member, Structures
+from flexarm.integrate.batch.gpu import solve_on_gpu
 from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import Solution, begin_march, solve
@@ -38,6 +40,8 @@ from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
 from flexarm.runs.run import Run
+
+Device = Literal["cpu", "gpu"]
 
 
 def simulate_many(
@@ -55,6 +59,7 @@ def simulate_many(
     inputs: Sequence[Mapping[str, Any]] | None = None,
     control: ca.Function | Sequence[ca.Function] | None = None,
     workers: int | None = None,
+    device: Device = "cpu",
     allow_long: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
@@ -79,6 +84,9 @@ def simulate_many(
         function many times compiles it once.
     workers
         Threads; one per core if None.
+    device
+        ``gpu`` runs them on the first NVIDIA GPU, each in a thread of its own, by the methods rk4,
+        dop853 or etd4; nothing but NVIDIA's driver is needed.
     allow_long
         Whether to run what is estimated to take more than an hour of CPU or 4 GB, all together.
     progress
@@ -101,6 +109,8 @@ def simulate_many(
     laws, wanted = laws or [control] * count, wanted or [rtol] * count
     if workers is not None:
         require_count("workers", workers, 1, SimulationError)
+    if device not in get_args(Device):
+        raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     require_function("progress", progress, "of the number of runs done", SimulationError)
     for k, each in enumerate(wanted):
         refuse(arm, t_end=t_end, dt=dt, method=method, rtol=each, formulation=formulation,
@@ -134,6 +144,14 @@ def simulate_many(
     automatic = method == "auto"
     chosen, why = choose(first, first.wanted, audit=False) if automatic else (METHODS[method], "")
     why = why or "asked for"
+    if device == "gpu":
+        if automatic and not chosen.on_gpu:
+            chosen, why = ETD4, f"{why}; on a GPU: etd4"
+        solutions = solve_on_gpu(tasks, chosen, progress)
+        return [
+            task.run(chosen, found, task.wanted, why)
+            for task, found in zip(tasks, solutions, strict=True)
+        ]
     efforts = [
         solution(task, chosen, task.wanted, duration=t_end, step=None, period=None)
         for task in tasks
@@ -141,7 +159,7 @@ def simulate_many(
     consider(efforts, allow_long=allow_long)
     width = native_width() if chosen.abreast else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
-    for task in tasks:
+    for task in {id(task.motion): task for task in tasks}.values():
         begin_march(task.beginning(chosen, task.wanted))
     batches = [tasks[k : k + width] for k in range(0, count, width)]
     abreast = [compile_abreast(batch) if len(batch) == width > 1 else None for batch in batches]
@@ -259,6 +277,7 @@ def _started(task: Task, start: Mapping[str, float]) -> Task:
         require_number(f"starts: {name}", value, SimulationError)
         (v if name.endswith(".rate") else q)[names.index(plain)] = value
     started = replace(task, q=q, v=v)
+    started.__dict__["watches"] = task.watches
     refuse_outside(started)
     # What errors are measured in depends on where sliding links start, and on nothing else here.
     if not any(part.sliding is not None for part in task.equation.model.links):

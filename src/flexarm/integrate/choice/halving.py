@@ -1,6 +1,6 @@
 """Equal steps that keep a tolerance: the motion is run again in smaller ones and compared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,9 @@ from flexarm.spatial import base_rotation_matrix
 TRIES = 8
 
 
+Refinement = Generator[float, Solution, Solution]
+
+
 def solve_in_equal_steps(
     task: Task,
     method: Method,
@@ -24,64 +27,43 @@ def solve_in_equal_steps(
     live: Callable[[Callable[[], Solution]], None] | None = None,
 ) -> Solution:
     """Solve a motion in equal steps that are small enough for a tolerance."""
+    steps = refinement(task, method, wanted)
+    step = next(steps)
+    while True:
+        found = solve(task.beginning(method, wanted, step), progress, None, live)
+        try:
+            step = steps.send(found)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
-    def run(step: float) -> Solution:
-        return solve(task.beginning(method, wanted, step), progress, None, live)
 
-    # Forces that change too fast for its order leave it the first.
-    order = 1 if has_dry_friction(task.equation.model) else method.order
-    longest = float(np.median(np.diff(task.times)))  # steps end at samples
-    step = min(task.beginning(method, wanted).h, longest)
-    return solve_refined(run, step, wanted, task.measures, order, task.equation.model.attitudes)
+def refinement(task: Task, method: Method, wanted: float) -> Refinement:
+    """Ask for solutions of a motion in ever smaller equal steps until one keeps a tolerance.
 
-
-def solve_refined(
-    run: Callable[[float], Solution],
-    step: float,
-    wanted: float,
-    measures: Measures,
-    order: int,
-    attitudes: tuple[int, ...] = (),
-) -> Solution:
-    """Run a motion in ever smaller equal steps until its error is below a tolerance.
-
-    Parameters
-    ----------
-    run
-        Runs the motion with a step [s].
-    step
-        The first one [s].
-    wanted
-        Largest error of any measured quantity over its range.
-    measures
-        The quantities.
-    order
-        Of the method on this motion: 1 where forces change too fast for its own.
-    attitudes
-        Where in the state angles begin that are relative to an anchor.
-
-    Returns
-    -------
-    Solution
-        The last one; its seconds are those of all.  An interrupted one is given as it is.
+    It yields steps [s], is sent the solution by each, and returns the last one, whose seconds are
+    those of all.  An interrupted one is given as it is.
 
     Notes
     -----
     Runs whose steps are in the ratio r differ by ``r^order - 1`` times the error of the finer one.
     Those that stop are compared where both have samples, and must end alike.
     """
-    found = run(step)
+    # Forces that change too fast for its order leave it the first.
+    order = 1 if has_dry_friction(task.equation.model) else method.order
+    longest = float(np.median(np.diff(task.times)))  # steps end at samples
+    step = min(task.beginning(method, wanted).h, longest)
+    found = yield step
     seconds = found.seconds
     ratio = 2.0
     for _ in range(TRIES):
         if found.ending.status == "interrupted":
             break
-        finer = run(step / ratio)
+        finer = yield step / ratio
         seconds += finer.seconds
         if finer.ending.status == "interrupted":
             found = finer
             break
-        error = _error(found, finer, step, measures, order, attitudes)
+        error = _error(found, finer, step, task.measures, order, task.equation.model.attitudes)
         step, found = step / ratio, finer
         if error <= wanted:
             break

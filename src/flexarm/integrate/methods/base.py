@@ -68,6 +68,8 @@ class Method:
         Whether it can solve for states of servos too.
     abreast
         Whether several motions can go in common steps, each in its lane of a vector register.
+    on_gpu
+        Whether its kernels run on a GPU too.
     restart
         Forgets what it keeps of the equations, which have changed (None: nothing).
     stable
@@ -97,6 +99,7 @@ class Method:
     solves_vibrations: bool = False
     carries_states: bool = True
     abreast: bool = False
+    on_gpu: bool = False
     restart: Callable[[Any], None] | None = None
     stable: float = math.inf
     reach: float = math.inf

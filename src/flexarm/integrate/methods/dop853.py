@@ -121,5 +121,6 @@ DOP853 = Method(
     vibration_steps=lambda of, damped: 0.5 * of.slowest,
     input_steps=0.5,
     abreast=True,
+    on_gpu=True,
     reach=6.0,  # where it is stable at any damping
 )

@@ -69,5 +69,6 @@ ETD4 = Method(
     under_law=0.01,
     under_friction=0.1,  # its error estimate takes forces to be smooth and soft
     solves_vibrations=True,
+    on_gpu=True,
     restart=_restart,
 )

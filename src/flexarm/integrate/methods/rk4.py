@@ -44,4 +44,5 @@ RK4 = Method(
     work=lambda of: 4 * of.equations + 50 * of.n,
     vibration_steps=lambda of, damped: of.fastest,
     stable=STABLE,
+    on_gpu=True,
 )

@@ -184,7 +184,7 @@ def _record(
             step,
         )
     )
-    record.wanted = 1  # the state now is all that is kept
+    record.kept = record.wanted = 1  # the state now is all that is kept
     record.step = 0  # called by its name
     record.obstacles.count = 0  # equal steps are short, and not looked along
     return record

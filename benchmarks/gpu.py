@@ -1,0 +1,65 @@
+"""Runs and steps per second on a GPU, beside one core of the processor.
+
+Writes the table of docs/gpu.md: ``python benchmarks/gpu.py`` on a machine with an NVIDIA GPU.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+import flexarm
+from flexarm.engine.cuda import gpu
+
+ARMS = {  # sample: duration [s] and tolerance of an adaptive run, method
+    "korayem-two-link": (2.0, "dop853"),
+    "deluca-siciliano": (2.0, "dop853"),
+    "chen-two-link": (1.0, "etd4"),
+    "count-6-6-3": (0.2, "etd4"),
+}
+
+
+def measured(name: str, *, stiffening: bool, count: int) -> str:
+    """Measure a sample, and give a row of the table."""
+    t_end, method = ARMS[name]
+    arm = flexarm.change_arm(flexarm.sample(name), {"stiffening": stiffening})
+    first = flexarm.build(arm).names[0]
+    starts = [{first: float(x)} for x in np.linspace(0.0, 0.3, count)]
+
+    def run(device: str, some: int) -> tuple[float, float, float]:
+        began = time.perf_counter()
+        runs = flexarm.simulate_many(
+            arm, t_end=t_end, dt=t_end, method=method, starts=starts[:some], device=device,
+            workers=1, allow_long=True,
+        )  # fmt: skip
+        whole = time.perf_counter() - began
+        solver = sum(run.statistics.cpu_seconds for run in runs)
+        steps = sum(run.statistics.steps + run.statistics.rejections for run in runs)
+        return some / solver, steps / solver, whole
+
+    run("gpu", 64)  # compiled
+    there, steps, whole = run("gpu", count)
+    here, _, _ = run("cpu", 16)
+    links = "exact" if stiffening else "linear"
+    return (
+        f"| {name}, {links} | {method}, {t_end:g} s | {there:.2g} | {steps:.2g} | "
+        f"{here:.2g} | {count / whole:.2g} |"
+    )
+
+
+def main() -> None:
+    """Write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=16384, help="runs of each arm")
+    parser.add_argument("--arms", nargs="*", default=list(ARMS))
+    options = parser.parse_args()
+    print(f"{gpu().name}, {options.count} runs, tolerance 1e-3\n")
+    print("| arm, links | run | runs/s | steps/s | runs/s of one core | runs/s with Python |")
+    print("|---|---|---|---|---|---|")
+    for name in options.arms:
+        for stiffening in (False, True):
+            print(measured(name, stiffening=stiffening, count=options.count), flush=True)
+
+
+if __name__ == "__main__":
+    main()

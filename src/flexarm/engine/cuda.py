@@ -1,0 +1,163 @@
+"""NVIDIA's driver, by which PTX runs on a GPU: no other package is needed."""
+
+import ctypes
+import functools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexarm.errors import FlexarmError
+
+LIBRARIES = {"win32": "nvcuda.dll", "linux": "libcuda.so.1"}
+OLDEST = 11000  # of the driver: CUDA 11.0, the first that takes PTX 7.0
+LOG, ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 8192, 5, 6
+MAJOR = 75  # of a device: number of its attribute
+VOLTA = 7
+BLOCK = 64  # threads
+
+
+@functools.cache
+def gpu() -> "Gpu":
+    """Give the first GPU of this machine.
+
+    Raises
+    ------
+    FlexarmError
+        If there is none that can be used.
+    """
+    return Gpu()
+
+
+class Gpu:
+    """The first GPU of this machine."""
+
+    def __init__(self) -> None:
+        self._library = _driver()
+        code = int(self._library.cuInit(0))
+        if code:
+            raise FlexarmError(f"GPU: NVIDIA's driver does not start: {self._words(code)}")
+        version = ctypes.c_int()
+        self.call("cuDriverGetVersion", ctypes.byref(version))
+        if version.value < OLDEST:
+            have = f"{version.value // 1000}.{version.value % 1000 // 10}"
+            raise FlexarmError(
+                f"GPU: NVIDIA's driver knows CUDA {have}, and 11.0 is needed: install a driver of "
+                "version 450 or newer"
+            )
+        device, major = ctypes.c_int(), ctypes.c_int()
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        self.call("cuDeviceGetAttribute", ctypes.byref(major), MAJOR, device)
+        name = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", name, 256, device)
+        self.name = name.value.decode()
+        if major.value < VOLTA:
+            raise FlexarmError(f"GPU: {self.name} is too old: it must be a Volta (2017) or newer")
+        self._context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        self.enter()
+
+    def enter(self) -> None:
+        """Make it the GPU that the calls of this thread mean."""
+        self.call("cuCtxSetCurrent", self._context)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function of the driver."""
+        code = int(getattr(self._library, name)(*arguments))
+        if code:
+            raise FlexarmError(f"GPU: {name}: {self._words(code)}")
+
+    def _words(self, code: int) -> str:
+        text = ctypes.c_char_p()
+        self._library.cuGetErrorString(code, ctypes.byref(text))
+        return (text.value or b"an unknown error").decode() + f" (error {code})"
+
+    @property
+    def free(self) -> int:
+        """Free memory [bytes]."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return int(free.value)
+
+    def finish(self) -> None:
+        """Wait until all is done that was launched."""
+        self.call("cuCtxSynchronize")
+
+
+def _driver() -> Any:
+    """Load the driver's library."""
+    name = LIBRARIES.get(sys.platform)
+    try:
+        if name is None:
+            raise OSError
+        return ctypes.CDLL(name)
+    except OSError:
+        raise FlexarmError(
+            "GPU: this machine has no driver of NVIDIA (its library is not found): leave device "
+            "at 'cpu', or run on a machine with an NVIDIA GPU and its driver"
+        ) from None
+
+
+class GpuArray:
+    """Numbers in the memory of the GPU."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = np.ascontiguousarray(values)
+        self.address = ctypes.c_uint64()
+        size = ctypes.c_size_t(max(self.values.nbytes, 8))
+        gpu().call("cuMemAlloc_v2", ctypes.byref(self.address), size)
+        self.send()
+
+    def send(self) -> None:
+        """Copy the values to the GPU."""
+        if self.values.nbytes:
+            place = ctypes.c_void_p(self.values.ctypes.data)
+            gpu().call("cuMemcpyHtoD_v2", self.address, place, ctypes.c_size_t(self.values.nbytes))
+
+    def fetch(self) -> NDArray[Any]:
+        """Copy the values back, and give them."""
+        if self.values.nbytes:
+            place = ctypes.c_void_p(self.values.ctypes.data)
+            gpu().call("cuMemcpyDtoH_v2", place, self.address, ctypes.c_size_t(self.values.nbytes))
+        return self.values
+
+    def free(self) -> None:
+        """Give the memory back."""
+        if self.address:
+            gpu().call("cuMemFree_v2", self.address)
+            self.address = ctypes.c_uint64()
+
+
+class GpuKernel:
+    """A kernel of a PTX text, compiled by the driver."""
+
+    def __init__(self, text: str, entry: str) -> None:
+        log = ctypes.create_string_buffer(LOG)
+        options = (ctypes.c_int * 2)(ERROR_LOG_BUFFER, ERROR_LOG_SIZE)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG)
+        self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
+        try:
+            gpu().call(
+                "cuModuleLoadDataEx",
+                ctypes.byref(self._module),
+                ctypes.c_char_p(text.encode()),
+                2,
+                options,
+                values,
+            )
+        except FlexarmError as error:
+            raise FlexarmError(f"{error}\n{log.value.decode(errors='replace')}".strip()) from None
+        gpu().call(
+            "cuModuleGetFunction", ctypes.byref(self._function), self._module, entry.encode()
+        )
+
+    def launch(self, count: int, arrays: Sequence[GpuArray]) -> None:
+        """Run it for so many arms; it takes their number and arrays."""
+        given = [ctypes.c_int64(count), *(each.address for each in arrays)]
+        pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
+        blocks = -(-count // BLOCK)
+        gpu().call(
+            "cuLaunchKernel", self._function, blocks, 1, 1, BLOCK, 1, 1, 0, None, pointers, None
+        )

@@ -1,0 +1,268 @@
+"""Many runs on a GPU: the loop that every integrator shares, a run per thread."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexarm.engine.cuda import GpuArray, GpuKernel, gpu
+from flexarm.errors import SimulationError
+from flexarm.formulations.numbers.structures import Member
+from flexarm.integrate.choice.halving import refinement
+from flexarm.integrate.laws import Log
+from flexarm.integrate.loop import FINISHED, RUNNING, begin_and_march
+from flexarm.integrate.march import March
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.base import Beginning, Method
+from flexarm.integrate.solve import Solution, after_march, begin_march, collect
+from flexarm.integrate.task import Task
+from flexarm.links.base import Array
+from flexarm.loops.desks import Desk
+from flexarm.loops.language import Source
+from flexarm.loops.ptx import ENTRY, Equations, GpuProgram, gpu_program, interleaved, rows_of
+
+WORK = 40_000_000  # operations of a thread in one launch, about
+SHARE = 0.4  # of the free memory
+DOUBLE = 8  # [bytes]
+DONE = -1  # code of a run that has ended
+
+
+def refuse_on_gpu(method: Method, tasks: Sequence[Task]) -> None:
+    """Refuse what a GPU does not do, by name."""
+    if not method.on_gpu:
+        able = ", ".join(each.name for each in METHODS.values() if each.on_gpu)
+        raise SimulationError(
+            f"device: method '{method.name}' is not for a GPU: use one of {able}, or device 'cpu'"
+        )
+    if tasks[0].equation.model.arm.contacts:
+        raise SimulationError(
+            "device: an arm that may touch something is not for a GPU: use device 'cpu'"
+        )
+
+
+def solve_on_gpu(
+    tasks: Sequence[Task], method: Method, progress: Callable[[int], None] | None = None
+) -> list[Solution]:
+    """Solve motions; those whose equations have the same operations go together.
+
+    `progress` is called with the number of motions that are done.
+    """
+    refuse_on_gpu(method, tasks)
+    done = progress or (lambda count: None)
+    if method.adaptive:
+        return _solve([Flight(task, method) for task in tasks], done)
+    asked = [refinement(task, method, task.wanted) for task in tasks]
+    steps = {k: next(each) for k, each in enumerate(asked)}
+    found: dict[int, Solution] = {}
+    while steps:
+        flights = [Flight(tasks[k], method, step) for k, step in steps.items()]
+        for k, solution in zip(list(steps), _solve(flights, lambda count: None), strict=True):
+            try:
+                steps[k] = asked[k].send(solution)
+            except StopIteration as end:
+                found[k] = end.value
+                del steps[k]
+        done(len(found))
+    return [found[k] for k in range(len(tasks))]
+
+
+def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list[Solution]:
+    """Solve motions, group by group."""
+    gpu().enter()
+    groups: dict[tuple[int, ...], list[Flight]] = {}
+    for flight in flights:
+        groups.setdefault(flight.structure, []).append(flight)
+    done = 0
+    for group in groups.values():
+        fleet = Fleet(group)
+        for some in fleet.portions():
+            for ended in fleet.fly(some):
+                progress(done + ended)
+            done += len(group[some])
+    return [flight.solution for flight in flights if flight.solution is not None]
+
+
+@dataclass(eq=False)
+class Flight:
+    """A run on a GPU.
+
+    Attributes
+    ----------
+    task, method, step
+        What is solved, by what, and its equal steps [s].
+    m, desk, beginning, anchors
+        The record of the run, made when it is needed on the processor; attitudes that a free
+        base's angles are relative to, from which sample on.
+    solution
+        When it has ended.
+    """
+
+    task: Task
+    method: Method
+    step: float | None = None
+    m: March | None = None
+    anchors: list[tuple[int, Array]] = field(default_factory=list)
+    solution: Solution | None = None
+
+    @property
+    def equations(self) -> dict[str, tuple[Member, str]]:
+        """The compiled equations that the method calls, by the field of their address."""
+        motion = self.task.motion
+        listed = {"equations": (motion.compiled(), "table")}
+        if self.method.solves_vibrations:
+            listed["matrices"] = (motion.matrices(), "matrix_table")
+        return {
+            key: (each, table)
+            for key, (each, table) in listed.items()
+            if isinstance(each, Member)  # as all are whose numbers are inputs
+        }
+
+    @property
+    def structure(self) -> tuple[int, ...]:
+        """What runs must have in common to go together."""
+        return tuple(id(member.structure) for member, _ in self.equations.values())
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What runs have in common that differ in their first state alone."""
+        task = self.task
+        shared = (task.motion, task.vibration, task.groups, task.measures, task.watches)
+        return (*map(id, shared), task.wanted, self.step)
+
+    def begin(self) -> tuple[Beginning, March]:
+        """Make the record of the run."""
+        beginning = self.task.beginning(self.method, self.task.wanted, self.step)
+        return beginning, self.method.begin(beginning)
+
+    def desk(self, beginning: Beginning, m: March) -> Desk:
+        """Find all that the record points to."""
+        constants = [array for each, _ in self.equations.values() for array in each.constants]
+        return Desk(m, [*beginning.buffers.values(), *constants])
+
+    def after(self, code: int, row: Array, samples: Array, program: GpuProgram) -> bool:
+        """Do what a launch has ended with; tell whether the run goes on."""
+        if self.m is None:
+            beginning = self.task.beginning(self.method, self.task.wanted, self.step)
+            self.m = begin_march(beginning)
+            self.anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
+        m, beginning = self.m, self.m.__dict__["beginning"]
+        desk = self.desk(beginning, m)
+        program.take(row, desk)
+        m.samples[:] = samples[: len(m.samples)]
+        ending = after_march(m, beginning, self.anchors, Log(None, beginning), code)
+        if ending is not None:
+            self.solution = collect(m, self.anchors, ending, 0.0)
+        row[:] = program.row(desk)
+        samples[: len(m.samples)] = m.samples
+        return ending is None
+
+
+class Fleet:
+    """Runs of one structure."""
+
+    def __init__(self, flights: Sequence[Flight]) -> None:
+        self.flights = flights
+        firsts: dict[tuple[object, ...], Flight] = {}
+        kinds = [flight.kind for flight in flights]
+        for kind, flight in zip(kinds, flights, strict=True):
+            firsts.setdefault(kind, flight)
+        begun = [(flight, *flight.begin()) for flight in firsts.values()]
+        budget = 20 + WORK // (flights[0].task.motion.compiled().operations + 1000)
+        for _, _, m in begun:
+            m.budget = budget
+        desks = [flight.desk(beginning, m) for flight, beginning, m in begun]
+        self.program = _program(flights[0], desks)
+        self.kernel = GpuKernel(self.program.ptx(), ENTRY)
+        self.width = max(len(m.samples) for _, _, m in begun)
+        numbers = {kind: k for k, kind in enumerate(firsts)}
+        self._which = np.array([numbers[kind] for kind in kinds])
+        self._templates = np.array([self.program.row(desk) for desk in desks])
+
+    def portions(self) -> list[slice]:
+        """Cut the runs into portions that the GPU's memory holds."""
+        each = DOUBLE * (self.program.size + self.width)
+        most = max(1, int(SHARE * gpu().free / each))
+        return [slice(k, k + most) for k in range(0, len(self.flights), most)]
+
+    def rows(self, some: slice) -> Array:
+        """Give the numbers of a portion's runs at their start."""
+        rows = self._templates[self._which[some]]
+        states = np.array([flight.task.state for flight in self.flights[some]])
+        for name in ("y", "y_old"):
+            rows[:, self.program.place(name)] = states
+        return np.asarray(rows)
+
+    def fly(self, some: slice) -> Iterator[int]:
+        """Run a portion to its end; say now and then how many have ended."""
+        flights = self.flights[some]
+        count = len(flights)
+        codes = GpuArray(np.zeros(count, dtype=np.int64))
+        image = GpuArray(interleaved(self.rows(some)))
+        samples = GpuArray(np.zeros((count, self.width)))
+        spent = 0.0
+        try:
+            while np.any(codes.values == RUNNING):
+                started = time.perf_counter()
+                self.kernel.launch(count, [codes, image, samples])
+                gpu().finish()
+                spent += time.perf_counter() - started
+                codes.fetch()
+                over = (codes.values != RUNNING) & (codes.values != DONE)
+                if np.any(over):
+                    rows = rows_of(image.fetch(), count)
+                    changed = self._land(flights, over, codes.fetch(), rows, samples.fetch())
+                    if changed:
+                        image.values[:] = interleaved(rows)
+                        image.send()
+                        samples.send()
+                    codes.send()
+                yield int(np.sum(codes.values == DONE))
+        finally:
+            for array in (codes, image, samples):
+                array.free()
+        for flight in flights:
+            assert flight.solution is not None
+            flight.solution.seconds = spent / count
+
+    def _land(
+        self, flights: Sequence[Flight], over: Array, codes: Array, rows: Array, samples: Array
+    ) -> bool:
+        """End runs, or see to what they stopped for; tell whether some go on."""
+        changed = False
+        for k in np.flatnonzero(over).tolist():
+            flight = flights[k]
+            if codes[k] == FINISHED and flight.m is None:
+                flight.solution = self._finished(flight, rows[k], samples[k])
+                goes_on = False
+            else:
+                goes_on = flight.after(int(codes[k]), rows[k], samples[k], self.program)
+            codes[k] = RUNNING if goes_on else DONE
+            changed = changed or goes_on
+        return changed
+
+    def _finished(self, flight: Flight, row: Array, samples: Array) -> Solution:
+        """Collect a run that nothing stopped."""
+        place, ints, task = self.program.place, row.view(np.int64), flight.task
+        count, size = len(task.times), len(task.state)
+        anchor = np.array(task.equation.anchor, dtype=float)
+        renewed = flight.method.renewal is not None
+        return Solution(
+            times=task.times.copy(),
+            states=samples[: count * size].reshape(count, size).copy(),
+            anchors=np.tile(anchor, (count, 1, 1)),
+            steps=int(ints[place("steps")][0]),
+            rejections=int(ints[place("rejections")][0]),
+            evaluations=int(ints[place("evaluations")][0]),
+            renewals=int(ints[place("renewals")][0]) if renewed else 0,
+        )
+
+
+def _program(flight: Flight, desks: Sequence[Desk]) -> GpuProgram:
+    """Compile the loop for runs of one structure."""
+    method = flight.method
+    bound: dict[str, Source | Equations] = {"step": method.step}
+    bound["sample"] = method.sample or method.step  # without one, nothing calls it
+    for key, (member, table) in flight.equations.items():
+        bound[key] = Equations(member.structure.body, table, ("anchor",))
+    return gpu_program(begin_and_march, desks, bound, changing=("budget",), outside=("samples",))

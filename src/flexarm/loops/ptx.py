@@ -1,0 +1,406 @@
+"""A kernel and the equations that it calls as one program for a GPU: a run per thread.
+
+Each thread has the kernel's record, and the arrays that it points to, for itself.  All kernels are
+put in place of their calls, so that LLVM finds the record's fields in registers; fields and arrays
+that nothing writes and that are alike in all runs are constants of the program.  The others are
+kept between launches in an image: number k of run i is at
+``(i // GROUP * size + k) * GROUP + i % GROUP``, so that the threads of a warp read neighbours.
+"""
+
+import functools
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from flexarm.engine.cache import Cache, cache_folder
+from flexarm.engine.compile import Target, foreign_machine
+from flexarm.engine.emit.kit import Dialect, library
+from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.llvm_text import number
+from flexarm.engine.ptx import CUDA, GROUP, MOST, read, threads
+from flexarm.engine.stream import Stream
+from flexarm.loops.desks import Desk, Entries, Part, Path, parts_of, paths_to
+from flexarm.loops.kernel import optimise
+from flexarm.loops.language import Array, Source
+from flexarm.loops.translate import translate
+from flexarm.loops.writes import written_fields
+
+GPU = Dialect(fused=True, libm=False)
+MATHEMATICS = ("sin", "cos", "exp", "log", "sinh", "cosh", "pow")
+IN_PLACE = 1500  # operations of equations that are put in place of their calls
+WRITTEN_OUT = 64  # elements that are copied one by one; more in a loop
+UNROLLED = 400  # operations of equations up to which all loops are unrolled
+ENTRY = "flexarm_runs"
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Equations that a kernel calls.
+
+    Attributes
+    ----------
+    stream
+        The equations.
+    table
+        Name of the field with the table of what they take.
+    changing
+        Names of inputs that change between launches.
+    """
+
+    stream: Stream
+    table: str
+    changing: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> "Entries":
+        """Sort the entries of their table."""
+        names = [port.name for port in self.stream.inputs]
+        changing = frozenset(k for k, name in enumerate(names) if name in self.changing)
+        return Entries(len(names), changing)
+
+
+@dataclass(frozen=True)
+class GpuProgram:
+    """A program for a GPU.
+
+    Attributes
+    ----------
+    texts
+        LLVM code, to be linked; the kernel `ENTRY` takes the number of runs, their codes, the image
+        and each array that is left outside.  Runs whose code is 0 go on; the code is then what the
+        kernel has returned.
+    parts
+        What threads have.
+    size
+        Numbers of a run in the image.
+    """
+
+    texts: tuple[str, ...]
+    parts: tuple[Part, ...]
+    size: int
+
+    def ptx(self) -> str:
+        """Compile it, or take it from the cache.
+
+        Raises
+        ------
+        FlexarmError
+            If the installed llvmlite cannot write PTX.
+        """
+        cache = Cache(cache_folder())
+        what = [*self.texts, str(llvm.llvm_version_info), str(CUDA)]
+        key = hashlib.sha256("\n".join(what).encode()).hexdigest()
+        code = cache.get(key)
+        if code is None:
+            target = foreign_machine(CUDA, "GPU")
+            _dissolve_records()
+            module = self.linked(target, CUDA)
+            optimise(module, target)
+            code = target.emit_assembly(module).encode()
+            cache.put(key, code)
+        return code.decode()
+
+    def linked(self, target: llvm.TargetMachine, machine: Target) -> llvm.ModuleRef:
+        """Join the code for a machine."""
+        module, *others = [read(text, target, machine) for text in self.texts]
+        for other in others:
+            module.link_in(other)
+        for function in module.functions:
+            if not function.is_declaration and function.name != ENTRY:
+                function.linkage = "internal"
+        return module
+
+    def place(self, name: str) -> slice:
+        """Find a number or an array of the records in the rows of the image."""
+        found = [each for each in self.parts if name in (path.name for path in each.paths)]
+        return slice(found[0].place, found[0].place + found[0].count)
+
+    def row(self, desk: Desk) -> Array:
+        """Give the numbers of a run, as the image has them."""
+        row = np.zeros(self.size)
+        for part in self.parts:
+            if part.stored:
+                given = desk.array(part.paths[0]) if part.size else desk.value(part.paths[0])
+                target = row if part.real else row.view(np.int64)
+                target[part.place : part.place + np.size(given)] = given
+        return row
+
+    def take(self, row: Array, desk: Desk) -> None:
+        """Put the numbers of a run back into its record and arrays."""
+        for part in self.parts:
+            if part.fate != "kept":
+                continue
+            source = row if part.real else row.view(np.int64)
+            found = source[part.place : part.place + part.count]
+            path = part.paths[0]
+            if part.size:
+                array = desk.array(path)
+                array[:] = found[: array.size]
+            else:
+                setattr(desk.records[path.record], path.name, found[0].item())
+
+
+@functools.cache
+def _dissolve_records() -> None:
+    """Let LLVM find records in registers though they are read in many places."""
+    llvm.set_option("", "--sroa-max-alloca-slices=1000000")
+
+
+def interleaved(rows: Array) -> Array:
+    """Make an image of rows, one per run."""
+    padded = np.zeros((-(-len(rows) // GROUP) * GROUP, rows.shape[1]))
+    padded[: len(rows)] = rows
+    groups = padded.reshape(-1, GROUP, rows.shape[1])
+    return np.ascontiguousarray(groups.transpose(0, 2, 1)).ravel()
+
+
+def rows_of(image: Array, count: int) -> Array:
+    """Take the rows of so many runs out of an image."""
+    groups = image.reshape(-(-count // GROUP), -1, GROUP).transpose(0, 2, 1)
+    return np.ascontiguousarray(groups.reshape(-1, groups.shape[2])[:count])
+
+
+def gpu_program(
+    kernel: Source,
+    desks: Sequence[Desk],
+    bound: Mapping[str, Source | Equations],
+    *,
+    changing: Sequence[str] = (),
+    outside: Sequence[str] = (),
+) -> GpuProgram:
+    """Compile a kernel that takes one record and returns an int, for many records.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    desks
+        The runs; their arrays must be of the same sizes where kernels do not read sizes.
+    bound
+        By a record's field that has an address on a processor: what is called instead.
+    changing
+        Fields of numbers that may change between launches.
+    outside
+        Fields of arrays that are too large to be copied, and are written in place.
+
+    Raises
+    ------
+    FlexarmError
+        If the installed llvmlite cannot write PTX, or an operation has no code for it.
+    """
+    equations = {key: each for key, each in bound.items() if isinstance(each, Equations)}
+    codes = {
+        key: emit_llvm(each.stream, chunk=MOST, dialect=GPU) for key, each in equations.items()
+    }
+    names: dict[str, Source | str] = {
+        key: codes[key].table_entry if isinstance(each, Equations) else each
+        for key, each in bound.items()
+    }
+    tables = {each.table: each.entries for each in equations.values()}
+    written = written_fields(kernel, names) | {*changing}
+    parts = parts_of(desks, written, bound, tables, outside)
+    sizes = [len(each.stream.operations) for each in equations.values()]
+    small = len(sizes) == 1 and sizes[0] <= UNROLLED
+    loops = translate(kernel, names, unrolled=written if small else None)
+    texts = [_in_place(loops), library(MATHEMATICS)]
+    texts += [
+        _equations(code.text, code.entry, len(equations[key].stream.operations))
+        for key, code in codes.items()
+    ]
+    entry = _Entry(parts, desks[0], tables, bound)
+    texts.append(entry.text(f"kernel_{kernel.name}"))
+    return GpuProgram(tuple(texts), tuple(parts), entry.size)
+
+
+def _in_place(text: str) -> str:
+    """Let LLVM put all functions in place of their calls."""
+    return re.sub(r"^(define .*) nounwind$", r"\1 alwaysinline nounwind", text, flags=re.MULTILINE)
+
+
+def _equations(text: str, entry: str, operations: int) -> str:
+    """Let LLVM put equations in place of their calls if they are short."""
+    inner = text.replace(") noinline nounwind", ") alwaysinline nounwind")
+    if operations <= IN_PLACE:
+        return inner
+    return re.sub(rf"(define void @{entry}\(.*\)) alwaysinline", r"\1 noinline", inner)
+
+
+class _Entry:
+    """The text of the kernel that a thread runs."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        desk: Desk,
+        tables: Mapping[str, Entries],
+        bound: Collection[str],
+    ) -> None:
+        self.parts, self.desk, self.tables, self.bound = parts, desk, tables, bound
+        self.size = sum(part.count for part in parts if part.stored)
+        self.constants: list[str] = []
+        self.rooms: list[str] = []
+        self.before: list[str] = []
+        self.after: list[str] = []
+
+    def text(self, function: str) -> str:
+        """Write it: it calls a function with the record."""
+        self._make_records()
+        for k, part in enumerate(self.parts):
+            if part.size:
+                self._array(k, part)
+            else:
+                self._number(k, part)
+        outer = [k for k, part in enumerate(self.parts) if part.fate == "outside"]
+        find = [
+            "%state = getelementptr i64, ptr addrspace(1) %codes, i64 %arm",
+            "%was = load i64, ptr addrspace(1) %state",
+            "%goes = icmp eq i64 %was, 0",
+            "br i1 %goes, label %go, label %done",
+            "go:",
+            f"%first = mul i64 %group, {self.size * GROUP}",
+            "%start = add i64 %first, %lane",
+        ]
+        end = [
+            f"%code = call i64 @{function}(ptr %record0)",
+            *self.after,
+            "store i64 %code, ptr addrspace(1) %state",
+        ]
+        pointers = ["%codes", "%image", *(f"%outer{k}" for k in outer)]
+        kernel = threads(ENTRY, pointers, [*find, *self.before, *end], self.rooms)
+        movers = [_mover("flexarm_take", back=False), _mover("flexarm_bring", back=True)]
+        return "\n".join([*self.constants, *movers, f"declare i64 @{function}(ptr)", kernel])
+
+    def _make_records(self) -> None:
+        number_of = {id(record): r for r, record in enumerate(self.desk.records)}
+        for r, record in enumerate(self.desk.records):
+            layout = record.layout()
+            self.rooms.append(f"%record{r} = alloca [{len(layout.types)} x i64], align 8")
+            for slot, name in layout.records:
+                inner = number_of[id(getattr(record, name))]
+                self._store(r, slot, f"ptr %record{inner}")
+            for slot, name in layout.arrays:
+                paths = paths_to(record, r, name, self.tables)
+                if paths[0].entry >= 0:
+                    self.rooms.append(f"%table{r}.{slot} = alloca [{len(paths)} x ptr], align 8")
+                    self._store(r, slot, f"ptr %table{r}.{slot}")
+
+    def _store(self, record: int, slot: int, value: str) -> None:
+        place = f"%slot{record}.{slot}"
+        self.before.append(f"{place} = getelementptr i64, ptr %record{record}, i64 {slot}")
+        self.before.append(f"store {value}, ptr {place}")
+
+    def _slot(self, path: Path) -> int:
+        return list(self.desk.records[path.record].layout().types).index(path.name)
+
+    def _place(self, place: int, name: str) -> list[str]:
+        """Find a number of the image."""
+        return [
+            f"{name}.at = add i64 %start, {place * GROUP}",
+            f"{name}.p = getelementptr double, ptr addrspace(1) %image, i64 {name}.at",
+        ]
+
+    def _number(self, k: int, part: Part) -> None:
+        path, kind = part.paths[0], _kind(part)
+        slot = self._slot(path)
+        if part.fate == "constant":
+            value = self.desk.value(path)
+            if path.name in self.bound:  # an address of this process: only whether there is one
+                value = bool(value)
+            self._store(path.record, slot, f"{kind} {_constant(part, value)}")
+            return
+        self.before += self._place(part.place, f"%n{k}")
+        self.before.append(f"%n{k} = load {kind}, ptr addrspace(1) %n{k}.p")
+        self._store(path.record, slot, f"{kind} %n{k}")
+        if part.fate == "kept":
+            self.after.append(f"%n{k}.new = load {kind}, ptr %slot{path.record}.{slot}")
+            self.after.append(f"store {kind} %n{k}.new, ptr addrspace(1) %n{k}.p")
+
+    def _array(self, k: int, part: Part) -> None:
+        kind = _kind(part)
+        pointer = f"%array{k}"
+        if part.fate == "constant":
+            listed = ", ".join(
+                f"{kind} {_constant(part, x)}" for x in self.desk.array(part.paths[0])
+            )
+            self.constants.append(
+                f"@array{k} = internal addrspace(1) constant [{part.size} x {kind}] [{listed}]"
+            )
+            pointer = f"addrspacecast (ptr addrspace(1) @array{k} to ptr)"
+        elif part.fate == "outside":
+            self.before += [
+                f"%at{k} = mul i64 %arm, {part.size}",
+                f"%far{k} = getelementptr {kind}, ptr addrspace(1) %outer{k}, i64 %at{k}",
+                f"%array{k} = addrspacecast ptr addrspace(1) %far{k} to ptr",
+            ]
+        else:
+            self.rooms.append(f"%array{k} = alloca [{part.size} x {kind}], align 8")
+        if part.stored:
+            self._copy(k, part)
+        for path in part.paths:
+            if path.entry < 0:
+                self._store(path.record, self._slot(path), f"ptr {pointer}")
+            else:
+                table = f"%table{path.record}.{self._slot(path)}"
+                name = f"%entry{path.record}.{self._slot(path)}.{path.entry}"
+                self.before.append(f"{name} = getelementptr ptr, ptr {table}, i64 {path.entry}")
+                self.before.append(f"store ptr {pointer}, ptr {name}")
+
+    def _copy(self, k: int, part: Part) -> None:
+        """Take an array from the image, and bring it back."""
+        if part.size > WRITTEN_OUT:
+            self.before += self._place(part.place, f"%e{k}")
+            listed = f"(ptr %array{k}, ptr addrspace(1) %e{k}.p, i64 {part.size})"
+            self.before.append(f"call void @flexarm_take{listed}")
+            if part.fate == "kept":
+                self.after.append(f"call void @flexarm_bring{listed}")
+            return
+        kind = _kind(part)
+        for i in range(part.size):
+            name = f"%e{k}.{i}"
+            self.before += [
+                *self._place(part.place + i, name),
+                f"{name} = load {kind}, ptr addrspace(1) {name}.p",
+                f"{name}.l = getelementptr {kind}, ptr %array{k}, i64 {i}",
+                f"store {kind} {name}, ptr {name}.l",
+            ]
+            if part.fate == "kept":
+                self.after += [
+                    f"{name}.new = load {kind}, ptr {name}.l",
+                    f"store {kind} {name}.new, ptr addrspace(1) {name}.p",
+                ]
+
+
+def _mover(name: str, *, back: bool) -> str:
+    """Write the loop that copies an array from the image, or back."""
+    ways = ("ptr %near", "ptr addrspace(1) %far")
+    source, target = ways if back else ways[::-1]
+    return f"""
+define internal void @{name}(ptr %array, ptr addrspace(1) %image, i64 %n) alwaysinline nounwind {{
+entry:
+br label %loop
+loop:
+%k = phi i64 [0, %entry], [%next, %loop]
+%near = getelementptr i64, ptr %array, i64 %k
+%at = mul i64 %k, {GROUP}
+%far = getelementptr i64, ptr addrspace(1) %image, i64 %at
+%x = load i64, {source}
+store i64 %x, {target}
+%next = add i64 %k, 1
+%more = icmp ult i64 %next, %n
+br i1 %more, label %loop, label %done
+done:
+ret void
+}}"""
+
+
+def _kind(part: Part) -> str:
+    return "double" if part.real else "i64"
+
+
+def _constant(part: Part, value: Any) -> str:
+    return number(float(value), 1) if part.real else str(int(value))

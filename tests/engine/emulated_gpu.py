@@ -1,0 +1,89 @@
+"""A GPU for machines without one: the program of a thread, run for one arm after the other."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from flexarm.engine.compile import host, load_object, machine
+from flexarm.integrate.batch import gpu as batch
+from flexarm.loops import ptx
+from flexarm.loops.ptx import GpuProgram
+
+REGISTERS = {"ctaid": 0, "ntid": 0, "tid": 1}  # one block: the thread's number is its arm's
+
+
+class EmulatedGpu:
+    """What a batch asks of a GPU."""
+
+    free = 10**9
+
+    def enter(self) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class HostArray:
+    """An array that stays where it is."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = np.ascontiguousarray(values)
+        self.far = self.values.copy()
+
+    def send(self) -> None:
+        self.far[...] = self.values
+
+    def fetch(self) -> NDArray[Any]:
+        self.values[...] = self.far
+        return self.values
+
+    def free(self) -> None:
+        self.far[...] = -7  # what is read after this is wrong
+
+
+class HostKernel:
+    """The kernel, compiled for the processor."""
+
+    def __init__(self, program: GpuProgram, entry: str) -> None:
+        target = machine(host(), 0)
+        self._engine = load_object(bytes(target.emit_object(program.linked(target, host()))))
+        self._entry = self._engine.get_function_address(entry)
+        self._now = self._engine.get_global_value_address("now")
+
+    def launch(self, count: int, arrays: Sequence[HostArray]) -> None:
+        now = ctypes.c_int32.from_address(self._now)
+        pointers = [ctypes.c_void_p(each.far.ctypes.data) for each in arrays]
+        call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *(ctypes.c_void_p for _ in arrays))
+        for arm in reversed(range(count)):
+            now.value = arm
+            call(self._entry)(count, *pointers)
+
+
+def for_processors(texts: Sequence[str]) -> tuple[str, ...]:
+    """Exchange what only a GPU has: its registers, and the word for kernels."""
+    entry = texts[-1].replace("define ptx_kernel void", "define void")
+    for name, is_now in REGISTERS.items():
+        intrinsic = f"@llvm.nvvm.read.ptx.sreg.{name}.x()"
+        value = "load i32, ptr @now" if is_now else "add i32 0, 0"
+        body = f"define internal i32 @{name}() {{\n%x = {value}\nret i32 %x\n}}"
+        entry = entry.replace(f"declare i32 {intrinsic}", body).replace(intrinsic, f"@{name}()")
+    return (*texts[:-1], f"@now = global i32 0\n{entry}")
+
+
+@pytest.fixture
+def emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let batches run here."""
+    llvm.initialize_native_target()
+
+    def compiled(self: GpuProgram) -> GpuProgram:
+        return GpuProgram(for_processors(self.texts), self.parts, self.size)
+
+    monkeypatch.setattr(ptx, "UNROLLED", 0)  # long straight code is for GPUs
+    monkeypatch.setattr(GpuProgram, "ptx", compiled)
+    monkeypatch.setattr(batch, "gpu", EmulatedGpu)
+    monkeypatch.setattr(batch, "GpuArray", HostArray)
+    monkeypatch.setattr(batch, "GpuKernel", HostKernel)
