@@ -112,7 +112,8 @@ def test_every_block_of_random_arms_takes_every_option() -> None:
 @pytest.mark.parametrize(
     ("name", "arm"),
     [
-        *pairs(["driven-link", "graves-rms"], ["driven-link"], core=CORE[:1]),
+        *pairs(["driven-link"], ()),
+        *pairs(["graves-rms"], (), core=CORE[:1]),
         *pairs(["canadarm-free-base"], (), core=()),
     ],
 )
