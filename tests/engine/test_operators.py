@@ -30,7 +30,9 @@ def outcome(operate: Callable[[Any, Any], Any], x: Any, y: Any) -> tuple[Any, ..
     return result.shape, result.sparsity().row(), result.sparsity().colind(), str(result)
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
+@pytest.mark.parametrize(
+    "name", ["add", "sub", "mul", "truediv", "pow", "iadd", "isub", "imul", "itruediv", "ipow"]
+)
 def test_results_and_refusals_are_casadis(name: str) -> None:
     operate = getattr(operator, name)
     given = [(x, y) for x, y in product(OPERANDS, OPERANDS) if ca.SX in (type(x), type(y))]

@@ -1,4 +1,4 @@
-"""Sums, products and quotients of symbols the short way, while an equation is traced.
+"""Sums, products, quotients and powers of symbols the short way, while an equation is traced.
 
 For each operation CasADi's Python layer tries its signatures in turn, those for numbers first,
 which takes ten times as long as the operation itself.  `SX.binary` has one signature.
@@ -15,6 +15,7 @@ from casadi import SX
 Operator = Callable[[Any, Any], Any]
 _CODES = {
     "add": casadi.OP_ADD, "sub": casadi.OP_SUB, "mul": casadi.OP_MUL, "truediv": casadi.OP_DIV,
+    "pow": casadi.OP_POW,
 }  # fmt: skip
 _lock = Lock()
 _users = 0
@@ -22,7 +23,7 @@ _users = 0
 
 @contextmanager
 def direct_operators() -> Iterator[None]:
-    """Let + - * / of an `SX` with an `SX` or a number make the same nodes without the search."""
+    """Let + - * / ** of an `SX` with an `SX` or a number make the same nodes without the search."""
     _count(1)
     try:
         yield
@@ -60,5 +61,5 @@ def _reflected(code: int, inherited: Operator) -> Operator:
 _DIRECT: dict[str, Operator] = {
     f"__{side}{name}__": make(code, getattr(SX, f"__{side}{name}__"))
     for name, code in _CODES.items()
-    for side, make in (("", _direct), ("r", _reflected))
+    for side, make in (("", _direct), ("i", _direct), ("r", _reflected))
 }
