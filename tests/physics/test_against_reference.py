@@ -445,10 +445,7 @@ LIGHT = (
     "sliding, rotary inertia and torsion",
 )  # fmt: skip
 # Of these, some for M and for forces by themselves: accelerations have all of both in them.
-FEW = (
-    "revolute", "prismatic, oblique", "no stiffening", "free base", "elements in a plane",
-    "wrench in link axes",
-)  # fmt: skip
+FEW = ("revolute", "prismatic, oblique", "elements in a plane", "wrench in link axes")
 every_case = pytest.mark.parametrize("case", CASES)
 # Every kind of spring, friction and damping, beside the light ones: what the parts add up to is
 # compared on all.
