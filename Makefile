@@ -19,7 +19,7 @@ $(READY): requirements.lock pyproject.toml
 	  echo "make: '$(PYTHON)' cannot make a virtual environment with pip in it:" \
 	    "install its venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@echo "make: installing what requirements.lock names into .venv (about a minute)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -35,7 +35,7 @@ lint: setup
 	$(BIN)/ruff format --check
 
 types: setup
-	$(BIN)/mypy --strict
+	$(BIN)/mypy --strict --num-workers 2
 
 docs: setup
 	$(BIN)/mkdocs build --quiet --strict

@@ -28,7 +28,8 @@ PAGES = sorted(DOCS.rglob("*.md"))
 MODEL_FILE = DOCS / "model-file.md"
 REFUSED = MODEL_FILE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
-LONGER = ("controllers", "mission", "telescoping")  # pictures that take seconds: for campaigns
+# Pictures that take seconds: for campaigns.
+LONGER = ("contact", "controllers", "mission", "telescoping")
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 

@@ -201,7 +201,13 @@ def test_jacobian_of_an_inner_section(joint: str, stiffening: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shapes", "stiffening"), [*((s, True) for s in SLIDES), ("sliding in proportion", False)]
+    ("shapes", "stiffening"),
+    [
+        pytest.param("sliding elements", True, marks=pytest.mark.campaign),
+        ("sliding modes that follow", True),
+        ("sliding in proportion", True),
+        ("sliding in proportion", False),
+    ],
 )
 def test_jacobian_of_a_section_that_has_left_the_hub(shapes: str, stiffening: bool) -> None:
     beam = {"joint": SLIDING, "length": 1.3, "section": SECTION, "shapes": SLIDES[shapes]}

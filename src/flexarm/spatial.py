@@ -5,6 +5,7 @@ vocabulary and serve tracing (``SX``) and computing (``DM``) alike.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -114,13 +115,19 @@ NO_INERTIA = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 def constant(array: Array) -> Expr:
     """CasADi matrix of numbers, or of what they are kept as, whose zeros are structural."""
     if array.dtype != object:
-        return ca.sparsify(ca.DM(array))
+        numbers = np.asarray(array, dtype=np.float64)
+        return _constant(numbers.shape, numbers.tobytes())
     matrix = ca.SX(*(array.shape if array.ndim == 2 else (array.size, 1)))
     rows = array if array.ndim == 2 else array[:, None]
     for place, number in np.ndenumerate(rows):
         if not isinstance(number, float) or number != 0.0:
             matrix[place] = number
     return matrix
+
+
+@lru_cache(maxsize=2000)  # an arm's constants come up in each of its equations
+def _constant(shape: tuple[int, ...], contents: bytes) -> Expr:
+    return ca.sparsify(ca.DM(np.frombuffer(contents).reshape(shape)))
 
 
 def turn_z(angle: Expr) -> Expr:

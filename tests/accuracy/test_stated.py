@@ -11,9 +11,7 @@ from flexarm.io.model_file import loads
 from flexarm.study.shape_search import differences
 from tests.accuracy.motions import cases, converged
 
-SAMPLE = (
-    "korayem-two-link", "deluca falls", "random 2", "random 13",
-)  # fmt: skip
+SAMPLE = ("deluca falls", "random 13")
 UNKNOWN = ("count-2-2-2 falls",)  # linear theory beyond the slopes that it was measured at
 SAMPLES = 500
 

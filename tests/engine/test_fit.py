@@ -25,7 +25,7 @@ def dynamics() -> casadi.Function:
     return flexarm.formulation("articulated", model).function("forward_dynamics")
 
 
-@pytest.mark.parametrize("width", sorted({1, 2, native_width()}))
+@pytest.mark.parametrize("width", sorted({1, native_width()}))
 @pytest.mark.parametrize("name", FITS)
 def test_the_numbers_are_the_same(name: str, width: int) -> None:
     # To the last bit, unless LLVM joins products and sums by their places, as for 64-bit ARM.

@@ -50,9 +50,12 @@ def distinct(stream: Stream, chunk: int = 100) -> int:
 
 
 @pytest.mark.parametrize("width", sorted({1, 2, native_width()}))
-@pytest.mark.parametrize("chunk", [40, 100, 500])
 @pytest.mark.parametrize("numbers", ["own", "equal"])
-@pytest.mark.parametrize("fit", [ANY, Fit(range(-4, 4), slot=1024)], ids=["any", "fitted"])
+@pytest.mark.parametrize(
+    ("fit", "chunk"),
+    [(ANY, 40), (ANY, 500), (Fit(range(-4, 4), slot=1024), 100)],
+    ids=["any-40", "any-500", "fitted-100"],
+)
 def test_results_are_those_of_casadi(fit: Fit, numbers: str, chunk: int, width: int) -> None:
     function = chain(LINKS, numbers=numbers, different=LINKS // 2)
     stream = lower(function)

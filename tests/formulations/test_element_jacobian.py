@@ -107,7 +107,14 @@ def test_a_sample_has_the_equation_of_its_hermite_elements(name: str) -> None:
         assert compare(got, expected, condition=condition).good
 
 
-@pytest.mark.parametrize("case", ["elements", "sliding, elements", "free base", "full"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "elements",
+        "full",
+        *(pytest.param(c, marks=pytest.mark.campaign) for c in ("sliding, elements", "free base")),
+    ],
+)
 def test_an_arm_has_the_equation_of_the_energies_of_its_material_points(case: str) -> None:
     """Stiffening, rotary inertia, torsion, stretch, stations, rotors and bases included."""
     text = CASES.get(case, FULL)

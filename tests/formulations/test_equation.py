@@ -15,7 +15,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.formulations.quantities import QUANTITIES
 from flexarm.io.model_file import loads
 from flexarm.model import Model, build
-from tests.physics.cases import gives_wrenches, pairs, skip_if_refused
+from tests.physics.cases import CORE, gives_wrenches, pairs, skip_if_refused
 from tests.physics.states import Array
 
 ROWS = 5
@@ -121,8 +121,8 @@ def test_every_quantity_is_called_here() -> None:
     assert {*CALLS, *INNER} == set(QUANTITIES)
 
 
-# One code for all formulations: what is not of the core is for campaigns.
-@pytest.mark.parametrize(("name", "which"), pairs(ARMS, light=()))
+# One code for all formulations: all but the default one are for campaigns.
+@pytest.mark.parametrize(("name", "which"), pairs(ARMS, light=(), core=CORE[:1]))
 def test_a_batch_is_its_states_one_by_one(name: str, which: str) -> None:
     model = arm(which)
     skip_if_refused(name, model)

@@ -321,7 +321,7 @@ links:
 @pytest.mark.parametrize("method", ["etd4", "rodas4", "dop853"])
 def test_a_base_whose_angles_are_measured_anew_where_an_input_jumps_goes_on(method: str) -> None:
     law = flexarm.Sampled(lambda t, q, v: [0.1], 0.01)
-    for spin in (1.6, 1.8, 2.0, 2.2):
+    for spin in (1.6, 2.2):
         arm = loads(SPINNING.format(spin=spin))
         run = flexarm.simulate(arm, t_end=1.2, method=method, control=law)
         assert run.status == "finished", run.reason

@@ -18,6 +18,7 @@ from flexarm.runs.read import load_run
 from flexarm.runs.run import Run
 from flexarm.runs.write import PAUSE, SHARE, LiveFile
 from tests.integrate.arms import fall
+from tests.physics.cases import campaign_if
 
 TUMBLING = """\
 flexarm: 1
@@ -48,7 +49,9 @@ CASES: dict[str, tuple[Callable[[], Arm], dict[str, Any]]] = {
 ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(name, marks=campaign_if(name == "dop853")) for name in CASES]
+)
 def test_snapshots_are_the_beginning_of_the_run_and_do_not_change_it(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

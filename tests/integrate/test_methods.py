@@ -17,6 +17,7 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.run import Run
 from tests.integrate.arms import fall, fall_with_stretch, hub, rubbed, slow, stepped
+from tests.physics.cases import campaign_if
 
 CASES = {
     "fall": (fall(), 1.0),
@@ -29,6 +30,7 @@ CASES = {
     "dry friction": (rubbed(), 1.0),
 }
 MET = [name for name in CASES if name not in ("korayem", "dry friction")]
+HARD = ("fall with stretch", "stepped", "hub")  # for every method
 ADAPTIVE = [name for name, method in METHODS.items() if method.adaptive]
 
 
@@ -87,8 +89,14 @@ def reference_of(case: str, rtol: float, dt: float) -> Run:
     return flexarm.simulate(arm, t_end=t_end, dt=dt, method="dop853", rtol=rtol)
 
 
-@pytest.mark.parametrize("name", [*METHODS, "auto"])
-@pytest.mark.parametrize("case", MET)
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        pytest.param(case, name, marks=campaign_if(name != "auto" and case not in HARD))
+        for case in MET
+        for name in (*METHODS, "auto")
+    ],
+)
 def test_the_tolerance_is_met(case: str, name: str) -> None:
     arm, t_end = CASES[case]
     reference = reference_of(case, 1e-8, 0.025)
@@ -135,7 +143,7 @@ def test_the_same_run_twice_gives_identical_bits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("arm", [fall_with_stretch(3, 0.01), rubbed()], ids=["fall", "rubbed"])
+@pytest.mark.parametrize("arm", [fall_with_stretch(1, 0.01), rubbed()], ids=["fall", "rubbed"])
 def test_a_method_is_what_its_facts_say_whatever_its_name(
     arm: Arm, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,7 +155,7 @@ def test_a_method_is_what_its_facts_say_whatever_its_name(
     assert several[0].q.tobytes() == several[1].q.tobytes()
 
 
-@pytest.mark.parametrize("case", MET)
+@pytest.mark.parametrize("case", HARD)
 def test_auto_takes_about_the_least_work(case: str) -> None:
     arm, t_end = CASES[case]
     task = prepare(build(arm), np.linspace(0.0, t_end, 41))
@@ -155,7 +163,7 @@ def test_auto_takes_about_the_least_work(case: str) -> None:
     seconds = {
         name: min(
             flexarm.simulate(arm, t_end=t_end, dt=t_end / 40, method=name).statistics.cpu_seconds
-            for _ in range(7)
+            for _ in range(4)
         )
         for name in ADAPTIVE
     }

@@ -111,9 +111,7 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "tapered, loaded modes": partial(of_kind, "loaded", tapered(), Counts(2, 2, 1, 0)),
     "tapered, elements": partial(of_kind, "elements", tapered(), Counts(1, 1, 1, 1)),
-    "sliding, 0.4 m": partial(slid, 0.4),
     "sliding, 0.9137 m": partial(slid, 0.9137),
-    "sliding, 2 m": partial(slid, 2.0),
 }
 
 

@@ -2,7 +2,7 @@
 
 Every material point, rigid body and rotor of the arm is placed as a function of the coordinates;
 the energies are summed over them and differentiated.  Nothing is shared with the library but the
-arm's description, its coordinate names and its shape functions.
+arm's description, its coordinate names and its shape functions (and the way to call CasADi).
 """
 
 from collections.abc import Callable
@@ -26,6 +26,7 @@ from flexarm.arm import (
     Universal,
     Wrench,
 )
+from flexarm.engine.operators import direct_operators
 from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from tests.physics.exact_reference import ExactBeam
@@ -70,6 +71,7 @@ class Reference:
     in the amplitudes.
     """
 
+    @direct_operators()
     def __init__(
         self, model: Model, *, exact: bool = EXACT, exact_sliding: bool = EXACT_SLIDING
     ) -> None:

@@ -439,19 +439,25 @@ def assert_close(got: npt.ArrayLike, expected: npt.ArrayLike) -> None:
 constant_length = [case for case in CASES if not case.startswith("sliding")]
 # A few arms of every kind of joint, shape, base and drive, for every formulation.
 LIGHT = (
-    "revolute", "prismatic, oblique", "standard DH", "rigid attachment", "all directions",
-    "rotary inertia", "no stiffening", "quadratic shapes", "free base", "full rotor on a free base",
-    "prescribed joint", "pinned-free", "elements in a plane", "elastic joint, full rotor",
-    "elastic energy and force", "wrench in link axes", "sliding, rotary inertia and torsion",
-    "sliding, following shapes",
+    "revolute", "prismatic, oblique", "rigid attachment", "all directions", "rotary inertia",
+    "no stiffening", "quadratic shapes", "free base", "pinned-free", "elements in a plane",
+    "elastic joint, full rotor", "elastic energy and force", "wrench in link axes",
+    "sliding, rotary inertia and torsion",
 )  # fmt: skip
 # Of these, some for M and for forces by themselves: accelerations have all of both in them.
-FEW = (
-    "revolute", "prismatic, oblique", "no stiffening", "free base", "elements in a plane",
-    "wrench in link axes",
-)  # fmt: skip
+FEW = ("revolute", "prismatic, oblique", "elements in a plane", "wrench in link axes")
 every_case = pytest.mark.parametrize("case", CASES)
-every_quick_case = pytest.mark.parametrize("case", constant_length)
+# Every kind of spring, friction and damping, beside the light ones: what the parts add up to is
+# compared on all.
+PARTED = (
+    *LIGHT, "screw", "spherical, damped, under another", "elastic joint, table", "spring",
+    "spring table", "viscous friction", "Coulomb friction", "friction of an elastic joint",
+    "damping", "pinned-free, spring and friction",
+)  # fmt: skip
+parted = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=campaign_if(case not in PARTED)) for case in constant_length],
+)
 # Of what is not light, the reference formulation gives forces and "articulated", which has a
 # recursion of its own, accelerations.
 masses = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, core=()))
@@ -500,7 +506,7 @@ def test_forward_dynamics_balances_every_coordinate(case: str, name: str) -> Non
         assert_close(reference.mass_matrix(q) @ a / size, load / size)
 
 
-@every_quick_case
+@parted
 def test_parts_of_the_bias_follow_from_the_energies_and_the_work_of_the_forces(case: str) -> None:
     reference = prepared(case)[1]
     for number in range(3):

@@ -120,8 +120,7 @@ ARMS = {
 PARTS = ("mass", "coriolis", "gravity", "elastic", "energies", "tip")
 # The others have siblings of the same structure among these.
 QUICK = (
-    "plane, turned", "plane, stretch", "two planes, twist", "every way, on a flexible link",
-    "elements", "following", "two that slide",
+    "plane, stretch", "every way, on a flexible link", "elements", "following", "two that slide",
 )  # fmt: skip
 every_arm = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name not in QUICK)) for name in ARMS]

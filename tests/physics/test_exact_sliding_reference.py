@@ -35,7 +35,9 @@ SHAPES = {
 }
 ARC = "kind: polynomials, bending_y: 1"
 every_kind = pytest.mark.parametrize("kind", SHAPES)
-every_angle = pytest.mark.parametrize("angle", [0.1, 1.0, 2.5])
+every_angle = pytest.mark.parametrize(
+    "angle", [*(pytest.param(angle, marks=pytest.mark.campaign) for angle in (0.1, 1.0)), 2.5]
+)
 
 
 def reference(*links: str, gravity: str = "[0, 0, 0]") -> Reference:

@@ -25,6 +25,7 @@ from flexarm.engine.compile import (
 )
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.lower import lower
+from flexarm.engine.operators import direct_operators
 from flexarm.engine.stream import Port, Stream
 from flexarm.errors import FlexarmError
 
@@ -32,6 +33,7 @@ _MATRICES = (casadi.SX, casadi.DM, float, int)
 PACKAGE = Path(__file__).parents[1]
 
 
+@direct_operators()
 def trace(
     name: str,
     function: Callable[..., casadi.SX | Sequence[casadi.SX]],
@@ -187,7 +189,9 @@ def compile_recipe(
     entry = None if known is None else cache.get(known.decode())
     if entry is not None:
         return _unpack(entry)
-    key, compiled = _compile_stream(lower(make()), level, width, cache)
+    with direct_operators():
+        traced = make()
+    key, compiled = _compile_stream(lower(traced), level, width, cache)
     cache.put(recipe_key, key.encode())
     return compiled
 

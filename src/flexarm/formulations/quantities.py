@@ -8,6 +8,7 @@ import casadi as ca
 
 from flexarm.arguments import is_word, shown
 from flexarm.engine.numbers import book_of
+from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.composite import momentum_expression
@@ -99,6 +100,7 @@ class Quantity:
     outputs: tuple[str, ...]
 
 
+@direct_operators()
 def trace(formulation: Formulation, name: str) -> ca.Function:
     """Trace a quantity, CasADi's symbols in and out; a free base's anchor attitude comes last."""
     if not is_word(name, QUANTITIES):

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+from functools import cache
 from pathlib import Path
 
 from flexarm.arguments import require_path
@@ -24,7 +25,12 @@ def sample(name: str) -> Arm:
     ModelError
         If there is no sample of that name.
     """
-    return load(sample_path(name))
+    return _load(sample_path(name))
+
+
+@cache
+def _load(path: Path) -> Arm:
+    return load(path)
 
 
 def arm_path(name: str) -> Path:

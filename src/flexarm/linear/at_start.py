@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
+from flexarm.engine.operators import direct_operators
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import dissipative_force, elastic_force, hub_row
@@ -55,6 +56,7 @@ class ElasticModes:
     unstable: int
 
 
+@direct_operators()
 def trace(model: Model) -> ca.Function:
     """Trace an arm once, as a function of q and v.
 

@@ -228,11 +228,17 @@ def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes
         isinstance(link.shapes, ClampedMass) and link.shapes.follow
     ):
         try:
-            return follow_length(at, whole, (low, high))
+            # Those at another length come of the same choice, ends and section.
+            known = ("following", _Same(at(high)), whole.contents, low, high)
+            return remembered(known, lambda: follow_length(at, whole, (low, high)))
         except ShapeError as error:
             raise ModelError(f"links[{index + 1}].shapes: {error}") from error
     length = acts.start.position or (low + high) / 2
-    return fixed_shapes(at(length), length, whole, (low, high))
+    shapes = at(length)
+    return remembered(
+        ("sliding", _Same(shapes), whole.contents, length, low, high),
+        lambda: fixed_shapes(shapes, length, whole, (low, high)),
+    )
 
 
 def sliding_nodes(
@@ -246,7 +252,7 @@ def sliding_nodes(
         section, length = arm.links[index].section, sliding.range[1]
         assert section is not None
         more = chosen_nodes(arm, index, Span.of(section, length), sliding.at(length))
-    return GrowingNodes.of(sliding, more)
+    return remembered(("grown", _Same(sliding), more), lambda: GrowingNodes.of(sliding, more))
 
 
 def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | None:

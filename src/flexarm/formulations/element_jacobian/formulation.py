@@ -25,6 +25,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.shapes import Elements
+from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation, unstiffened
 from flexarm.formulations.element_jacobian.lumps import (
@@ -84,6 +85,7 @@ def _paper_refusal(kind: type["ElementJacobian"], model: Model) -> str | None:
     return _singularity(kind(model, paper=True))
 
 
+@direct_operators()
 def _singularity(equation: "ElementJacobian") -> str | None:
     """Tell in words that undeformed links leave the mass matrix singular, or None."""
     model = equation.model
