@@ -64,6 +64,11 @@ class Pose:
     rotation: Array
     position: Array
 
+    @classmethod
+    def along(cls, x: float) -> "Pose":
+        """Place a frame with the same axes at a distance along x [m]."""
+        return cls(np.eye(3), np.array([x, 0.0, 0.0]))
+
     def __matmul__(self, other: "Pose") -> "Pose":
         """Chain A-B and B-C into A-C."""
         return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
@@ -89,6 +94,11 @@ class Inertia:
     mass: float
     first: Array
     second: Array
+
+    @property
+    def weighs(self) -> bool:
+        """Whether it has any mass or inertia."""
+        return self.mass > 0 or bool(np.any(self.second))
 
     def __add__(self, other: "Inertia") -> "Inertia":
         """Join two bodies that are given in the same frame."""
