@@ -20,7 +20,6 @@ from flexarm.formulations.recursion import (
     base_state,
     body_bias,
     body_matrix,
-    has_inertia,
     link_states,
     rotate,
     rotate_inertia,
@@ -173,7 +172,7 @@ class _Sweep:
     def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
         """Bring what is outboard into the link's own axes, with the tip's rigid body."""
         E, body, out = state.tip.local.rotation, state.part.tip_body, self.outboard
-        if not has_inertia(body):
+        if not body.weighs:
             turned = E @ out.rotation
             return turned, _Outboard(
                 rotate_inertia(turned, out.inertia), rotate(turned, out.force), turned

@@ -15,6 +15,7 @@ from numpy.polynomial import chebyshev, legendre
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, Array, Curve, Direction, Shape, Shapes
+from flexarm.links.basis import own_stiffness
 from flexarm.links.span import Span
 
 _DEGREE = 40
@@ -54,6 +55,16 @@ class SlidingShapes:
     parents: dict[Direction, Array]
     factors: dict[Direction, Array]
 
+    @property
+    def mass_per_length(self) -> float:
+        """Mass of the beam per length [kg/m]."""
+        return float(self.span.table["mass_per_length"][0])
+
+    @property
+    def rotary(self) -> Array:
+        """Rotary inertia of its sections about x, y and z per length [kg m], (3,)."""
+        return np.array([self.span.table[name][0] for name in ("Jx", "Jy", "Jz")])
+
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
         """Evaluate the parent curves, or their nu-th derivative by xi, (K, len(xi))."""
         return _panel_values(self.parents[direction], self.edges, xi, nu)
@@ -86,18 +97,10 @@ class SlidingShapes:
         return Shapes(tuple(shapes), self.edges * length, self._stiffness(shapes, length))
 
     def _stiffness(self, shapes: list[Shape], length: float) -> Array:
-        uniform = {n: float(v[0]) for n, v in self.span.table.items()}
-        span = Span(length, np.array([0.0, length]), {n: np.full(2, v) for n, v in uniform.items()})
-        x, weight = span.quadrature(_DEGREE, self.edges * length)
-        set_ = Shapes(tuple(shapes), self.edges * length, np.zeros((len(shapes), len(shapes))))
-        total = np.zeros((len(shapes), len(shapes)))
-        for direction, name, order in (
-            ("y", "EIz", 2), ("z", "EIy", 2), ("twist", "GJ", 1), ("x", "EA", 1)
-        ):  # fmt: skip
-            if span.has(name):
-                strain = set_.values(direction, x, order)  # type: ignore[arg-type]
-                total += np.einsum("g,gi,gj->ij", weight * uniform[name], strain, strain)
-        return total
+        uniform = {name: np.full(2, values[0]) for name, values in self.span.table.items()}
+        span = Span(length, np.array([0.0, length]), uniform)
+        none = np.zeros((len(shapes), len(shapes)))
+        return own_stiffness(Shapes(tuple(shapes), self.edges * length, none), span, _DEGREE)
 
 
 @dataclass(frozen=True)
