@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -129,9 +129,9 @@ class Discretisation(ABC):
     A final class declares the facts and implements `shapes`.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    citation: ClassVar[str]
+    name: str
+    summary: str
+    citation: str
 
     @abstractmethod
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
