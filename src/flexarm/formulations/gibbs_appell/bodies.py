@@ -36,14 +36,7 @@ from flexarm.spatial import Expr, Inertia, constant
 def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> Body:
     """Weigh a link with all it carries, about the origin of its root frame L.
 
-    Parameters
-    ----------
-    model, part
-        The arm and one of its links.
-    q, v
-        All coordinates and rates.
-    tip
-        How its flexible tip moves.
+    ``tip`` says how its flexible tip moves.
     """
     own, rate = own_values(part, q), own_values(part, v)
     if part.sliding is not None:
