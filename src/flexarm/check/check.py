@@ -63,11 +63,6 @@ MANY = 16  # amplitudes of a stiffened link: for more, amplitudes at rest are no
 def check(arm: Arm) -> Report:
     """Find out what an arm is made of, how fast it vibrates, and what looks wrong about it.
 
-    Parameters
-    ----------
-    arm
-        The arm.
-
     Returns
     -------
     Report

@@ -240,7 +240,8 @@ def _clean(
 ) -> Equations:
     """Drop rounding errors and split the elastic forces into ``K q`` and the rest."""
     n = model.size
-    split = [_split(entry, _lengths(model), n) for entry in force]
+    lengths = {part.exposed for part in model.links if part.sliding is not None}
+    split = [_split(entry, lengths, n) for entry in force]
     found = Equations(
         model.arm.name,
         model.names,
@@ -268,10 +269,6 @@ def _split(
         else:
             rest[powers] = x
     return row, rest
-
-
-def _lengths(model: Model) -> set[int]:
-    return {part.exposed for part in model.links if part.sliding is not None}
 
 
 def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
