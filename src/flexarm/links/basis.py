@@ -152,10 +152,9 @@ def strain_matrix(
     return np.asarray(a.T @ ((weight * span.at(motion.stiffness, x))[:, None] * b))
 
 
-def own_stiffness(shapes: Shapes, span: Span, points: int | None = None) -> Array:
+def own_stiffness(shapes: Shapes, span: Span) -> Array:
     """Integrate the stiffness matrix (m, m) that the section of a span gives its shapes."""
-    quadrature = span.quadrature(points, shapes.edges) if points else _quadrature(shapes, span)
-    x, weight = quadrature
+    x, weight = _quadrature(shapes, span)
     total = np.zeros((len(shapes.shapes), len(shapes.shapes)))
     for motion in MOTIONS.values():
         if span.has(motion.stiffness):

@@ -16,6 +16,7 @@ from numpy.polynomial import chebyshev, legendre
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, Array, Curve, Direction, Shape, Shapes
 from flexarm.links.basis import own_stiffness
+from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span
 
 _DEGREE = 40
@@ -72,7 +73,7 @@ class SlidingShapes:
     def parent_shapes(self) -> Shapes:
         """Give the parent curves as shapes over xi, those of all directions, K of them."""
         found = [
-            Shape(f"{direction}{k}", {direction: _Scaled(curve, self.edges, 1.0)})
+            Shape(f"{direction}{k}", {direction: Piecewise.from_values(self.edges, curve)})
             for direction in DIRECTIONS
             for k, curve in enumerate(self.parents[direction])
         ]
@@ -92,7 +93,7 @@ class SlidingShapes:
                 if np.any(factors):
                     weights = chebyshev.chebvander(t, len(factors) - 1)[0] @ factors
                     mixed = np.tensordot(weights, self.parents[direction], axes=1)
-                    curves[direction] = _Scaled(mixed, self.edges, length)
+                    curves[direction] = Piecewise.from_values(self.edges * length, mixed)
             shapes.append(Shape(name, curves))
         return Shapes(tuple(shapes), self.edges * length, self._stiffness(shapes, length))
 
@@ -100,20 +101,7 @@ class SlidingShapes:
         uniform = {name: np.full(2, values[0]) for name, values in self.span.table.items()}
         span = Span(length, np.array([0.0, length]), uniform)
         none = np.zeros((len(shapes), len(shapes)))
-        return own_stiffness(Shapes(tuple(shapes), self.edges * length, none), span, _DEGREE)
-
-
-@dataclass(frozen=True)
-class _Scaled:
-    """A curve of a link of given length from panelwise Legendre coefficients in xi = x/length."""
-
-    coefficients: Array
-    edges: Array
-    length: float
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        values = _panel_values(self.coefficients[None], self.edges, x / self.length, nu)
-        return np.asarray(values[0] / self.length**nu)
+        return own_stiffness(Shapes(tuple(shapes), self.edges * length, none), span)
 
 
 def follow_length(
