@@ -65,6 +65,11 @@ class Pose:
     rotation: Array
     position: Array
 
+    @classmethod
+    def along(cls, x: float) -> "Pose":
+        """Place a frame with the same axes at a distance along x [m]."""
+        return cls(np.eye(3), np.array([x, 0.0, 0.0]))
+
     def __matmul__(self, other: "Pose") -> "Pose":
         """Chain A-B and B-C into A-C."""
         return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
@@ -90,6 +95,11 @@ class Inertia:
     mass: float
     first: Array
     second: Array
+
+    @property
+    def weighs(self) -> bool:
+        """Whether it has any mass or inertia."""
+        return self.mass > 0 or bool(np.any(self.second))
 
     def __add__(self, other: "Inertia") -> "Inertia":
         """Join two bodies that are given in the same frame."""
@@ -130,34 +140,25 @@ def _constant(shape: tuple[int, ...], contents: bytes) -> Expr:
     return ca.sparsify(ca.DM(np.frombuffer(contents).reshape(shape)))
 
 
+def turn_about(axis: int, angle: Expr) -> Expr:
+    """Rotation about x, y or z (0, 1, 2) by an angle [rad]."""
+    c: Expr = ca.cos(angle)
+    s: Expr = ca.sin(angle)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    matrix = type(c).eye(3)
+    matrix[i, i], matrix[j, j], matrix[i, j], matrix[j, i] = c, c, -s, s
+    return matrix
+
+
 def turn_z(angle: Expr) -> Expr:
     """Rotation about z by an angle [rad]."""
-    c: Expr = ca.cos(angle)
-    s: Expr = ca.sin(angle)
-    matrix = type(c).eye(3)
-    matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1] = c, -s, s, c
-    return matrix
-
-
-def turn_y(angle: Expr) -> Expr:
-    """Rotation about y by an angle [rad]."""
-    c: Expr = ca.cos(angle)
-    s: Expr = ca.sin(angle)
-    matrix = type(c).eye(3)
-    matrix[0, 0], matrix[0, 2], matrix[2, 0], matrix[2, 2] = c, s, -s, c
-    return matrix
+    return turn_about(2, angle)
 
 
 def base_rotation(angles: Expr) -> Expr:
     """Rotation ``Rx(rx) Ry(ry) Rz(rz)`` of a moving base."""
-    matrices = []
-    for axis in range(3):
-        c, s = ca.cos(angles[axis]), ca.sin(angles[axis])
-        i, j = (axis + 1) % 3, (axis + 2) % 3
-        matrix = type(c).eye(3)
-        matrix[i, i], matrix[j, j], matrix[i, j], matrix[j, i] = c, c, -s, s
-        matrices.append(matrix)
-    return matrices[0] @ matrices[1] @ matrices[2]
+    x, y, z = (turn_about(axis, angles[axis]) for axis in range(3))
+    return x @ y @ z
 
 
 def base_rotation_matrix(angles: Array) -> Array:

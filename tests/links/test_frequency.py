@@ -93,10 +93,7 @@ def test_rate_agrees_with_differences_of_the_eigenvalues(mode: int) -> None:
     ]
     before2, before, here, after, after2 = (float(lam[mode]) for lam in lams)
     slope = (8 * (after - before) - (after2 - before2)) / (12 * h)
-    rate = frequency_rate(
-        here, *body, mass_rate=change[0], inertia_rate=change[1], offset_rate=change[2]
-    )
-    assert rate == pytest.approx(slope, rel=1e-7, abs=1e-10)
+    assert frequency_rate(here, body, change) == pytest.approx(slope, rel=1e-7, abs=1e-10)
 
 
 @pytest.mark.parametrize("length", [0.3, 0.65, 1.0])
@@ -107,7 +104,7 @@ def test_payload_on_a_sliding_link_follows_equations_45_to_47(length: float) -> 
         c, s, ch, sh = math.cos(lam), math.sin(lam), math.cosh(lam), math.sinh(lam)
         f1 = PAYLOAD / (LINE_MASS * length**2) * lam * (sh * c - ch * s)
         f2 = (1 + mass) * (sh * c - ch * s) - 2 * mass * lam * sh * s
-        rate = frequency_rate(lam, mass, 0.0, 0.0, mass_rate=rates[0])
+        rate = frequency_rate(lam, (mass, 0.0, 0.0), rates)
         assert rate == pytest.approx(f1 / f2 * speed, rel=1e-11)
 
 

@@ -72,13 +72,7 @@ class Deviations:
 
 
 class RicherArm:
-    """A model's arm by linear theory, with more shapes than the model has.
-
-    Parameters
-    ----------
-    model
-        The model.
-    """
+    """A model's arm by linear theory, with more shapes than the model has."""
 
     def __init__(self, model: Model) -> None:
         self.given, self.rich = model, richer(model)

@@ -115,9 +115,19 @@ class Link(Part):
         return not self.rigid and self.section is not None
 
     @property
+    def root_length(self) -> float:
+        """Length of the rigid piece at the root [m]."""
+        return 0.0 if self.root_piece is None else self.root_piece.length
+
+    @property
+    def tip_length(self) -> float:
+        """Length of the rigid piece at the tip [m]."""
+        return 0.0 if self.tip_piece is None else self.tip_piece.length
+
+    @property
     def span(self) -> float:
         """Length of the flexible span [m]: the length without its rigid ends."""
-        ends = sum(p.length for p in (self.root_piece, self.tip_piece) if p is not None)
+        ends = self.root_length + self.tip_length
         return self.length - ends
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
+from typing_extensions import TypeAliasType
 
 from flexarm.arm.part import Part, fault
 from flexarm.arm.side_files import BesideModel
@@ -112,83 +113,21 @@ class Csv(BesideModel, Generic[V]):
     interpolation: Interpolation = "linear"
 
 
-AngleProfile = Annotated[
-    Constant[Angle]
-    | Step[Angle]
-    | BangBang[Angle]
-    | Sine[Angle]
-    | Cycloid[Angle]
-    | SpinUp[Angle]
-    | Table[Angle]
-    | Csv[Angle],
-    Field(discriminator="kind"),
-]
-LengthProfile = Annotated[
-    Constant[Length]
-    | Step[Length]
-    | BangBang[Length]
-    | Sine[Length]
-    | Cycloid[Length]
-    | SpinUp[Length]
-    | Table[Length]
-    | Csv[Length],
-    Field(discriminator="kind"),
-]
-TorqueProfile = Annotated[
-    Constant[Torque]
-    | Step[Torque]
-    | BangBang[Torque]
-    | Sine[Torque]
-    | Cycloid[Torque]
-    | SpinUp[Torque]
-    | Table[Torque]
-    | Csv[Torque],
-    Field(discriminator="kind"),
-]
-ForceProfile = Annotated[
-    Constant[Force]
-    | Step[Force]
-    | BangBang[Force]
-    | Sine[Force]
-    | Cycloid[Force]
-    | SpinUp[Force]
-    | Table[Force]
-    | Csv[Force],
-    Field(discriminator="kind"),
-]
-AngularSpeedProfile = Annotated[
-    Constant[AngularSpeed]
-    | Step[AngularSpeed]
-    | BangBang[AngularSpeed]
-    | Sine[AngularSpeed]
-    | Cycloid[AngularSpeed]
-    | SpinUp[AngularSpeed]
-    | Table[AngularSpeed]
-    | Csv[AngularSpeed],
-    Field(discriminator="kind"),
-]
-SpeedProfile = Annotated[
-    Constant[Speed]
-    | Step[Speed]
-    | BangBang[Speed]
-    | Sine[Speed]
-    | Cycloid[Speed]
-    | SpinUp[Speed]
-    | Table[Speed]
-    | Csv[Speed],
-    Field(discriminator="kind"),
-]
-RatioProfile = Annotated[
-    Constant[Ratio]
-    | Step[Ratio]
-    | BangBang[Ratio]
-    | Sine[Ratio]
-    | Cycloid[Ratio]
-    | SpinUp[Ratio]
-    | Table[Ratio]
-    | Csv[Ratio],
-    Field(discriminator="kind"),
-]
+Profile = TypeAliasType(
+    "Profile",
+    Annotated[
+        Constant[V] | Step[V] | BangBang[V] | Sine[V] | Cycloid[V] | SpinUp[V] | Table[V] | Csv[V],
+        Field(discriminator="kind"),
+    ],
+    type_params=(V,),
+)
+AngleProfile = Profile[Angle]
+LengthProfile = Profile[Length]
+TorqueProfile = Profile[Torque]
+ForceProfile = Profile[Force]
+AngularSpeedProfile = Profile[AngularSpeed]
+SpeedProfile = Profile[Speed]
+RatioProfile = Profile[Ratio]
 
 
 def _require_increasing(times: tuple[float, ...]) -> None:

@@ -47,7 +47,7 @@ from flexarm.linear.at_start import (
     trace,
 )
 from flexarm.links.base import Array
-from flexarm.links.ends import own_inertia
+from flexarm.links.ends import own_inertia, piece_inertia
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
 from flexarm.mechanics.inertia import weightless
@@ -62,11 +62,6 @@ MANY = 16  # amplitudes of a stiffened link: for more, amplitudes at rest are no
 
 def check(arm: Arm) -> Report:
     """Find out what an arm is made of, how fast it vibrates, and what looks wrong about it.
-
-    Parameters
-    ----------
-    arm
-        The arm.
 
     Returns
     -------
@@ -173,7 +168,6 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
     link, joint = part.link, part.link.joint
     sides = (joint.hub.inboard, joint.hub.outboard)
     hub_mass = [0.0 if body is None else body.mass for body in sides]
-    piece = link.tip_piece.body.mass if link.tip_piece is not None else 0.0
     axis: Vector | None = None
     given = (1.0, 0.0, 0.0) if JOINTS[joint.kind].grows else getattr(joint, "axis", None)
     if given is not None:
@@ -191,7 +185,7 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
             reflected_inertia=reflected_rotor(link),
         ),
         length=link.length,
-        mass=own_inertia(link).mass - hub_mass[1] + piece,
+        mass=own_inertia(link).mass - hub_mass[1] + piece_inertia(link.tip_piece).mass,
         hub_mass=sum(hub_mass),
         flexible=flexible_report(model, index, linear, pose) if link.flexible else None,
     )
@@ -238,10 +232,10 @@ def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
     q = ca.DM(undeformed(model, pose))
     bodies = [(model.base_body, *base_frame(model, q))]
     for part, frame in zip(model.links, frames(model, q), strict=True):
-        inner = part.link.root_piece.length if part.link.root_piece is not None else 0.0
+        inner = part.link.root_length
         if part.sliding is not None:
             inner = part.length - float(pose[part.exposed])
-        own = own_inertia(part.link).moved(Pose(np.eye(3), np.array([-inner, 0.0, 0.0])))
+        own = own_inertia(part.link).moved(Pose.along(-inner))
         bodies += [(own, frame.R_WL, frame.p_WL), (part.tip_body, frame.R_WT, frame.p_WT)]
     mass = sum(body.mass for body, _, _ in bodies)
     moments = [body.mass * np.array(p).ravel() + np.array(R) @ body.first for body, R, p in bodies]

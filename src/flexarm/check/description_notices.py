@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.arm import Arm, Body, FreeBase, Link
 from flexarm.check.report import LinkReport, Notice
 from flexarm.links.base import Array
+from flexarm.links.ends import central_inertia
 from flexarm.links.span import Span
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames
@@ -180,11 +181,9 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
 def inertia_notices(arm: Arm) -> Iterator[Notice]:
     """Tell of inertias that no body has, but let [0, 0, J] of a planar arm pass."""
     for place, body in _bodies(arm):
-        xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
-        if sum(value != 0 for value in (xx, yy, zz)) <= 1:
+        if sum(value != 0 for value in body.inertia[:3]) <= 1:
             continue
-        matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        low, middle, high = np.linalg.eigvalsh(matrix)
+        low, middle, high = np.linalg.eigvalsh(central_inertia(body))
         if high > (low + middle) * (1 + 1e-3):
             yield Notice(
                 "warning",

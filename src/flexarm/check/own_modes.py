@@ -14,7 +14,7 @@ from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, Array, Counts, Direction, Ends, Shape, Shapes
 from flexarm.links.basis import MOTIONS, Motion
 from flexarm.links.beams.finite import Conditions, modes
-from flexarm.links.ends import loaded_ends
+from flexarm.links.ends import clamped_ends, loaded_ends, with_tip_body
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.holds import hold
 from flexarm.links.integrals import integrate
@@ -22,7 +22,6 @@ from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import skew_matrix
 
 DUST = 1e-9
 MASSLESS = 1e-15
@@ -89,9 +88,7 @@ def shape_modes(
         integrals = integrate(span, shapes, stiffening=False)[0]
     tip = np.array([span.length])
     moved, turned, body = shapes.displacement(tip)[0], shapes.rotation(tip)[0], part.tip_body
-    coupling = turned.T @ skew_matrix(body.first) @ moved
-    mass = integrals.modal_mass + body.mass * moved.T @ moved + turned.T @ body.second @ turned
-    mass += coupling + coupling.T
+    mass = with_tip_body(integrals.modal_mass, moved, turned, body)
     vectors = _mode_shapes(integrals.stiffness, mass, measured=shapes.mass is not None)
     weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
     shares = vectors * (integrals.stiffness @ vectors)
@@ -130,14 +127,6 @@ def span_frequencies(span: Span, motion: Motion, ends: Ends, count: int) -> tupl
     return tuple(frequency(float(omega)) for omega in found)
 
 
-def own_ends(part: LinkModel) -> Ends:
-    """Clamp a link's root and leave on its tip what that carries rigidly."""
-    body = part.tip_body
-    xx, yy, zz = (float(value) for value in np.diag(body.second))
-    offset = float(body.first[0]) / body.mass if body.mass > 0 else 0.0
-    return Ends((math.inf, math.inf, math.inf), body.mass, (xx, yy, zz), offset)
-
-
 def _directions(
     arm: Arm, index: int, part: LinkModel, span: Span, ends: Ends, shapes: Shapes
 ) -> tuple[DirectionReport, ...]:
@@ -162,7 +151,7 @@ def _directions(
                 count=count,
                 coordinates=mine,
                 why=why_count(arm, index, motion),
-                clamped=span_frequencies(span, motion, own_ends(part), listed),
+                clamped=span_frequencies(span, motion, clamped_ends(part.tip_body), listed),
                 loaded=span_frequencies(span, motion, ends, listed),
             )
         )

@@ -25,7 +25,11 @@ def unheld_notices(model: Model, linear: Linear, start: Array, speeds: Array) ->
     servo or a closed brake count as held.
     """
     inputs = [axis.acts.input for axis in model.axes if axis.driven]
-    loose = [axis for axis in model.axes if not _is_held(axis)]
+    loose = [
+        axis
+        for axis in model.axes
+        if not (axis.prescribed or axis.is_braked or axis.acts.servo is not None)
+    ]
     if not any(inputs) or not loose:
         return
     unit = np.eye(model.size)
@@ -44,10 +48,6 @@ def unheld_notices(model: Model, linear: Linear, start: Array, speeds: Array) ->
     for k, axis in enumerate(loose):
         moving, place = speeds[axis.index] + v[:, k], start[axis.index] + q[:, k]
         yield from _notice(axis, times, place + speeds[axis.index] * times, moving)
-
-
-def _is_held(axis: Axis) -> bool:
-    return axis.prescribed or axis.is_braked or axis.acts.servo is not None
 
 
 def _summed(rates: Array, times: Array) -> Array:

@@ -4,7 +4,6 @@ import argparse
 import dataclasses
 import io
 import json
-import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from flexarm.cli.arguments import (
     require_figure,
     require_outputs,
 )
-from flexarm.cli.console import open_console, print_line, print_table
+from flexarm.cli.console import finite, open_console, print_line, print_table
 
 if TYPE_CHECKING:
     from flexarm.linear.modes import Mode, Modes
@@ -232,19 +231,13 @@ def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:
                 {
                     "name": track.name,
                     "named_at": followed.named_at(track),
-                    "frequency_hz": _finite(track.frequency_hz.tolist()),
-                    "damping_ratio": _finite(track.damping_ratio.tolist()),
+                    "frequency_hz": finite(track.frequency_hz.tolist()),
+                    "damping_ratio": finite(track.damping_ratio.tolist()),
                 }
                 for track in followed.tracks
             ],
         }
     return document
-
-
-def _finite(values: Any) -> Any:
-    if isinstance(values, list):
-        return [_finite(value) for value in values]
-    return values if math.isfinite(values) else None
 
 
 def _print(found: "Modes") -> None:
@@ -289,13 +282,15 @@ def _mostly(mode: "Mode") -> str:
 
 
 def _print_sweep(followed: "Sweep") -> None:
+    import numpy as np
+
     console = open_console()
     if not followed.tracks:
         return
     named = f"named at {followed.named_at(followed.tracks[0])}"
     if len(followed.values) == 2:
         rows = [
-            [track.name, *(f"{f(track.frequency_hz):.6g}" for f in (_least, _most))]
+            [track.name, *(f"{f(track.frequency_hz):.6g}" for f in (np.nanmin, np.nanmax))]
             for track in followed.tracks
         ]
         columns = {"mode": "left", "least [Hz]": "right", "greatest [Hz]": "right"}
@@ -311,11 +306,3 @@ def _print_sweep(followed: "Sweep") -> None:
             for k, value in enumerate(followed.values[0])
         ]
         print_table(console, f"Modes followed, {named}", columns, rows)
-
-
-def _least(values: Any) -> float:
-    return float(min(v for row in values for v in row if math.isfinite(v)))
-
-
-def _most(values: Any) -> float:
-    return float(max(v for row in values for v in row if math.isfinite(v)))

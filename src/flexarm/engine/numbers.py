@@ -30,6 +30,19 @@ Array = NDArray[np.float64]
 Values = tuple[Any, ...]  # of the objects, at one place
 Path = tuple[Any, ...]
 _SIGNS = {"lt": operator.lt, "le": operator.le}
+Operator = Callable[["Number", Any], Any]
+
+
+def _both_ways(op: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
+    """Give an operation of a number with what stands behind it, and with what stands before."""
+
+    def before(self: "Number", other: Any) -> Any:
+        return self._with(op, other)
+
+    def behind(self: "Number", other: Any) -> Any:
+        return self._with(op, other, swapped=True)
+
+    return before, behind
 
 
 class Number:
@@ -74,41 +87,11 @@ class Number:
             return self._new(op(value, self.value), op(expr, self.expr))
         return self._new(op(self.value, value), op(self.expr, expr))
 
-    def __add__(self, other: Any) -> Any:
-        """Add."""
-        return self._with(operator.add, other)
-
-    def __radd__(self, other: Any) -> Any:
-        """Add."""
-        return self._with(operator.add, other, swapped=True)
-
-    def __sub__(self, other: Any) -> Any:
-        """Subtract."""
-        return self._with(operator.sub, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Subtract from."""
-        return self._with(operator.sub, other, swapped=True)
-
-    def __mul__(self, other: Any) -> Any:
-        """Multiply."""
-        return self._with(operator.mul, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        """Multiply."""
-        return self._with(operator.mul, other, swapped=True)
-
-    def __truediv__(self, other: Any) -> Any:
-        """Divide."""
-        return self._with(operator.truediv, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        """Divide by."""
-        return self._with(operator.truediv, other, swapped=True)
-
-    def __pow__(self, other: Any) -> Any:
-        """Raise to a power."""
-        return self._with(operator.pow, other)
+    __add__, __radd__ = _both_ways(operator.add)
+    __sub__, __rsub__ = _both_ways(operator.sub)
+    __mul__, __rmul__ = _both_ways(operator.mul)
+    __truediv__, __rtruediv__ = _both_ways(operator.truediv)
+    __pow__ = _both_ways(operator.pow)[0]
 
     def __neg__(self) -> Any:
         """Change the sign."""
@@ -423,12 +406,9 @@ class Closed:
             if getattr(value, "shape", None) != page.plain or value.dtype.kind != "f":
                 return False
             flat[page.first : page.first + value.size] = value.ravel()
-        elif kind == "sequence":
-            return (type(value), len(value)) == page.plain and all(
-                self._collect(part, value[step], flat) for step, part in page.pages.items()
-            )
-        elif kind == "mapping":
-            return tuple(value) == page.plain and all(
+        elif kind in ("sequence", "mapping"):
+            alike = (type(value), len(value)) if kind == "sequence" else tuple(value)
+            return alike == page.plain and all(
                 self._collect(part, value[step], flat) for step, part in page.pages.items()
             )
         elif kind == "whole":

@@ -20,7 +20,6 @@ from flexarm.formulations.recursion import (
     base_state,
     body_bias,
     body_matrix,
-    has_inertia,
     link_states,
     rotate,
     rotate_inertia,
@@ -173,7 +172,7 @@ class _Sweep:
     def _at_tip(self, state: LinkState) -> tuple[Expr, _Outboard]:
         """Bring what is outboard into the link's own axes, with the tip's rigid body."""
         E, body, out = state.tip.local.rotation, state.part.tip_body, self.outboard
-        if not has_inertia(body):
+        if not body.weighs:
             turned = E @ out.rotation
             return turned, _Outboard(
                 rotate_inertia(turned, out.inertia), rotate(turned, out.force), turned
@@ -260,10 +259,11 @@ class _Sweep:
 
     def outward(self) -> None:
         """Let accelerations follow from base to tip."""
-        current = self._base()
+        current, turn = self._base(), None
         for state, kept in zip(self.states, self.kept, strict=True):
-            rotation = self._carried_rotation(state)
-            current = rotate(rotation.T, current)
+            # they come in the axes of the previous link's root, or of the base
+            current = rotate((state.rotation if turn is None else turn).T, current)
+            turn = kept.turn
             self._spin_rotor(state, current)
             if state.offset is not None:
                 current = shift_motion(current, state.offset)
@@ -277,13 +277,6 @@ class _Sweep:
                 else:
                     tip = tip + few.frame @ (constant(few.rows) @ moved)
             current = tip
-
-    def _carried_rotation(self, state: LinkState) -> Expr:
-        """Axes of the previous link's root from axes of L."""
-        index = self.states.index(state)
-        if index == 0:
-            return state.rotation
-        return self.kept[index - 1].turn
 
     def _move_joint(self, state: LinkState, kept: _Eliminated, current: Expr) -> Expr:
         joints = state.part.carried_by

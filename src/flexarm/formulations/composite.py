@@ -12,7 +12,6 @@ from flexarm.formulations.recursion import (
     base_state,
     body_bias,
     body_matrix,
-    has_inertia,
     link_states,
     rotate,
     rotate_inertia,
@@ -123,7 +122,7 @@ def _gathered(model: Model, states: list[LinkState]) -> tuple[Expr, Expr, Column
         t, columns = state.terms, tip_columns(state)
         p, turned = state.tip.local.position, state.tip.local.rotation
         # into the link's own axes; at once where nothing sits on the tip
-        if has_inertia(state.part.tip_body):
+        if state.part.tip_body.weighs:
             carried = rotate_inertia(rotation, carried) + body_matrix(state.part.tip_body)
             pending = _rotated(rotation, pending)
             rotation = turned

@@ -30,8 +30,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.transforms import hub_transform, steps, torque_refusal
-from flexarm.links.integrals import integrate
+from flexarm.formulations.transforms import hub_transform, plain_span, steps, torque_refusal
 from flexarm.mechanics.bodies.growing_points import sliding_moments
 from flexarm.mechanics.bodies.points import (
     Moments,
@@ -155,26 +154,7 @@ def _paper_link(part: LinkModel) -> LinkModel:
         return replace(part, sliding=replace(part.sliding, span=bare), grown=None)
     if part.elastic is None:
         return part
-    e = part.elastic
-    integrals, points = integrate(e.span, e.shapes, stiffening=False)
-    bare_integrals = replace(
-        integrals,
-        rotary=0 * integrals.rotary,
-        rotary_shape=0 * integrals.rotary_shape,
-        modal_mass=np.einsum("ijaa->ij", integrals.shape_shape),
-    )
-    none = 0 * e.tip_quadratic
-    return replace(
-        part,
-        elastic=replace(
-            e,
-            integrals=bare_integrals,
-            points=points,
-            tip_quadratic=none,
-            tip_angle_quadratic=none,
-            nodes=None,
-        ),
-    )
+    return replace(part, elastic=plain_span(part.elastic, stiffening=False))
 
 
 def _not_in_paper(model: Model) -> str | None:

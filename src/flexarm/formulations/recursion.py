@@ -227,8 +227,3 @@ def blocks(a: Expr, b: Expr, c: Expr) -> Expr:
 def symmetric(matrix: Expr) -> Expr:
     """Mirror the upper triangle: the lower one is never computed."""
     return ca.triu2symm(ca.triu(matrix))
-
-
-def has_inertia(body: Inertia) -> bool:
-    """Whether a rigid body has any mass or inertia."""
-    return body.mass > 0 or bool(np.any(body.second))

@@ -36,13 +36,13 @@ from flexarm.formulations.transforms import (
     Step,
     Transform,
     hub_transform,
+    plain_span,
     steps,
     tip_transform,
     torque_refusal,
 )
 from flexarm.links.base import Array
 from flexarm.links.fields import Field
-from flexarm.links.integrals import integrate
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.bodies.points import (
     Moments,
@@ -99,7 +99,9 @@ class RecursiveLagrange(Formulation):
         the rotary inertia the rate of twist alone; eq. 16: elastic energy quadratic in amplitudes.
         """
         links = tuple(
-            part if part.elastic is None else replace(part, elastic=_paper_span(part.elastic))
+            part
+            if part.elastic is None
+            else replace(part, elastic=plain_span(part.elastic, stiffening=True, twists=True))
             for part in model.links
         )
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")
@@ -150,28 +152,6 @@ class Placed:
     W_hat: tuple[Expr, Expr, Expr]
     weight: Moments
     flow: Flow
-
-
-def _paper_span(e: Flexible) -> Flexible:
-    integrals, points = integrate(e.span, e.shapes, stiffening=True)
-    translation = np.einsum("ijaa->ij", integrals.shape_shape)
-    weight = points.mass / e.span.at("mass_per_length", points.x) * e.span.at("Jx", points.x)
-    twist = e.shapes.rotation(points.x)[:, 0]
-    reduced = replace(
-        integrals,
-        rotary=0 * integrals.rotary,
-        rotary_shape=0 * integrals.rotary_shape,
-        modal_mass=translation + np.einsum("g,gi,gj->ij", weight, twist, twist),  # (eq. 11)
-    )
-    none = 0 * e.tip_quadratic
-    return replace(
-        e,
-        integrals=reduced,
-        points=points,
-        tip_quadratic=none,
-        tip_angle_quadratic=none,
-        nodes=None,
-    )
 
 
 def _not_in_paper(model: Model) -> str | None:

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
+from flexarm.links.integrals import integrate
 from flexarm.mechanics.bodies.points import homogeneous, pose_matrix
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.mechanics.sections import picked
-from flexarm.model import LinkModel, Model
-from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_z
+from flexarm.model import Flexible, LinkModel, Model
+from flexarm.spatial import NO_INERTIA, Expr, Inertia, Pose, constant, turn_about, turn_z
 
+Factors = list[tuple[Expr, Expr]]  # rotations and places, each by a coordinate
 Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second derivative
 
 
@@ -67,19 +69,21 @@ def steps(model: Model, q: Expr) -> list[Step]:
     if model.base_moves:
         start = homogeneous(ca.DM.eye(3), constant(model.base_pose.position))
         anchor = homogeneous(model.base_anchor, ca.DM(3, 1))
-        for k in range(3):
-            slide = _slide(k, q[k])
-            result.append(_step(start if k == 0 else None, slide, None, k, None))
-        for k in range(3):
-            turn = _turn(k, q[3 + k])
-            result.append(_step(anchor if k == 0 else None, turn, None, 3 + k, None))
+        own, eye = ca.SX.sym("q", 6), ca.SX.eye(3)
+        factors: Factors = [(eye, eye[:, k] * own[k]) for k in range(3)]
+        factors += [(turn_about(k, own[3 + k]), ca.DM(3, 1)) for k in range(3)]
+        for k, moved in enumerate(_motions(factors, own, q[:6])):
+            result.append(_step({0: start, 3: anchor}.get(k), moved, None, k, None))
         result[-1] = replace(result[-1], body=model.base_body)
         base = None
     for part in model.links:
         before = pose_matrix(part.pose_FJ)
         before = before if base is None else base @ before
         base = None
-        motions: list[Motion | None] = [*_motions(part, q)] or [None]
+        own = ca.SX.sym("q", len(part.carried_by))
+        factors = part.motion.factors(own) if part.carried_by else []
+        found = _motions(factors, own, picked(q, part.carried_by))
+        motions: list[Motion | None] = [*found] or [None]
         coordinates: Sequence[int | None] = part.carried_by or [None]
         for motion, index in zip(motions[:-1], coordinates, strict=False):
             result.append(_step(before, motion, None, index, None))
@@ -136,6 +140,24 @@ def differentiated(make: Callable[[Expr], Expr], d: Expr, rates: Expr) -> Transf
     )
 
 
+def plain_span(e: Flexible, *, stiffening: bool, twists: bool = False) -> Flexible:
+    """Make a span's tip linear in the amplitudes, and leave its sections' rotary inertia out.
+
+    That of their twist within the link may stay.
+    """
+    integrals, points = integrate(e.span, e.shapes, stiffening=stiffening)
+    modal = np.einsum("ijaa->ij", integrals.shape_shape)
+    if twists:
+        weight = points.mass / e.span.at("mass_per_length", points.x) * e.span.at("Jx", points.x)
+        twist = e.shapes.rotation(points.x)[:, 0]
+        modal = modal + np.einsum("g,gi,gj->ij", weight, twist, twist)
+    none, still = 0 * e.tip_quadratic, 0 * integrals.rotary_shape
+    bare = replace(integrals, rotary=0 * integrals.rotary, rotary_shape=still, modal_mass=modal)
+    return replace(
+        e, integrals=bare, points=points, tip_quadratic=none, tip_angle_quadratic=none, nodes=None
+    )
+
+
 def torque_refusal(model: Model) -> str | None:
     """Tell why forces on first-order sections are refused, or None if there are none."""
     found = {key: each for key, each in vars(model.points).items() if each}
@@ -162,17 +184,14 @@ def _step(
     return Step(A, U, UU, coordinate, part)
 
 
-def _motions(part: LinkModel, q: Expr) -> Iterator[Motion]:
-    """Differentiate twice how a joint moves its link by each coordinate, one after the other."""
-    if not part.carried_by:
-        return
-    own = ca.SX.sym("q", len(part.carried_by))
-    for k, placed in enumerate(part.motion.factors(own)):
-        value = homogeneous(*placed)
+def _motions(factors: Factors, own: Expr, q: Expr) -> Iterator[Motion]:
+    """Differentiate placings twice by a coordinate each, in symbols of its own, and put in q."""
+    for k, placed in enumerate(factors):
+        value: Expr = homogeneous(*placed)
         first = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(value)), own[k]), 4, 4))
         second = ca.sparsify(ca.reshape(ca.jacobian(ca.vec(ca.densify(first)), own[k]), 4, 4))
         results = ca.cse([value, first, second])
-        A, U, UU = _put_in(results, [own], [picked(q, part.carried_by)])
+        A, U, UU = _put_in(results, [own], [q])
         yield A, U, UU
 
 
@@ -183,25 +202,6 @@ def _put_in(results: list[Expr], symbols: list[Expr], values: list[Expr]) -> lis
     others = ca.vertcat(*[one for one in every if one.element_hash() not in mine])
     function: Expr = ca.Function("at", [*symbols, others], results)
     return list(function(*values, others))
-
-
-def _turn(axis: int, angle: Expr) -> tuple[Expr, Expr, Expr]:
-    """Turn about an axis, with its first and second derivative by the angle."""
-    c: Expr = ca.cos(angle)
-    s: Expr = ca.sin(angle)
-    i, j = 1 + (axis + 1) % 3, 1 + (axis + 2) % 3
-    value, first, second = type(c).eye(4), type(c)(4, 4), type(c)(4, 4)
-    value[i, i], value[j, j], value[i, j], value[j, i] = c, c, -s, s
-    first[i, i], first[j, j], first[i, j], first[j, i] = -s, -s, -c, c
-    second[i, i], second[j, j], second[i, j], second[j, i] = -c, -c, s, -s
-    return value, first, second
-
-
-def _slide(axis: int, along: Expr) -> tuple[Expr, Expr, Expr]:
-    """Move along an axis, with its first and second derivative by the distance."""
-    value, first = ca.SX.eye(4), ca.SX(4, 4)
-    value[1 + axis, 0], first[1 + axis, 0] = along, 1
-    return value, first, ca.SX(4, 4)
 
 
 def _matrix(flat: Expr) -> Expr:

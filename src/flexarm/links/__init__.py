@@ -5,13 +5,7 @@ from collections.abc import Mapping
 from flexarm.errors import ShapeError
 from flexarm.links.base import Discretisation
 from flexarm.links.families.arm_modes import ArmModes
-from flexarm.links.families.assumed import (
-    ClampedFree,
-    ClampedMass,
-    FreeFree,
-    PinnedFree,
-    PinnedPinned,
-)
+from flexarm.links.families.assumed import ASSUMED
 from flexarm.links.families.craig_bampton import CraigBampton
 from flexarm.links.families.elements import Elements
 from flexarm.links.families.loaded import Loaded
@@ -24,11 +18,7 @@ DISCRETISATIONS: Mapping[str, Discretisation] = {
     for each in (
         ArmModes(),
         Loaded(),
-        ClampedFree(),
-        ClampedMass(),
-        PinnedFree(),
-        PinnedPinned(),
-        FreeFree(),
+        *ASSUMED,
         Elements(),
         CraigBampton(),
         Polynomials(),

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -110,9 +110,8 @@ class Ends:
     tip_offset: float = 0.0
 
 
-@dataclass(frozen=True)
-class Counts:
-    """How many shapes (elements, pieces) each direction gets."""
+class Counts(NamedTuple):
+    """How many shapes (elements, pieces) each direction gets, in the order of `DIRECTIONS`."""
 
     y: int
     z: int
@@ -121,7 +120,7 @@ class Counts:
 
     def of(self, direction: Direction) -> int:
         """Return the count of one direction."""
-        return {"y": self.y, "z": self.z, "twist": self.twist, "x": self.x}[direction]
+        return self[DIRECTIONS.index(direction)]
 
 
 class Discretisation(ABC):
@@ -130,10 +129,9 @@ class Discretisation(ABC):
     A final class declares the facts and implements `shapes`.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    citation: ClassVar[str]
-    uniform_only: ClassVar[bool] = False
+    name: str
+    summary: str
+    citation: str
 
     @abstractmethod
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:

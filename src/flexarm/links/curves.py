@@ -14,15 +14,7 @@ DERIVATIVES = 4
 
 
 def combine(curves: Sequence[Curve], weights: Array) -> Curve:
-    """Add curves with weights, into one series where they share their panels.
-
-    Parameters
-    ----------
-    curves
-        At least one.
-    weights
-        One per curve.
-    """
+    """Add one curve or more with a weight each, into one series where they share their panels."""
     first = curves[0]
     if isinstance(first, Piecewise):
         same = [c for c in curves if isinstance(c, Piecewise) and first.matches(c)]

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from flexarm.arm import Arm, Body, Link
+from flexarm.arm import Arm, Body, Link, RigidPiece
 from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
@@ -29,17 +29,27 @@ from flexarm.spatial import (
 )
 
 _ALONG = math.cos(math.radians(45))
+HELD = (math.inf, math.inf, math.inf)
 
 
 def body_inertia(body: Body | None) -> Inertia:
     """Weigh a body about the frame that it is given in."""
     if body is None:
         return NO_INERTIA
-    xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
-    about_centre = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     com = np.array(body.com)
     cross = skew_matrix(com)
-    return Inertia(body.mass, body.mass * com, about_centre - body.mass * cross @ cross)
+    return Inertia(body.mass, body.mass * com, central_inertia(body) - body.mass * cross @ cross)
+
+
+def central_inertia(body: Body) -> Array:
+    """Give a body's inertia matrix about its centre of mass [kg m^2], (3, 3)."""
+    xx, yy, zz, xy, xz, yz = (*body.inertia, 0.0, 0.0, 0.0)[:6]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def piece_inertia(piece: RigidPiece | None) -> Inertia:
+    """Weigh a rigid end of a link about the frame that it begins in."""
+    return NO_INERTIA if piece is None else body_inertia(piece.body)
 
 
 def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
@@ -98,26 +108,23 @@ def own_inertia(link: Link) -> Inertia:
 
     A sliding link counts as fully extended.
     """
-    total = hub_inertia(link) + body_inertia(link.body)
-    if link.root_piece is not None:
-        total = total + body_inertia(link.root_piece.body)
-    if link.section is not None:
-        root = link.root_piece.length if link.root_piece is not None else 0.0
-        total = total + _span_inertia(Span.of(link.section, link.span)).moved(_shift(root))
-    return total
+    total = hub_inertia(link) + body_inertia(link.body) + piece_inertia(link.root_piece)
+    if link.section is None:
+        return total
+    span = _span_inertia(Span.of(link.section, link.span))
+    return total + span.moved(Pose.along(link.root_length))
 
 
 def end_pose(link: Link) -> Pose:
     """Place a link's end, where the next joint's frames begin, in its flexible tip's frame."""
-    piece = link.tip_piece.length if link.tip_piece is not None else 0.0
     _, _, end = joint_poses(link)
-    return _shift(piece) @ end
+    return Pose.along(link.tip_length) @ end
 
 
 def tip_inertia(arm: Arm, index: int) -> Inertia:
     """Weigh what a flexible tip carries rigidly: tip piece, next hub's inboard side, payload."""
     link = arm.links[index]
-    total = body_inertia(link.tip_piece.body) if link.tip_piece is not None else NO_INERTIA
+    total = piece_inertia(link.tip_piece)
     if index + 1 < len(arm.links):
         following = arm.links[index + 1]
         inboard = body_inertia(following.joint.hub.inboard)
@@ -143,22 +150,25 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
         along = np.array([0.0, 0.0, following.joint.travel * value])
         pose = pose @ Pose(np.eye(3) if about is None else turn(about, value), along)
     root = pose @ after
-    tip = root @ _shift(_flexible_end(following))
+    tip = root @ Pose.along(following.length - following.tip_length)
     beyond = outboard_inertia(arm, index + 1, configuration)
     return total + own_inertia(following).moved(root) + beyond.moved(tip)
 
 
 def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
     """Give clamped-mass modes their ends: the tip body given, or all that is outboard."""
-    held = (math.inf, math.inf, math.inf)
     if not isinstance(choice.tip, str):
         tip = choice.tip
         about_axis = tip.inertia - tip.mass * tip.offset**2
-        return Ends(held, tip.mass, (about_axis, tip.inertia, tip.inertia), tip.offset)
-    body = outboard_inertia(arm, index, choice.configuration)
+        return Ends(HELD, tip.mass, (about_axis, tip.inertia, tip.inertia), tip.offset)
+    return clamped_ends(outboard_inertia(arm, index, choice.configuration))
+
+
+def clamped_ends(body: Inertia) -> Ends:
+    """Clamp the root of a link and put a body at its tip."""
     xx, yy, zz = (float(v) for v in np.diag(body.second))
     offset = float(body.first[0]) / body.mass if body.mass > 0 else 0.0
-    return Ends(held, body.mass, (xx, yy, zz), offset)
+    return Ends(HELD, body.mass, (xx, yy, zz), offset)
 
 
 def loaded_ends(arm: Arm, index: int) -> Ends:
@@ -166,7 +176,7 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
     link = arm.links[index]
     tip = tip_inertia(arm, index)
     mass, inertia = _distal(arm, index)
-    piece = link.tip_piece.length if link.tip_piece is not None else 0.0
+    piece = link.tip_length
     through = [_let_through(arm, index + 1, axis, inertia) for axis in range(3)]
     lever = np.array([0.0, 1.0, 1.0]) * mass * piece**2
     total = tip.mass + mass
@@ -183,9 +193,7 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
 def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
     link = arm.links[index]
     _, after, _ = joint_poses(link)
-    hub = hub_inertia(link)
-    if link.root_piece is not None:
-        hub = hub + body_inertia(link.root_piece.body)
+    hub = hub_inertia(link) + piece_inertia(link.root_piece)
     result = [math.inf] * 3
     for which, about in enumerate(link.joint.turns_about):
         state = hold(arm, index, which).state
@@ -228,12 +236,11 @@ def _distal(arm: Arm, index: int) -> tuple[float, float]:
     return own.mass + carried, transverse + tip_part + carried * link.length**2
 
 
-def _flexible_end(link: Link) -> float:
-    return link.length - (link.tip_piece.length if link.tip_piece is not None else 0.0)
-
-
-def _shift(along: float) -> Pose:
-    return Pose(np.eye(3), np.array([along, 0.0, 0.0]))
+def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Array:
+    """Add a body at the tip, which moves by (3, m) and turns by (3, m), to a modal mass (m, m)."""
+    coupling = angle.T @ skew_matrix(body.first) @ shape
+    own = body.mass * shape.T @ shape + angle.T @ body.second @ angle
+    return np.asarray(modal + own + coupling + coupling.T)
 
 
 def _span_inertia(span: Span) -> Inertia:

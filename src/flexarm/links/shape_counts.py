@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
-from flexarm.links.base import Counts
+from flexarm.links.base import DIRECTIONS, Counts
+from flexarm.links.basis import MOTIONS
 from flexarm.links.ends import loaded_ends, outboard_inertia
 from flexarm.links.holds import hold
 from flexarm.links.span import Span
@@ -26,8 +27,7 @@ class ChosenCount:
 def counts(arm: Arm, index: int, choice: Counted) -> Counts:
     """Choose how many shapes each direction gets."""
     chosen = chosen_counts(arm, index, choice)
-    keys = ("bending_y", "bending_z", "torsion", "stretch")
-    return Counts(*(chosen[key].number for key in keys))
+    return Counts(*(chosen[MOTIONS[direction].key].number for direction in DIRECTIONS))
 
 
 def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCount]:

@@ -92,5 +92,4 @@ def _along(part: LinkModel, point: ArmPoint) -> float:
     """Tell the distance of a point's section from L [m] along the undeformed link."""
     if not isinstance(point.x, str):
         return point.x
-    piece = part.link.root_piece
-    return part.link.length - (0.0 if piece is None else piece.length)
+    return part.link.length - part.link.root_length

@@ -39,6 +39,14 @@ def picked(q: Expr, indices: tuple[int, ...]) -> Expr:
     return ca.vertcat(*[q[i] for i in indices]) if indices else type(q).zeros(0, 1)
 
 
+def selection(indices: tuple[int, ...], n: int) -> Expr:
+    """Give the matrix that picks some of n coordinates, (k, n)."""
+    matrix = ca.SX(len(indices), n)
+    for row, column in enumerate(indices):
+        matrix[row, column] = 1.0
+    return matrix
+
+
 def rigid_section(q: Expr, x: float, k: int) -> Local:
     """See a point that is fixed in L; the k own coordinates do not move it."""
     none = type(q)(3, k)

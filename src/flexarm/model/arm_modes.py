@@ -43,7 +43,8 @@ SINGULAR = 1e-12
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
     """Choose the shapes of each link, by what the file says or by the arm's modes."""
-    own = [i for i, link in enumerate(arm.links) if _by_arm(arm, i)]
+    flexible = [(i, link.shapes) for i, link in enumerate(arm.links) if link.flexible]
+    own = [i for i, choice in flexible if isinstance(choice, ArmModes)]
     found: dict[int, Shapes] = {}
 
     def shapes_of(index: int, span: Span) -> Shapes:
@@ -61,10 +62,6 @@ def weighs_held(arm: Arm, count: int) -> bool:
     """Whether so many shapes of a direction are also of the arm with driven joints held."""
     axes = [axis for link in arm.links for axis in link.joint.axes.values()]
     return count >= ROOM and any(axis.actuation == "torque" for axis in axes)
-
-
-def _by_arm(arm: Arm, index: int) -> bool:
-    return arm.links[index].flexible and isinstance(arm.links[index].shapes, ArmModes)
 
 
 def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
@@ -125,9 +122,8 @@ def _counts(arm: Arm, index: int) -> Counts:
 
 def _many(number: Counts) -> Counts:
     """Count the curves of which so many shapes are made."""
-    names: tuple[Direction, ...] = ("y", "z", "twist", "x")
-    each = [max(CURVES[d], number.of(d) + MORE) if number.of(d) else 0 for d in names]
-    return Counts(*each)
+    each = zip(CURVES.values(), number, strict=True)
+    return Counts(*(max(most, n + MORE) if n else 0 for most, n in each))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from flexarm.links.ends import (
     joint_frame,
     joint_poses,
     own_inertia,
+    piece_inertia,
     tip_inertia,
 )
 from flexarm.links.holds import reflected_rotor
@@ -109,13 +110,13 @@ def _build_link(
 ) -> LinkModel:
     link = arm.links[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
-    root = Pose(np.eye(3), np.array([_root_length(link), 0.0, 0.0]))
+    root = Pose.along(link.root_length)
     motion = motion_of(link.joint)
     if motion.grows and not link.flexible:
         # a rigid beam that slides out is carried whole, from its inner end, along its own axis
         motion = Prismatic()
         along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
-        inner = Pose(np.eye(3), np.array([_tip_length(link) - link.length, 0.0, 0.0]))
+        inner = Pose.along(link.tip_length - link.length)
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
     axes = _axes(arm, index, motion, names, units)
@@ -153,7 +154,7 @@ def _build_link(
         root_body=body.moved(Pose(np.eye(3), -root.position)),
         hub_body=hub_inertia(link).moved(pose_to_root) if turned else NO_INERTIA,
         tip_body=tip_inertia(arm, index),
-        length=link.length - _root_length(link) - _tip_length(link),
+        length=link.span,
         axes=axes,
         modes=slice(first, len(names)),
         elastic=elastic,
@@ -192,20 +193,8 @@ def _root_body(link: Link, *, with_hub: bool) -> Inertia:
     """Bodies rigidly in the root frame, without the flexible span itself."""
     if not link.flexible:
         return own_inertia(link)
-    total = NO_INERTIA
-    if link.root_piece is not None:
-        total = total + body_inertia(link.root_piece.body)
-    if with_hub:
-        total = total + hub_inertia(link)
-    return total
-
-
-def _root_length(link: Link) -> float:
-    return link.root_piece.length if link.root_piece is not None else 0.0
-
-
-def _tip_length(link: Link) -> float:
-    return link.tip_piece.length if link.tip_piece is not None else 0.0
+    total = piece_inertia(link.root_piece)
+    return total + hub_inertia(link) if with_hub else total
 
 
 def _unit(link: Link, label: str) -> str:

@@ -14,7 +14,7 @@ from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import Array, Counts, Ends, Shapes
 from flexarm.links.collocation import collocate
-from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia
+from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia, with_tip_body
 from flexarm.links.families.static import add_static
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
@@ -24,7 +24,7 @@ from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
-from flexarm.spatial import Inertia, skew_matrix
+from flexarm.spatial import Inertia
 
 _NODES = 40
 REMEMBERED = 200
@@ -188,14 +188,7 @@ def _damping(
     m = len(integrals.stiffness)
     if not np.any(ratios):
         return np.zeros((m, m))
-    coupling = tip_angle.T @ skew_matrix(body.first) @ tip_shape
-    mass = (
-        integrals.modal_mass
-        + body.mass * tip_shape.T @ tip_shape
-        + tip_angle.T @ body.second @ tip_angle
-        + coupling
-        + coupling.T
-    )
+    mass = with_tip_body(integrals.modal_mass, tip_shape, tip_angle, body)
     import scipy.linalg
 
     try:

@@ -35,8 +35,7 @@ class ArmPoint:
         x, y, z = at if isinstance(at, tuple) else (along, 0.0, 0.0)
         if index < 0:
             return cls(index, "tip", (x, y, z))
-        piece = arm.links[index].root_piece
-        root = 0.0 if piece is None else piece.length
+        root = arm.links[index].root_length
         return cls(index, "tip" if at == "tip" else x - root, (0.0, y, z))
 
     @classmethod

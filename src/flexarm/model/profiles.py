@@ -6,21 +6,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from flexarm.arm.profile import BangBang, Constant, Csv, Cycloid, Sine, SpinUp, Step, Table
+from flexarm.arm.profile import BangBang, Constant, Csv, Cycloid, Profile, Sine, SpinUp, Step, Table
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number, read_rows
 
-AnyProfile = (
-    Constant[float]
-    | Step[float]
-    | BangBang[float]
-    | Sine[float]
-    | Cycloid[float]
-    | SpinUp[float]
-    | Table[float]
-    | Csv[float]
-)
+AnyProfile = Profile[float]
 Values = tuple[float, float, float]
 MAX_ROWS = 1_000_000
 

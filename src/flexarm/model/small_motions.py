@@ -89,9 +89,8 @@ def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
 def _slide(part: LinkModel, length: float, span: Integrals, moved: Array, mass: Array) -> None:
     """Add what of a beam is in its hub, and the motion of the whole beam along itself."""
     assert part.sliding is not None
-    table = {name: float(values[0]) for name, values in part.sliding.span.table.items()}
-    mu, inside, along = table["mass_per_length"], part.length - length, part.exposed
-    turned = np.diag([table[name] for name in ("Jx", "Jy", "Jz")]) * inside
+    mu, inside, along = part.sliding.mass_per_length, part.length - length, part.exposed
+    turned = np.diag(part.sliding.rotary) * inside
     turned += mu * inside**3 / 3 * np.diag([0.0, 1.0, 1.0])
     first = np.array([-mu * inside**2 / 2, 0.0, 0.0])
     mass += moved.T @ _body(Inertia(mu * inside, first, turned)) @ moved

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.io.whole_file import require_writable, write_whole
-from flexarm.papers.base import Figure, Result, Table
+from flexarm.papers.base import Claim, Figure, Result, Table
 
 NAMES = {
     "korayem-2009": "Korayem & Shafei 2009",
@@ -21,6 +21,7 @@ NAMES = {
     "chu": "Chu et al.",
     "chen-2012": "Chen, Zhang & Liu 2012",
 }
+DECIDED = ("says", "outcome", "because")
 DENSE = 1500  # points of a curve from which on lines are thin
 _STYLE = """body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}
 div{overflow-x:auto}table{border-collapse:collapse;margin:1em 0;font-size:.9em}
@@ -50,14 +51,11 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
                 "reason": result.reason,
                 "difference": result.found.difference.value,
                 "difference_of": result.found.difference.of,
-                "claims": [
-                    {"says": c.says, "outcome": c.outcome, "because": c.because}
-                    for c in result.found.claims
-                ],
-                "checks": [
-                    {"says": c.says, "outcome": c.outcome, "because": c.because}
-                    for c in result.found.checks
-                ],
+                **{
+                    kind: [dict(zip(DECIDED, row, strict=True)) for row in _decided(claims)]
+                    for kind, claims in (("claims", result.found.claims),
+                                         ("checks", result.found.checks))
+                },
                 "missing": [
                     {"datum": m.datum, "outcome": m.outcome, "values": list(m.values),
                      "outcomes": list(m.outcomes), "limit": m.limit, "matters": m.matters,
@@ -144,7 +142,7 @@ def markdown(results: Sequence[Result]) -> str:
             f"**{result.verdict}** (`{_command(result)}`, {result.seconds:.1f} s): {result.reason}",
             f"*The paper:* {result.item.says}",
             f"*Difference:* {_difference(result)}",
-            *(_titled(each) for each in _all_tables(result)),
+            *(f"### {each.title}\n\n{_aligned(each)}" for each in _all_tables(result)),
             *(f"![{figure.title}]({name}.png)" for name, figure in _named(result)),
         ]
     return "\n\n".join(parts) + "\n"
@@ -164,7 +162,8 @@ def page(results: Sequence[Result], pictures: dict[str, bytes]) -> str:
             f"<p><code>{_e(_command(result))}</code>, {result.seconds:.1f} s</p>",
         ]
         for table in _all_tables(result):
-            parts += [f"<h4>{_e(table.title)}</h4>", _html_table(table)]
+            cells = [[_e(cell) for cell in row] for row in table.rows]
+            parts += [f"<h4>{_e(table.title)}</h4>", _html_rows(table.head, cells)]
         for key, figure in _named(result):
             data = base64.b64encode(pictures[key]).decode()
             parts.append(f'<img alt="{_e(figure.title)}" src="data:image/png;base64,{data}">')
@@ -214,10 +213,9 @@ def _difference(result: Result) -> str:
 def _all_tables(result: Result) -> Iterator[Table]:
     yield from result.found.tables
     head = ("statement", "outcome", "because")
-    claims = tuple((c.says, c.outcome, c.because) for c in result.found.claims)
-    yield Table("What the paper says", head, claims)
+    yield Table("What the paper says", head, _decided(result.found.claims))
     if result.found.checks:
-        checks = tuple((c.says, c.outcome, c.because) for c in result.found.checks)
+        checks = _decided(result.found.checks)
         yield Table("What it does not say, and we looked at", head, checks)
     for each in result.found.missing:
         rows = tuple(
@@ -227,13 +225,13 @@ def _all_tables(result: Result) -> Iterator[Table]:
         yield Table(f"Missing: {each.datum}", (each.datum, each.outcome), rows)
 
 
+def _decided(claims: Sequence[Claim]) -> tuple[tuple[str, ...], ...]:
+    return tuple((each.says, each.outcome, each.because) for each in claims)
+
+
 def _named(result: Result) -> Iterator[tuple[str, Figure]]:
     for k, figure in enumerate(result.found.figures, 1):
         yield f"{_key(result)}-{k}", figure
-
-
-def _titled(table: Table) -> str:
-    return f"### {table.title}\n\n{_aligned(table)}"
 
 
 def _aligned(table: Table) -> str:
@@ -242,10 +240,6 @@ def _aligned(table: Table) -> str:
     padded = [[c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines]
     padded.insert(1, ["-" * width for width in widths])
     return "\n".join(f"| {' | '.join(line)} |" for line in padded)
-
-
-def _html_table(table: Table) -> str:
-    return _html_rows(table.head, tuple(tuple(_e(cell) for cell in row) for row in table.rows))
 
 
 def _html_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

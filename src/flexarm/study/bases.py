@@ -1,7 +1,7 @@
 """The same arm on other shapes: richer ones, other families, a reference."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from flexarm.arm import Arm, Link
@@ -16,7 +16,8 @@ from flexarm.arm.shapes import (
     Tabulated,
 )
 from flexarm.errors import ModelError
-from flexarm.links.base import Counts
+from flexarm.links.base import DIRECTIONS, Counts
+from flexarm.links.basis import MOTIONS
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model import build
@@ -24,7 +25,6 @@ from flexarm.model import build
 MESHES = (Elements, Lumped)
 HAVE_STATIC = (*MESHES, CraigBampton, Polynomials)
 REFERENCE = 8  # modes per direction of the reference, static shapes beside them
-DIRECTIONS = {"bending_y": "y", "bending_z": "z", "torsion": "twist", "stretch": "x"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Basis:
 
 def next_member(arm: Arm) -> Arm:
     """Give every direction that has shapes one more of its family."""
-    return _counted(arm, partial(_more, 1))
+    return _counted(arm, lambda _, n: n + 1)
 
 
 def grown(arm: Arm, more: int = 1) -> Arm:
@@ -64,7 +64,7 @@ def enriched(arm: Arm) -> Arm:
             return 2 * n
         return n + (2 if isinstance(choice, HAVE_STATIC) else 1)
 
-    two, one = (_counted(arm, partial(_more, k)) for k in (2, 1))
+    two, one = _counted(arm, lambda _, n: n + 2), next_member(arm)
     return _buildable(_counted(arm, more, static=True), two, one)
 
 
@@ -79,23 +79,19 @@ def numbers(arm: Arm) -> dict[int, Counts]:
 
 def recounted(arm: Arm, given: Mapping[int, Counts]) -> Arm:
     """Give links, by their index, other numbers of shapes."""
-    links = list(arm.links)
-    for i, number in given.items():
-        shapes = links[i].shapes.model_copy(update=_numbers(number))
-        links[i] = links[i].model_copy(update={"shapes": shapes})
-    return arm.model_copy(update={"links": type(arm.links)(links)})
+    return _changed(arm, lambda choice, n: choice.model_copy(update=_keys(n)), given)
 
 
 def stretched(arm: Arm) -> Arm | None:
     """Give every link whose section has EA one more shape of stretch; None if there is none."""
     able = {i: n for i, n in numbers(arm).items() if _stiff(arm.links[i]).x}
-    return recounted(arm, {i: replace(n, x=n.x + 1) for i, n in able.items()}) if able else None
+    return recounted(arm, {i: n._replace(x=n.x + 1) for i, n in able.items()}) if able else None
 
 
 def widened(arm: Arm) -> Arm:
     """Give every direction that has a stiffness one shape at least."""
-    both = ((i, _tuple(n), _tuple(_stiff(arm.links[i]))) for i, n in numbers(arm).items())
-    return recounted(arm, {i: Counts(*map(max, n, least)) for i, n, least in both})
+    found = numbers(arm).items()
+    return recounted(arm, {i: Counts(*map(max, n, _stiff(arm.links[i]))) for i, n in found})
 
 
 def by_rule(arm: Arm) -> Arm:
@@ -117,8 +113,8 @@ def reference(arm: Arm) -> Arm:
     """
 
     def many(_: Counted, number: Counts, *, static: bool) -> Counted:
-        number = Counts(*(REFERENCE * (n > 0) for n in _tuple(number)))
-        return Loaded(root="held", static=static, normalise="mass", **_numbers(number))
+        number = Counts(*(REFERENCE * (n > 0) for n in number))
+        return Loaded(root="held", static=static, normalise="mass", **_keys(number))
 
     return _buildable(*(_changed(arm, partial(many, static=static)) for static in (True, False)))
 
@@ -129,11 +125,11 @@ def families(arm: Arm) -> list[Basis]:
     if any(_names_amplitudes(link) for link in flexible):
         return []
     makers: dict[str, Callable[[Counted, Counts], Counted]] = {
-        "loaded, root held": lambda _, n: Loaded(root="held", **_numbers(n)),
-        "loaded, root free": lambda _, n: Loaded(root="free", **_numbers(n)),
-        "loaded, root geared": lambda _, n: Loaded(root="geared", **_numbers(n)),
-        "clamped-free": lambda _, n: ClampedFree(kind="clamped-free", **_numbers(n)),
-        "craig-bampton": lambda _, n: CraigBampton(kind="craig-bampton", **_numbers(_less(n))),
+        "loaded, root held": lambda _, n: Loaded(root="held", **_keys(n)),
+        "loaded, root free": lambda _, n: Loaded(root="free", **_keys(n)),
+        "loaded, root geared": lambda _, n: Loaded(root="geared", **_keys(n)),
+        "clamped-free": lambda _, n: ClampedFree(kind="clamped-free", **_keys(n)),
+        "craig-bampton": lambda _, n: CraigBampton(kind="craig-bampton", **_keys(_less(n))),
     }
     return [Basis(name, _changed(arm, make)) for name, make in makers.items()]
 
@@ -165,28 +161,28 @@ def _buildable(*arms: Arm) -> Arm:
     return arms[-1]
 
 
-def _more(more: int, _: Counted, n: int) -> int:
-    return n + more
-
-
 def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = False) -> Arm:
     """Change the number of shapes of every direction that has some; add static ones if asked."""
 
     def made(choice: Counted, number: Counts) -> Counted:
-        values = _numbers(Counts(*(change(choice, n) if n else 0 for n in _tuple(number))))
+        values = _keys(Counts(*(change(choice, n) if n else 0 for n in number)))
         more = {"static": True} if static and not isinstance(choice, HAVE_STATIC) else {}
         return choice.model_copy(update=values | more)
 
     return _changed(arm, made)
 
 
-def _changed(arm: Arm, make: Callable[[Counted, Counts], Counted]) -> Arm:
-    links = []
-    for index, link in enumerate(arm.links):
-        if can_enrich(link) and isinstance(link.shapes, Counted):
-            shapes = make(link.shapes, counts(arm, index, link.shapes))
-            link = link.model_copy(update={"shapes": shapes})
-        links.append(link)
+def _changed(
+    arm: Arm,
+    make: Callable[[Counted, Counts], Counted],
+    given: Mapping[int, Counts] | None = None,
+) -> Arm:
+    """Make other shapes of those of links and their numbers, or of numbers given by link."""
+    links = list(arm.links)
+    for i, number in (numbers(arm) if given is None else given).items():
+        choice = links[i].shapes
+        assert isinstance(choice, Counted)
+        links[i] = links[i].model_copy(update={"shapes": make(choice, number)})
     return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
@@ -194,15 +190,12 @@ def _stiff(link: Link) -> Counts:
     """Tell by 1 and 0 which directions the section of a link gives a stiffness to."""
     assert link.section is not None
     span = Span.of(link.section, link.span)
-    return Counts(*(int(span.has(name)) for name in ("EIz", "EIy", "GJ", "EA")))
+    return Counts(*(int(span.has(MOTIONS[direction].stiffness)) for direction in DIRECTIONS))
 
 
-def _tuple(number: Counts) -> tuple[int, int, int, int]:
-    return number.y, number.z, number.twist, number.x
-
-
-def _numbers(number: Counts) -> dict[str, int]:
-    return dict(zip(DIRECTIONS, _tuple(number), strict=True))
+def _keys(number: Counts) -> dict[str, int]:
+    """Give numbers of shapes by the keys of a model file."""
+    return {MOTIONS[direction].key: number.of(direction) for direction in DIRECTIONS}
 
 
 def _less(number: Counts) -> Counts:
@@ -222,7 +215,7 @@ def _title(arm: Arm, index: int) -> str:
     if not isinstance(choice, Counted):
         return choice.kind
     number = counts(arm, index, choice)
-    parts = [f"{n} {name.replace('_', ' ')}" for name, n in _numbers(number).items() if n]
+    parts = [f"{n} {name.replace('_', ' ')}" for name, n in _keys(number).items() if n]
     root = f", root {choice.root}" if isinstance(choice, Loaded) and choice.root != "auto" else ""
     static = " and static shapes" if choice.static else ""
     return f"{choice.kind}{root}, {', '.join(parts)}{static}"

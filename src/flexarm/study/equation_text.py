@@ -152,7 +152,7 @@ def _by_rates(
     parts = []
     for rates, factor in grouped.items():
         if len(factor) == 1 or not rates:
-            parts.append(write({_join(rates, powers): x for powers, x in factor.items()}))
+            parts.append(write({tuple(sorted(rates + powers)): x for powers, x in factor.items()}))
         else:
             parts.append(write({rates: 1.0}) + bracket[0] + write(factor) + bracket[1])
     return " + ".join(parts).replace("+ -", "- ") or "0"
@@ -161,10 +161,6 @@ def _by_rates(
 def _meanings(equations: Equations) -> dict[str, str]:
     """Say of generators what they are, where their definitions do not."""
     return {g.name: g.about for g in equations.generators if g.about}
-
-
-def _join(a: Monomial, b: Monomial) -> Monomial:
-    return tuple(sorted(a + b))
 
 
 def _definitions(equations: Equations, write: Write) -> Iterator[tuple[str, str]]:

@@ -158,8 +158,7 @@ class _Tip:
     def __init__(self, model: Model, index: int, q: Expr, ring: Ring) -> None:
         part, n = model.links[index], model.size
         self.symbols, self.slopes, self.places = ca.SX(0, 1), ca.SX(0, n), list[int]()
-        bare = not part.tip_body.mass and not np.any(part.tip_body.second)
-        last = index == len(model.links) - 1 and bare
+        last = index == len(model.links) - 1 and not part.tip_body.weighs
         if part.exact is not None:
             name_angles(part.exact, part, index + 1, q, ring)
         angle = ca.SX(3, 1) if last else _tip_angle(model, part, q)
@@ -241,7 +240,8 @@ def _clean(
 ) -> Equations:
     """Drop rounding errors and split the elastic forces into ``K q`` and the rest."""
     n = model.size
-    split = [_split(entry, _lengths(model), n) for entry in force]
+    lengths = {part.exposed for part in model.links if part.sliding is not None}
+    split = [_split(entry, lengths, n) for entry in force]
     found = Equations(
         model.arm.name,
         model.names,
@@ -269,10 +269,6 @@ def _split(
         else:
             rest[powers] = x
     return row, rest
-
-
-def _lengths(model: Model) -> set[int]:
-    return {part.exposed for part in model.links if part.sliding is not None}
 
 
 def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Look for the fewest shapes and the loosest tolerance that err no more than is wanted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -229,9 +229,9 @@ class Search:
                 return arm
             i, d = place
             number = numbers(arm)[i]
-            less = replace(number, **{d: number.of(d) - 1})
+            less = number._replace(**{d: number.of(d) - 1})
             fewer = recounted(arm, {i: less})
-            if any(less.of(each) for each in DIRECTIONS) and self._within(fewer):
+            if any(less) and self._within(fewer):
                 arm = fewer
             else:
                 blocked.add(place)

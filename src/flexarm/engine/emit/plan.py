@@ -59,7 +59,9 @@ def plan(
             if value >= first and piece_of[value - first] != piece_of[k]:
                 last_piece[value] = piece_of[k]
     stores = _stores_by_value(stream)
-    alike = _alike(stream, pieces, last_piece, stores) if repeats else _unlike(pieces)
+    alike: tuple[tuple[int, ...], ...] = tuple((number,) for number in range(len(pieces)))
+    if repeats:
+        alike = _alike(stream, pieces, last_piece, stores)
     repeated = {number for members in alike if len(members) > 1 for number in members}
     places: dict[int, int] = {}
     free: list[int] = []
@@ -91,10 +93,6 @@ def _cuts_between_pairs(stream: Stream, chunk: int) -> list[int]:
         end = min(edges[-1] + chunk, length)
         edges.append(end - (end < length and chunk > 1 and belong_together(stream, end)))
     return edges
-
-
-def _unlike(pieces: tuple[range, ...]) -> tuple[tuple[int, ...], ...]:
-    return tuple((number,) for number in range(len(pieces)))
 
 
 def _alike(

@@ -16,7 +16,7 @@ from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, tur
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
 from flexarm.mechanics.kinematics import tip_section
-from flexarm.mechanics.sections import Local, own_values, picked
+from flexarm.mechanics.sections import Local, own_values, picked, selection
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Inertia, Pose, constant, skew_matrix, turn_z
 
@@ -84,7 +84,7 @@ def polar_lumps(frame: "Frame", part: LinkModel, q: Expr) -> list["Lump"]:
     if nodes is None or nodes.polar is None:
         return []
     d, sections = own_values(part, q), nodes.polar
-    select = _selection(part.own, frame.J_T.shape[1])
+    select = selection(part.own, frame.J_T.shape[1])
     spin, lumps = frame.A.T @ frame.J_R, []
     for J, bend, twist in zip(
         sections.inertia.tolist(), sections.bend.transpose(1, 0, 2), sections.twist, strict=True
@@ -105,7 +105,7 @@ def sliding_polar_lumps(model: Model, frame: "Frame", part: LinkModel, q: Expr) 
         return []
     own = own_values(part, q)
     motion = GrowingMotion.of(part, own, 0 * own)
-    select = _selection(part.own, frame.J_T.shape[1])
+    select = selection(part.own, frame.J_T.shape[1])
     spin, lumps = frame.A.T @ frame.J_R, []
     for J, left in zip(sections.inertia.tolist(), sections.left.tolist(), strict=True):
         at, straight = motion.section(model, 1 - left).local, motion.angles(1 - left)[1]
@@ -119,8 +119,7 @@ def sliding_sections(part: LinkModel, q: Expr, count: int) -> list["Section"]:
     """See the points of a sliding link's exposed part, and the straight rest in the hub."""
     shapes, own = part.sliding, own_values(part, q)
     assert shapes is not None
-    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
-    mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
+    mu, J = shapes.mass_per_length, shapes.rotary
     motion = GrowingMotion.of(part, own, 0 * own)
     moved = motion.displacement()
     sections = []
@@ -148,14 +147,6 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
     tip = tip_section(flat, part, q)
     slope = tip.rotation[1, 0]
     return replace(tip, rotation=turn_z(slope))  # (eq. 1)
-
-
-def _selection(own: tuple[int, ...], n: int) -> Expr:
-    """Pick a link's own coordinates out of q, (k, n)."""
-    matrix = ca.SX(len(own), n)
-    for row, column in enumerate(own):
-        matrix[row, column] = 1.0
-    return matrix
 
 
 @dataclass(frozen=True)
@@ -205,7 +196,7 @@ class Frame:
 
     def carry(self, body: Inertia) -> list[Lump]:
         """Weigh a rigid body that is fixed in the frame, if there is one."""
-        if not body.mass and not np.any(body.second):
+        if not body.weighs:
             return []
         centre = body.first / body.mass if body.mass else body.first
         cross = skew_matrix(centre)
@@ -217,7 +208,7 @@ class Frame:
     def weigh(self, s: Section, own: tuple[int, ...], *, turned: bool) -> Lump:
         """Weigh a point of a link whose frame this is, its inertia turned with the section."""
         u, J_f, J_Rf = self.A @ s.place, s.columns, s.angle_columns
-        select = _selection(own, self.J_T.shape[1])
+        select = selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(u) @ self.J_R + self.A @ J_f @ select  # (eqs. 10, 12, 20)
         # in the link's axes, and in the element's if its inertia is turned
         J_R = self.A.T @ self.J_R + J_Rf @ select  # (eqs. 16, 21)
@@ -243,7 +234,7 @@ class Frame:
 
     def through(self, tip: Local, own: tuple[int, ...]) -> "Frame":
         """Go from a link's frame to its deflected tip (eqs. 3, 4)."""
-        offset, select = self.A @ tip.position, _selection(own, self.J_T.shape[1])
+        offset, select = self.A @ tip.position, selection(own, self.J_T.shape[1])
         J_T = self.J_T - ca.skew(offset) @ self.J_R + self.A @ tip.linear @ select
         # omega^f is in the link's axes
         J_R = self.J_R + self.A @ tip.angular @ select  # (eq. 14)

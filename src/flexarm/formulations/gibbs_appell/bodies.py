@@ -36,14 +36,7 @@ from flexarm.spatial import Expr, Inertia, constant
 def link_body(model: Model, part: LinkModel, q: Expr, v: Expr, tip: Motion) -> Body:
     """Weigh a link with all it carries, about the origin of its root frame L.
 
-    Parameters
-    ----------
-    model, part
-        The arm and one of its links.
-    q, v
-        All coordinates and rates.
-    tip
-        How its flexible tip moves.
+    ``tip`` says how its flexible tip moves.
     """
     own, rate = own_values(part, q), own_values(part, v)
     if part.sliding is not None:
@@ -66,7 +59,7 @@ def rigid(fixed: Inertia, m: int) -> Body:
 def attached(body: Inertia, motion: Motion, rate: Expr) -> Body:
     """Weigh a rigid body that is fixed in a section, its points ``r = p + E rho``."""
     m = rate.shape[0]
-    if body.mass == 0 and not np.any(body.second):
+    if not body.weighs:
         return nothing(m)
     E, p, N, A = (getattr(motion.local, x) for x in ("rotation", "position", "linear", "angular"))
     spin, spin_v, speed, speed_v = motion.spin, motion.spin_bias, motion.speed, motion.speed_bias
@@ -156,8 +149,7 @@ def _sliding(model: Model, part: LinkModel, own: Expr, rate: Expr) -> Body:
     """
     shapes = part.sliding
     assert shapes is not None
-    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
-    mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
+    mu, J = shapes.mass_per_length, shapes.rotary
     motion = GrowingMotion.of(part, own, rate)
     exposed = _sums(motion.displacement(), motion.displacement_basis(), rate, mu * own[0])
     outside = of_moments(exposed, rate)

@@ -179,7 +179,7 @@ def _joint_lacks(part: LinkModel, *, first: bool) -> str | None:
 
 def _link_lacks(part: LinkModel) -> str | None:
     name, e = part.name, part.elastic
-    if part.tip_body.mass > 0 or np.any(part.tip_body.second):
+    if part.tip_body.weighs:
         return _reason(f"a body at the tip of {name} (payload, hub or tip piece)", "take it out")
     if e is None:
         return None

@@ -34,17 +34,9 @@ from flexarm.formulations.kinematic_influence.links import (
 )
 from flexarm.mechanics.kinematics import LinkFrames, base_frame, base_jacobian, frames, tip_section
 from flexarm.mechanics.loads import outer_loads
-from flexarm.mechanics.sections import Local, own_values, picked
+from flexarm.mechanics.sections import Local, own_values, picked, selection
 from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
-
-
-def _selection(own: tuple[int, ...], n: int) -> Expr:
-    """Pick a link's own coordinates out of q, the [0][I] of eq. 23, (k, n)."""
-    matrix = ca.SX(len(own), n)
-    for row, column in enumerate(own):
-        matrix[row, column] = 1.0
-    return matrix
 
 
 class KinematicInfluence(Formulation):
@@ -82,7 +74,7 @@ class KinematicInfluence(Formulation):
         for body in self._bodies(q, ca.SX(self.model.size, 1), lift=ca.SX(3, 1)):
             T: Expr = ca.diagcat(body.T, body.T, ca.SX.eye(len(body.own)))
             Pi = T @ body.share.inertia @ T.T  # (eq. 26)
-            K = ca.vertcat(body.J, _selection(body.own, self.model.size))  # (eq. 23)
+            K = ca.vertcat(body.J, selection(body.own, self.model.size))  # (eq. 23: [0][I])
             matrix = matrix + ca.triu(K.T @ Pi @ K)  # (eq. 24)
         return ca.triu2symm(matrix)
 
@@ -93,7 +85,7 @@ class KinematicInfluence(Formulation):
         for body in self._bodies(q, v, lift=lift):
             load = body.load(a)
             result = result + body.J.T @ load[:6]  # (eq. 13)
-            result = result + _selection(body.own, self.model.size).T @ load[6:]  # (eq. 23)
+            result = result + selection(body.own, self.model.size).T @ load[6:]  # (eq. 23)
         return result
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
@@ -201,7 +193,7 @@ class Body:
         own = ca.SX(len(self.own), 1)
         if a is not None:
             acceleration = acceleration + self.J @ a  # (eq. 21)
-            own = _selection(self.own, a.shape[0]) @ a
+            own = selection(self.own, a.shape[0]) @ a
         turned: Expr = ca.diagcat(self.T, self.T)
         acceleration = ca.vertcat(turned.T @ acceleration, own)  # (eq. 5)
         load = self.share.inertia @ acceleration + self.share.load  # (eq. 20)

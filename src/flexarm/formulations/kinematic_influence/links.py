@@ -14,12 +14,14 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.fields import AXES, Axis, Basis, Field, Moving
+from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.material import material
+from flexarm.mechanics.bodies.terms import axial
 from flexarm.mechanics.sections import Local, own_values
 from flexarm.model import Flexible, LinkModel, Model
-from flexarm.spatial import Expr, Inertia, constant, turn_z
+from flexarm.spatial import Expr, Inertia, constant
 
 Rows = dict[tuple[Axis, Axis], Expr]
 
@@ -100,9 +102,10 @@ def link_share(
         total += _sliding_share(model, part, own, rates, omega)
     elif part.elastic is not None:
         total += _elastic_share(part.elastic, own, rates, omega)
-    if _weighs(part.hub_body):
-        total += rigid_share(part.hub_body, _hub(part, own), rates, omega)
-    if _weighs(part.tip_body):
+    hub = body_of(model, part).hub_motion(q, 0 * q)
+    if hub is not None and part.hub_body.weighs:
+        total += rigid_share(part.hub_body, Riding(hub.local, ca.SX(6, 1)), rates, omega)
+    if part.tip_body.weighs:
         total += rigid_share(part.tip_body, tip, rates, omega)
     return total
 
@@ -150,8 +153,7 @@ def _sliding_share(model: Model, part: LinkModel, own: Expr, rates: Expr, omega:
     """Weigh a beam that grows out of its hub: what is out, what is in, and its mouth."""
     shapes = part.sliding
     assert shapes is not None
-    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
-    mu, J = table["mass_per_length"], np.array([table["Jx"], table["Jy"], table["Jz"]])
+    mu, J = shapes.mass_per_length, shapes.rotary
     length, hidden, k = own[0], shapes.span.length - own[0], rates.shape[0]
     motion = GrowingMotion.of(part, own, rates)
     outside = _material(motion.displacement(), motion.displacement_basis(), mu * length)
@@ -239,10 +241,7 @@ def _spread(points: Material, rates: Expr, omega: Expr) -> Share:
         rows = rows + bias.of(a).T @ constant(basis.gram[a, a]) @ psi.of(a)
         for j, b in enumerate(AXES):
             rows = rows + twice[i, j] * r_psi[b, a] + 2 * spin[i, j] * v_psi[b, a]  # (eq. 27)
-    torque = ca.vertcat(
-        turning[1, 2] - turning[2, 1], turning[2, 0] - turning[0, 2], turning[0, 1] - turning[1, 0]
-    )
-    return Share(Pi, ca.vertcat(force, torque, m * rows.T))
+    return Share(Pi, ca.vertcat(force, axial(turning), m * rows.T))
 
 
 def _turned_share(points: Material, J: Array, rates: Expr, omega: Expr) -> Share:
@@ -269,18 +268,6 @@ def _turning(
     return Share(Pi, ca.vertcat(ca.SX(3, 1), torque + bias[:3], bias[3:]))
 
 
-def _hub(part: LinkModel, own: Expr) -> Riding:
-    """See the outboard hub from L, turned about the joint's axis by the shapes' root slopes."""
-    back, k = part.pose_JL.rotation.T, own.shape[0]
-    axis = back @ np.array([0.0, 0.0, 1.0])
-    place = ca.SX(constant(-back @ part.pose_JL.position))
-    row = ca.SX(1, k)
-    if part.elastic is not None:
-        row = ca.SX(constant((axis @ part.elastic.root_angle)[None, :]))
-    rotation = constant(back) @ turn_z(row @ own)
-    return Riding(Local(place, rotation, ca.SX(3, k), constant(axis) @ row), ca.SX(6, 1))
-
-
 def _integral(basis: Basis, f: Field) -> Expr:
     """Integrate fields, (3, k)."""
     return ca.vertcat(*[constant(basis.mean[axis]).T @ f.of(axis) for axis in AXES])
@@ -301,7 +288,3 @@ def _crossed(moments: Rows) -> Expr:
     """Integrate cross products, (3, k)."""
     around: tuple[tuple[Axis, Axis], ...] = (("y", "z"), ("z", "x"), ("x", "y"))
     return ca.vertcat(*[moments[a, b] - moments[b, a] for a, b in around])
-
-
-def _weighs(body: Inertia) -> bool:
-    return body.mass > 0 or bool(np.any(body.second))

@@ -107,34 +107,22 @@ def frequency_partials(
     )
 
 
-def frequency_rate(
-    lam: float,
-    mass: float,
-    inertia: float,
-    offset: float,
-    *,
-    mass_rate: float = 0.0,
-    inertia_rate: float = 0.0,
-    offset_rate: float = 0.0,
-) -> float:
-    """Return dlam/dt [1/s] of an eigenvalue whose tip body changes at the given rates.
+def frequency_rate(lam: float, body: TipBody, rate: TipBody) -> float:
+    """Return dlam/dt [1/s] of an eigenvalue whose tip body changes.
 
     Parameters
     ----------
     lam
         An eigenvalue of the clamped beam with this tip body [1].
-    mass, inertia, offset
-        The tip body M, J, D [1].
-    mass_rate, inertia_rate, offset_rate
-        Their time derivatives [1/s].
+    body, rate
+        The tip body M, J, D [1] and its time derivative [1/s].
 
     Notes
     -----
     Theodore & Ghosal 1995, eq. 40.
     """
-    f = frequency_partials(lam, mass, inertia, offset)
-    change = f.mass * mass_rate + f.inertia * inertia_rate + f.offset * offset_rate
-    return -change / f.lam
+    by_lam, *by_body = frequency_partials(lam, *body)
+    return -sum(slope * change for slope, change in zip(by_body, rate, strict=True)) / by_lam
 
 
 def extension_rates(body: TipBody, length: float, speed: float) -> TipBody:
@@ -189,16 +177,7 @@ def follow_root(
         raise ShapeError(f"times: expected two or more increasing times, got {times!r}")
 
     def rate(time: float, state: Array) -> list[float]:
-        mass, inertia, offset = body_rate(time)
-        return [
-            frequency_rate(
-                float(state[0]),
-                *body(time),
-                mass_rate=mass,
-                inertia_rate=inertia,
-                offset_rate=offset,
-            )
-        ]
+        return [frequency_rate(float(state[0]), body(time), body_rate(time))]
 
     solution = solve_ivp(
         rate, (grid[0], grid[-1]), [lam], "DOP853", grid, rtol=tolerance, atol=tolerance

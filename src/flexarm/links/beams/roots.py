@@ -7,18 +7,6 @@ from collections.abc import Callable
 def bracketed_root(value: Callable[[float], float], low: float, high: float) -> float:
     """Find where a function changes sign between two places, to rounding.
 
-    Parameters
-    ----------
-    value
-        The function.
-    low, high
-        Places between which it changes sign.
-
-    Returns
-    -------
-    float
-        The root.
-
     Notes
     -----
     Chandrupatla 1997: inverse quadratic interpolation where three points allow it, else halving.

@@ -1,7 +1,6 @@
 """Modes of the arm itself, link by link: the family, and the curves that it is made of."""
 
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -33,9 +32,9 @@ class ArmModes(Discretisation):
     ``y1`` is the slowest shape along y that the link has with its tip free.
     """
 
-    name: ClassVar[str] = "arm-modes"
-    summary: ClassVar[str] = "what the modes of the arm, as it starts, bend the link by"
-    citation: ClassVar[str] = "this project: proper orthogonal decomposition of the arm's modes"
+    name = "arm-modes"
+    summary = "what the modes of the arm, as it starts, bend the link by"
+    citation = "this project: proper orthogonal decomposition of the arm's modes"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""

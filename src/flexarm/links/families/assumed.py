@@ -8,7 +8,6 @@ others the modes of high-order elements with the same ends.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,30 +25,6 @@ IDEAL_ENDS: dict[Support, BeamEnds] = {
     "pinned-pinned": classical.PINNED_PINNED,
     "free-free": classical.FREE_FREE,
 }
-
-
-def _beams(support: Support) -> Callable[[Motion], Conditions]:
-    """Support beams as given and clamp the roots of rods."""
-    return lambda motion: Conditions(support if motion.order == 2 else "clamped-free")
-
-
-def _assumed(
-    choice: ShapeChoice,
-    span: Span,
-    counts: Counts,
-    conditions: Callable[[Motion], Conditions],
-    *,
-    keep_root: bool = False,
-) -> Shapes:
-    """Build modes with given conditions per direction."""
-    table = {n: v for n, v in span.table.items() if n not in ("Jy", "Jz")}
-    bare = replace(span, table=table)
-    parts = []
-    for motion, count in wanted(span, counts):
-        given = conditions(motion)
-        curves, stiffness = _exact_or_elements(bare, motion, given, count, keep_root)
-        parts.append(family(motion.direction, curves, stiffness, span.edges))
-    return normalise(join(parts, span), normalisation(choice), span)
 
 
 def _exact_or_elements(
@@ -108,75 +83,83 @@ class ClassicalCurve:
         return value - self.slope if nu == 1 else value
 
 
-class ClampedFree(Discretisation):
-    """Modes of the bare link clamped at its root; rods fixed-free."""
+@dataclass(frozen=True)
+class Assumed(Discretisation):
+    """Modes of a link with given conditions at its ends, per direction.
 
-    name: ClassVar[str] = "clamped-free"
-    summary: ClassVar[str] = "modes of the bare link, clamped at its root"
-    citation: ClassVar[str] = "Korayem & Shafei 2009; Chen, Zhang & Liu 2012"
+    Attributes
+    ----------
+    conditions
+        Of a direction, from the link's ends.
+    keep_root
+        Whether bending shapes keep their root slope, which turns the hub.
+    """
+
+    name: str
+    summary: str
+    citation: str
+    conditions: Callable[[Ends, Motion], Conditions]
+    keep_root: bool = False
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
-        return _assumed(choice, span, counts, lambda motion: Conditions())
+        table = {n: v for n, v in span.table.items() if n not in ("Jy", "Jz")}
+        bare = replace(span, table=table)
+        parts = []
+        for motion, count in wanted(span, counts):
+            given = self.conditions(ends, motion)
+            curves, stiffness = _exact_or_elements(bare, motion, given, count, self.keep_root)
+            parts.append(family(motion.direction, curves, stiffness, span.edges))
+        return normalise(join(parts, span), normalisation(choice), span)
 
 
-class ClampedMass(Discretisation):
-    """Modes of the link clamped at its root with the tip body of its ends.
+def _clamped(ends: Ends, motion: Motion) -> Conditions:
+    """Clamp the root and put the tip body of the ends at the tip.
 
     Bending sees the body's mass, inertia and offset along the link, torsion its inertia about the
     link's axis, stretch its mass.  The ends' root inertia is ignored.
     """
-
-    name: ClassVar[str] = "clamped-mass"
-    summary: ClassVar[str] = "modes of the link clamped at its root with a body at its tip"
-    citation: ClassVar[str] = "De Luca & Siciliano 1991; Theodore & Ghosal 1995, eqs 9-11"
-
-    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
-        held = replace(ends, root_inertia=(math.inf, math.inf, math.inf))
-        return _assumed(choice, span, counts, lambda motion: Conditions.of(held, motion))
+    return Conditions.of(replace(ends, root_inertia=(math.inf, math.inf, math.inf)), motion)
 
 
-class PinnedFree(Discretisation):
-    """Modes of the bare link on a pin: bending shapes keep their root slope, which turns the hub.
-
-    Torsion and stretch, which a pin does not free, get fixed-free rods.
-    """
-
-    name: ClassVar[str] = "pinned-free"
-    summary: ClassVar[str] = "modes of the bare link on a pin, with their root slope"
-    citation: ClassVar[str] = "Cannon & Schmitz 1984"
-
-    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
-        return _assumed(choice, span, counts, _beams("pinned-free"), keep_root=True)
+def _beams(support: Support) -> Callable[[Ends, Motion], Conditions]:
+    """Support beams as given and clamp the roots of rods, which a pin does not free."""
+    return lambda ends, motion: Conditions(support if motion.order == 2 else "clamped-free")
 
 
-class PinnedPinned(Discretisation):
-    """Modes between two pins: zero at root and tip, so that x is the chord; root slope kept.
-
-    Torsion and stretch get fixed-free rods.
-    """
-
-    name: ClassVar[str] = "pinned-pinned"
-    summary: ClassVar[str] = "modes between two pins; the x axis is the chord"
-    citation: ClassVar[str] = "Asada, Ma & Tokumaru 1990"
-
-    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
-        return _assumed(choice, span, counts, _beams("pinned-pinned"), keep_root=True)
-
-
-class FreeFree(Discretisation):
-    """Modes of the floating link, less their root displacement and root slope.
-
-    The root then stays in its joint and tangent to x.  Torsion and stretch get fixed-free rods.
-    """
-
-    name: ClassVar[str] = "free-free"
-    summary: ClassVar[str] = "modes of the floating link, root displacement and slope taken out"
-    citation: ClassVar[str] = "Meirovitch 1986"
-
-    def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
-        """Build the shape functions of a span."""
-        return _assumed(choice, span, counts, _beams("free-free"))
+ASSUMED = (
+    Assumed(
+        "clamped-free",
+        "modes of the bare link, clamped at its root",
+        "Korayem & Shafei 2009; Chen, Zhang & Liu 2012",
+        _beams("clamped-free"),
+    ),
+    Assumed(
+        "clamped-mass",
+        "modes of the link clamped at its root with a body at its tip",
+        "De Luca & Siciliano 1991; Theodore & Ghosal 1995, eqs 9-11",
+        _clamped,
+    ),
+    Assumed(
+        "pinned-free",
+        "modes of the bare link on a pin, with their root slope",
+        "Cannon & Schmitz 1984",
+        _beams("pinned-free"),
+        keep_root=True,
+    ),
+    # Zero at root and tip, so that x is the chord.
+    Assumed(
+        "pinned-pinned",
+        "modes between two pins; the x axis is the chord",
+        "Asada, Ma & Tokumaru 1990",
+        _beams("pinned-pinned"),
+        keep_root=True,
+    ),
+    # Less their root displacement and slope: the root stays in its joint and tangent to x.
+    Assumed(
+        "free-free",
+        "modes of the floating link, root displacement and slope taken out",
+        "Meirovitch 1986",
+        _beams("free-free"),
+    ),
+)

@@ -1,7 +1,5 @@
 """Craig-Bampton shapes: static tip motions and modes with the tip held."""
 
-from typing import ClassVar
-
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.basis import family, join, normalisation, normalise, wanted
@@ -22,9 +20,9 @@ class CraigBampton(Discretisation):
     under any force and moment at the tip are exact.
     """
 
-    name: ClassVar[str] = "craig-bampton"
-    summary: ClassVar[str] = "static tip shapes and modes with the tip held"
-    citation: ClassVar[str] = "Craig & Bampton 1968"
+    name = "craig-bampton"
+    summary = "static tip shapes and modes with the tip held"
+    citation = "Craig & Bampton 1968"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""

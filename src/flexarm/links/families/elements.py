@@ -1,7 +1,5 @@
 """Finite elements with nodal coordinates: cubic in bending, linear in twist and stretch."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from flexarm.arm import shapes as choices
@@ -91,9 +89,9 @@ class Elements(Discretisation):
     modes where the elements have fewer).
     """
 
-    name: ClassVar[str] = "elements"
-    summary: ClassVar[str] = "Hermite beam elements, linear in twist and stretch"
-    citation: ClassVar[str] = "Theodore & Ghosal 1995, eqs 12-15"
+    name = "elements"
+    summary = "Hermite beam elements, linear in twist and stretch"
+    citation = "Theodore & Ghosal 1995, eqs 12-15"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""

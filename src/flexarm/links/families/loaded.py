@@ -1,7 +1,5 @@
 """Loaded modes: a link's own modes with what hangs on its root and tip."""
 
-from typing import ClassVar
-
 from flexarm.arm.shapes import ShapeChoice
 from flexarm.links.base import Counts, Discretisation, Ends, Shapes
 from flexarm.links.basis import family, join, normalisation, normalise, wanted
@@ -18,9 +16,9 @@ class Loaded(Discretisation):
     shapes span the same motions.  Stretch has its root held.  The stiffness matrix is diagonal.
     """
 
-    name: ClassVar[str] = "loaded"
-    summary: ClassVar[str] = "modes with the inertia at the root and the body at the tip"
-    citation: ClassVar[str] = "interface-loaded component modes: Benfield & Hruda 1971"
+    name = "loaded"
+    summary = "modes with the inertia at the root and the body at the tip"
+    citation = "interface-loaded component modes: Benfield & Hruda 1971"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""

@@ -1,7 +1,5 @@
 """Lumped flexibility: rigid pieces with springs between them."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
@@ -50,9 +48,9 @@ class Lumped(Discretisation):
     Curvature is nothing but the springs', so the curves' second derivatives are zero.
     """
 
-    name: ClassVar[str] = "lumped"
-    summary: ClassVar[str] = "rigid pieces with springs between them"
-    citation: ClassVar[str] = "Yoshikawa & Hosoda 1996"
+    name = "lumped"
+    summary = "rigid pieces with springs between them"
+    citation = "Yoshikawa & Hosoda 1996"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""

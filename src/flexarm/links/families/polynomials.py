@@ -1,7 +1,5 @@
 """Polynomials along the span: few of them do where loads bend the modes of the link at rest."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from flexarm.arm.shapes import ShapeChoice
@@ -27,9 +25,9 @@ class Polynomials(Discretisation):
     uniform or smoothly tapered span; across a step of the section curvature jumps, and they do not.
     """
 
-    name: ClassVar[str] = "polynomials"
-    summary: ClassVar[str] = "polynomials up to a degree, clamped at the root"
-    citation: ClassVar[str] = "Ritz 1909"
+    name = "polynomials"
+    summary = "polynomials up to a degree, clamped at the root"
+    citation = "Ritz 1909"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.errors import ShapeError
-from flexarm.links.base import Array, Counts, Curve, Shape, Shapes
-from flexarm.links.basis import Motion, diagonalise, family, join, wanted
+from flexarm.links.base import Counts, Curve, Shape, Shapes
+from flexarm.links.basis import Motion, diagonalise, family, join, strain_matrix, wanted
 from flexarm.links.beams.finite import constraint_shapes
 from flexarm.links.curves import Piecewise, combine
 from flexarm.links.span import Span
@@ -57,7 +57,8 @@ def _left_over(modes: Shapes, span: Span, motion: Motion) -> Shapes:
     """Make static shapes that have no strain energy in common with modes."""
     curves, stiffness = constraint_shapes(span, motion)
     own = [shape.curves[motion.direction] for shape in modes.shapes]
-    shared = _strain(own, curves, span, motion, modes.edges)
+    points = 16 + 2 * len(own)
+    shared = strain_matrix(own, span, motion, modes.edges, points=points, others=curves)
     taken = np.linalg.solve(modes.stiffness, shared)
     left: list[Curve] = [
         combine([curve, *own], np.array([1.0, *-column]))
@@ -85,12 +86,3 @@ def _held(curve: Curve, span: Span, motion: Motion) -> Curve:
     return combine(
         [curve, Piecewise.from_values(span.edges[[0, -1]], values)], np.array([1, -turned])
     )
-
-
-def _strain(
-    first: list[Curve], second: tuple[Curve, ...], span: Span, motion: Motion, edges: Array
-) -> Array:
-    """Integrate the strain energy that curves have in common, (first, second)."""
-    x, weight = span.quadrature(16 + 2 * len(first), edges)
-    a, b = (np.stack([c(x, motion.order) for c in curves], axis=1) for curves in (first, second))
-    return np.asarray(a.T @ ((weight * span.at(motion.stiffness, x))[:, None] * b))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -177,9 +177,9 @@ class SplineCurve:
 class Tabulated(Discretisation):
     """Shapes at stations from a file, with curves through them."""
 
-    name: ClassVar[str] = "table"
-    summary: ClassVar[str] = "shapes, M, K and D from measurement or another program"
-    citation: ClassVar[str] = "Graves 1989"
+    name = "table"
+    summary = "shapes, M, K and D from measurement or another program"
+    citation = "Graves 1989"
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Read the shapes of a span; what hangs on its ends and the counts do not matter."""

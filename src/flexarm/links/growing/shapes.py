@@ -15,6 +15,8 @@ from numpy.polynomial import chebyshev, legendre
 
 from flexarm.errors import ShapeError
 from flexarm.links.base import DIRECTIONS, Array, Curve, Direction, Shape, Shapes
+from flexarm.links.basis import own_stiffness
+from flexarm.links.curves import Piecewise
 from flexarm.links.span import Span
 
 _DEGREE = 40
@@ -54,6 +56,16 @@ class SlidingShapes:
     parents: dict[Direction, Array]
     factors: dict[Direction, Array]
 
+    @property
+    def mass_per_length(self) -> float:
+        """Mass of the beam per length [kg/m]."""
+        return float(self.span.table["mass_per_length"][0])
+
+    @property
+    def rotary(self) -> Array:
+        """Rotary inertia of its sections about x, y and z per length [kg m], (3,)."""
+        return np.array([self.span.table[name][0] for name in ("Jx", "Jy", "Jz")])
+
     def values(self, direction: Direction, xi: Array, nu: int = 0) -> Array:
         """Evaluate the parent curves, or their nu-th derivative by xi, (K, len(xi))."""
         return _panel_values(self.parents[direction], self.edges, xi, nu)
@@ -61,7 +73,7 @@ class SlidingShapes:
     def parent_shapes(self) -> Shapes:
         """Give the parent curves as shapes over xi, those of all directions, K of them."""
         found = [
-            Shape(f"{direction}{k}", {direction: _Scaled(curve, self.edges, 1.0)})
+            Shape(f"{direction}{k}", {direction: Piecewise.from_values(self.edges, curve)})
             for direction in DIRECTIONS
             for k, curve in enumerate(self.parents[direction])
         ]
@@ -81,36 +93,15 @@ class SlidingShapes:
                 if np.any(factors):
                     weights = chebyshev.chebvander(t, len(factors) - 1)[0] @ factors
                     mixed = np.tensordot(weights, self.parents[direction], axes=1)
-                    curves[direction] = _Scaled(mixed, self.edges, length)
+                    curves[direction] = Piecewise.from_values(self.edges * length, mixed)
             shapes.append(Shape(name, curves))
         return Shapes(tuple(shapes), self.edges * length, self._stiffness(shapes, length))
 
     def _stiffness(self, shapes: list[Shape], length: float) -> Array:
-        uniform = {n: float(v[0]) for n, v in self.span.table.items()}
-        span = Span(length, np.array([0.0, length]), {n: np.full(2, v) for n, v in uniform.items()})
-        x, weight = span.quadrature(_DEGREE, self.edges * length)
-        set_ = Shapes(tuple(shapes), self.edges * length, np.zeros((len(shapes), len(shapes))))
-        total = np.zeros((len(shapes), len(shapes)))
-        for direction, name, order in (
-            ("y", "EIz", 2), ("z", "EIy", 2), ("twist", "GJ", 1), ("x", "EA", 1)
-        ):  # fmt: skip
-            if span.has(name):
-                strain = set_.values(direction, x, order)  # type: ignore[arg-type]
-                total += np.einsum("g,gi,gj->ij", weight * uniform[name], strain, strain)
-        return total
-
-
-@dataclass(frozen=True)
-class _Scaled:
-    """A curve of a link of given length from panelwise Legendre coefficients in xi = x/length."""
-
-    coefficients: Array
-    edges: Array
-    length: float
-
-    def __call__(self, x: Array, nu: int = 0) -> Array:
-        values = _panel_values(self.coefficients[None], self.edges, x / self.length, nu)
-        return np.asarray(values[0] / self.length**nu)
+        uniform = {name: np.full(2, values[0]) for name, values in self.span.table.items()}
+        span = Span(length, np.array([0.0, length]), uniform)
+        none = np.zeros((len(shapes), len(shapes)))
+        return own_stiffness(Shapes(tuple(shapes), self.edges * length, none), span)
 
 
 def follow_length(

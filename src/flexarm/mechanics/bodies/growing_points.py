@@ -27,9 +27,7 @@ def sliding_moments(part: LinkModel, own: Expr) -> Moments:
     """Weigh a sliding link; its own coordinates are its exposed length and its amplitudes."""
     shapes = part.sliding
     assert shapes is not None
-    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
-    mu, length, k = table["mass_per_length"], own[0], own.shape[0]
-    rotary = np.array([table["Jx"], table["Jy"], table["Jz"]])
+    mu, rotary, length, k = shapes.mass_per_length, shapes.rotary, own[0], own.shape[0]
     motion = GrowingMotion.of(part, own, type(own)(k, 1))
     total = joined(
         field_moments(motion.displacement(), motion.displacement_basis(), mu * length),

@@ -13,6 +13,7 @@ import numpy as np
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.links.fields import AXES, Basis, Moving, evaluate, product_integrals
 from flexarm.links.growing.fields import Factors, SlidingMotion, exposed_points
+from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.mechanics.bodies.exact.growing import grown_terms
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
@@ -33,21 +34,20 @@ def sliding_terms(part: LinkModel, q: Expr, v: Expr, omega: Expr) -> Terms:
     """Weigh a sliding link without what its tip carries."""
     shapes = part.sliding
     assert shapes is not None
-    table = {name: float(values[0]) for name, values in shapes.span.table.items()}
     own, rates = own_values(part, q), own_values(part, v)
     motion = GrowingMotion.of(part, own, rates)
     total = add(
         rigid_terms(part.root_body, omega, len(part.own)),
-        _inside(part.length, own, rates, omega, table),
+        _inside(shapes, part.length, own, rates, omega),
     )
-    mass = table["mass_per_length"] * own[0]
+    mass = shapes.mass_per_length * own[0]
     if part.grown is not None:
         total = add(total, grown_terms(part.grown, motion.linear, rates, omega, mass))
     else:
         moved = motion.displacement(), motion.displacement_basis()
         total = add(total, _translation(*moved, rates, omega, mass))
-        total = add(total, _at_mouth(motion, rates, table["mass_per_length"]))
-    inertia = np.array([table["Jx"], table["Jy"], table["Jz"]])
+        total = add(total, _at_mouth(motion, rates, shapes.mass_per_length))
+    inertia = shapes.rotary
     if np.any(inertia):
         linear, weight = motion.linear, constant(inertia) * own[0]
         turned = _turning(linear.rotation(), linear.rotation_basis(), rates, omega, weight)
@@ -202,14 +202,14 @@ def _nothing(rates: Expr) -> Terms:
     return Terms(0.0, vector, ca.SX(3, 3), none, none, ca.SX(k, k), vector, vector, ca.SX(k, 1))
 
 
-def _inside(whole: float, own: Expr, rates: Expr, omega: Expr, table: dict[str, float]) -> Terms:
+def _inside(shapes: SlidingShapes, whole: float, own: Expr, rates: Expr, omega: Expr) -> Terms:
     """Weigh the part of the beam in the hub: straight, from x = l - total length to 0."""
     length, out = own[0], rates[0]
     k = own.shape[0]
     hidden = whole - length
-    mass = table["mass_per_length"] * hidden
+    mass = shapes.mass_per_length * hidden
     first = ca.vertcat(-mass * hidden / 2, 0, 0)
-    rotary = constant(np.diag([table["Jx"], table["Jy"], table["Jz"]])) * hidden
+    rotary = constant(np.diag(shapes.rotary)) * hidden
     second = rotary + constant(np.diag([0.0, 1.0, 1.0])) * (mass * hidden**2 / 3)
     axis = ca.SX(constant(np.array([1.0, 0.0, 0.0])))
     coriolis = 2 * out * ca.cross(omega, axis)

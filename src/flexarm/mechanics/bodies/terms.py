@@ -72,7 +72,7 @@ def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
         zero(3, k),
         zero(3, k),
         zero(k, k),
-        ca.cross(omega, second @ omega) if body.mass or np.any(body.second) else zero(3, 1),
+        ca.cross(omega, second @ omega) if body.weighs else zero(3, 1),
         ca.cross(omega, ca.cross(omega, first)) if np.any(body.first) else zero(3, 1),
         zero(k, 1),
     )

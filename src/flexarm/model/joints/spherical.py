@@ -9,7 +9,7 @@ from flexarm.arm import Joint
 from flexarm.arm import Spherical as Description
 from flexarm.links.base import Array
 from flexarm.model.joints.base import JointMotion, column
-from flexarm.spatial import Expr, base_rotation, constant, rotation_from_angles, turn_y, turn_z
+from flexarm.spatial import Expr, base_rotation, constant, rotation_from_angles, turn_about
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,8 @@ class Spherical(JointMotion):
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
         """Turn about x, then y, then z."""
-        about_x = ca.SX.eye(3)
-        c, s = ca.cos(q[0]), ca.sin(q[0])
-        about_x[1, 1], about_x[1, 2], about_x[2, 1], about_x[2, 2] = c, -s, s, c
-        none = type(q)(3, 1)
-        return [(self._anchor @ about_x, none), (turn_y(q[1]), none), (turn_z(q[2]), none)]
+        x, y, z = (turn_about(axis, q[axis]) for axis in range(3))
+        return [(each, type(q)(3, 1)) for each in (self._anchor @ x, y, z)]
 
     def columns(self, q: Expr) -> Expr:
         """Give x as the turns about y and z leave it, y as that about z does, and z."""

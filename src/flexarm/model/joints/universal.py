@@ -5,7 +5,7 @@ from typing import ClassVar
 import casadi as ca
 
 from flexarm.model.joints.base import JointMotion, column
-from flexarm.spatial import Expr, turn_y, turn_z
+from flexarm.spatial import Expr, turn_about, turn_z
 
 
 class Universal(JointMotion):
@@ -17,11 +17,11 @@ class Universal(JointMotion):
 
     def place(self, q: Expr) -> tuple[Expr, Expr]:
         """Turn about z, then y."""
-        return turn_z(q[0]) @ turn_y(q[1]), type(q)(3, 1)
+        return turn_z(q[0]) @ turn_about(1, q[1]), type(q)(3, 1)
 
     def factors(self, q: Expr) -> list[tuple[Expr, Expr]]:
         """Turn about z, then about y."""
-        return [(turn_z(q[0]), type(q)(3, 1)), (turn_y(q[1]), type(q)(3, 1))]
+        return [(turn_z(q[0]), type(q)(3, 1)), (turn_about(1, q[1]), type(q)(3, 1))]
 
     def columns(self, q: Expr) -> Expr:
         """Give z, as the second turn leaves it, and y."""

@@ -1,6 +1,5 @@
 """Chen, Zhang & Liu 2012: stiffening of a rotating link, and a spatial fall with elastic joints."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -13,7 +12,7 @@ from flexarm.formulations import DEFAULT
 from flexarm.integrate.simulate import simulate
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.linear.modes import modes
-from flexarm.links.beams.classical import BeamEnds, beam_roots
+from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.mechanics.kinematics import tip_section
 from flexarm.model import build
 from flexarm.papers.base import (
@@ -217,7 +216,7 @@ def _lowest(rate: float, *, stiffening: bool) -> float:
 
 def _own_frequency() -> float:
     """First bending frequency of the link clamped at its root [rad/s], from its data."""
-    lam = float(beam_roots(BeamEnds(hub=math.inf), 1)[0])
+    lam = float(beam_roots(CLAMPED_FREE, 1)[0])
     return lam**2 * float(np.sqrt(EI * LENGTH / MASS)) / LENGTH**2
 
 

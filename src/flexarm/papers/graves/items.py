@@ -22,7 +22,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import BeamEnds, beam_roots
+from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.links.families.tabulated import write_modal_data
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, build
@@ -63,7 +63,7 @@ LOADED = {"links.6.wrenches": [{"at": "tip", "force": [0.0, 0.0, FORCE]}]}
 
 def cantilever() -> Found:
     """Find the frequencies of a cantilever by the method of kinematic influence."""
-    exact = np.square(beam_roots(BeamEnds(hub=math.inf), 3)) * math.sqrt(EI / DENSITY) / LENGTH**2
+    exact = np.square(beam_roots(CLAMPED_FREE, 3)) * math.sqrt(EI / DENSITY) / LENGTH**2
     rows, gaps = [], {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "boom.yaml"

@@ -10,7 +10,7 @@ from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.sample import sample
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import BeamEnds, beam_roots
+from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.model import Model, build
 from flexarm.papers.base import (
     Claim,
@@ -66,7 +66,7 @@ Cell = tuple[str, str]  # robot, and what its links are of
 def table_1() -> Found:
     """Compute the frequencies of a clamped link exactly and in 1, 2 and 3 elements."""
     ours = {count: _clamped(count) for count in (1, 2, 3)}
-    lam = beam_roots(BeamEnds(hub=math.inf), 6)
+    lam = beam_roots(CLAMPED_FREE, 6)
     ours[0] = np.square(lam) * math.sqrt(EI / DENSITY)
     gaps, off = {}, []
     for count, printed in PRINTED_1.items():
