@@ -141,6 +141,12 @@ class Run(RunData):
 
         save_page(run_page([self]), path, force=force)
 
+    def to_movie(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run as a film, whole or not at all: gif, or by ffmpeg webm and mp4."""
+        from flexarm.viewer.movie import save_movie
+
+        save_movie([self], path, force=force)
+
     def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
         """Draw joints, deflections, tip path and energy; write the figure if a path is given.
 
