@@ -661,6 +661,10 @@ run_page([None])
 # labels
 run_page([run], 5)
 run_page([run], ["a", "b"])
+# arm
+rigid(None)
+rigid("driven-link")
+rigid(model)
 # runs
 save_movie([], "x.gif")
 save_movie([None], "x.gif")
@@ -669,6 +673,8 @@ save_movie([run], "x.gif", ["a", "b"])
 # path
 save_movie([run], "x.avi")
 run.to_movie(None)
+run.export("x.doc")
+run.export(5)
 # found
 shapes_of(None)
 # shapes

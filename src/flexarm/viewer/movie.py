@@ -73,7 +73,7 @@ def require_movie(path: str | Path) -> str:
     """Refuse a film that cannot be made; else give its kind, such as ``.gif``."""
     kind = require_path("path", path).suffix.lower()
     if kind not in CODECS:
-        raise refused("path", path, f"a file that ends in one of {', '.join(CODECS)}")
+        raise refused("path", str(path), f"a file that ends in one of {', '.join(CODECS)}")
     if CODECS[kind] and shutil.which("ffmpeg") is None:
         raise FlexarmError(
             f"{path}: a film of this kind needs the program ffmpeg, which is not installed: "

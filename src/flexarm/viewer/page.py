@@ -214,7 +214,7 @@ def _arms(runs: Sequence[RunData]) -> str:
 
 def _fingerprint(runs: Sequence[RunData]) -> str:
     """Tell arms from others: data with the same one differ only in the motion."""
-    arms = repr([run.model.arm for run in runs])
+    arms = "\n".join(run.model.arm.model_dump_json() for run in runs)
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
