@@ -11,7 +11,7 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.runs.data import Happening
 from flexarm.runs.run import Run
-from flexarm.viewer.outlook import SHOWS, drawn_scale, look_from, outlook
+from flexarm.viewer.outlook import SHOWS, drawn_scale, look_from, mode_outlook, outlook
 from flexarm.viewer.surroundings import body_places, obstacles
 from tests.viewer.poses import run_of
 
@@ -66,6 +66,13 @@ def test_the_camera_looks_square_at_a_plane_and_from_a_corner_at_more() -> None:
     points = np.random.default_rng(0).normal(size=(200, 3))
     corner = look_from(points, 0 * points, UP)
     assert 0.2 < corner @ UP < 0.95
+
+
+@pytest.mark.parametrize(("upright", "towards"), [(False, [0, 0, 1]), (True, [0, -1, 0])])
+def test_modes_are_looked_at_square_to_their_plane(upright: bool, towards: list[float]) -> None:
+    run = swing(0.0, upright=upright)
+    seen = mode_outlook(run.model, run.q[0], run.anchors[0], np.eye(2))
+    assert seen.towards @ towards > np.cos(np.radians(10))
 
 
 def test_bending_across_the_plane_of_the_motion_is_seen_too() -> None:

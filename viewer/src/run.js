@@ -22,7 +22,7 @@ export function startRun(data) {
   const { motions } = data;
   const show = openShow(data, motions.map(someStates));
   addTrails(show, motions.map((motion, k) => makeTrail(data.arms[k], motion.t.values.length)));
-  const page = { data, motions, show, states: motions.map(blank), said: -Infinity, events: null };
+  const page = { data, motions, show, states: motions.map(blank), said: -Infinity, events: null, suggested: data.view.scale };
   const player = makePlayer(motions[0].t.values[0], lastOf(motions), (t) => picture(page, t));
   player.growing = growing(data);
   page.player = player;
@@ -58,6 +58,9 @@ export function renewRun(page, data) {
   });
   widenShow(show, data, data.motions.map(someStates));
   renewCharts(charts, data.motions);
+  // A scale that nobody has changed goes on showing what there is.
+  if (controls.scale === page.suggested) controls.scale = data.view.scale;
+  page.suggested = data.view.scale;
   offerScales(controls, stops(data.limits.slope));
   offerFields(controls);
   prolong(player, lastOf(data.motions), growing(data));

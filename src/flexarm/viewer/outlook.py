@@ -9,7 +9,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.model import Model
 from flexarm.runs.data import RunData
-from flexarm.runs.plot import arm_outline
+from flexarm.runs.plot import arm_outline, outline
 
 SEEN = 60  # samples that are looked at
 SECTIONS = 5  # along a flexible link
@@ -18,6 +18,8 @@ SHOWS = 0.05  # of a link's length: a deflection that is seen
 STEEPEST = 0.9  # slope that a link may be drawn with
 FLAT = 0.2  # of the second largest spread: what is thinner is a plane
 ACROSS = 0.5  # of the deformation: what leaves the plane so much is no plane's
+STEP = 1e-6  # of coordinates, by which a mode's motion is found
+SWING = 0.2  # of an arm's extent, by which modes are taken to swing
 TILT = 0.14  # off the square look, so that the ground is no line
 SIDE, ABOVE = 0.42, 0.36  # of the view from the front, where motion is spatial
 
@@ -55,6 +57,19 @@ def outlook(runs: Sequence[RunData]) -> Outlook:
     points = np.concatenate([bent.reshape(-1, 3) for bent, _ in pairs])
     shifts = np.concatenate([(bent - rigid).reshape(-1, 3) for bent, rigid in pairs])
     return Outlook(look_from(points, shifts, up), up, scale)
+
+
+def mode_outlook(model: Model, q: Array, anchor: Array, vectors: Array) -> Outlook:
+    """Look square at the plane in which modes swing, given how coordinates move in them, (n, k)."""
+    up, steps = upward(model), STEP * vectors.T / np.abs(vectors).max(axis=0)[:, None]
+    states = np.vstack([q, q + steps])
+    traced = outline(model, states, np.stack([anchor] * len(states)), SECTIONS)
+    moved = traced[1:] - traced[0]
+    largest = np.linalg.norm(moved, axis=2).max(axis=1)
+    size = SWING * np.ptp(traced[0], axis=0).max()
+    shifts = size * moved / np.maximum(largest, 1e-300)[:, None, None]
+    points = np.concatenate([traced[0] + shifts, traced[0] - shifts]).reshape(-1, 3)
+    return Outlook(look_from(points, shifts.reshape(-1, 3), up), up, 1.0)
 
 
 def upward(model: Model) -> Array:

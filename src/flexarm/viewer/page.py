@@ -18,7 +18,7 @@ from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.motion import deflection_unit, limits, motion, shown
-from flexarm.viewer.outlook import outlook
+from flexarm.viewer.outlook import mode_outlook, outlook
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.scene import scene, states
 from flexarm.viewer.surroundings import obstacles
@@ -164,6 +164,8 @@ def mode_page(shapes: ModeShapes) -> str:
     q = np.asarray(shapes.q, dtype=float)
     anchor = model.start_anchors if shapes.anchor is None else shapes.anchor
     rest = states(model, q[None], anchor[None])[0]
+    swings = np.hstack([np.real(shapes.vectors), np.imag(shapes.vectors)])
+    seen = mode_outlook(model, q, anchor, swings[:, np.abs(swings).max(axis=0) > 0])
     modes: list[dict[str, Any]] = []
     for i, name in enumerate(shapes.names):
         moved = [_moved(model, q, anchor, part) for part in _parts(shapes.vectors[:, i])]
@@ -183,6 +185,7 @@ def mode_page(shapes: ModeShapes) -> str:
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
+        "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
         "arms": [scene(model, arrays)],
         "state": arrays.add(rest),
         "modes": modes,
