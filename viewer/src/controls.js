@@ -2,7 +2,7 @@
 import { FIELDS } from "./colours.js";
 import { byId, make } from "./dom.js";
 import { changeRate, play, seek } from "./player.js";
-import { dressShow, drawShow, sayLegend } from "./show.js";
+import { dressShow, sayLegend } from "./show.js";
 import { sayScale } from "./marks.js";
 import { connectRecord, savePicture } from "./record.js";
 import { moveView, resetView } from "./stage.js";
@@ -141,10 +141,7 @@ function connectSwitches({ show, player }) {
     player.refresh();
   });
   byId("reset").addEventListener("click", () => resetView(show.stage));
-  byId("picture").addEventListener("click", () => {
-    drawShow(show); // a browser forgets a drawing once it has shown it
-    savePicture(show);
-  });
+  byId("picture").addEventListener("click", () => savePicture(show));
   show.filmed = connectRecord(byId("record"), show);
 }
 

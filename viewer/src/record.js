@@ -1,6 +1,7 @@
 // Keeps what is drawn, with what is written over it: as a picture, or as a film for as long as one wants.
 import { make } from "./dom.js";
 import { writeMarks } from "./marks.js";
+import { drawShow } from "./show.js";
 import { readTheme } from "./theme.js";
 
 const KINDS = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
@@ -17,6 +18,7 @@ export function connectRecord(button, show) {
       return;
     }
     const parts = [];
+    drawShow(show); // a browser forgets a drawing once it has shown it
     copyDrawing(show, canvas, readTheme().surface);
     film = new MediaRecorder(canvas.captureStream(60), { mimeType: kind, videoBitsPerSecond: 12e6 });
     film.addEventListener("dataavailable", ({ data }) => parts.push(data));
@@ -31,8 +33,9 @@ export function connectRecord(button, show) {
   return () => film && copyDrawing(show, canvas, readTheme().surface);
 }
 
-/** Saves what was just drawn as a picture, on no ground. */
+/** Saves what is drawn as a picture, on no ground. */
 export function savePicture(show) {
+  drawShow(show);
   const canvas = make("canvas");
   copyDrawing(show, canvas, null);
   canvas.toBlob((blob) => keep(blob, "flexarm.png"));
