@@ -25,6 +25,9 @@ def test_new_writes_a_model_file_in_which_nothing_looks_wrong(
     assert arm.payload is not None
     assert arm.payload.mass == 0.5
     assert check(arm).notices == ()
+    assert main(["new", "12: yes", "--out", "odd.yaml"]) == 0
+    assert flexarm.load("odd.yaml").name == "12: yes"
+    capsys.readouterr()
     assert main(["new", "two-link"]) == 1
     assert "is there already" in capsys.readouterr().err
 

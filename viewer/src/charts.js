@@ -181,7 +181,7 @@ function options(plot) {
     width: 320,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [8, 18, 0, 0],
     scales: {
       x: { time: false, range: (u, low, high) => charts.range ?? [charts.span[0], Math.max(charts.span[1], charts.span[0] + 1e-9)] },
       y: { range: (u, low, high) => room(low, high) },

@@ -1,6 +1,7 @@
 """`flexarm new`: write a model file with comments, to be changed."""
 
 import argparse
+import json
 from pathlib import Path
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
@@ -104,4 +105,4 @@ def model_text(args: argparse.Namespace, file: str) -> str:
         for k in range(1, args.links + 1)
     ]
     tail = TAIL.format(payload=args.payload)
-    return HEAD.format(file=file, name=args.name) + "".join(links) + tail
+    return HEAD.format(file=file, name=json.dumps(args.name)) + "".join(links) + tail
