@@ -20,6 +20,7 @@ from flexarm.linear.tangent import Point
 from flexarm.linear.tracks import Sweep
 from flexarm.runs.write import LiveFile
 from flexarm.study.compare import compare
+from flexarm.viewer.movie import save_movie
 from flexarm.viewer.page import mode_page, run_page, save_page, shapes_of
 
 LINK = "{joint: {kind: revolute}, length: 1, body: {mass: 1, com: [0.5, 0, 0]}}"
@@ -660,6 +661,20 @@ run_page([None])
 # labels
 run_page([run], 5)
 run_page([run], ["a", "b"])
+# arm
+rigid(None)
+rigid("driven-link")
+rigid(model)
+# runs
+save_movie([], "x.gif")
+save_movie([None], "x.gif")
+# labels
+save_movie([run], "x.gif", ["a", "b"])
+# path
+save_movie([run], "x.avi")
+run.to_movie(None)
+run.export("x.doc")
+run.export(5)
 # found
 shapes_of(None)
 # shapes
@@ -739,7 +754,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "loads": loads, "LiveFile": LiveFile, "Hostile": Hostile, "BytesPath": BytesPath,
         "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,
         "HostileValues": HostileValues, "Fraction": Fraction, "mode_page": mode_page,
-        "run_page": run_page, "save_page": save_page, "shapes_of": shapes_of,
+        "run_page": run_page, "save_movie": save_movie, "save_page": save_page,
+        "shapes_of": shapes_of,
         "Point": Point, "swept": swept, "partly": control.sensors(one),
         "single": control.joint_move(one, {"joint1": 0.5}, control.Timing("quintic", 1.0)),
         "law": control.pd_law(traj, stiffness=1.0, damping=1.0),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load, save
     from flexarm.io.overrides import change_arm
+    from flexarm.io.rigid import rigid
     from flexarm.io.sample import sample
     from flexarm.linear.equilibrium import equilibrium
     from flexarm.linear.modes import modes
@@ -50,6 +51,7 @@ __all__ = [
     "load",
     "load_run",
     "modes",
+    "rigid",
     "runs_dataset",
     "sample",
     "sample_names",
@@ -77,6 +79,7 @@ _HOMES = {
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
+    "rigid": "flexarm.io.rigid",
     "runs_dataset": "flexarm.runs.together",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",

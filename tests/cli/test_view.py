@@ -6,6 +6,7 @@ import pytest
 
 from flexarm.cli import main
 from flexarm.io.model_file import loads
+from flexarm.viewer import movie
 from tests.viewer.poses import random_run
 from tests.viewer.test_drawing import TUBE
 
@@ -38,13 +39,26 @@ def test_view_overwrites_a_page_only_when_forced(
     assert out.read_text(encoding="utf-8") != "mine"
 
 
-def test_view_compares_two_runs_by_the_names_of_their_files(run: Path) -> None:
-    other = run.with_name("rise.nc")
-    other.write_bytes(run.read_bytes())
-    assert main(["view", str(run), str(other)]) == 0
+def test_view_compares_runs_by_the_names_of_their_files(run: Path) -> None:
+    others = [run.with_name(f"{name}.nc") for name in ("rise", "stand")]
+    for other in others:
+        other.write_bytes(run.read_bytes())
+    assert main(["view", str(run), *map(str, others)]) == 0
     page = run.with_suffix(".html").read_text(encoding="utf-8")
-    assert '"label":"fall"' in page
-    assert '"label":"rise"' in page
+    for name in ("fall", "rise", "stand"):
+        assert f'"label":"{name}"' in page
+
+
+def test_view_writes_a_film(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(movie, "RATE", 1)
+    film = run.with_suffix(".gif")
+    assert main(["view", str(run), "--movie", str(film)]) == 0
+    assert capsys.readouterr().out == f"film: {film}\n"
+    assert film.read_bytes().startswith(b"GIF89a")
+    assert main(["view", str(run), "--movie", str(run.with_suffix(".avi"))]) == 1
+    assert "ends in one of .gif, .webm, .mp4" in capsys.readouterr().err
 
 
 def test_view_of_a_missing_run_is_an_error(
@@ -67,8 +81,9 @@ def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--serve", "--out", "z.html"], "--serve writes no file: leave out --out and --force"),
-        (["--serve", "--force"], "--serve writes no file: leave out --out and --force"),
+        (["--serve", "--out", "z.html"], "--serve writes no file: leave out --out, --movie and"),
+        (["--serve", "--force"], "--serve writes no file: leave out --out, --movie and --force"),
+        (["--movie", "z.gif", "--open"], "--movie writes no page: leave out --out and --open"),
         (["--port", "80"], "--port is for --serve"),
         (["--serve", "--port", "99999"], "must be a number from 0 to 65535, got 99999"),
         (["--serve", "--port=-5"], "must be a number from 0 to 65535, got -5"),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
 import xarray
 from pydantic import ValidationError
 
@@ -142,6 +143,36 @@ def test_table_has_names_units_and_the_same_numbers(run: Run, tmp_path: Path) ->
     turned = columns["tip quaternion w [1]"] + 1j * columns["tip quaternion z [1]"]
     along_x = run.tip_rotation[:, 0, 0] + 1j * run.tip_rotation[:, 1, 0]
     assert turned**2 == pytest.approx(along_x, abs=1e-12)
+
+
+def test_pandas_and_matlab_get_the_same_numbers(run: Run, tmp_path: Path) -> None:
+    frame = run.to_pandas()
+    assert frame.index.name == "time [s]"
+    assert frame["joint1 [rad]"].tolist() == run.q[:, 0].tolist()
+    run.export(tmp_path / "run.csv")
+    run.to_csv(tmp_path / "same.csv")
+    assert (tmp_path / "run.csv").read_bytes() == (tmp_path / "same.csv").read_bytes()
+    run.export(tmp_path / "run.mat")
+    read = scipy.io.loadmat(tmp_path / "run.mat", simplify_cells=True)
+    assert read["time"].tolist() == run.t.tolist()
+    assert read["q"].tolist() == run.q.tolist()
+    assert list(read["coordinate"]) == list(run.model.names)
+    assert read["about"]["arm"] == run.model.arm.name
+
+
+@pytest.mark.parametrize(
+    ("kind", "package"), [("parquet", "pyarrow"), ("xlsx", "openpyxl")], ids=["parquet", "xlsx"]
+)
+def test_what_a_table_needs_is_said_where_it_is_missing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(FlexarmError, match=f"need the package {package}.*pip install {package}"):
+        run.export(tmp_path / f"run.{kind}")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(FlexarmError, match="frames need the package pandas"):
+        run.to_pandas()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_quaternions_turn_as_their_rotations_and_never_jump() -> None:

@@ -194,12 +194,21 @@ def test_dragging_over_curves_shows_a_part_of_the_time_in_all_panels(page: Page)
     assert now["x"] + 1 == pytest.approx(area["x"] + 0.4 * area["width"], abs=1.5)
 
 
-def test_the_picture_can_be_saved(page: Page, tmp_path: Path) -> None:
+def test_pictures_and_films_can_be_saved(page: Page, tmp_path: Path) -> None:
     with page.expect_download() as download:
         page.keyboard.press("p")
     download.value.save_as(tmp_path / "picture.png")
     drawn = imread(tmp_path / "picture.png")
     assert np.ptp(drawn[:, :, 3]) == 1.0  # something is there, and not everywhere
+    clock = drawn[5:30, -90:, 3]
+    assert (clock > 0.5).sum() > 20  # with the time on it
+    page.locator("#record").click()
+    for t in (0.2, 0.4, 0.6):
+        page.evaluate("t => flexarm.seek(t)", t)
+    with page.expect_download() as download:
+        page.locator("#record").click()
+    download.value.save_as(tmp_path / "film")
+    assert (tmp_path / "film").read_bytes().startswith(b"\x1a\x45\xdf\xa3")  # of webm
 
 
 def test_panels_and_curves_are_chosen(page: Page) -> None:

@@ -1,6 +1,7 @@
 """What the page draws, in a browser: where things are in the world and on the screen."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from flexarm.runs.plot import arm_outline
 from flexarm.runs.run import Run
 from flexarm.viewer.page import run_page
 from flexarm.viewer.scene import STATIONS
+from flexarm.viewer.surroundings import body_places
 from tests.viewer.conftest import Opener
 from tests.viewer.poses import random_run, run_of
+from tests.viewer.test_outlook import catcher, swing
 
 MARK = np.array([225, 29, 116])  # colour of the mark at the tip, light
 SAMPLES = (
@@ -279,6 +282,47 @@ def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) 
     said = page.locator('.panel[data-panel="tip"] output').first.inner_text()
     values = [float(text.replace("−", "-")) for text in said.split(" | ")]
     assert values == pytest.approx([run.tip[2, 0] for run in runs], abs=0.006)
+
+
+def test_three_runs_bodies_obstacles_events_and_the_scale_are_shown(open_page: Opener) -> None:
+    runs = [replace(catcher(), q=q) for q in (catcher().q, 0.9 * catcher().q, 0.8 * catcher().q)]
+    bent = swing(0.004)
+    page = open_page(run_page([*runs, bent], ["a", "b", "c", "d"]), width=390)
+    assert page.locator("#runs li").all_inner_texts() == ["a", "b", "c", "d"]
+    colours = (
+        "Array.from(document.querySelectorAll('#runs i'), i => getComputedStyle(i).borderColor)"
+    )
+    assert len(set(page.evaluate(colours))) == 4
+    events = page.locator("#events button").all_inner_texts()
+    assert events[0] == "0.500 s a: capture ball, 0.25 J lost"
+    assert len(events) == 6
+    ticks = page.locator("#ticks i")
+    assert ticks.count() == 6
+    slider, tick = page.locator("#time").bounding_box(), ticks.first.bounding_box()
+    assert slider is not None
+    assert tick is not None
+    assert tick["x"] + 1 == pytest.approx(slider["x"] + slider["width"] / 2, abs=1.5)
+    page.locator("#events button").last.click()
+    assert page.evaluate("flexarm.time()") == pytest.approx(0.8)
+    places = body_places(runs[0])[0][2]
+    page.evaluate("flexarm.seek(0.65)")
+    carried = page.evaluate("flexarm.around()")
+    tip = page.evaluate("flexarm.pose()[0].tip")
+    assert np.linalg.norm(np.subtract(carried["bodies"][0], tip)) == pytest.approx(
+        np.linalg.norm(places[6, 3:6]), rel=1e-5
+    )
+    assert carried["obstacles"] == 3
+    assert page.locator("#enlarged-by").inner_text() == "Deformation drawn ×20"
+    page.locator("#true").click()
+    assert page.locator("#enlarged").is_hidden()
+    assert page.locator("#scale-value").inner_text() == "×1"
+    page.keyboard.press("i")
+    page.evaluate("flexarm.drawn()")
+    assert page.locator("#names span").all_inner_texts() == ["link1", "ball"]
+    length, unit = page.locator("#bar-length").inner_text().split()
+    width = page.evaluate("document.getElementById('bar').getBoundingClientRect().width")
+    metres = float(length) * {"m": 1, "mm": 1e-3}[unit]
+    assert width == pytest.approx(metres / page.evaluate("flexarm.around().pixel"), rel=0.02)
 
 
 def test_without_webgl_the_page_says_so_and_shows_its_curves(run: Run, open_page: Opener) -> None:

@@ -12,18 +12,19 @@ const ROD = new CylinderGeometry(1, 1, 1, 24).rotateX(Math.PI / 2); // along z, 
 const CUBE = new BoxGeometry(1, 1, 1);
 const BALL = new SphereGeometry(1, 32, 20);
 const SLIM = 0.8; // of its thickness: a second run hides in the first where they agree
+const SLIMMEST = 0.5;
 const STEEL = 7800; // [kg/m^3]: a payload is drawn as a ball of steel, within reason
 
-/** Makes the meshes of an arm; `look` is "solid", "other" (of a second run) or "ghost". */
-export function makeArm(arm, reach, look) {
+/** Makes the meshes of an arm; `look` is "solid", "other" (of a further run, of a number) or "ghost". */
+export function makeArm(arm, reach, look, run = 0) {
   const materials = makeMaterials(look);
-  const slim = look === "other" ? SLIM : 1;
+  const slim = Math.max(SLIM ** run, SLIMMEST);
   const sizes = drawnSizes(arm, reach).map(({ width, height }) => ({
     width: slim * width,
     height: slim * height,
   }));
   const group = new Group();
-  const parts = { arm, materials, look, group, pose: makePose(arm), rods: [] };
+  const parts = { arm, materials, look, run, slim, group, pose: makePose(arm), rods: [] };
   const thick = arm.links.map((link, i) => girths(link, sizes[i]));
   parts.links = arm.links.map((link, i) => makeLink(parts, link, sizes[i], thick, i, reach));
   const last = thick[thick.length - 1].tip;
@@ -55,8 +56,8 @@ function makeMaterials(look) {
 }
 
 /** Gives an arm the colours of a theme; of two compared, the mark at the tip has its arm's. */
-export function dressArm({ materials, look }, theme, compared) {
-  materials.plain.set({ ghost: theme.ghost, other: theme.other, solid: theme.link }[look]);
+export function dressArm({ materials, look, run }, theme, compared) {
+  materials.plain.set(look === "ghost" ? theme.ghost : theme.runs[run % theme.runs.length]);
   materials.hardware.color.set(look === "solid" ? theme.hardware : materials.plain);
   materials.payload.color.set(look === "solid" ? theme.payload : materials.plain);
   materials.mark.color.set(compared ? materials.plain : theme.mark);
@@ -88,7 +89,7 @@ function makeLink(parts, link, size, thick, i, reach) {
   made.slide = rod(parts, 0.6 * outer, materials.hardware);
   if (link.moves.some((each) => each.about !== null)) {
     made.joint = new Mesh(link.moves.length > 1 ? BALL : ROD, materials.hardware);
-    const radius = Math.max(1.75 * outer, 0.011 * reach * (parts.look === "other" ? SLIM : 1));
+    const radius = Math.max(1.75 * outer, 0.011 * reach * parts.slim);
     made.joint.scale.set(radius, radius, link.moves.length > 1 ? radius : 2 * radius);
   } else if (link.moves.length || grows(link)) {
     made.joint = new Mesh(CUBE, materials.hardware);

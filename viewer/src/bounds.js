@@ -2,16 +2,24 @@
 import { Vector3 } from "three";
 import { makePose, poseArm } from "./kinematics.js";
 
-/** Lists the arm's joints and tip at some of its states, as points. */
-export function tracePoints(arm, states) {
+const EVERY = 6; // section that is looked at
+
+/** Lists the arm's joints, sections and tip at some of its states, drawn at a scale, as points. */
+export function tracePoints(arm, states, scale) {
   const pose = makePose(arm);
   const points = [];
   for (const state of states) {
-    poseArm(arm, state, 1, pose, true);
+    poseArm(arm, state, scale, pose);
     points.push(new Vector3(...pose.base.p), new Vector3(...pose.tip.p));
-    for (const link of pose.links) {
+    pose.links.forEach((link, i) => {
+      const inside = arm.links[i].length - link.exposed;
       points.push(new Vector3(...link.joint.p), new Vector3(...link.tip.p));
-    }
+      // What of a sliding beam has not come out sticks out behind.
+      if (inside > 0) points.push(new Vector3(...link.root.p.map((x, k) => x - inside * link.root.R[3 * k])));
+      for (let k = 3 * EVERY; k < link.centres.length - 3; k += 3 * EVERY) {
+        points.push(new Vector3(...link.centres.subarray(k, k + 3)));
+      }
+    });
   }
   return points;
 }
@@ -22,8 +30,8 @@ export function upOf(arm) {
   return gravity.lengthSq() > 0 ? gravity.negate().normalize() : new Vector3(0, 0, 1);
 }
 
-/** Encloses points: centre, radius, the floor below them, and a side to look from. */
-export function enclose(points, up, reach) {
+/** Encloses points: centre, radius, the floor below them, and where to look from unless told. */
+export function enclose(points, up, reach, thick, towards) {
   const [first, second] = horizontals(up);
   const low = new Vector3(Infinity, Infinity, Infinity);
   const high = low.clone().negate();
@@ -42,11 +50,15 @@ export function enclose(points, up, reach) {
   const foot = points[0].clone().addScaledVector(up, low.z - points[0].dot(up));
   return {
     points: [...points, foot],
+    thick,
     centre: back(middle.x, middle.y, middle.z),
     floor: back(middle.x, middle.y, low.z),
     radius,
     view,
     side,
+    towards: towards
+      ? new Vector3(...towards)
+      : view.clone().addScaledVector(side, 0.42).addScaledVector(up, 0.36).normalize(),
   };
 }
 

@@ -10,10 +10,11 @@ const DASHES = [
   [undefined, [2, 3], [9, 3], [9, 3, 2, 3]],
   [[6, 4], [6, 4, 2, 4], [3, 5], [6, 3, 2, 3, 2, 3]],
 ];
+const MANY = 3; // runs: their curves have the colours of the runs, and dashes by name
 const cycle = (k) => Math.min(Math.floor(k / COLOURS), DASHES[0].length - 1);
 const NOTHING = 1e-9; // in any unit: rounding, which fills no panel
 
-/** Joins the panels of the motions: a curve of the second run has its name again, dashed. */
+/** Joins the panels of the motions: a curve of another run has its name again. */
 export function joinPanels(motions) {
   const panels = new Map();
   motions.forEach((motion, run) => {
@@ -50,6 +51,7 @@ function joinPanel(panel) {
 export function makeCharts(place, chooser, motions, theme, seek) {
   const charts = {
     place, chooser, theme, seek, plots: [], time: 0, hovered: null, range: null,
+    events: [], // [s]
     shown: {}, // panels that somebody has switched on or off
     hidden: {}, // names of the curves that are switched off, by panel
   };
@@ -135,9 +137,14 @@ function makePlot(charts, panel) {
   return plot;
 }
 
+const strokeOf = ({ theme, runs }, { run, colour }) =>
+  runs < MANY ? theme.curves[colour % COLOURS] : theme.runs[run % theme.runs.length];
+
 function makeChip(plot, legend, name, k) {
   const value = make("output", {});
-  const swatch = make("i", { class: `swatch curve${k % COLOURS} dash${cycle(k)}` });
+  const many = plot.charts.runs >= MANY;
+  const look = many ? `dash${k % DASHES[0].length}` : `curve${k % COLOURS} dash${cycle(k)}`;
+  const swatch = make("i", { class: `swatch ${look}` });
   const chip = make("button", { type: "button" }, swatch, named(name), value);
   chip.addEventListener("click", () => {
     const hidden = plot.charts.hidden[plot.panel.key];
@@ -174,7 +181,7 @@ function options(plot) {
     width: 320,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [8, 18, 0, 0],
     scales: {
       x: { time: false, range: (u, low, high) => charts.range ?? [charts.span[0], Math.max(charts.span[1], charts.span[0] + 1e-9)] },
       y: { range: (u, low, high) => room(low, high) },
@@ -191,18 +198,35 @@ function options(plot) {
     },
     series: [{}, ...panel.series.map((each) => ({
       label: each.name,
-      stroke: () => charts.theme.curves[each.colour % COLOURS],
+      stroke: () => strokeOf(charts, each),
       width: 1.6,
-      dash: DASHES[each.run][cycle(each.colour)],
+      dash: charts.runs < MANY ? DASHES[each.run][cycle(each.colour)] : DASHES[0][each.colour % DASHES[0].length],
       spanGaps: true,
       points: { show: false },
     }))],
     hooks: {
       setCursor: [(u) => hover(charts, u)],
       setSelect: [(u) => zoom(charts, u)],
-      draw: [() => markNow(plot)],
+      draw: [(u) => drawEvents(charts, u), () => markNow(plot)],
     },
   };
+}
+
+// Dotted lines where something happened.
+function drawEvents({ events, theme }, u) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.strokeStyle = theme.soft;
+  ctx.setLineDash([2, 3]);
+  for (const t of events) {
+    const x = Math.round(u.valToPos(t, "x", true)) + 0.5;
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 const tickText = (value) => String(Number(value.toPrecision(6))).replaceAll("-", "−");

@@ -2,7 +2,9 @@
 import { FIELDS } from "./colours.js";
 import { byId, make } from "./dom.js";
 import { changeRate, play, seek } from "./player.js";
-import { dressShow, drawShow, sayLegend } from "./show.js";
+import { dressShow, sayLegend } from "./show.js";
+import { sayScale } from "./marks.js";
+import { connectRecord, savePicture } from "./record.js";
 import { moveView, resetView } from "./stage.js";
 import { flipTheme, onThemeWish } from "./theme.js";
 
@@ -16,7 +18,7 @@ const KEYS = [
   ["R", "look at everything"],
   [", .", "deform less, more"],
   ["C", "next colour"],
-  ["G T F", "ghost, trail, ground"],
+  ["G T F I", "ghost, trail, ground, names"],
   ["M N", "next, previous mode"],
   ["L", "light or dark"],
   ["P", "save the picture"],
@@ -70,11 +72,16 @@ function connectScale(page) {
     page.scale = page.stops[Number(slider.value)];
     show.settings.scale = page.scale;
     byId("scale-value").textContent = on.scales.write(page.scale);
+    if (on.enlarges) sayScale(page.scale);
     slider.setAttribute("aria-valuetext", on.scales.write(page.scale));
     on.rescaled?.();
     player.refresh();
   };
   slider.addEventListener("input", page.rescale);
+  byId("true").addEventListener("click", () => {
+    slider.value = page.stops.indexOf(1);
+    page.rescale();
+  });
   offerScales(page, on.scales.stops);
 }
 
@@ -123,8 +130,8 @@ export function offerFields(page) {
 }
 
 function connectSwitches({ show, player }) {
-  for (const name of ["ghost", "trail"]) {
-    byId(name).addEventListener("change", (event) => {
+  for (const name of ["ghost", "trail", "names"]) {
+    byId(name === "names" ? "naming" : name).addEventListener("change", (event) => {
       show.settings[name] = event.target.checked;
       player.refresh();
     });
@@ -135,16 +142,7 @@ function connectSwitches({ show, player }) {
   });
   byId("reset").addEventListener("click", () => resetView(show.stage));
   byId("picture").addEventListener("click", () => savePicture(show));
-}
-
-function savePicture(show) {
-  drawShow(show); // a browser forgets a drawing once it has shown it
-  const { canvas } = show.stage;
-  canvas.toBlob((blob) => {
-    const link = make("a", { download: "flexarm.png", href: URL.createObjectURL(blob) });
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
+  show.filmed = connectRecord(byId("record"), show);
 }
 
 function connectTheme({ show, player, on }) {
@@ -220,6 +218,7 @@ function press({ show, player, on }, { key, shiftKey }) {
     g: () => byId("ghost").click(),
     t: () => byId("trail").click(),
     f: () => byId("ground").click(),
+    i: () => byId("naming").click(),
     l: () => byId("theme").click(),
     p: () => byId("picture").click(),
     m: () => on.pick?.(1),

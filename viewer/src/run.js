@@ -1,8 +1,9 @@
-// The page of a run, or of two runs compared.
+// The page of a run, or of several compared.
 import { dressCharts, makeCharts, moveCursor, renewCharts } from "./charts.js";
 import { connect, offerFields, offerScales, sayTime } from "./controls.js";
 import { sampleAt, stateAt } from "./data.js";
 import { byId, make, named } from "./dom.js";
+import { markEvents, showEvents } from "./events.js";
 import { sayHeading } from "./heading.js";
 import { makePlayer, play, prolong, seek } from "./player.js";
 import { addTrails, drawShow, openShow, poseShow, widenShow } from "./show.js";
@@ -10,17 +11,18 @@ import { readTheme } from "./theme.js";
 import { goTo, makeTrail, retrace } from "./trail.js";
 
 const STOPS = [0, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000];
+const RUNS = 8; // colours of runs
 const STEEPEST = 0.9; // slope that a deformed link may be drawn with
 const ROUND = Math.PI; // [rad]: a link is not drawn bent further than that, unless it is
 const SEEN = 120; // samples that are looked at to find where an arm moves
 const VALUES_EVERY = 80; // [ms]: faster than that nobody reads numbers
 
-/** Starts the page of one run or two. */
+/** Starts the page of one run or more. */
 export function startRun(data) {
   const { motions } = data;
   const show = openShow(data, motions.map(someStates));
   addTrails(show, motions.map((motion, k) => makeTrail(data.arms[k], motion.t.values.length)));
-  const page = { data, motions, show, states: motions.map(blank), said: -Infinity };
+  const page = { data, motions, show, states: motions.map(blank), said: -Infinity, events: null, suggested: data.view.scale };
   const player = makePlayer(motions[0].t.values[0], lastOf(motions), (t) => picture(page, t));
   player.growing = growing(data);
   page.player = player;
@@ -30,12 +32,15 @@ export function startRun(data) {
   byId("ghost").checked = !compared; // two arms are enough
   page.controls = connect(show, player, {
     field: compared ? "plain" : "deflection",
-    scales: { stops: stops(data.limits.slope), start: 1, write: (scale) => `×${scale}` },
+    scales: { stops: stops(data.limits.slope), start: data.view.scale, write: (scale) => `×${scale}` },
     numbers: true,
+    enlarges: true,
     step: (by) => step(page, by),
-    rescaled: () => retraceAll(page),
+    rescaled: () => rescale(page),
     dressed: (theme) => dressCharts(page.charts, theme),
   });
+  page.events = showEvents(motions, player, point);
+  page.charts.events = page.events.rows.map(({ t }) => t);
   if (compared) listRuns(motions);
   if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) play(player, true);
   player.begin();
@@ -51,11 +56,16 @@ export function renewRun(page, data) {
   data.motions.forEach((motion, k) => {
     if (show.trails[k]) show.trails[k].samples = motion.t.values.length;
   });
-  widenShow(show, data.motions.map(someStates));
+  widenShow(show, data, data.motions.map(someStates));
   renewCharts(charts, data.motions);
+  // A scale that nobody has changed goes on showing what there is.
+  if (controls.scale === page.suggested) controls.scale = data.view.scale;
+  page.suggested = data.view.scale;
   offerScales(controls, stops(data.limits.slope));
   offerFields(controls);
   prolong(player, lastOf(data.motions), growing(data));
+  page.events = showEvents(data.motions, player, (t) => seek(player, t));
+  charts.events = page.events.rows.map(({ t }) => t);
 }
 
 const blank = (motion) => new Float64Array(motion.state.shape[0]);
@@ -73,12 +83,13 @@ function picture(page, t) {
   const { motions, show, states, player } = page;
   const begun = performance.now();
   motions.forEach((motion, k) => stateAt(motion, t, states[k]));
-  poseShow(show, states);
+  poseShow(show, states, null, t);
   show.trails.forEach((trail, k) => goTo(trail, sampleAt(motions[k].t.values, t)));
   if (!player.playing || begun - page.said > VALUES_EVERY) {
     page.said = begun;
     moveCursor(page.charts, t);
     sayTime(player, `${t.toFixed(3)} s`);
+    if (page.events) markEvents(page.events, t);
   } else {
     moveCursor(page.charts, t, false);
   }
@@ -100,7 +111,9 @@ function step({ player, motions }, by) {
   seek(player, times[at]);
 }
 
-function retraceAll({ motions, show }) {
+// What is drawn at another scale takes another room.
+function rescale({ data, motions, show }) {
+  widenShow(show, data, motions.map(someStates));
   show.trails.forEach((trail, k) => {
     const motion = motions[k];
     const state = new Float64Array(motion.state.shape[0]);
@@ -116,5 +129,7 @@ function retraceAll({ motions, show }) {
 function listRuns(motions) {
   const list = byId("runs");
   list.hidden = false;
-  for (const motion of motions) list.append(make("li", {}, make("i"), named(motion.label)));
+  motions.forEach((motion, k) => {
+    list.append(make("li", {}, make("i", { class: `run${k % RUNS}` }), named(motion.label)));
+  });
 }

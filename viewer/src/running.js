@@ -8,7 +8,6 @@ import { sayWarning } from "./heading.js";
 import { jointKnobs, settingKnobs } from "./knobs.js";
 import { makePlayer, play } from "./player.js";
 import { connectPull, drawPull, weigh } from "./pull.js";
-import { connectRecord } from "./record.js";
 import { addTrails, drawShow, openShow, poseShow, sayLegend } from "./show.js";
 import { advance, array, holdPoint, makeSimulation, observe, restart, setInput, stateOf, stepsOf, timeOf } from "./simulation.js";
 import { readTheme } from "./theme.js";
@@ -38,9 +37,6 @@ export async function startRunning(data) {
     page.tail = makeTail();
     addTrails(show, [page.tail]);
     page.pull = connectPull(show, { holds: data.holds, hold: (held) => takeHold(page, held) });
-    connectRecord(byId("record"), show.stage.canvas, (on) => {
-      show.stage.renderer.setClearColor(readTheme().surface, on ? 1 : 0);
-    });
   }
   poseShow(show, [start]);
   keepSample(page, observe(simulation));
@@ -49,6 +45,7 @@ export async function startRunning(data) {
     field: "deflection",
     scales: { stops: SCALES, start: 1, write: (scale) => `×${scale}` },
     numbers: true,
+    enlarges: true,
     step: (by) => stepOn(page, by),
     rescaled: () => page.tail && forgetTip(page.tail),
     dressed: (theme) => dressCharts(page.charts, theme),

@@ -2,7 +2,7 @@
 import { byId } from "./dom.js";
 import { pick } from "./modes.js";
 import { play, seek } from "./player.js";
-import { project } from "./stage.js";
+import { pixelAt, project } from "./stage.js";
 import { measureTube } from "./tube.js";
 
 const drawn = () =>
@@ -45,6 +45,12 @@ export function offer(page) {
     camera: () => ({
       view: show.stage.camera.matrixWorldInverse.toArray(),
       projection: show.stage.camera.projectionMatrix.toArray(),
+    }),
+    /** Where bodies are [m], how many obstacles are drawn, and how large a pixel is where one looks [m]. */
+    around: () => ({
+      bodies: show.around.bodies.flat().map(({ ball }) => ball.position.toArray()),
+      obstacles: show.around.walls.children.length / 2,
+      pixel: pixelAt(show.stage, show.stage.controls.target),
     }),
     /** Where a point of the world is drawn, in pixels of the page. */
     pixel: (point) => {

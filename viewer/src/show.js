@@ -1,10 +1,13 @@
 // The arms on the stage: what is drawn at a moment, and how.
-import { dressArm, makeArm, updateArm } from "./arm.js";
+import { dressArm, makeArm, updateArm, weighPayload } from "./arm.js";
+import { aroundPoints, dressAround, makeAround, placeBodies, placeWalls } from "./around.js";
 import { enclose, tracePoints, upOf } from "./bounds.js";
 import { FIELDS, gradient, say } from "./colours.js";
 import { makeCompass, turnCompass } from "./compass.js";
 import { byId } from "./dom.js";
 import { sayWarning } from "./heading.js";
+import { drawBar, makeNames, placeNames } from "./marks.js";
+import { drawnSizes } from "./sections.js";
 import { addStand, placeStand } from "./stand.js";
 import { reachOf } from "./kinematics.js";
 import { dressStage, fitStage, makeStage, pixelAt, resetView, surround } from "./stage.js";
@@ -32,7 +35,7 @@ function blindShow(data) {
   const stage = { controls: { addEventListener: () => {} }, grid: {}, shadow: {} };
   return {
     blind: true, stage, arms: [], trails: [], limits: data.limits,
-    settings: { scale: 1, field: "plain", ghost: false, trail: false },
+    settings: { scale: 1, field: "plain", ghost: false, trail: false, names: false },
   };
 }
 
@@ -40,32 +43,48 @@ function makeShow(data, samples) {
   const [first] = data.arms;
   const reach = Math.max(...data.arms.map(reachOf));
   const up = upOf(first);
-  const stage = makeStage(byId("canvas"), boxOf(data.arms, samples, up, reach), up);
-  const arms = data.arms.map((arm, k) => makeArm(arm, reach, k ? "other" : "solid"));
+  const scale = data.view?.scale ?? 1;
+  const stage = makeStage(byId("canvas"), boxOf(data, samples, up, reach, scale), up);
+  const arms = data.arms.map((arm, k) => makeArm(arm, reach, k ? "other" : "solid", k));
   const ghost = makeArm(first, reach, "ghost");
   stage.scene.add(...arms.map((arm) => arm.group), ghost.group);
   addStand(stage, first, reach);
   const show = {
     stage, arms, ghost, trails: [], reach,
     compass: makeCompass(byId("compass"), first.gravity),
-    settings: { scale: 1, field: "deflection", ghost: true, trail: true },
+    settings: { scale, field: "deflection", ghost: true, trail: true, names: false },
     limits: data.limits,
   };
+  if (data.motions) {
+    show.around = makeAround(data, reach);
+    placeWalls(show.around, stage.box);
+    stage.scene.add(show.around.group);
+    show.around.bodies.forEach((bodies, k) => {
+      if (bodies.some(({ name }) => name === "payload")) weighPayload(arms[k], 0);
+    });
+  }
+  makeNames(show);
   dressShow(show);
   return show;
 }
 
-const boxOf = (arms, samples, up, reach) =>
-  enclose(arms.flatMap((arm, k) => tracePoints(arm, samples[k])), up, reach);
+function boxOf(data, samples, up, reach, scale) {
+  const points = data.arms.flatMap((arm, k) => tracePoints(arm, samples[k], scale));
+  if (data.motions) points.push(...aroundPoints(data, reach));
+  const sizes = data.arms.flatMap((arm) => drawnSizes(arm, reach));
+  const thick = Math.max(...sizes.flatMap(({ width, height }) => [width, height]));
+  return enclose(points, up, reach, thick, data.view?.towards);
+}
 
 /** Makes room for a motion that has grown; a view that nobody has turned looks at all of it. */
-export function widenShow(show, samples) {
+export function widenShow(show, data, samples) {
   if (show.blind) return;
   const { stage, arms, reach } = show;
-  const box = boxOf(arms.map(({ arm }) => arm), samples, stage.up, reach);
+  const box = boxOf(data, samples, stage.up, reach, show.settings.scale);
   const moved = ["centre", "floor"].map((name) => box[name].distanceTo(stage.box[name]));
   if (Math.max(...moved, Math.abs(box.radius - stage.box.radius)) < GROWN * stage.box.radius) return;
   surround(stage, box);
+  placeWalls(show.around, box);
   addStand(stage, arms[0].arm, reach);
   dressShow(show);
   if (!stage.touched) resetView(stage);
@@ -87,6 +106,7 @@ export function dressShow(show) {
   dressStage(show.stage, theme);
   const compared = show.arms.length > 1;
   for (const arm of [...show.arms, show.ghost]) dressArm(arm, theme, compared);
+  if (show.around) dressAround(show.around, theme);
   for (const material of show.stage.stand.materials) material.color.set(theme.stand);
   show.trails.forEach((trail, k) => {
     for (const line of [trail.whole, trail.gone]) {
@@ -96,7 +116,7 @@ export function dressShow(show) {
 }
 
 /** Poses the arms at given states; the ghost is the first as if rigid, or at a state of its own. */
-export function poseShow(show, states, rest = null) {
+export function poseShow(show, states, rest = null, t = 0) {
   if (show.blind) return;
   const { settings, arms, ghost, trails } = show;
   const largest = show.limits[settings.field] ?? 0;
@@ -104,6 +124,7 @@ export function poseShow(show, states, rest = null) {
     updateArm(arm, states[k], settings.scale, k ? "plain" : settings.field, largest);
   });
   placeStand(show.stage, arms[0].pose.base);
+  if (show.around) placeBodies(show.around, arms, t);
   ghost.group.visible = settings.ghost;
   if (settings.ghost) updateArm(ghost, rest ?? states[0], rest ? 1 : 0, "plain", 0);
   for (const trail of trails) trail.group.visible = settings.trail;
@@ -116,6 +137,9 @@ export function drawShow(show) {
   turnCompass(show.compass, show.stage.camera);
   for (const { mark } of show.arms) mark.scale.setScalar(MARK * pixelAt(show.stage, mark.position));
   show.stage.renderer.render(show.stage.scene, show.stage.camera);
+  drawBar(show);
+  placeNames(show);
+  show.filmed?.();
 }
 
 /** Writes the legend of the colours. */

@@ -125,10 +125,10 @@ export function resetView(stage) {
   if (!stage.camera) return;
   const { camera, controls, box, up } = stage;
   stage.touched = false;
-  const from = box.view.clone().addScaledVector(box.side, 0.42).addScaledVector(up, 0.36).normalize();
+  const from = box.towards;
   const tall = Math.tan((camera.fov * Math.PI) / 360);
   const wide = tall * Math.max(camera.aspect, 0.2);
-  const { target, distance } = fit(box.points, from, up, wide, tall);
+  const { target, distance } = fit(box, from, up, wide, tall);
   camera.position.copy(target).addScaledVector(from, distance);
   camera.near = distance / 100;
   camera.far = distance * 20;
@@ -140,7 +140,7 @@ export function resetView(stage) {
 }
 
 // Finds where to look and from how far so that all points fill the picture but for its margins.
-function fit(points, from, up, wide, tall) {
+function fit({ points, thick }, from, up, wide, tall) {
   const right = new Vector3().crossVectors(up, from).normalize();
   const top = new Vector3().crossVectors(from, right);
   const centre = points.reduce((sum, p) => sum.add(p), new Vector3()).divideScalar(points.length);
@@ -151,9 +151,9 @@ function fit(points, from, up, wide, tall) {
     for (const point of points) {
       const p = point.clone().sub(centre);
       const away = distance - p.dot(from);
-      [p.dot(right) / (away * wide), p.dot(top) / (away * tall)].forEach((x, i) => {
-        low[i] = Math.min(low[i], x);
-        high[i] = Math.max(high[i], x);
+      [[right, wide], [top, tall]].forEach(([axis, half], i) => {
+        low[i] = Math.min(low[i], (p.dot(axis) - thick) / (away * half));
+        high[i] = Math.max(high[i], (p.dot(axis) + thick) / (away * half));
       });
     }
     centre.addScaledVector(right, ((low[0] + high[0]) / 2) * distance * wide);

@@ -11,6 +11,8 @@ export function readTheme() {
     NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
   );
   theme.dark = isDark();
+  // Of runs compared: the first two have colours of their own.
+  theme.runs = [theme.link, theme.other, ...[2, 3, 4, 6, 5, 7].map((k) => style.getPropertyValue(`--curve${k}`).trim())];
   theme.curves = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => style.getPropertyValue(`--curve${k}`).trim());
   return theme;
 }

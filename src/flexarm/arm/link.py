@@ -21,6 +21,7 @@ from flexarm.arm.shapes import (
     ShapeChoice,
     Tabulated,
 )
+from flexarm.arm.summary import Summary, draw_chain
 from flexarm.units import Acceleration, Length, Ratio
 
 MOST_WORK = 4000  # stations times shapes in a direction
@@ -303,6 +304,28 @@ class Arm(Part):
     events: Annotated[tuple[Event, ...], Field(max_length=1000)] = ()
     contacts: Annotated[tuple[Contact, ...], Field(max_length=1000)] = ()
     springs: Annotated[tuple[PointSpring, ...], Field(max_length=1000)] = ()
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is; `flexarm.io.model_file.dumps` writes all of it."""
+        return self._summary().text()
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        names = zip(self.link_names, self.links, strict=True)
+        parts = [(name, each.joint.kind, each.length, each.flexible) for name, each in names]
+        return self._summary().html(draw_chain(parts))
+
+    def _summary(self) -> Summary:
+        g = ", ".join(f"{each:g}" for each in self.gravity)
+        held = self.payload.mass if self.payload is not None else 0.0
+        said = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {held:g} kg"
+        rows = [
+            (name, f"{joint} {link.joint.kind}", f"{link.length:g} m",
+             "flexible" if link.flexible else "rigid")
+            for name, joint, link in zip(self.link_names, self.joint_names, self.links, strict=True)
+        ]  # fmt: skip
+        return Summary(f"Arm: {self.name}", (said,), ("link", "joint", "length", "kind"), rows)
 
     @property
     def link_names(self) -> tuple[str, ...]:

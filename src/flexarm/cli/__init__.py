@@ -23,6 +23,7 @@ from flexarm.cli import (
     simulate,
 )
 from flexarm.cli.arguments import Misuse
+from flexarm.cli.begin import completion, new
 from flexarm.cli.pages import live, view
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
@@ -133,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_arguments(
             subparsers.add_parser(name, help=command.SUMMARY, description=command.SUMMARY)
         )
+    subparsers.choices["completion"].set_defaults(tree=parser)
     return parser
 
 
@@ -168,6 +170,7 @@ class Command(Protocol):
 
 COMMANDS: dict[str, Command] = {
     "samples": samples,
+    "new": new,
     "check": check,
     "modes": modes,
     "simulate": simulate,
@@ -179,4 +182,5 @@ COMMANDS: dict[str, Command] = {
     "equations": equations,
     "reproduce": reproduce,
     "cache": cache,
+    "completion": completion,
 }

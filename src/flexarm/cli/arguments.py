@@ -25,7 +25,12 @@ def add_arm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="changes", type=_change,
         help="change a value of the model file, such as gravity=[0,0,0] or "
-        "links.forearm.section.EIy=900; links by name or number from 1; may be given again",
+        "links.forearm.section.EIy=900; links by name or number from 1; KEY= takes a key away; "
+        "may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rigid", action="store_true",
+        help="take the arm's rigid twin: no link bends, no transmission winds up",
     )  # fmt: skip
     parser.add_argument(
         "--allow-files", type=file_path, action="append", default=[], metavar="DIR",
@@ -34,11 +39,13 @@ def add_arm(parser: argparse.ArgumentParser) -> None:
 
 
 def read_arm(args: argparse.Namespace) -> "Arm":
-    """Load the arm with the changes that `--set` asks for."""
+    """Load the arm with the changes that `--set` asks for, or its rigid twin."""
     from flexarm.io.overrides import load_changed
+    from flexarm.io.rigid import rigid
     from flexarm.io.sample import arm_path
 
-    return load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
+    arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
+    return rigid(arm) if args.rigid else arm
 
 
 def require_outputs(args: argparse.Namespace, *outputs: Path | None) -> None:

@@ -66,6 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the run so far in --out from time to time: 'flexarm view FILE --serve' shows it",
     )  # fmt: skip
     add("--csv", type=file_path, metavar="FILE", help="write the run as a CSV table")
+    add(
+        "--export", type=file_path, metavar="FILE",
+        help="write the run for other programs: .mat, .csv, .parquet, .xlsx",
+    )  # fmt: skip
     add_options(parser, "--plot")
     add("--html", type=file_path, metavar="FILE", help="write a page that shows the run in motion")
     add(
@@ -79,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     """Simulate, write what was asked for, print a summary."""
     _refuse_misuse(args)
     outputs = {"run": args.out, "table": args.csv, "figure": args.plot, "page": args.html}
+    outputs["export"] = args.export
     outputs = {name: path for name, path in outputs.items() if path is not None}
     require_outputs(args, *outputs.values())
     arm = read_arm(args)
@@ -125,6 +130,7 @@ def _write(
     ways: dict[str, Callable[..., object]] = {
         "run": result.save,
         "table": result.to_csv,
+        "export": result.export,
         "figure": result.plot,
         "page": result.to_html,
     }
@@ -156,7 +162,8 @@ def _method_name(text: str) -> str:
 
 def _refuse_misuse(args: argparse.Namespace) -> None:
     """Refuse arguments that do not go together."""
-    paths = [os.path.realpath(path) for path in (args.out, args.csv, args.plot, args.html) if path]
+    files = (args.out, args.csv, args.export, args.plot, args.html)
+    paths = [os.path.realpath(path) for path in files if path]
     try:
         refuse_options(t_end=args.t_end, dt=args.dt, rtol=args.rtol, step=args.step)
     except SimulationError as error:
@@ -166,8 +173,15 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
     if args.live and args.out is None:
         raise Misuse("--live: needs --out, the file to keep the run so far in")
     require_figure(args.plot)
+    if args.export is not None:
+        from flexarm.runs.export import require_export
+
+        try:
+            require_export(args.export)
+        except FlexarmError as error:
+            raise Misuse(f"--export: {str(error).removeprefix('path: ')}") from None
     if len(set(paths)) < len(paths):
-        raise Misuse("--out, --csv, --plot and --html: must be different files")
+        raise Misuse("--out, --csv, --export, --plot and --html: must be different files")
 
 
 @contextmanager

@@ -18,6 +18,13 @@ from flexarm.io.model_file import files_beside, parse, read_content, validated
 from flexarm.io.source import read, shorten, show_path
 
 
+class _Gone:
+    """What stands for no value."""
+
+
+GONE = _Gone()
+
+
 @dataclass(frozen=True)
 class Change:
     """A value for a key of a model file, as ``links.forearm.section.EIy=900`` writes it.
@@ -30,7 +37,7 @@ class Change:
         Keys from the top of the file; links, contacts and springs by name or, as all lists, by
         number from 1.
     value
-        As a model file would have it.
+        As a model file would have it; `GONE` to take the key away.
     """
 
     text: str
@@ -39,7 +46,7 @@ class Change:
 
 
 def read_change(text: str) -> Change:
-    """Read ``KEY=VALUE``; the value is YAML.
+    """Read ``KEY=VALUE``; the value is YAML.  ``KEY=`` takes the key away.
 
     Raises
     ------
@@ -48,8 +55,10 @@ def read_change(text: str) -> Change:
     """
     key, sign, value = text.partition("=")
     steps = _steps(key)
-    if not sign or not steps or not value.strip():
+    if not sign or not steps:
         raise ModelError(f"'{text}': must be KEY=VALUE, such as links.1.section.EIz=900")
+    if not value.strip():
+        return Change(text, steps, GONE)
     try:
         source = read(f"value: {value.strip()}", text)
     except ModelError:
@@ -120,10 +129,17 @@ def _apply(data: dict[str, Any], change: Change) -> tuple[str | int, ...]:
                 f"which has no '{step}' in it"
             )
         key = path[-1]
+        if last and change.value is GONE:
+            if isinstance(here, dict) and key not in here:
+                raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
+            del here[key]
+            return path
         if last:
             here[key] = change.value
-        elif isinstance(here, dict) and here.get(str(key)) is None:
+        elif isinstance(here, dict) and here.get(str(key)) is None and change.value is not GONE:
             here[key] = {}
+        elif isinstance(here, dict) and key not in here:
+            raise ModelError(f"{change.text}: the model file has no {show_path(path)}")
         here = here[key]
     return path
 

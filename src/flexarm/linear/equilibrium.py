@@ -7,6 +7,7 @@ import numpy as np
 
 from flexarm.arguments import require_flag, require_names, require_number, require_numbers
 from flexarm.arm import Arm
+from flexarm.arm.summary import Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
 from flexarm.linear.tangent import Point, Tangent
@@ -43,6 +44,21 @@ class Equilibrium:
     effort: Array
     iterations: int
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is."""
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+    def _summary(self) -> Summary:
+        names = zip(self.model.names, self.point.q, self.model.units, strict=True)
+        rows = [(name, f"{value:.6g}", unit) for name, value, unit in names]
+        held = ", ".join(f"{name} {value:.4g}" for name, value in self.holding().items())
+        title = f"Equilibrium of {self.model.arm.name}"
+        lines = (f"held by {held or 'nothing'}", *self.notes)
+        return Summary(title, lines, ("coordinate", "value", "unit"), rows)
 
     def deflections(self) -> dict[str, float]:
         """Give the coordinates by name."""

@@ -12,6 +12,7 @@ import scipy.linalg
 from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
 from flexarm.arguments import is_word, refused, require_flag, require_mapping, require_numbers
 from flexarm.arm import Arm
+from flexarm.arm.summary import Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
 from flexarm.linear.eigen import Complex, eigen
@@ -112,6 +113,25 @@ class Modes:
     modes: tuple[Mode, ...]
     mass: Array
     notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is."""
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+    def _summary(self) -> Summary:
+        rows = [
+            (str(k), mode.name, mode.kind, f"{mode.frequency_hz:.6g}", f"{mode.damping_ratio:.4g}")
+            for k, mode in enumerate(self.modes, 1)
+        ]
+        states = ", ".join(f"{name} {state}" for name, state in self.states.items())
+        return Summary(
+            f"{len(rows)} modes of {self.model.arm.name}",
+            (f"joints: {states or 'none'}", *self.notes, *self.notices),
+            ("#", "mode", "kind", "[Hz]", "damping ratio"), rows,
+        )  # fmt: skip
 
     @property
     def notes(self) -> tuple[str, ...]:

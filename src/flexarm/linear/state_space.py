@@ -13,6 +13,7 @@ import numpy as np
 from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
 from flexarm.arguments import require_kind, require_names, require_number, require_shaped
 from flexarm.arm import Arm
+from flexarm.arm.summary import Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import scipy.signal
 
 # Of the tip, in the order of `Tangent.tip`.
+ROUNDED = 1e-9  # of an eigenvalue: a smaller real part is rounding
 TIP = {
     f"tip.{axis}{what}": unit
     for what, units in (("", ("m", "rad")), (".rate", ("m/s", "rad/s")),
@@ -259,6 +261,32 @@ class StateSpace:
     output: Array
     notices: tuple[str, ...]
     model: Model
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is."""
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+    def _summary(self) -> Summary:
+        named = {"inputs": (self.inputs, self.input_units),
+                 "outputs": (self.outputs, self.output_units)}  # fmt: skip
+        lines = [
+            f"{what}: " + ", ".join(f"{n} [{u}]" for n, u in zip(*pair, strict=True))
+            for what, pair in named.items()
+        ]
+        found = sorted((s for s in np.linalg.eigvals(self.A) if s.imag >= 0), key=abs)
+        grow = [0.0 if abs(s.real) <= ROUNDED * abs(s) else s.real for s in found]
+        rows = [
+            (f"{g:.4g}", f"{abs(s) / (2 * np.pi):.4g}", f"{-g / abs(s) + 0.0:.4g}" if s else "")
+            for s, g in zip(found, grow, strict=True)
+        ]
+        return Summary(
+            f"x' = A x + B u of {self.model.arm.name}: {len(self.states)} states, "
+            f"{len(self.inputs)} inputs, {len(self.outputs)} outputs",
+            tuple(lines), ("growth [1/s]", "[Hz]", "damping ratio"), rows,
+        )  # fmt: skip
 
     @cached_property
     def errors(self) -> tuple[tuple[float, FrequencyErrors], ...]:

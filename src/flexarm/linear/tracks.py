@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from flexarm.arguments import require_count, require_kind
+from flexarm.arm.summary import Summary
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -76,6 +77,27 @@ class Sweep:
     tracks: tuple[Track, ...]
     notes: tuple[str, ...]
     notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is."""
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+    def _summary(self) -> Summary:
+        rows = [
+            (track.name, *(f"{f(track.frequency_hz):.6g}" for f in (np.nanmin, np.nanmax)))
+            for track in self.tracks
+        ]
+        what = "speed" if self.kind == "speeds" else "position"
+        over = " and ".join(
+            f"{name} {values[0]:g} to {values[-1]:g} {unit}, {len(values)} points"
+            for name, values, unit in zip(self.names, self.values, self.units, strict=True)
+        )
+        title = f"Modes of {self.model.arm.name} over the {what} of {over}"
+        lines = (*self.notes, *self.notices)
+        return Summary(title, lines, ("mode", "least [Hz]", "greatest [Hz]"), rows)
 
     def __getitem__(self, name: str) -> Track:
         """Find a track by its name."""

@@ -20,6 +20,7 @@ from flexarm.spatial import Expr, Inertia, Pose, constant
 
 TipRotation = Literal["cayley", "first-order"]
 LinkTheory = Literal["exact", "series", "linear"]
+SAID = 6  # coordinates that a model names in a line
 BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -288,6 +289,11 @@ class Model:
     nodes: int | None = None
     series: bool = False
     variant: str = ""
+
+    def __repr__(self) -> str:
+        """Say in a line what it is."""
+        names = ", ".join(self.names[:SAID]) + (", ..." if len(self.names) > SAID else "")
+        return f"Model of {self.arm.name}: {self.size} coordinates, {names}"
 
     @property
     def link_theory(self) -> LinkTheory:

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexarm.accuracy.defect import Motion
 from flexarm.accuracy.stated import RunErrors, run_errors
+from flexarm.arm.summary import Summary
 from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.mechanics.validity import Validity, validity
@@ -166,6 +167,23 @@ class RunData:
     legs: tuple[RunLeg, ...] = ()
     kept: bool = True
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Say in a few lines how it went."""
+        return self._summary().text()
+
+    def _summary(self) -> Summary:
+        taken = self.statistics
+        lines = [
+            f"{len(self.t)} samples of {self.model.size} coordinates, {self.model.names[0]} to "
+            f"{self.model.names[-1]}",
+            f"{self.method} in {taken.steps} steps, rtol {self.rtol:g}, "
+            f"energy balance closed to {self.energy_balance:.0e}",
+            *([self.reason] if self.reason else []),
+        ]
+        rows = [(f"{each.t:.6g} s", each.what) for each in self.happenings]
+        title = f"Run of {self.model.arm.name}: {self.status} at t = {self.t[-1]:.6g} s"
+        return Summary(title, tuple(lines), ("time", "event"), rows)
 
     @property
     def work(self) -> Array:

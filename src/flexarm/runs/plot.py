@@ -11,7 +11,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.kinematics import end_frame, frames
-from flexarm.model import LinkModel
+from flexarm.model import LinkModel, Model
 from flexarm.runs.between import fill_in
 from flexarm.runs.data import RunData
 
@@ -108,8 +108,13 @@ def legend_below(panel: "Axes", lines: "Sequence[Line2D]") -> None:
 
 def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = 25) -> Array:
     """Trace the deformed axis of all links at samples, in the world [m], (samples, points, 3)."""
-    q, anchor = ca.SX.sym("q", run.model.size), ca.SX.sym("anchor", *run.model.start_anchors.shape)
-    model = run.model.anchored(anchor) if run.model.attitudes else run.model
+    return outline(run.model, run.q[samples], run.anchors[samples], points)
+
+
+def outline(model: Model, states: Array, anchors: Array, points: int) -> Array:
+    """Trace the deformed axis of all links at coordinates (T, n), (T, points, 3) [m]."""
+    q, anchor = ca.SX.sym("q", model.size), ca.SX.sym("anchor", *model.start_anchors.shape)
+    model = model.anchored(anchor) if model.attitudes else model
     rows = []
     for part, frame in zip(model.links, frames(model, q), strict=True):
         body = body_of(model, part)
@@ -118,7 +123,7 @@ def arm_outline(run: RunData, samples: npt.NDArray[np.int_], points: int = 25) -
             rows.append((frame.p_WL + frame.R_WL @ local.position).T)
     rows.append(end_frame(model, q)[1].T)
     trace = ca.Function("outline", [q, anchor], [ca.vertcat(*rows)])
-    return np.array([np.array(trace(run.q[i], run.anchors[i])) for i in samples])
+    return np.array([np.array(trace(*pair)) for pair in zip(states, anchors, strict=True)])
 
 
 def tip_deflection(run: RunData, part: LinkModel) -> Array:

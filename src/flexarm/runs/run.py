@@ -1,5 +1,6 @@
 """The result of a simulation, by name and with units."""
 
+import base64
 import io
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +13,14 @@ from flexarm.arguments import refused, require_path
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
     import xarray
     from matplotlib.figure import Figure
 
     from flexarm.runs.contents import Variable
+
+
+STILL_DPI = 72  # of the picture in a notebook
 
 
 def _named(variables: "list[Variable]") -> "xarray.Dataset":
@@ -24,9 +29,15 @@ def _named(variables: "list[Variable]") -> "xarray.Dataset":
     return to_dataset(variables, {})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run(RunData):
     """A simulated motion: its arrays, tables of them, files, figures and pages."""
+
+    def _repr_html_(self) -> str:
+        memory = io.BytesIO()
+        self.plot().savefig(memory, dpi=STILL_DPI, format="png")
+        data = base64.b64encode(memory.getvalue()).decode("ascii")
+        return self._summary().html(f'<img alt="the run" src="data:image/png;base64,{data}"/>')
 
     @cached_property
     def dataset(self) -> "xarray.Dataset":
@@ -135,11 +146,44 @@ class Run(RunData):
 
         save_table(self, path, force=force)
 
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Give the table of the run as a frame of pandas: a row per sample, by time [s].
+
+        Raises
+        ------
+        FlexarmError
+            If pandas is not installed.
+        """
+        from flexarm.runs.export import frame_of
+
+        return frame_of(self)
+
+    def export(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run for other programs, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file; its ending says which kind: ``.mat`` (MATLAB, Octave), ``.csv``, and with
+            what pandas needs for them ``.parquet`` and ``.xlsx``.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from flexarm.runs.export import export_run
+
+        export_run(self, path, force=force)
+
     def to_html(self, path: str | Path, *, force: bool = False) -> None:
         """Write the run as one page that moves, whole or not at all."""
         from flexarm.viewer.page import run_page, save_page
 
         save_page(run_page([self]), path, force=force)
+
+    def to_movie(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the run as a film, whole or not at all: gif, or by ffmpeg webm and mp4."""
+        from flexarm.viewer.movie import save_movie
+
+        save_movie([self], path, force=force)
 
     def plot(self, path: str | Path | None = None, *, force: bool = True) -> "Figure":
         """Draw joints, deflections, tip path and energy; write the figure if a path is given.

@@ -16,6 +16,7 @@ import numpy as np
 
 from flexarm.arguments import refused, require_count, require_flag, require_function
 from flexarm.arm import Arm
+from flexarm.arm.summary import Summary
 from flexarm.engine.stream import Counts
 from flexarm.errors import FlexarmError
 from flexarm.formulations import FORMULATIONS, formulation
@@ -113,6 +114,24 @@ class Comparison:
     deflections: tuple[float, ...]
     allowed: float
     formulations: dict[str, Compared]
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is."""
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+    def _summary(self) -> Summary:
+        rows = []
+        for name, each in self.formulations.items():
+            found = each.errors and each.errors.acceleration
+            error = "" if found is None else f"{found:.2g}"
+            time_ = "" if each.microseconds is None else f"{each.microseconds:.3g}"
+            rows.append((name, error, time_, each.refusal or each.singular or ""))
+        title = f"{self.arm}: {self.coordinates} coordinates, {self.states} states compared"
+        columns = ("formulation", "error of accelerations", "[us]", "")
+        return Summary(title, (f"rounding may make {self.allowed:.1g}",), columns, rows)
 
 
 def compare(

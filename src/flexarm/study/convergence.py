@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from flexarm.arm.summary import Summary
 from flexarm.study.shape_search import Answer
 
 
@@ -90,3 +91,21 @@ class Convergence:
     rows: tuple[Row, ...]
     answer: Answer | None
     advice: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is."""
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+    def _summary(self) -> Summary:
+        rows = [
+            (row.basis, str(row.coordinates), f"{row.frequency_error_locked:.2g}",
+             "" if row.run_error is None else f"{row.run_error:.2g}")
+            for row in self.rows
+        ]  # fmt: skip
+        columns = ("shapes", "coordinates", "error of frequencies", "error of the run")
+        return Summary(
+            f"Shapes of {self.arm}, runs of {self.t_end:g} s", self.advice, columns, rows
+        )

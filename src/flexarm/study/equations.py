@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
+from flexarm.arm.summary import Summary
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
 from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
@@ -66,6 +67,11 @@ class Equations:
     c: Vector
     K: Matrix
     k: Vector
+
+    def __repr__(self) -> str:
+        """Say in a line what it is; `flexarm equations` prints it."""
+        said = f"{len(self.names)} coordinates, {self.terms} terms"
+        return Summary(f"M a + h + c + K q + k = B u of {self.arm}: {said}").text()
 
     @property
     def terms(self) -> int:

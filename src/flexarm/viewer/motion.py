@@ -12,12 +12,14 @@ from flexarm.model import Model
 from flexarm.runs.between import fill_in, pick
 from flexarm.runs.contents import ENERGIES, input_units
 from flexarm.runs.curves import what_is_missed
-from flexarm.runs.data import RunData
+from flexarm.runs.data import Happening, RunData
 from flexarm.viewer.pack import LARGEST, Arrays
 from flexarm.viewer.scene import STATIONS, shows_strain, states
+from flexarm.viewer.surroundings import free_bodies
 
 FRAMES = 4000  # of a longer run every second, third, ... sample is shown
 SMALL = 1e-3  # of the largest in a panel: curves below that are left out
+ROUNDING = 1e-6  # of the energy exchanged: what an event loses is more
 NOTHING = 1e-9  # of an arm's length: deflections below that are rounding
 DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
@@ -68,6 +70,8 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
         "label": label,
         "t": arrays.add(run.t),
         "state": arrays.add(states(run.model, run.q, run.anchors).T),
+        "bodies": free_bodies(run, arrays),
+        "events": [{"t": each.t, "what": _said(each, run.exchanged)} for each in run.happenings],
         "panels": [
             {
                 "key": panel.key,
@@ -81,6 +85,12 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
             if panel.curves
         ],
     }
+
+
+def _said(each: Happening, exchanged: float) -> str:
+    """Say what happened, and what energy it took where that is more than rounding."""
+    lost = each.lost > ROUNDING * exchanged
+    return each.what + (f", {each.lost:.2g} J lost" if lost else "")
 
 
 def limits(model: Model, q: Array) -> dict[str, float | None]:

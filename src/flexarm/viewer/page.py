@@ -1,7 +1,7 @@
 """Runs and mode shapes into one page: a file that needs no other and no network."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.motion import deflection_unit, limits, motion, shown
+from flexarm.viewer.outlook import mode_outlook, outlook
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.scene import scene, states
+from flexarm.viewer.surroundings import obstacles
 
 STEP = 1e-6  # of coordinates, by which a mode's motion is found
 
@@ -70,19 +72,19 @@ def shapes_of(found: Modes) -> ModeShapes:
 
 
 def run_page(runs: Sequence[RunData], labels: Sequence[str] = ()) -> str:
-    """Make the page of a run, or of two runs to be compared.
+    """Make the page of a run, or of several to be compared.
 
     Parameters
     ----------
     runs
-        One run or two.
+        One run, or more.
     labels
         What to call them; by arm, method and stiffening if left out.
 
     Raises
     ------
     FlexarmError
-        If there is no run, or more than two, or the labels are not as many.
+        If there is no run, or the labels are not as many.
     """
     given = listed(runs)
     if given is None or not all(isinstance(each, RunData) for each in given):
@@ -98,12 +100,12 @@ def title_of(runs: Sequence[RunData]) -> str:
 
 
 def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str = "") -> str:
-    """Make the data of a page of one run or two, as JSON that can stand in it.
+    """Make the data of a page of one run or more, as JSON that can stand in it.
 
     Parameters
     ----------
     runs
-        One run or two.
+        One run, or more.
     labels
         What to call them; by arm, method and stiffening if left out.
     live
@@ -112,15 +114,16 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
     Raises
     ------
     FlexarmError
-        If there is no run, or more than two.
+        If there is no run.
     """
-    if len(runs) not in (1, 2):
-        raise FlexarmError(f"a page shows one run, or two to compare: got {len(runs)}")
-    labels = labels or [_label(run) for run in runs]
+    if not runs:
+        raise FlexarmError("a page shows one run, or several to compare: got none")
+    labels = labels or _labels(runs)
     arrays = Arrays()
     found = [limits(run.model, run.q) for run in runs]
     unit = deflection_unit(max(each["deflection"] or 0.0 for each in found))
     frames = [shown(run) for run in runs]
+    seen = outlook(runs)
     said = [f"{run.status}: {run.reason}" for run in runs if run.reason]
     document = {
         "kind": "run",
@@ -131,6 +134,8 @@ def run_data(runs: Sequence[RunData], labels: Sequence[str] = (), *, live: str =
         "live": live,
         "running": any(run.status == "running" for run in runs),
         "scene": _fingerprint(runs),
+        "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
+        "obstacles": _each_once(obstacle for run in runs for obstacle in obstacles(run.model)),
         "arms": [scene(run.model, arrays) for run in runs],
         "motions": [
             motion(run, label, unit, arrays) for (run, _), label in zip(frames, labels, strict=True)
@@ -159,6 +164,8 @@ def mode_page(shapes: ModeShapes) -> str:
     q = np.asarray(shapes.q, dtype=float)
     anchor = model.start_anchors if shapes.anchor is None else shapes.anchor
     rest = states(model, q[None], anchor[None])[0]
+    swings = np.hstack([np.real(shapes.vectors), np.imag(shapes.vectors)])
+    seen = mode_outlook(model, q, anchor, swings[:, np.abs(swings).max(axis=0) > 0])
     modes: list[dict[str, Any]] = []
     for i, name in enumerate(shapes.names):
         moved = [_moved(model, q, anchor, part) for part in _parts(shapes.vectors[:, i])]
@@ -178,6 +185,7 @@ def mode_page(shapes: ModeShapes) -> str:
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
+        "view": {"towards": seen.towards.tolist(), "scale": seen.scale},
         "arms": [scene(model, arrays)],
         "state": arrays.add(rest),
         "modes": modes,
@@ -209,8 +217,12 @@ def _arms(runs: Sequence[RunData]) -> str:
 
 def _fingerprint(runs: Sequence[RunData]) -> str:
     """Tell arms from others: data with the same one differ only in the motion."""
-    arms = repr([run.model.arm for run in runs])
+    arms = "\n".join(run.model.arm.model_dump_json() for run in runs)
     return hashlib.sha256(arms.encode("utf-8", errors="replace")).hexdigest()[:16]
+
+
+def _each_once(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({to_json(each): each for each in found}.values())
 
 
 def _parts(vector: npt.NDArray[Any]) -> tuple[Array, Array]:
@@ -226,15 +238,22 @@ def _moved(model: Model, q: Array, anchor: Array, direction: Array) -> Array:
     return np.asarray((ahead - back) / (2 * STEP))
 
 
-def _label(run: RunData) -> str:
-    stiffening = "on" if run.model.stiffening else "off"
-    return f"{run.model.arm.name}, {run.method}, stiffening {stiffening}"
+def _labels(runs: Sequence[RunData]) -> list[str]:
+    """Tell runs apart by arm, method and stiffening; by number too, where that does not."""
+    found = [
+        f"{run.model.arm.name}, {run.method}, stiffening {'on' if run.model.stiffening else 'off'}"
+        for run in runs
+    ]
+    if len(set(found)) == len(found):
+        return found
+    return [f"{k}: {label}" for k, label in enumerate(found, 1)]
 
 
 def _facts(runs: Sequence[RunData]) -> str:
-    """Say how a run was made; of two, only what they have in common is short enough."""
+    """Say how a run was made; of several, only how they are told apart is short enough."""
     if len(runs) > 1:
-        return "two runs compared: solid | dashed"
+        told = "solid | dashed" if len(runs) == 2 else "each in its colour"
+        return f"{len(runs)} runs compared: {told}"
     (run,) = runs
     found = [
         f"{run.model.size} coordinates",

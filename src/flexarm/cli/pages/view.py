@@ -1,4 +1,4 @@
-"""`flexarm view`: a run, or two compared, as a page that moves."""
+"""`flexarm view`: a run, or several compared, as a page that moves or as a film."""
 
 import argparse
 import sys
@@ -14,10 +14,16 @@ LAST_PORT = 65535
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
-    add("run", type=file_path, metavar="RUN", help="a run that 'flexarm simulate --out' kept")
-    add("other", type=file_path, metavar="RUN", nargs="?", help="another, to be compared with it")
+    add(
+        "runs", type=file_path, metavar="RUN", nargs="+",
+        help="a run that 'flexarm simulate --out' kept, or several to be compared",
+    )  # fmt: skip
     add("--out", type=file_path, metavar="FILE", help="the page (default: RUN with .html)")
-    add("--force", action="store_true", help="overwrite a page that is there")
+    add(
+        "--movie", type=file_path, metavar="FILE",
+        help="write a film instead: .gif, or by the program ffmpeg .webm and .mp4",
+    )  # fmt: skip
+    add("--force", action="store_true", help="overwrite a file that is there")
     add("--open", action="store_true", help="open the page in a browser")
     add(
         "--serve", action="store_true",
@@ -29,22 +35,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and say where it is, or serve it."""
-    paths = [path for path in (args.run, args.other) if path is not None]
-    if args.serve and (args.out is not None or args.force):
-        raise Misuse("--serve writes no file: leave out --out and --force, or --serve")
+    paths = args.runs
+    if args.serve and (args.out is not None or args.movie is not None or args.force):
+        raise Misuse("--serve writes no file: leave out --out, --movie and --force, or --serve")
+    if args.movie is not None and (args.out is not None or args.open):
+        raise Misuse("--movie writes no page: leave out --out and --open, or --movie")
     if args.port is not None and not args.serve:
         raise Misuse("--port is for --serve: add --serve, or leave out --port")
     if args.serve:
         return _serve(paths, args)
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.runs.read import load_run
+    from flexarm.viewer.movie import require_movie, save_movie
     from flexarm.viewer.page import run_page, save_page
 
+    if args.movie is not None:
+        require_movie(args.movie)
     runs = [load_run(path) for path in paths]  # first: what is no run needs no page
-    out = args.out or args.run.with_suffix(".html")
+    out = args.movie or args.out or paths[0].with_suffix(".html")
     require_writable(out, force=args.force)
     require_apart(out, paths)
     labels = [path.stem for path in paths] if len(paths) > 1 else ()
+    if args.movie is not None:
+        save_movie(runs, out, labels, force=args.force)
+        print(f"film: {out}")
+        return 0
     save_page(run_page(runs, labels), out, force=args.force)
     print(f"page: {out}")
     if args.open:

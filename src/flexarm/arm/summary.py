@@ -1,0 +1,100 @@
+"""What an arm or a result is, in a few lines of text, and as HTML for notebooks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+ROWS = 12  # of a table in text; the rest is counted
+ROWS_HTML = 60
+WIDTH, HEIGHT = 640, 64  # [px] of a picture
+ROUND = ("revolute", "universal", "spherical", "screw")  # joints that are drawn as circles
+CELL = "padding:2px 10px;text-align:left"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A title, lines of prose, and a table.
+
+    Attributes
+    ----------
+    title
+        What it is.
+    lines
+        What is to be said of it.
+    columns, rows
+        The table, if any.
+    """
+
+    title: str
+    lines: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+    def text(self) -> str:
+        """Write it for a terminal."""
+        said = [self.title, *(f"  {line}" for line in self.lines)]
+        shown = [self.columns, *self.rows[:ROWS]] if self.rows else []
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        for row in shown:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            said.append(f"  {'  '.join(cells).rstrip()}")
+        if len(self.rows) > ROWS:
+            said.append(f"  ... {len(self.rows) - ROWS} more")
+        return "\n".join(said)
+
+    def html(self, picture: str = "") -> str:
+        """Write it for a notebook; the picture is HTML of its own."""
+        lines = "".join(f"<div>{escape(line)}</div>" for line in self.lines)
+        return f"<div><b>{escape(self.title)}</b>{lines}{picture}{self._table()}</div>"
+
+    def _table(self) -> str:
+        if not self.rows:
+            return ""
+        body = "".join(_row("td", row) for row in self.rows[:ROWS_HTML])
+        more = len(self.rows) - ROWS_HTML
+        rest = f"<div>... {more} more</div>" if more > 0 else ""
+        return f"<table>{_row('th', self.columns)}{body}</table>{rest}"
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    inner = [f'<{tag} style="{CELL}">{escape(cell)}</{tag}>' for cell in cells]
+    return f"<tr>{''.join(inner)}</tr>"
+
+
+def draw_chain(parts: Sequence[tuple[str, str, float, bool]]) -> str:
+    """Draw links stretched out in a line, as SVG.
+
+    Parameters
+    ----------
+    parts
+        By link: its name, its joint's kind, its length [m], whether it is flexible.
+    """
+    total = sum(length for _, _, length, _ in parts) or 1.0
+    scale = (WIDTH - 40) / total
+    x, y = 20.0, HEIGHT / 2 - 6
+    drawn = []
+    for name, kind, length, flexible in parts:
+        end = x + scale * length
+        look = ("#2f80ab", 5) if flexible else ("#6d7884", 9)
+        drawn.append(
+            f'<line x1="{x:.1f}" y1="{y}" x2="{end:.1f}" y2="{y}" stroke="{look[0]}" '
+            f'stroke-width="{look[1]}"/>'
+        )
+        drawn.append(_joint(kind, x, y))
+        if scale * length > 7 * len(name):
+            drawn.append(
+                f'<text x="{(x + end) / 2:.1f}" y="{y + 24}" text-anchor="middle" '
+                f'font-size="12" fill="currentColor">{escape(name)}</text>'
+            )
+        x = end
+    drawn.append(f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="#e11d74"/>')
+    return f'<svg width="{WIDTH}" height="{HEIGHT}" role="img">{"".join(drawn)}</svg>'
+
+
+def _joint(kind: str, x: float, y: float) -> str:
+    look = 'fill="white" stroke="#6d7884" stroke-width="3"'
+    if kind in ROUND:
+        return f'<circle cx="{x:.1f}" cy="{y}" r="8" {look}/>'
+    if kind == "fixed":
+        return f'<rect x="{x - 2:.1f}" y="{y - 8}" width="4" height="16" fill="#6d7884"/>'
+    return f'<rect x="{x - 9:.1f}" y="{y - 7}" width="18" height="14" {look}/>'

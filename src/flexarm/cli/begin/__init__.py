@@ -1,0 +1,1 @@
+"""Commands to begin with: a model file to change, a shell that completes words."""

@@ -1,0 +1,93 @@
+"""`flexarm completion`: a script by which a shell completes commands and options."""
+
+import argparse
+from collections.abc import Iterator
+from shlex import quote
+
+SUMMARY = "print a script by which bash, zsh or fish completes commands and options"
+BASH = """\
+_flexarm() {{
+  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W {commands} -- "$word")); return
+  fi
+  case "${{COMP_WORDS[1]}} $before" in
+{values}
+  esac
+  case "${{COMP_WORDS[1]}}" in
+{options}
+  esac
+}}
+complete -o default -F _flexarm flexarm
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("shell", choices=SHELLS, help="which shell")
+    parser.epilog = (
+        'bash, zsh: eval "$(flexarm completion bash)" in its start file; '
+        "fish: flexarm completion fish | source"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script."""
+    commands = next(a for a in args.tree._actions if isinstance(a, argparse._SubParsersAction))
+    print(SHELLS[args.shell](commands.choices), end="")
+    return 0
+
+
+def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
+    values, options = [], []
+    for name, parser in commands.items():
+        words = [flag for flags, _ in _options(parser) for flag in flags]
+        reply = f'COMPREPLY=($(compgen -W {quote(" ".join([*words, *_fixed(parser)]))} -- "$word"))'
+        options.append(f"    {name}) {reply} ;;")
+        for flags, action in _options(parser):
+            if action.choices:
+                given = quote(" ".join(map(str, action.choices)))
+                cases = "|".join(quote(f"{name} {flag}") for flag in flags)
+                values.append(
+                    f'    {cases}) COMPREPLY=($(compgen -W {given} -- "$word")); return ;;'
+                )
+    return BASH.format(
+        commands=quote(" ".join(commands)), values="\n".join(values), options="\n".join(options)
+    )
+
+
+def _zsh(commands: dict[str, argparse.ArgumentParser]) -> str:
+    return f"autoload -U +X compinit bashcompinit && compinit && bashcompinit\n{_bash(commands)}"
+
+
+def _fish(commands: dict[str, argparse.ArgumentParser]) -> str:
+    lines = []
+    for name, parser in commands.items():
+        said = quote(parser.description or "")
+        lines.append(f"complete -c flexarm -f -n __fish_use_subcommand -a {name} -d {said}")
+        within = f"complete -c flexarm -n {quote(f'__fish_seen_subcommand_from {name}')}"
+        fixed = _fixed(parser)
+        if fixed:
+            lines.append(f"{within} -f -a {quote(' '.join(fixed))}")
+        for flags, action in _options(parser):
+            names = " ".join(f"-l {f[2:]}" if f.startswith("--") else f"-s {f[1:]}" for f in flags)
+            value = "" if action.nargs == 0 else " -r"
+            if action.choices:
+                value += f" -f -a {quote(' '.join(map(str, action.choices)))}"
+            lines.append(f"{within} {names}{value} -d {quote(action.help or '')}")
+    return "\n".join(lines) + "\n"
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argparse.Action]]:
+    for action in parser._actions:
+        if action.option_strings:
+            yield list(action.option_strings), action
+
+
+def _fixed(parser: argparse.ArgumentParser) -> list[str]:
+    """List the words that stand for themselves: choices of arguments without a dash."""
+    named = [a for a in parser._actions if not a.option_strings and a.choices]
+    return [str(word) for action in named for word in action.choices or ()]
+
+
+SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}

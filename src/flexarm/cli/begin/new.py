@@ -1,0 +1,108 @@
+"""`flexarm new`: write a model file with comments, to be changed."""
+
+import argparse
+import json
+from pathlib import Path
+
+from flexarm.cli.arguments import Misuse, add_options, file_path
+
+SUMMARY = "write a model file with comments, to begin with"
+MOST = 30  # links
+# Young's modulus, density and Poisson's ratio.
+MATERIALS = {
+    "aluminium": "{E: 69 GPa, density: 2700, nu: 0.33}",
+    "steel": "{E: 210 GPa, density: 7850, nu: 0.3}",
+    "titanium": "{E: 114 GPa, density: 4430, nu: 0.34}",
+    "carbon": "{E: 120 GPa, density: 1600, nu: 0.3}",
+}
+# By plane: the joints' axis, and the shapes that are excited there.
+PLANES = {
+    "level": ("[0, 0, 1]", "bending_y: 2, bending_z: 2, torsion: 1"),
+    "upright": ("[0, 1, 0]", "bending_y: 0, bending_z: 2, torsion: 0"),
+}
+HEAD = """\
+# A model file of flexarm.  Plain numbers are SI and radians; units may be written.
+#   flexarm check {file}                        what flexarm makes of it
+#   flexarm simulate {file} --html run.html     let it move, and see it
+flexarm: 1
+name: {name}
+gravity: [0, 0, -9.81]                 # [0, 0, 0] in orbit
+# base: {{kind: free, body: {{mass: 500, inertia: [80, 80, 120]}}}}    # else it is fixed
+links:                                 # from the base to the tip
+"""
+LINK = """\
+  - name: link{number}
+    joint:
+      name: joint{number}
+      kind: revolute                   # or prismatic, sliding, universal, spherical, screw, fixed
+      axis: {axis}                  # in the frame before it
+      start: {{position: 0 deg}}
+      # input: {{kind: bang-bang, amplitude: 1 N m, times: [0, 0.5, 1]}}    # else nothing drives it
+      # drive: {{rotor_inertia: 4.0e-5, gear_ratio: 100, stiffness: 9000}}  # an elastic gear
+    length: {length}                   # along x of the link
+    section:                           # or EIy, EIz, GJ, EA and mass_per_length by numbers
+      material: {material}
+      shape: {{kind: tube, diameter: {diameter}, thickness: {wall}}}
+    shapes: {{kind: loaded, {shapes}}}    # how it may bend; without this, flexarm chooses
+    damping: 1 %                       # ratio of its vibrations
+    # rigid: true                      # if it is not to bend
+"""
+TAIL = "payload: {{mass: {payload}}}               # held at the tip\n"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add = parser.add_argument
+    add("name", metavar="NAME", help="the arm's name; the file is NAME.yaml unless --out says")
+    add("--links", type=int, default=2, metavar="N", help="number of links (default 2)")
+    add("--length", default="1 m", metavar="L", help="of a link (default '1 m')")
+    add("--diameter", default="40 mm", metavar="D", help="of its tube (default '40 mm')")
+    add("--wall", default="2 mm", metavar="T", help="thickness of the tube (default '2 mm')")
+    add(
+        "--material", choices=MATERIALS, default="aluminium", help="of its tube (default aluminium)"
+    )
+    add("--payload", default="1 kg", metavar="M", help="mass at the tip (default '1 kg')")
+    add(
+        "--plane", choices=PLANES, default="upright",
+        help="the plane in which the joints turn (default upright)",
+    )  # fmt: skip
+    add("--out", type=file_path, metavar="FILE", help="the model file")
+    add_options(parser, "--force")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file, if it is a valid one, and say where it is."""
+    from flexarm.errors import ModelError
+    from flexarm.io.model_file import loads
+    from flexarm.io.whole_file import write_whole
+
+    if not 1 <= args.links <= MOST:
+        raise Misuse(f"--links: must be 1 to {MOST}, got {args.links}")
+    out = args.out or Path(f"{args.name}.yaml")
+    text = model_text(args, out.name)
+    try:
+        loads(text, out.name)
+    except ModelError as error:
+        raise Misuse(f"no model file is written, for it would not be valid: {error}") from None
+    write_whole(out, text.encode(), force=args.force)
+    print(f"model file: {out}")
+    return 0
+
+
+def model_text(args: argparse.Namespace, file: str) -> str:
+    """Write the model file as a text."""
+    axis, shapes = PLANES[args.plane]
+    links = [
+        LINK.format(
+            number=k,
+            axis=axis,
+            length=args.length,
+            diameter=args.diameter,
+            wall=args.wall,
+            shapes=shapes,
+            material=MATERIALS[args.material],
+        )
+        for k in range(1, args.links + 1)
+    ]
+    tail = TAIL.format(payload=args.payload)
+    return HEAD.format(file=file, name=json.dumps(args.name)) + "".join(links) + tail

@@ -1,0 +1,114 @@
+"""What is around an arm: obstacles that it may touch, and bodies that it captures and lets go."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flexarm.arm.forces import Plane, Sphere
+from flexarm.arm.mission import PAYLOAD
+from flexarm.integrate.mission.bodies import Drift
+from flexarm.links.base import Array
+from flexarm.links.ends import body_inertia
+from flexarm.model import Model
+from flexarm.runs.data import RunData
+from flexarm.runs.forces import equation_of
+from flexarm.spatial import IDENTITY, Pose, rotation_from_angles
+from flexarm.viewer.pack import Arrays
+
+KNOTS = 400  # at which a body that drifts is followed; between them it goes straight
+
+
+def obstacles(model: Model) -> list[dict[str, Any]]:
+    """Describe the obstacles of an arm's contacts, each once."""
+    arm, found = model.arm, {}
+    for name, contact in zip(arm.contact_names, arm.contacts, strict=True):
+        shape = contact.obstacle
+        if shape in found:
+            continue
+        if isinstance(shape, Plane):
+            own: dict[str, Any] = {"point": list(shape.point), "normal": list(shape.normal)}
+        elif isinstance(shape, Sphere):
+            own = {"point": list(shape.centre), "radius": shape.radius, "inside": shape.inside}
+        else:
+            turned = rotation_from_angles(shape.rotation)
+            own = {
+                "point": list(shape.centre),
+                "size": list(shape.size),
+                "R": turned.ravel().tolist(),
+            }
+        found[shape] = {"kind": shape.kind, "name": name, **own}
+    return list(found.values())
+
+
+def free_bodies(run: RunData, arrays: Arrays) -> list[dict[str, Any]]:
+    """Describe bodies that the tip captures or lets go, and where they are at the samples."""
+    return [
+        {"name": name, "mass": mass, "places": arrays.add(places.T)}
+        for name, mass, places in body_places(run)
+    ]
+
+
+def body_places(run: RunData) -> list[tuple[str, float, Array]]:
+    """Follow all bodies: name, mass [kg], and places (T, 7).
+
+    Places are the fixture and the centre of mass [m] in the world or, where the last column is 1,
+    in the tip's frame, which holds the body.
+    """
+    arm = run.model.arm
+    drifts = {body.name: Drift.of(body, run.model.gravity) for body in arm.bodies}
+    found = [
+        (name, drift.inertia.mass, _follow(run, name, drift)) for name, drift in drifts.items()
+    ]
+    if arm.payload is not None and any(event.let_go == PAYLOAD for event in arm.events):
+        held = Drift(body_inertia(arm.payload), 0.0, IDENTITY, np.zeros(3), np.zeros(3),
+                     run.model.gravity)  # fmt: skip
+        found.append((PAYLOAD, held.inertia.mass, _follow(run, PAYLOAD, held, held=True)))
+    return found
+
+
+def _follow(run: RunData, name: str, body: Drift, *, held: bool = False) -> Array:
+    """Follow a body that drifts, or is held as it lies in the tip's frame, through the events."""
+    rows = np.zeros((len(run.t), 7))
+    changes = _changes(run, name)
+    ends = zip([0, *changes], [*changes, len(run.t)], strict=True)
+    for part, (first, last) in enumerate(ends):
+        if part:
+            body = _let_go(run, body, first) if held else _held(run, body, first)
+            held = not held
+        if first == last:
+            continue
+        knots = np.unique(np.linspace(first, last - 1, KNOTS).astype(int))
+        known = []
+        for t in run.t[knots].tolist():
+            body = body if held else body.at(t)
+            known.append([*body.pose.position, *body.centre, float(held)])
+        for column, values in enumerate(np.transpose(known)):
+            rows[first:last, column] = np.interp(run.t[first:last], run.t[knots], values)
+    return rows
+
+
+def _changes(run: RunData, name: str) -> list[int]:
+    """List the samples from which on a body is held, or free again."""
+    titles = {e.title for e in run.model.arm.events if name in (e.capture, e.let_go)}
+    last = len(run.t) - 1
+    return [
+        min(int(np.searchsorted(run.t, each.t)), last)
+        for each in run.happenings
+        if each.what in titles
+    ]
+
+
+def _held(run: RunData, body: Drift, k: int) -> Drift:
+    """Give a body that the tip captures at a sample as it lies in the tip's frame."""
+    R, now = run.tip_rotation[k], body.at(float(run.t[k])).pose
+    return replace(body, pose=Pose(R.T @ now.rotation, R.T @ (now.position - run.tip[k])))
+
+
+def _let_go(run: RunData, body: Drift, k: int) -> Drift:
+    """Give the motion of a body that the tip lets go at a sample."""
+    tip = Pose(run.tip_rotation[k], run.tip[k])
+    velocity = equation_of(run).tip_velocity(run.q, run.v)[k]
+    free = replace(body, begin=float(run.t[k]), pose=tip @ body.pose, spin=velocity[3:])
+    moved = velocity[:3] + np.cross(free.spin, free.centre - tip.position)
+    return replace(free, velocity=moved)

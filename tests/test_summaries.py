@@ -1,0 +1,73 @@
+"""What `print` and notebooks show: a few lines, and HTML in which names are only text."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+import flexarm
+from flexarm.arm.summary import ROWS, Summary
+from flexarm.io.model_file import loads
+
+ARM = """\
+flexarm: 1
+name: "<b>two</b> & one"
+links:
+  - {joint: {kind: revolute}, length: 1, section: {mass_per_length: 1, EIz: 50},
+     shapes: {kind: loaded, bending_y: 1}}
+  - {name: tool, joint: {kind: prismatic}, length: 0.5, body: {mass: 1}}
+"""
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, object]:
+    arm = loads(ARM, "arm")
+    return {
+        "arm": arm,
+        "model": flexarm.build(arm),
+        "run": flexarm.simulate(arm, t_end=0.1),
+        "modes": flexarm.modes(arm),
+        "linear": flexarm.linearise(arm),
+        "sweep": flexarm.sweep(arm, at={"joint2": [0.0, 0.1]}),
+        "rest": flexarm.equilibrium(arm, joints={"joint1": 0.0, "joint2": 0.0}),
+    }
+
+
+SAID = {
+    "arm": (
+        "Arm: <b>two</b> & one",
+        "link1  joint1 revolute",
+        "tool   joint2 prismatic  0.5 m   rig",
+    ),
+    "model": ("Model of <b>two</b> & one: 3 coordinates, joint1, link1.y1, joint2",),
+    "run": ("Run of <b>two</b> & one: finished at t = 0.1 s", "samples of 3 coordinates"),
+    "modes": ("3 modes of <b>two</b> & one", "joints: joint1 free", "link 1 bending y 1"),
+    "linear": ("6 states, 2 inputs", "inputs: joint1 [N m], joint2 [N]"),
+    "sweep": ("over the position of joint2 0 to 0.1 m, 2 points", "link 1 bending y 1"),
+    "rest": ("Equilibrium of <b>two</b> & one", "held by joint1"),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_is_printed_is_short_and_says_what_it_is(name: str, shown: dict[str, object]) -> None:
+    text = repr(shown[name])
+    assert str(shown[name]) == text
+    assert len(text.splitlines()) < 16
+    for part in SAID[name]:
+        assert part in text
+
+
+@pytest.mark.parametrize("name", [name for name in SAID if name != "model"])
+def test_notebooks_get_whole_html_in_which_names_are_text(
+    name: str, shown: dict[str, object]
+) -> None:
+    html = shown[name]._repr_html_()  # type: ignore[attr-defined]
+    root = ElementTree.fromstring(html)
+    title = root.find("b")
+    assert title is not None
+    assert "<b>two</b> & one" in "".join(title.itertext())
+    assert {"arm": "svg", "run": "img"}.get(name, "table") in {each.tag for each in root.iter()}
+
+
+def test_long_tables_are_counted() -> None:
+    long = Summary("many", (), ("a",), [(str(k),) for k in range(ROWS + 5)])
+    assert long.text().splitlines()[-1] == "  ... 5 more"

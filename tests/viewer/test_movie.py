@@ -1,0 +1,68 @@
+"""Films of runs: what is in their pictures, and what is said where one cannot be made."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+from flexarm.viewer import movie
+from flexarm.viewer.movie import Film, save_movie
+from tests.viewer.test_outlook import catcher, swing
+
+
+def pictures(path: Path) -> list[Array]:
+    """Read all pictures of a gif: red, green, blue of 0 to 255."""
+    with Image.open(path) as film:
+        found = []
+        for k in range(getattr(film, "n_frames", 1)):
+            film.seek(k)
+            found.append(np.asarray(film.convert("RGB"), float))
+    return found
+
+
+def test_a_gif_moves_and_has_the_tip_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(movie, "RATE", 1)  # 9 pictures of 8 s
+    path = tmp_path / "run.gif"
+    save_movie([catcher(), swing(0.01)], path, ["caught", "bent"])
+    made = pictures(path)
+    assert len(made) == 9
+    assert np.abs(made[0] - made[4]).max() > 100
+    film = Film.of([catcher(), swing(0.01)], ["caught", "bent"])
+    (low, high), (tall, wide) = film.room, made[0].shape[:2]
+    for i in (0, 8):
+        for line, colour in zip(film.lines, ((0, 114, 178), (213, 94, 0)), strict=True):
+            x, y = (line[i, -1] - low) / (high - low) * [wide, tall]
+            near = made[i][round(tall - y) - 3 : round(tall - y) + 4, round(x) - 3 : round(x) + 4]
+            assert np.abs(near - colour).max(axis=2).min() < 40
+
+
+def test_a_body_that_is_held_goes_with_the_tip_as_it_is_drawn() -> None:
+    film = Film.of([catcher()], ["caught"])
+    held = (film.times > 0.55) & (film.times < 0.75)
+    away = film.bodies[0][0][held] - film.lines[0][held, -1]
+    sizes = np.linalg.norm(away, axis=1)
+    assert sizes == pytest.approx(np.full(len(sizes), sizes[0]), rel=0.02)  # the camera is tilted
+    assert film.seen.scale == 1
+
+
+@pytest.mark.parametrize("kind", ["webm", "mp4"])
+def test_a_film_that_needs_ffmpeg_says_so_without_it(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(FlexarmError, match=r"needs the program ffmpeg.* ends in \.gif"):
+        save_movie([swing(0.1)], tmp_path / f"run.{kind}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg")
+def test_ffmpeg_writes_mp4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(movie, "RATE", 1)
+    swing(0.1).to_movie(tmp_path / "run.mp4")
+    assert b"ftyp" in (tmp_path / "run.mp4").read_bytes()[:16]
