@@ -208,6 +208,6 @@ def _bodies(arm: Arm) -> Iterator[tuple[str, Body]]:
             (f"{place}.body", link.body),
             *((f"{place}.{n}.body", piece.body) for n, piece in pieces if piece is not None),
         ]
-        yield from ((where, body) for where, body in found if body is not None)
+        yield from ((where, body) for where, body in found if isinstance(body, Body))
     if arm.payload is not None:
         yield "payload", arm.payload

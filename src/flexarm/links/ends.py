@@ -14,9 +14,10 @@ from itertools import zip_longest
 import numpy as np
 
 from flexarm.arm import Arm, Body, Link
-from flexarm.arm.shapes import ClampedMass
+from flexarm.arm.shapes import ClampedMass, ModalBody
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
+from flexarm.links.reduced.file import read_body
 from flexarm.links.span import Span
 from flexarm.spatial import (
     NO_INERTIA,
@@ -98,7 +99,10 @@ def own_inertia(link: Link) -> Inertia:
 
     A sliding link counts as fully extended.
     """
-    total = hub_inertia(link) + body_inertia(link.body)
+    total = hub_inertia(link)
+    if link.modal is not None:
+        return total + read_body(link.modal.side_file).inertia
+    total = total + body_inertia(None if isinstance(link.body, ModalBody) else link.body)
     if link.root_piece is not None:
         total = total + body_inertia(link.root_piece.body)
     if link.section is not None:
@@ -109,6 +113,10 @@ def own_inertia(link: Link) -> Inertia:
 
 def end_pose(link: Link) -> Pose:
     """Place a link's end, where the next joint's frames begin, in its flexible tip's frame."""
+    if link.modal is not None:
+        return (
+            Pose(read_body(link.modal.side_file).tip.rotation, np.zeros(3)) @ joint_poses(link)[2]
+        )
     piece = link.tip_piece.length if link.tip_piece is not None else 0.0
     _, _, end = joint_poses(link)
     return _shift(piece) @ end
@@ -143,7 +151,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
         along = np.array([0.0, 0.0, following.joint.travel * value])
         pose = pose @ Pose(np.eye(3) if about is None else turn(about, value), along)
     root = pose @ after
-    tip = root @ _shift(_flexible_end(following))
+    tip = root @ _flexible_end(following)
     beyond = outboard_inertia(arm, index + 1, configuration)
     return total + own_inertia(following).moved(root) + beyond.moved(tip)
 
@@ -225,11 +233,18 @@ def _distal(arm: Arm, index: int) -> tuple[float, float]:
     # planar arms give a hub or a payload as [0, 0, J]: the largest moment is the one that counts
     transverse = float(max(own.second[1, 1], own.second[2, 2]))
     tip_part = float(np.diag(tip.second).max()) + inertia
-    return own.mass + carried, transverse + tip_part + carried * link.length**2
+    return own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
 
 
-def _flexible_end(link: Link) -> float:
-    return link.length - (link.tip_piece.length if link.tip_piece is not None else 0.0)
+def _flexible_end(link: Link) -> Pose:
+    if link.modal is not None:
+        return Pose(np.eye(3), read_body(link.modal.side_file).tip.position)
+    return _shift(link.length - (link.tip_piece.length if link.tip_piece is not None else 0.0))
+
+
+def link_length(link: Link) -> float:
+    """Give the length of a link [m]; of a body with modes from hub to tip."""
+    return link.length if link.modal is None else read_body(link.modal.side_file).length
 
 
 def _shift(along: float) -> Pose:

@@ -92,5 +92,7 @@ def _along(part: LinkModel, point: ArmPoint) -> float:
     """Tell the distance of a point's section from L [m] along the undeformed link."""
     if not isinstance(point.x, str):
         return point.x
+    if part.reduced is not None:
+        return part.length
     piece = part.link.root_piece
     return part.link.length - (0.0 if piece is None else piece.length)

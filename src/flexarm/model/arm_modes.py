@@ -64,7 +64,7 @@ def weighs_held(arm: Arm, count: int) -> bool:
 
 
 def _by_arm(arm: Arm, index: int) -> bool:
-    return arm.links[index].flexible and isinstance(arm.links[index].shapes, ArmModes)
+    return arm.links[index].beam and isinstance(arm.links[index].shapes, ArmModes)
 
 
 def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
