@@ -13,7 +13,7 @@ from flexarm.arm.side_files import SideFiles
 Array = NDArray[np.float64]
 
 
-def lattice(cells: int = 4, side: float = 0.05) -> tuple[Array, Array, Array]:
+def lattice(cells: int = 4) -> tuple[Array, Array, Array]:
     """Make a bent square bar of point masses joined by springs.
 
     Returns
@@ -21,6 +21,7 @@ def lattice(cells: int = 4, side: float = 0.05) -> tuple[Array, Array, Array]:
     nodes, stiffness, mass
         Places (N, 3), K (3N, 3N) with six rigid motions free, masses (N,).
     """
+    side = 0.2 / cells
     corners = [(x, y, z) for x in range(cells + 1) for y in range(2) for z in range(2)]
     nodes = side * np.array(corners, dtype=float)
     along = nodes[:, 0].copy()
@@ -46,9 +47,9 @@ def rigid(nodes: Array, origin: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
-def craig_bampton(fixed: int = 4) -> dict[str, Any]:
+def craig_bampton(fixed: int = 4, cells: int = 4) -> dict[str, Any]:
     """Reduce the lattice by hand: hub face held, tip face rigid; a body in the plain form."""
-    nodes, stiffness, mass = lattice()
+    nodes, stiffness, mass = lattice(cells)
     hub, tip = np.arange(4), np.arange(len(nodes) - 4, len(nodes))
     origin = nodes[tip].mean(axis=0)
     inner = np.setdiff1d(np.arange(len(nodes)), np.concatenate([hub, tip]))

@@ -17,7 +17,7 @@ from flexarm.model import Model
 from tests.links.reduced_bodies import arm_with, clamped, craig_bampton
 
 Array = NDArray[np.float64]
-PAYLOAD = {"mass": 0.3, "com": [0.02, 0.01, -0.03], "inertia": [1e-3, 2e-3, 1.5e-3]}
+PAYLOAD: dict[str, Any] = {"mass": 0.3, "com": [0.02, 0.01, -0.03], "inertia": [1e-3, 2e-3, 1.5e-3]}
 
 
 def skew(a: Any) -> Any:

@@ -140,6 +140,11 @@ class Link(Part):
         return self.body if isinstance(self.body, ModalBody) else None
 
     @property
+    def rigid_body(self) -> Body | None:
+        """The rigid body that the link is, or None."""
+        return self.body if isinstance(self.body, Body) else None
+
+    @property
     def span(self) -> float:
         """Length of the flexible span [m]: the length without its rigid ends."""
         ends = sum(p.length for p in (self.root_piece, self.tip_piece) if p is not None)

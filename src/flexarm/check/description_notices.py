@@ -205,9 +205,9 @@ def _bodies(arm: Arm) -> Iterator[tuple[str, Body]]:
         found = [
             (f"{place}.joint.hub.inboard", hub.inboard),
             (f"{place}.joint.hub.outboard", hub.outboard),
-            (f"{place}.body", link.body),
+            (f"{place}.body", link.rigid_body),
             *((f"{place}.{n}.body", piece.body) for n, piece in pieces if piece is not None),
         ]
-        yield from ((where, body) for where, body in found if isinstance(body, Body))
+        yield from ((where, body) for where, body in found if body is not None)
     if arm.payload is not None:
         yield "payload", arm.payload

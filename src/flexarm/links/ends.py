@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from flexarm.arm import Arm, Body, Link
-from flexarm.arm.shapes import ClampedMass, ModalBody
+from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.reduced.file import read_body
@@ -102,7 +102,7 @@ def own_inertia(link: Link) -> Inertia:
     total = hub_inertia(link)
     if link.modal is not None:
         return total + read_body(link.modal.side_file).inertia
-    total = total + body_inertia(None if isinstance(link.body, ModalBody) else link.body)
+    total = total + body_inertia(link.rigid_body)
     if link.root_piece is not None:
         total = total + body_inertia(link.root_piece.body)
     if link.section is not None:

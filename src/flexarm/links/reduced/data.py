@@ -120,7 +120,7 @@ def rigid_fit(places: Array, origin: Array, moved: Array) -> tuple[Array, Array]
     return np.asarray(found.T, dtype=np.float64), np.abs(left).max(axis=1, initial=0.0)
 
 
-def spans_a_frame(places: Array, origin: Array) -> bool:
+def spans_a_frame(places: Array) -> bool:
     """Whether places fix a rotation: three of them at least, and not on one line."""
     if len(places) < 3:
         return False

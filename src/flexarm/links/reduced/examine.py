@@ -38,6 +38,11 @@ from flexarm.spatial import IDENTITY, Pose
 HELD = 1e-6  # of a shape's size: below it the hub is at rest
 RIGID = 1e-6  # of a shape's size: below it nothing is left of a shape
 OUTSIDE = 0.5  # of the body's size: how far from its nodes an interface may be
+FEWEST = 50  # nodes, from which on neighbours tell something
+NEAR = 8  # neighbours that a node is compared with
+FINE = 10.0  # steps between nodes over the body, from which on they tell that all are shuffled
+ODD = 4.8  # times the middle of all nodes: at most 3.4 in meshes that this was tried on
+SHUFFLED = 3.0  # steps in which shapes rise by their size: 9 and more in those, 2.8 if shuffled
 HEAVIEST = 25_000.0  # [kg/m^3], of osmium
 
 
@@ -49,6 +54,7 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
     places = (data.nodes - data.hub.position) @ turn
     tip = _tip_frame(data)
     _check_size(data, findings, places, tip)
+    _check_order(findings, places, data.shapes)
     shapes, hub = _hub_motion(data, findings, data.shapes @ turn, places)
     tips = _tip_motion(data, findings, data.shapes @ turn, places, tip)
     if tips is None or findings.problems:
@@ -181,6 +187,40 @@ def _check_size(data: BodyData, findings: Findings, places: Array, tip: Pose) ->
         )
 
 
+def _check_order(findings: Findings, places: Array, shapes: Array) -> None:
+    """Note a node that moves unlike its neighbours, or a mesh in which nearly all do.
+
+    How steeply shapes rise from a node to those near it is compared with the middle of all nodes,
+    and with the size of shapes over that of the body.
+    """
+    from scipy.spatial import cKDTree
+
+    if len(places) < FEWEST:
+        return
+    apart, near = cKDTree(places).query(places, k=NEAR + 1)
+    ways = np.maximum(apart[:, 1:], 1e-12)
+    steep = np.stack(
+        [
+            np.median(np.linalg.norm(p[near[:, 1:]] - p[:, None], axis=2) / ways, axis=1)
+            for p in shapes
+        ]
+    )
+    middle = np.maximum(np.median(steep, axis=1), 1e-300)
+    size = np.abs(shapes).max(axis=(1, 2))
+    reach, step = float(np.ptp(places, axis=0).max()), float(np.median(ways[:, 0]))
+    if reach > FINE * step and float(np.median(size / middle)) < SHUFFLED * step:
+        findings.note(
+            ("shapes",),
+            "move nearly every node unlike its neighbours: are nodes and shapes in another order?",
+        )
+    elif float(np.quantile(steep.max(axis=1) / middle, 0.75)) > ODD:
+        worst = int(np.argmax(np.quantile(steep / middle[:, None], 0.75, axis=0)))
+        findings.note(
+            ("shapes",),
+            f"move node {worst + 1} unlike its neighbours: are nodes in another order?",
+        )
+
+
 def _hub_motion(
     data: BodyData, findings: Findings, shapes: Array, places: Array
 ) -> tuple[Array, Array]:
@@ -191,7 +231,7 @@ def _hub_motion(
         turn = data.hub.rotation
         hub = np.hstack([data.hub_shapes[:, :3] @ turn, data.hub_shapes[:, 3:] @ turn])
     elif len(rows):
-        if not spans_a_frame(places[rows], np.zeros(3)):
+        if not spans_a_frame(places[rows]):
             findings.refuse(("hub_nodes",), "must be three nodes at least, not on one line")
             return shapes, np.zeros((len(shapes), 6))
         hub, left = rigid_fit(places[rows], np.zeros(3), shapes[:, rows])
@@ -232,7 +272,7 @@ def _tip_motion(
                 "or tip_shapes are required: what follows is carried by the tip's motion",
             )
         return told
-    if not spans_a_frame(places[rows], tip.position):
+    if not spans_a_frame(places[rows]):
         if told is None:
             findings.refuse(("tip_nodes",), "must be three nodes at least, not on one line")
         return told
@@ -340,7 +380,7 @@ def _check_totals(data: BodyData, findings: Findings, body: ReducedBody) -> None
         if apart > NOTE_ABOVE:
             findings.judge(apart, ("inertia",), f"is {percent(apart)} off that of the nodes")
     pairs = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
-    size = np.sqrt(np.diag(i.modal_mass))
+    size = np.sqrt(np.maximum(np.diag(i.modal_mass), 1e-300))
     apart = float(np.abs((pairs - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
     if data.mass is not None and not np.any(pairs != i.modal_mass):
         findings.note(("M",), "is that of the masses: shapes were held at the hub")

@@ -89,10 +89,10 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
     ModelError
         If something is missing, or is no array of numbers.
     """
-    keys = _with_frames(keys)
-    length, mass, time = _units(keys, name)
+    keys = with_frames(keys)
+    length, mass, time = read_units(keys, name)
     start = next((s for s in SETS if f"{s}shapes" in keys), None)
-    frames = {key: _pose(keys, key, name, length) for key in ("hub", "tip")}
+    frames = {key: frame_of(keys, key, name, length) for key in ("hub", "tip")}
     energy = mass * length**2
     title = str(keys.get("name", name))[:200]
     if start is None:
@@ -104,7 +104,7 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         found = _optional(keys, start + key, name)
         return None if found is None else unit * (np.diag(found) if found.ndim == 1 else found)
 
-    shapes = _numbers(keys, start + "shapes", name)
+    shapes = numbers_of(keys, start + "shapes", name)
     if shapes.ndim != 3 or len(shapes) > MOST_SHAPES:
         raise ModelError(
             f"{name}: {start}shapes: must have the shape (m, N, 3) with m at most {MOST_SHAPES}, "
@@ -128,8 +128,8 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
     return BodyData(
         name=title,
         names=_names(keys, start, len(shapes), name),
-        nodes=length * _numbers(keys, "nodes", name),
-        node_mass=_masses(keys, name, mass),
+        nodes=length * numbers_of(keys, "nodes", name),
+        node_mass=read_masses(keys, name, mass),
         shapes=length * shapes,
         stiffness=stiffness,
         mass=matrix("M", energy),
@@ -142,8 +142,8 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         rotations=_optional(keys, start + "rotations", name),
         hub_shapes=hub_shapes,
         tip_shapes=tip_shapes,
-        hub_nodes=_rows(keys, "hub_nodes", name),
-        tip_nodes=_rows(keys, "tip_nodes", name),
+        hub_nodes=node_rows(keys, "hub_nodes", name),
+        tip_nodes=node_rows(keys, "tip_nodes", name),
         stated=(
             None if total is None else mass * float(total),
             None if centre is None else length * centre,
@@ -168,7 +168,7 @@ def _superelement(
         )
     if frames["tip"] is None:
         raise ModelError(f"{name}: tip: is required of a superelement: position and rotation")
-    K, M = _numbers(keys, "K", name), _numbers(keys, "M", name)
+    K, M = numbers_of(keys, "K", name), numbers_of(keys, "M", name)
     D = _optional(keys, "D", name)
     # forces over displacements; modes are counted in the unit of length
     force = mass / time**2
@@ -182,7 +182,7 @@ def _superelement(
     )  # fmt: skip
 
 
-def _with_frames(keys: Mapping[str, Any]) -> dict[str, Any]:
+def with_frames(keys: Mapping[str, Any]) -> dict[str, Any]:
     """Spread frames that are given as objects with position and rotation."""
     found = dict(keys)
     for key in ("hub", "tip"):
@@ -193,7 +193,8 @@ def _with_frames(keys: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _pose(keys: Mapping[str, Any], key: str, name: str, length: float) -> Pose | None:
+def frame_of(keys: Mapping[str, Any], key: str, name: str, length: float) -> Pose | None:
+    """Read an interface frame, or None where it is not given."""
     position = _optional(keys, f"{key}_position", name)
     rotation = _optional(keys, f"{key}_rotation", name)
     if position is None:
@@ -206,7 +207,7 @@ def _pose(keys: Mapping[str, Any], key: str, name: str, length: float) -> Pose |
     return Pose(rotation, length * position)
 
 
-def _units(keys: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+def read_units(keys: Mapping[str, Any], name: str) -> tuple[float, float, float]:
     """Give the file's units of length, mass and time in SI units."""
     given = keys.get("units", "m, kg, s")
     if isinstance(given, np.ndarray):
@@ -225,8 +226,10 @@ def _units(keys: Mapping[str, Any], name: str) -> tuple[float, float, float]:
     return length, mass, time
 
 
-def _masses(keys: Mapping[str, Any], name: str, unit: float) -> Any:
+def read_masses(keys: Mapping[str, Any], name: str, unit: float) -> Any:
     """Give nodal masses (N,), or the consistent mass (N, N) of its upper triangle."""
+    if hasattr(keys.get("node_mass"), "tocsr"):
+        return unit * keys["node_mass"]
     if "mass_indptr" not in keys:
         plain = _any(keys, ("node_mass", "mass_lumped", "mass"), name)
         if plain is None or plain.ndim != 1:
@@ -235,16 +238,37 @@ def _masses(keys: Mapping[str, Any], name: str, unit: float) -> Any:
                 "the upper triangle of the consistent mass"
             )
         return unit * plain
+    whole = upper_triangle(keys, "mass", len(numbers_of(keys, "nodes", name)), name)
+    from scipy.sparse import triu
+
+    return unit * (whole + triu(whole, 1).T).tocsr()
+
+
+def upper_triangle(keys: Mapping[str, Any], key: str, n: int, name: str) -> Any:
+    """Read the upper triangle of a symmetric matrix (n, n) in compressed rows.
+
+    Raises
+    ------
+    ModelError
+        If its arrays are missing, or do not fit each other.
+    """
     from scipy.sparse import csr_array
 
-    pointers, columns = _rows(keys, "mass_indptr", name) + 1, _rows(keys, "mass_indices", name) + 1
-    data, n = _numbers(keys, "mass_data", name), len(_numbers(keys, "nodes", name))
-    fits = len(pointers) == n + 1 and len(columns) == len(data) == pointers[-1]
+    for part in ("indptr", "indices", "data"):
+        if f"{key}_{part}" not in keys:
+            raise ModelError(f"{name}: {key}_{part}: is required")
+    pointers, columns = (
+        node_rows(keys, f"{key}_{part}", name) + 1 for part in ("indptr", "indices")
+    )
+    data = numbers_of(keys, f"{key}_data", name)
+    fits = len(pointers) == n + 1 and pointers[0] == 0
+    fits = fits and len(columns) == len(data) == pointers[-1]
     if not fits or not np.all(np.diff(pointers) >= 0) or not np.all((columns >= 0) & (columns < n)):
-        raise ModelError(f"{name}: mass_indptr: does not fit {n} nodes and {len(data)} entries")
-    upper = csr_array((unit * data, columns, pointers), shape=(n, n))
-    diagonal = csr_array((upper.diagonal(), (np.arange(n), np.arange(n))), shape=(n, n))
-    return (upper + upper.T - diagonal).tocsr()
+        raise ModelError(
+            f"{name}: {key}_indptr: does not fit a matrix ({n}, {n}) with {len(data)} entries: was "
+            "the file cut off, or are nodes missing?"
+        )
+    return csr_array((data, columns, pointers), shape=(n, n))
 
 
 def _names(keys: Mapping[str, Any], start: str, m: int, name: str) -> tuple[str, ...]:
@@ -265,22 +289,23 @@ def _names(keys: Mapping[str, Any], start: str, m: int, name: str) -> tuple[str,
 def element_lines(keys: Mapping[str, Any], name: str) -> Integers:
     """Give lines between corners of elements, pairs of rows (k, 2); none where none are given."""
     if "lines" in keys:
-        return _rows(keys, "lines", name).reshape(-1, 2)
+        return node_rows(keys, "lines", name).reshape(-1, 2)
     return no_lines()
 
 
 def _any(keys: Mapping[str, Any], names: tuple[str, ...], name: str) -> Array | None:
     for each in names:
         if each in keys and np.ndim(keys[each]) > 0:
-            return _numbers(keys, each, name)
+            return numbers_of(keys, each, name)
     return None
 
 
 def _optional(keys: Mapping[str, Any], key: str, name: str) -> Array | None:
-    return _numbers(keys, key, name) if key in keys else None
+    return numbers_of(keys, key, name) if key in keys else None
 
 
-def _numbers(keys: Mapping[str, Any], key: str, name: str) -> Array:
+def numbers_of(keys: Mapping[str, Any], key: str, name: str) -> Array:
+    """Read an array of numbers that must be there."""
     if key not in keys:
         raise ModelError(f"{name}: {key}: is required")
     try:
@@ -289,11 +314,11 @@ def _numbers(keys: Mapping[str, Any], key: str, name: str) -> Array:
         raise ModelError(f"{name}: {key}: must be an array of numbers") from None
 
 
-def _rows(keys: Mapping[str, Any], key: str, name: str) -> Integers:
+def node_rows(keys: Mapping[str, Any], key: str, name: str) -> Integers:
     """Give numbers of nodes, which count from 1, as rows."""
     if key not in keys:
         return no_nodes()
-    found = _numbers(keys, key, name)
+    found = numbers_of(keys, key, name)
     if not np.all(np.isfinite(found)) or np.any(found != np.round(found)):
         raise ModelError(f"{name}: {key}: must be whole numbers")
     return found.astype(np.int64) - 1
