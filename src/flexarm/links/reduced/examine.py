@@ -197,7 +197,7 @@ def _check_order(findings: Findings, places: Array, shapes: Array) -> None:
 
     if len(places) < FEWEST:
         return
-    apart, near = cKDTree(places).query(places, k=NEAR + 1)
+    apart, near = (np.asarray(each) for each in cKDTree(places).query(places, k=NEAR + 1))
     ways = np.maximum(apart[:, 1:], 1e-12)
     steep = np.stack(
         [
