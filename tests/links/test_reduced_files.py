@@ -404,6 +404,41 @@ def test_calculix_results_are_read_and_weighed() -> None:
         consistent_mass(6, np.array([[1, 0, *range(2, 10)]]), places, 6.0)
 
 
+def test_calculix_files_make_a_body(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    nodes = np.array([*corners, *((corners[a] + corners[b]) / 2 for a, b in SOLIDS[6].edges)])
+    shape = np.where(nodes[:, 2:] > 0, [[1.0, 0, 0]], 0.0)
+    (tmp_path / "a.frd").write_text(frd(nodes, list(range(1, 11)), shape), encoding="utf-8")
+    deck = "*NSET, NSET=HUB\n1, 2, 3,\n5, 6, 7\n*NSET, NSET=TIP, GENERATE\n8, 10, 1\n*DENSITY\n6.\n"
+    (tmp_path / "a.inp").write_text(deck, encoding="utf-8")
+    command = ["import-body", str(tmp_path / "a.frd"), "--out", str(tmp_path / "a.npz")]
+    assert main([*command, "--hub-set", "hub", "--tip-set", "nothing"]) == 3
+    assert "there are HUB, TIP" in capsys.readouterr().err
+    assert main([*command, "--hub-set", "hub", "--tip-set", "tip"]) == 0
+    body = read_body(tmp_path / "a.npz")
+    assert body.integrals.mass == pytest.approx(1.0)
+    assert np.allclose(body.tip_shape[:, 0], [1, 0, 0])
+    assert np.allclose(body.tip.position, nodes[[7, 8, 9]].mean(axis=0))
+
+
+def test_reduce_takes_matrix_market_files_and_lists_of_nodes(tmp_path: Path) -> None:
+    nodes, K, mass = lattice()
+    scipy.io.mmwrite(tmp_path / "K.mtx", scipy.sparse.csr_array(K))
+    scipy.io.mmwrite(tmp_path / "M.mtx", scipy.sparse.csr_array(np.diag(np.repeat(mass, 3))))
+    np.savetxt(tmp_path / "nodes.csv", nodes, delimiter=",", header="x, y, z", comments="")
+    frames = {"hub": {"position": [0, 0, 0]}, "units": "m, kg, s"}
+    (tmp_path / "frames.json").write_text(json.dumps(frames), encoding="utf-8")
+    files = {"stiffness": "K.mtx", "mass": "M.mtx", "nodes": "nodes.csv", "frames": "frames.json"}
+    options = [word for key, name in files.items() for word in (f"--{key}", str(tmp_path / name))]
+    command = ["reduce", *options, "--hub-nodes", "1-4", "--tip-nodes", "17,18-20", "--modes", "2"]
+    assert main([*command, "--out", str(tmp_path / "body.npz")]) == 0
+    made = read_body(tmp_path / "body.npz")
+    np.savez(tmp_path / "hand.npz", **craig_bampton(2))
+    hand = read_body(tmp_path / "hand.npz")
+    assert np.allclose(made.integrals.stiffness, hand.integrals.stiffness, rtol=1e-6, atol=1e-3)
+    assert main(["reduce", "--out", str(tmp_path / "other.npz")]) == 2
+
+
 @pytest.mark.parametrize("kind", SOLIDS)
 def test_solid_elements_weigh_a_linear_field_exactly(kind: int) -> None:
     solid = SOLIDS[kind]

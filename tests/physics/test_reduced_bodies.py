@@ -14,6 +14,7 @@ from flexarm.arm.side_files import SideFiles
 from flexarm.formulations import FORMULATIONS
 from flexarm.links.reduced.file import inspect_body, write_body
 from flexarm.model import Model
+from flexarm.study.operations import operation_counts
 from tests.links.reduced_bodies import arm_with, clamped, craig_bampton
 
 Array = NDArray[np.float64]
@@ -113,6 +114,16 @@ def test_equations_are_those_of_all_nodes_as_point_masses(
         got = eq.inverse_dynamics(q0, v0, a0)
         assert np.abs(got - f.ravel()).max() < 1e-9 * np.abs(f).max()
         assert eq.energy(q0, v0)[0] == pytest.approx(float(T[0, 0]), rel=1e-10)
+
+
+def test_many_orthogonal_amplitudes_are_eliminated_by_low_rank(folder: Path) -> None:
+    model = flexarm.build(arm_with(folder, clamped(10), clamped(10), payload=PAYLOAD))
+    q = 1e-3 * np.sin(np.arange(model.size))
+    one, two = (
+        flexarm.formulation(name, model).forward_dynamics(q, 10 * q, np.ones(2))
+        for name in ("articulated", "composite")
+    )
+    assert np.abs(one - two).max() < 1e-11 * np.abs(two).max()
 
 
 def test_every_other_formulation_refuses_in_words(pair: tuple[Model, list[dict[str, Any]]]) -> None:
@@ -247,6 +258,45 @@ def _frame_shift(offset: Array) -> Array:
 def _half_mass_rate(eq: Any, q: Array, v: Array) -> float:
     h = 1e-5
     return float(v @ ((eq.mass_matrix(q + h * v) - eq.mass_matrix(q - h * v)) / (4 * h)) @ v)
+
+
+def test_a_flexible_payload_is_a_body_on_a_fixed_joint(folder: Path) -> None:
+    body = craig_bampton(1)
+    np.savez(folder / "load.npz", **body)
+    held = {"kind": "modal", "file": "load.npz"}
+    turn = {"kind": "revolute", "axis": [0, 1, 0]}
+    before = {"position": [0.5, 0, 0], "rotation": [0, 0, 0.4]}
+    chains: list[list[dict[str, Any]]] = [
+        [{"joint": turn, "length": 0.5}, {"joint": {"kind": "fixed", "before": {
+            "rotation": [0, 0, 0.4]}}, "body": held}],
+        [{"joint": {**turn, "after": before}, "body": held}],
+    ]  # fmt: skip
+    found = []
+    for links in chains:
+        data = {"flexarm": 1, "name": "load", "links": links, "payload": PAYLOAD}
+        arm = Arm.model_validate(data, context={"files": SideFiles.beside(folder)})
+        model = flexarm.build(arm)
+        q = np.linspace(0.5, 0.6, model.size) * np.array([1.0, *[0.02] * 7])
+        eq = flexarm.formulation("articulated", model)
+        found.append((eq.mass_matrix(q), eq.bias(q, 2 * q)))
+    for one, two in zip(*found, strict=True):
+        assert np.abs(one - two).max() < 1e-12 * np.abs(one).max()
+
+
+def test_a_body_takes_fewer_operations_than_a_beam_with_as_many_amplitudes(folder: Path) -> None:
+    shapes = {"kind": "clamped-free", "bending_y": 3, "bending_z": 3, "torsion": 1, "stretch": 1}
+    section = {"mass_per_length": 1.5, "EIy": 400, "EIz": 300, "GJ": 200, "EA": 1e6, "Jx": 1e-3}
+    joint = {"kind": "revolute", "axis": [0, 1, 0.3]}
+    link = {"joint": joint, "length": 0.5, "section": section, "shapes": shapes}
+    beam = Arm.model_validate({"flexarm": 1, "name": "beam", "links": [link], "payload": PAYLOAD})
+    body = arm_with(folder, craig_bampton(2), payload=PAYLOAD)
+    total = []
+    for arm in (beam, body):
+        model = flexarm.build(arm)
+        assert model.size == 9
+        count = operation_counts(flexarm.formulation("articulated", model), "forward_dynamics")
+        total.append(count.multiplications + count.additions + count.divisions)
+    assert total[1] < total[0]
 
 
 def test_modes_without_statics_are_said_to_be_too_stiff_and_write_back(folder: Path) -> None:

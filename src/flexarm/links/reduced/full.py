@@ -1,6 +1,5 @@
 """Full matrices of a finite-element model with its nodes and faces, from files."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,10 @@ from flexarm.links.base import Array
 from flexarm.links.reduced.data import Integers, no_nodes
 from flexarm.links.reduced.imports import content_of, read_frames, read_market
 from flexarm.links.reduced.plain import (
-    arrays_beside,
     frame_of,
     node_rows,
     numbers_of,
-    read_arrays,
+    read_keys,
     read_masses,
     read_units,
     upper_triangle,
@@ -81,12 +79,7 @@ class FullModel:
 
 def full_model(path: Path) -> FullModel:
     """Read a model in the plain form: nodes, K_indptr .. of the upper triangle, masses, faces."""
-    side = SideFiles(path.parent).read(path.name)
-    keys: Mapping[str, Any] = read_arrays(side.content, side.name)
-    arrays = arrays_beside(side)
-    if arrays is not None:
-        keys = {**keys, **read_arrays(arrays.content, arrays.name)}
-    keys, name = with_frames(keys), str(path)
+    keys, name = with_frames(read_keys(SideFiles(path.parent).read(path.name))), str(path)
     length, mass, time = read_units(keys, name)
     nodes = numbers_of(keys, "nodes", name)
     return FullModel(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.side_files import MAX_BYTES, open_regular
+from flexarm.arm.side_files import MAX_BYTES, SideFiles, open_regular
 from flexarm.errors import ModelError
 from flexarm.links.measured.report import Report
 from flexarm.links.reduced.body import ReducedBody
@@ -26,7 +26,7 @@ from flexarm.links.reduced.formats.calculix import (
 )
 from flexarm.links.reduced.formats.dmig import read_dmig
 from flexarm.links.reduced.formats.labelled import Entries, interface_order
-from flexarm.links.reduced.plain import plain_data
+from flexarm.links.reduced.plain import plain_data, read_keys
 
 LARGEST = 10 * MAX_BYTES
 NAMES = {"K": "K", "M": "M", "B": "D"}  # first letters of Nastran's matrices
@@ -73,10 +73,12 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
         If a file cannot be read, or something is missing.
     """
     path = paths[0]
-    if path.suffix in (".npz", ".json"):
-        return inspect_body(path)
     keys: dict[str, Any] = dict(read_frames(choices.frames))
-    if path.suffix == ".frd":
+    if path.suffix in (".npz", ".json"):
+        if not keys:
+            return inspect_body(path)
+        keys = {**read_keys(SideFiles(path.parent).read(path.name)), **keys}
+    elif path.suffix == ".frd":
         keys |= _calculix(path, choices)
     elif path.suffix == ".pch":
         found = read_dmig(_text(path), path.name)

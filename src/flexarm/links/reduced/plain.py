@@ -81,6 +81,12 @@ def arrays_beside(side: SideFile) -> SideFile | None:
     return side.read_beside(named)
 
 
+def read_keys(side: SideFile) -> dict[str, Any]:
+    """Read the keys of a body's file, and of the arrays beside it."""
+    found, arrays = read_arrays(side.content, side.name), arrays_beside(side)
+    return found if arrays is None else {**found, **read_arrays(arrays.content, arrays.name)}
+
+
 def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
     """Take a body out of the keys of its file, in SI units.
 
