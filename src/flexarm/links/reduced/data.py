@@ -155,6 +155,12 @@ def rotary_of(data: BodyData, turn: Array, rotations: Array | None) -> tuple[Arr
     )
 
 
+def modal_mass(data: BodyData) -> Array:
+    """Weigh the shapes as they are given, (m, m)."""
+    moved = sum(weigh(data.node_mass, data.shapes[:, :, axis].T) for axis in range(3))
+    return np.asarray(moved + rotary_of(data, np.eye(3), data.rotations)[2])
+
+
 def shifted(motions: Array, offset: Array) -> Array:
     """Take motions (m, 6) of a frame over to a point at an offset in it."""
     moved = motions[:, :3] - motions[:, 3:] @ skew_matrix(offset).T

@@ -17,8 +17,9 @@ from flexarm.io.whole_file import write_whole
 from flexarm.links.integrals import Integrals
 from flexarm.links.measured.report import Findings, Report
 from flexarm.links.reduced.body import Drawn, ReducedBody
+from flexarm.links.reduced.checks import finished
 from flexarm.links.reduced.data import BodyData, Superelement
-from flexarm.links.reduced.examine import examine, finished
+from flexarm.links.reduced.examine import examine
 from flexarm.links.reduced.plain import arrays_beside, plain_data, read_arrays
 from flexarm.links.reduced.superelement import examine_superelement
 from flexarm.spatial import Pose

@@ -7,9 +7,9 @@ from flexarm.links.integrals import Integrals
 from flexarm.links.measured.checks import check_matrix
 from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent, triple
 from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.checks import finished
 from flexarm.links.reduced.data import Superelement, shifted
 from flexarm.links.reduced.drawing import straight_axis
-from flexarm.links.reduced.examine import finished
 from flexarm.spatial import Pose
 
 GROUNDED = 1e-6  # of the largest stiffness: what rigid motions may meet
