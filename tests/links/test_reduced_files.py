@@ -111,6 +111,8 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
         "tip_shapes": k["tip_shapes"][:, [1, 2, 0, 4, 5, 3]]}, "refused: .*same axes"),
     "no such nodes": (craig_bampton, lambda k: k | {"tip_nodes": np.array([1, 2, 999])},
                       "refused: .*numbers of nodes"),
+    "hub and tip exchanged": (craig_bampton, lambda k: k | {
+        "hub_nodes": k["tip_nodes"], "tip_nodes": k["hub_nodes"]}, "refused: .*exchanged"),
     "hub that deforms": (craig_bampton, lambda k: k | {"hub_nodes": np.array([1, 9, 14, 18])},
                          "(refused|noted): .*rigid face"),
     "a mirror for a frame": (craig_bampton, lambda k: k | {"tip_rotation": np.diag([1, 1, -1.0])},
@@ -372,6 +374,16 @@ def test_a_superelement_that_is_grounded_or_has_its_tip_elsewhere_is_refused(
     assert "held or grounded" in said(tmp_path, given | {"tip_position": [0.4, 0, 0]})
     assert "interface missing" in said(tmp_path, given | {"K": K[:9, :9], "M": M[:9, :9]})
     assert "tip: is required" in said(tmp_path, {"K": K, "M": M})
+    total = float(np.trace(np.linalg.multi_dot([_whole(given).T, M, _whole(given)])) / 3)
+    assert "total mass" in said(tmp_path, given | {"M": 1000 * M, "total_mass": total})
+    assert said(tmp_path, given | {"total_mass": total}).startswith("noted")
+
+
+def _whole(keys: Keys) -> Any:
+    """Columns of the three translations of a superelement, (n, 3)."""
+    columns = np.zeros((len(keys["K"]), 3))
+    columns[:3] = columns[6:9] = np.eye(3)
+    return columns
 
 
 def frd(nodes: Any, element: list[int], shape: Any) -> str:

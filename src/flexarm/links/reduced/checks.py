@@ -13,7 +13,7 @@ from flexarm.links.measured.checks import (
 )
 from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent, triple
 from flexarm.links.reduced.body import ReducedBody, cleaned, orthogonal, rigid_mass
-from flexarm.links.reduced.data import BodyData
+from flexarm.links.reduced.data import BodyData, Stated
 from flexarm.spatial import IDENTITY, Pose
 
 OUTSIDE = 0.5  # of the body's size: how far from its nodes an interface may be
@@ -122,6 +122,22 @@ def check_size(data: BodyData, findings: Findings, places: Array, tip: Pose) -> 
         )
 
 
+def check_faces(data: BodyData, findings: Findings, places: Array, tip: Pose) -> None:
+    """Refuse faces that are away from their frames."""
+    size = float(np.ptp(places, axis=0).max())
+    faces = (("hub", data.hub_nodes, np.zeros(3)), ("tip", data.tip_nodes, tip.position))
+    for key, rows, origin in faces:
+        if not len(rows):
+            continue
+        away = float(np.linalg.norm(places[rows] - origin, axis=1).min())
+        if away > OUTSIDE * size:
+            findings.refuse(
+                (f"{key}_nodes",),
+                f"are {away:.4g} m from the {key} frame, of a body of {size:.4g} m: are hub and "
+                "tip exchanged, or nodes in another order?",
+            )
+
+
 def check_order(findings: Findings, places: Array, shapes: Array) -> None:
     """Note a node that moves unlike its neighbours, or a mesh in which nearly all do.
 
@@ -156,25 +172,29 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
         )
 
 
-def check_totals(data: BodyData, findings: Findings, body: ReducedBody) -> None:
-    """Compare mass, centre, inertia and modal mass with what the program tells."""
+def check_stated(findings: Findings, stated: Stated, hub: Pose, body: ReducedBody) -> None:
+    """Compare mass, centre and inertia with what the program tells, in the axes of the data."""
     i = body.integrals
-    told, centre, inertia = data.stated
+    told, centre, inertia = stated
     nan = np.full(3, np.nan)
-    totals = [Total("the nodes", ("mass",), i.mass, i.first / i.mass)]
+    totals = [Total("the masses", ("mass",), i.mass, i.first / i.mass)]
     if told is not None:
         totals.append(Total("total_mass", ("total_mass",), told, nan))
     if centre is not None:
-        at = (centre - data.hub.position) @ data.hub.rotation
+        at = (centre - hub.position) @ hub.rotation
         totals.append(Total("centre", ("centre",), np.nan, at))
     check_total(findings, totals, max(body.length, 1e-9))
-    if inertia is not None and not np.any(data.hub.position):
-        turn = data.hub.rotation
-        other = turn.T @ inertia @ turn
+    if inertia is not None and not np.any(hub.position):
+        other = hub.rotation.T @ inertia @ hub.rotation
         apart = float(np.abs(other - body.inertia.second).max() / np.abs(other).max())
         findings.fact("inertia", f"{percent(apart)} off what is stated")
         if apart > NOTE_ABOVE:
-            findings.judge(apart, ("inertia",), f"is {percent(apart)} off that of the nodes")
+            findings.judge(apart, ("inertia",), f"is {percent(apart)} off that of the masses")
+
+
+def check_modal_mass(data: BodyData, findings: Findings, body: ReducedBody) -> None:
+    """Compare the modal mass that is given with that of nodes and shapes."""
+    i = body.integrals
     pairs = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
     size = np.sqrt(np.maximum(np.diag(i.modal_mass), 1e-300))
     apart = float(np.abs((pairs - i.modal_mass) / np.outer(size, size)).max(initial=0.0))

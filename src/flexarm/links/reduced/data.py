@@ -10,6 +10,7 @@ from flexarm.links.base import Array
 from flexarm.spatial import IDENTITY, Pose, skew_matrix
 
 Integers = npt.NDArray[np.int64]
+Stated = tuple[float | None, Array | None, Array | None]  # mass, centre, inertia about the origin
 Mass = Any  # (N,) or a SciPy sparse matrix (N, N), which ships no types
 
 
@@ -70,7 +71,7 @@ class BodyData:
     tip_shapes: Array | None = None
     hub_nodes: Integers = field(default_factory=no_nodes)
     tip_nodes: Integers = field(default_factory=no_nodes)
-    stated: tuple[float | None, Array | None, Array | None] = (None, None, None)
+    stated: Stated = (None, None, None)
     lines: Integers = field(default_factory=no_lines)
 
 
@@ -86,6 +87,8 @@ class Superelement:
         Over hub ux uy uz rx ry rz, tip the same, then fixed-interface modes, (12 + k, 12 + k).
     hub, tip
         The interface frames; unknowns are in the axes of the data.
+    stated
+        As of `BodyData`.
     """
 
     name: str
@@ -94,6 +97,7 @@ class Superelement:
     damping: Array | None
     hub: Pose
     tip: Pose
+    stated: Stated = (None, None, None)
 
 
 def rigid_columns(places: Array) -> Array:

@@ -9,10 +9,12 @@ from flexarm.links.measured.checks import check_matrix
 from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
 from flexarm.links.reduced.body import ReducedBody, gram_integrals
 from flexarm.links.reduced.checks import (
+    check_faces,
+    check_modal_mass,
     check_order,
     check_orthogonal,
     check_size,
-    check_totals,
+    check_stated,
     finished,
     require_whole,
 )
@@ -42,6 +44,7 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
     places = (data.nodes - data.hub.position) @ turn
     tip = _tip_frame(data)
     check_size(data, findings, places, tip)
+    check_faces(data, findings, places, tip)
     check_order(findings, places, data.shapes)
     shapes, hub = _hub_motion(data, findings, data.shapes @ turn, places)
     tips = _tip_motion(data, findings, data.shapes @ turn, places, tip)
@@ -64,7 +67,8 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
         False, drawn_points(places, shapes, data.lines, tip, tips),
     )  # fmt: skip
     body = _picked(body, kept, mass)
-    check_totals(data, findings, body)
+    check_stated(findings, data.stated, data.hub, body)
+    check_modal_mass(data, findings, body)
     return finished(body, findings, modal=data.squares is not None)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import BodyData, Integers, Superelement, no_lines, no_nodes
+from flexarm.links.reduced.data import BodyData, Integers, Stated, Superelement, no_lines, no_nodes
 from flexarm.spatial import Pose
 from flexarm.units import quantity
 
@@ -127,10 +127,6 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         squares = (2 * np.pi * hertz) ** 2
     stiffness = matrix("K", energy / time**2)
     inertia = _optional(keys, "inertia", name)
-    stated = _optional(keys, "inertia_about_origin", name)
-    centre = _optional(keys, "centre", name)
-    total = keys.get("total_mass", keys.get("mass"))
-    total = None if total is None or np.ndim(total) else total
     return BodyData(
         name=title,
         names=_names(keys, start, len(shapes), name),
@@ -150,11 +146,7 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         tip_shapes=tip_shapes,
         hub_nodes=node_rows(keys, "hub_nodes", name),
         tip_nodes=node_rows(keys, "tip_nodes", name),
-        stated=(
-            None if total is None else mass * float(total),
-            None if centre is None else length * centre,
-            None if stated is None else mass * length**2 * stated,
-        ),
+        stated=_stated(keys, name, mass, length),
         lines=element_lines(keys, name),
     )
 
@@ -185,7 +177,24 @@ def _superelement(
         title, force * pairs * K, mass * pairs * M if M.shape == K.shape else M,
         None if D is None else mass / time * pairs * D,
         frames["hub"] or Pose(np.eye(3), np.zeros(3)), frames["tip"],
+        _stated(keys, name, mass, length),
     )  # fmt: skip
+
+
+def _stated(keys: Mapping[str, Any], name: str, mass: float, length: float) -> Stated:
+    """Read what a program tells of mass, centre and inertia."""
+    total = keys.get("total_mass", keys.get("mass"))
+    given = None if total is None or np.ndim(total) else numbers_of({"mass": total}, "mass", name)
+    centre = _optional(keys, "centre", name)
+    inertia = _optional(keys, "inertia_about_origin", name)
+    for key, array, shape in (("centre", centre, (3,)), ("inertia_about_origin", inertia, (3, 3))):
+        if array is not None and array.shape != shape:
+            raise ModelError(f"{name}: {key}: must have the shape {shape}, got {array.shape}")
+    return (
+        None if given is None else mass * float(given),
+        None if centre is None else length * centre,
+        None if inertia is None else mass * length**2 * inertia,
+    )
 
 
 def with_frames(keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,10 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
-from flexarm.links.measured.checks import check_matrix
-from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent, triple
+from flexarm.links.measured.checks import LENGTHS, check_matrix
+from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
 from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.checks import finished
+from flexarm.links.reduced.checks import check_stated, finished
 from flexarm.links.reduced.data import Superelement, shifted
 from flexarm.links.reduced.drawing import straight_axis
 from flexarm.spatial import Pose
@@ -45,6 +45,9 @@ def examine_superelement(data: Superelement, findings: Findings) -> ReducedBody 
         tips[:, :3].T.copy(), tips[:, 3:].T.copy(), _damping(data, findings, change), True,
         straight_axis(tip, tips),
     )  # fmt: skip
+    if not LENGTHS[0] <= body.length <= LENGTHS[1]:
+        findings.note(("tip",), f"is {body.length:.4g} m from the hub: are the units right?")
+    check_stated(findings, data.stated, data.hub, body)
     return finished(body, findings, modal=False)
 
 
@@ -85,7 +88,6 @@ def _integrals(findings: Findings, stiffness: Array, mass: Array) -> Integrals:
     odd = mass[3:6, :3]  # the first moment's skew matrix
     first = np.array([odd[2, 1] - odd[1, 2], odd[0, 2] - odd[2, 0], odd[1, 0] - odd[0, 1]]) / 2
     apart = float(np.abs(mass[:3, :3] - total * np.eye(3)).max()) / max(total, 1e-300)
-    findings.fact("total mass", f"{total:.6g} kg, centre {triple(first / total)} m")
     if apart > NOTE_ABOVE:
         findings.judge(
             apart,

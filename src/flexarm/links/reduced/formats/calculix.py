@@ -62,6 +62,8 @@ def read_frd(text: str, name: str) -> Results:
             found.elements[-1][1].extend(whole_number(word, where) for word in line[3:].split())
         elif block == "DISP" and key == "-1":
             found.shapes[-1][whole_number(line[3:13], where)] = _vector(line, where)
+    if not text.rstrip().endswith("9999"):
+        raise ModelError(f"{name}: does not end as it should (9999): was the file cut off?")
     if not found.nodes or not found.shapes:
         raise ModelError(f"{name}: has no modes: ask for 'U' by *NODE FILE in a *FREQUENCY step")
     return found
