@@ -14,7 +14,7 @@ import scipy.sparse
 import flexarm
 from flexarm.cli import main
 from flexarm.errors import ModelError
-from flexarm.links.reduced.file import inspect_body, read_body
+from flexarm.links.reduced.file import inspect_body, read_body, write_body
 from flexarm.links.reduced.formats.calculix import mesh_arrays, mesh_mass, read_frd
 from flexarm.links.reduced.formats.solids import SOLIDS, consistent_mass
 from tests.links.reduced_bodies import clamped, craig_bampton, lattice, rigid
@@ -188,6 +188,29 @@ def test_a_hostile_or_damaged_file_is_refused(
     with pytest.raises(ModelError):
         read_body(path)
     assert not (tmp_path / "harmed").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("stiffness", None), ("flexarm_body", 2), ("modal_mass", -1), ("tip_rotation", -1),
+        ("tip_position", -1), ("shape_shape", -1), ("drawn_axis", 1), ("drawn_lines", 7),
+        ("mass", np.nan), ("names", "x"),
+    ],
+)  # fmt: skip
+def test_a_kept_body_that_was_changed_is_refused(tmp_path: Path, key: str, value: Any) -> None:
+    np.savez(tmp_path / "body.npz", **craig_bampton(1))
+    write_body(tmp_path / "kept.npz", read_body(tmp_path / "body.npz"))
+    kept = dict(np.load(tmp_path / "kept.npz"))
+    if value is None:
+        del kept[key]
+    elif value == -1:
+        kept[key] = -kept[key]
+    else:
+        kept[key] = np.array(value)
+    np.savez(tmp_path / "other.npz", **kept)
+    with pytest.raises(ModelError):
+        read_body(tmp_path / "other.npz")
 
 
 def test_free_shapes_make_the_same_body_as_held_ones(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from flexarm.links.measured.checks import (
     LENGTHS,
     Total,
     check_frequencies,
+    check_matrix,
     check_total,
     least_eigenvalue,
 )
-from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent, triple
+from flexarm.links.measured.report import NOTE_ABOVE, REFUSE_ABOVE, Findings, percent, triple
 from flexarm.links.reduced.body import ReducedBody, cleaned, orthogonal, rigid_mass
 from flexarm.links.reduced.data import BodyData, Stated
 from flexarm.spatial import IDENTITY, Pose
@@ -22,6 +23,7 @@ NEAR = 8  # neighbours that a node is compared with
 FINE = 10.0  # steps between nodes over the body, from which on they tell that all are shuffled
 ODD = 4.8  # times the middle of all nodes: at most 3.4 in meshes that this was tried on
 SHUFFLED = 3.0  # steps in which shapes rise by their size: 9 and more in those, 2.8 if shuffled
+KEPT = 1e-5  # of the largest value: what single precision leaves
 HEAVIEST = 25_000.0  # [kg/m^3], of osmium
 
 
@@ -56,6 +58,34 @@ def finished(body: ReducedBody, findings: Findings, *, modal: bool) -> ReducedBo
     return cleaned(orthogonal(body))
 
 
+def check_whole(findings: Findings, body: ReducedBody) -> None:
+    """Refuse a body whose moments, matrices and interfaces, as they were kept, do not agree."""
+    i = body.integrals
+    check_matrix(findings, "stiffness", i.stiffness, definite=False)
+    check_matrix(findings, "modal_mass", i.modal_mass, definite=True)
+    if body.damping is not None:
+        check_matrix(findings, "damping", body.damping, definite=False)
+    _check_rotation(findings, "tip", body.tip)
+    size = np.sqrt(np.abs(np.diag(i.modal_mass))) + 1e-300
+    own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
+    apart = float(np.abs((own - i.modal_mass) / np.outer(size, size)).max(initial=0.0))
+    if not body.first_order and apart > REFUSE_ABOVE:
+        findings.refuse(("shape_shape",), f"is {percent(apart)} off modal_mass")
+    last, moved = body.drawn.places[body.drawn.axis - 1], body.drawn.moved[body.drawn.axis - 1]
+    reach = max(float(np.abs(body.tip_shape).max(initial=0.0)), 1e-300)
+    off = float(np.abs(last - body.tip.position).max()) / max(body.length, 1e-300)
+    if max(off, float(np.abs(moved - body.tip_shape).max()) / reach) > KEPT:
+        findings.refuse(("tip_shape",), "and tip_position are not those of the line that is drawn")
+
+
+def _check_rotation(findings: Findings, key: str, pose: Pose) -> None:
+    off = np.abs(pose.rotation.T @ pose.rotation - np.eye(3)).max()
+    if not off <= 1e-6 or np.linalg.det(pose.rotation) < 0:
+        findings.refuse(
+            (f"{key}_rotation",), "must be a rotation matrix: unit columns, right-handed"
+        )
+
+
 def require_whole(data: BodyData, findings: Findings) -> bool:
     """Refuse data whose numbers are none, or whose counts differ."""
     n, m = len(data.nodes), len(data.shapes)
@@ -86,11 +116,7 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
         if len(rows) and not (rows.min() >= 0 and rows.max() < n):
             findings.refuse((key,), f"must be numbers of nodes from 1 to {n}")
     for key, pose in (("hub", data.hub), ("tip", data.tip or IDENTITY)):
-        off = np.abs(pose.rotation.T @ pose.rotation - np.eye(3)).max()
-        if not off <= 1e-6 or np.linalg.det(pose.rotation) < 0:
-            findings.refuse(
-                (f"{key}_rotation",), "must be a rotation matrix: unit columns, right-handed"
-            )
+        _check_rotation(findings, key, pose)
     return not findings.problems
 
 

@@ -14,10 +14,11 @@ from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import ModelError
 from flexarm.io.source import show_path
 from flexarm.io.whole_file import write_whole
+from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
 from flexarm.links.measured.report import Findings, Report
 from flexarm.links.reduced.body import Drawn, ReducedBody
-from flexarm.links.reduced.checks import finished
+from flexarm.links.reduced.checks import check_whole, finished
 from flexarm.links.reduced.data import BodyData, Superelement
 from flexarm.links.reduced.examine import examine
 from flexarm.links.reduced.plain import arrays_beside, plain_data, read_arrays
@@ -66,7 +67,8 @@ def _inspected(
     if "flexarm_body" in keys:
         findings = Findings()
         body = _unpacked(keys, name)
-        checked = finished(body, findings, modal=False)
+        check_whole(findings, body)
+        checked = None if findings.problems else finished(body, findings, modal=False)
         return _report(name, body.name, findings), checked
     return inspect_data(plain_data(keys, name), name)
 
@@ -117,39 +119,55 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
 
 def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
     """Take a body that `write_body` wrote out of its keys."""
-    if int(np.asarray(keys["flexarm_body"]).ravel()[0]) != VERSION:
-        raise ModelError(f"{name}: flexarm_body: expected version {VERSION}")
+    if not np.array_equal(keys["flexarm_body"], VERSION):
+        raise ModelError(f"{name}: flexarm_body: must be {VERSION}, the version of this form")
     names = tuple(str(each) for each in np.atleast_1d(_key(keys, "names", name)))
-    m = len(names)
-    none = np.zeros((3, m, m))
-    shapes = {
+    m, points, lines = (
+        len(names),
+        _size(keys, "drawn_places", name),
+        _size(keys, "drawn_lines", name),
+    )
+    shapes: dict[str, tuple[int, ...]] = {
         "mass": (), "first": (3,), "second": (3, 3), "shape": (3, m), "position_shape": (m, 3, 3),
         "shape_shape": (m, m, 3, 3), "rotary": (3, 3), "rotary_shape": (3, m),
-        "rotary_modal": (m, m), "modal_mass": (m, m), "stiffness": (m, m),
+        "rotary_modal": (m, m), "modal_mass": (m, m), "stiffness": (m, m), "damping": (m, m),
         "tip_position": (3,), "tip_rotation": (3, 3), "tip_shape": (3, m), "tip_angle": (3, m),
+        "drawn_places": (points, 3), "drawn_moved": (points, 3, m), "drawn_lines": (lines, 2),
+        "drawn_axis": (), "first_order": (),
     }  # fmt: skip
-    found = {}
-    for key, shape in shapes.items():
-        value = np.asarray(_key(keys, key, name))
-        if value.dtype.kind not in "fiu" or value.shape != shape or not np.isfinite(value).all():
-            raise ModelError(f"{name}: {key}: must be finite numbers of the shape {shape}")
-        found[key] = value.astype(np.float64)
-    mass = float(found.pop("mass"))
-    tip = Pose(found.pop("tip_rotation"), found.pop("tip_position"))
+    found = {
+        key: _array(keys, key, shape, name)
+        for key, shape in shapes.items()
+        if key in keys or key != "damping"
+    }
     drawn = Drawn(
-        np.asarray(_key(keys, "drawn_places", name), dtype=np.float64),
-        np.asarray(_key(keys, "drawn_moved", name), dtype=np.float64),
-        np.asarray(_key(keys, "drawn_lines", name), dtype=np.int64).reshape(-1, 2),
-        int(_key(keys, "drawn_axis", name)),
-    )
-    ends = found.pop("tip_shape"), found.pop("tip_angle")
-    damping = keys.get("damping")
-    return ReducedBody(
-        str(keys.get("name", name)), names,
-        Integrals(mass, **found, quadratic=none, position_quadratic=none), tip, *ends,
-        None if damping is None else np.asarray(damping, dtype=np.float64),
-        bool(keys.get("first_order", False)), drawn,
+        found["drawn_places"], found["drawn_moved"], found["drawn_lines"].astype(np.int64),
+        int(found["drawn_axis"]),
     )  # fmt: skip
+    if not 2 <= drawn.axis <= points or (lines and not 0 <= drawn.lines.max() < points):
+        raise ModelError(
+            f"{name}: drawn_axis: must be 2 to {points} points, and lines between them"
+        )
+    none = np.zeros((3, m, m))
+    kept = [each.name for each in fields(Integrals) if "quadratic" not in each.name]
+    moments = {key: found[key] for key in kept if key != "mass"}
+    integrals = Integrals(float(found["mass"]), **moments, quadratic=none, position_quadratic=none)
+    return ReducedBody(
+        str(keys.get("name", name)), names, integrals,
+        Pose(found["tip_rotation"], found["tip_position"]), found["tip_shape"],
+        found["tip_angle"], found.get("damping"), bool(found["first_order"]), drawn,
+    )  # fmt: skip
+
+
+def _array(keys: Mapping[str, Any], key: str, shape: tuple[int, ...], name: str) -> Array:
+    value = np.asarray(_key(keys, key, name))
+    if value.dtype.kind not in "fiub" or value.shape != shape or not np.isfinite(value).all():
+        raise ModelError(f"{name}: {key}: must be finite numbers of the shape {shape}")
+    return value.astype(np.float64)
+
+
+def _size(keys: Mapping[str, Any], key: str, name: str) -> int:
+    return len(np.atleast_1d(np.asarray(_key(keys, key, name))))
 
 
 def _key(keys: Mapping[str, Any], key: str, name: str) -> Any:

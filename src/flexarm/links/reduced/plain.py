@@ -6,6 +6,7 @@ docs/modal-bodies.md lists the arrays.
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,7 +63,7 @@ def _npz(content: bytes, name: str) -> dict[str, Any]:
                 f"{name}: holds Python objects, which are not read: save plain arrays of numbers"
             ) from None
         raise ModelError(f"{name}: cannot be read: {error}") from None
-    except (zipfile.BadZipFile, EOFError, OSError, KeyError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, RuntimeError) as error:
         raise ModelError(f"{name}: is cut off or damaged: {error}") from None
 
 

@@ -67,7 +67,7 @@ def _relative(n: int, turn: Array, tip: Array) -> Array:
 
 def _check_free(findings: Findings, stiffness: Array) -> None:
     """Note or refuse a stiffness against motions of the whole body."""
-    size = np.sqrt(np.abs(np.diag(stiffness)))
+    size = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
     size[:6] = size[6:12]
     scaled = np.abs(stiffness[:, :6]) / np.outer(size, size[:6])
     worst = float(np.nan_to_num(scaled).max())

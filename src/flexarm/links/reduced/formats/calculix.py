@@ -108,7 +108,7 @@ def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
     """
     numbers = np.array(sorted(results.nodes), dtype=np.int64)
     for k, shape in enumerate(results.shapes, 1):
-        if len(shape) != len(numbers):
+        if shape.keys() != results.nodes.keys():
             raise ModelError(
                 f"{name}: mode {k} has {len(shape)} of {len(numbers)} nodes: was the file cut off, "
                 "or a set of nodes asked for? ask for all"
