@@ -158,6 +158,13 @@ def test_a_right_body_is_not_refused(tmp_path: Path, make: Any) -> None:
     assert said(tmp_path, make()).startswith("noted: ")
 
 
+def test_negative_masses_of_single_nodes_are_right(tmp_path: Path) -> None:
+    body = without("total_mass")(craig_bampton())
+    body["node_mass"] = body["node_mass"] - 0.04 * (np.arange(20) % 5 == 4)
+    assert (body["node_mass"] < 0).any()
+    assert said(tmp_path, body).startswith("noted: ")
+
+
 class Harmful:
     """What would run a command if it were unpickled."""
 
