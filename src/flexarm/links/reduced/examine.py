@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.measured.checks import check_matrix
+from flexarm.links.measured.checks import DEFINITE_TOLERANCE, check_matrix, least_eigenvalue
 from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
-from flexarm.links.reduced.body import ReducedBody, gram_integrals
+from flexarm.links.reduced.body import ReducedBody, gram_integrals, rigid_mass
 from flexarm.links.reduced.checks import (
     check_faces,
     check_modal_mass,
@@ -62,13 +62,20 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
     integrals = gram_integrals(gram, rotary, None, stiffness)
     if np.any(hub):
         mass = None  # it is that of shapes which move the hub
-    body = ReducedBody(
+    whole = ReducedBody(
         data.name, data.names, integrals, tip, tips[:, :3].T.copy(), tips[:, 3:].T.copy(), damping,
         False, drawn_points(places, shapes, data.lines, tip, tips),
     )  # fmt: skip
-    body = _picked(body, kept, mass)
+    body = _picked(whole, kept, mass)
     check_stated(findings, data.stated, data.hub, body)
     check_modal_mass(data, findings, body)
+    if mass is not None and least_eigenvalue(rigid_mass(body.integrals)) < -DEFINITE_TOLERANCE:
+        body = _picked(whole, kept, None)
+        findings.note(
+            ("M",),
+            "is not used: with the masses of the nodes it makes a mass matrix with a negative "
+            "eigenvalue, as lumped masses may; that of nodes and shapes is",
+        )
     return finished(body, findings, modal=data.squares is not None)
 
 
