@@ -202,7 +202,8 @@ def test_a_beam_given_as_a_body_is_the_beam(folder: Path) -> None:
 
 
 def test_a_swing_keeps_its_energy_and_is_kept_with_its_body(folder: Path) -> None:
-    arm = arm_with(folder, craig_bampton(1), payload=PAYLOAD)
+    strains = np.random.default_rng(0).normal(size=(7, 5))
+    arm = arm_with(folder, craig_bampton(1) | {"strains": strains}, payload=PAYLOAD)
     run = flexarm.simulate(arm, t_end=0.05, dt=0.005, method="dop853", rtol=1e-9)
     total = run.energy.sum(axis=1)
     assert np.ptp(total) < 1e-10 * run.energy[:, 0].max()
@@ -213,6 +214,8 @@ def test_a_swing_keeps_its_energy_and_is_kept_with_its_body(folder: Path) -> Non
     tip = flexarm.build(arm).links[0].reduced
     assert tip is not None
     assert np.allclose(moved, run.q[:, 1:] @ tip.tip_shape.T)
+    largest = np.abs(run.q[:, 1:] @ strains).max(axis=1)
+    assert np.allclose(run.section_forces().strain.sel(link="link1", station=1), largest)
 
 
 def test_a_superelement_without_nodes_is_the_body_to_first_order(folder: Path) -> None:
@@ -300,7 +303,7 @@ def test_a_body_takes_fewer_operations_than_a_beam_with_as_many_amplitudes(folde
 
 
 def test_modes_without_statics_are_said_to_be_too_stiff_and_write_back(folder: Path) -> None:
-    np.savez(folder / "clamped.npz", **clamped())
+    np.savez(folder / "clamped.npz", **clamped(), strains=np.ones((5, 2)))
     report, body = inspect_body(folder / "clamped.npz")
     assert body is not None
     assert any("too stiff" in note for note in report.notes)
@@ -308,4 +311,7 @@ def test_modes_without_statics_are_said_to_be_too_stiff_and_write_back(folder: P
     again = inspect_body(folder / "small.npz")[1]
     assert again is not None
     assert np.allclose(again.integrals.shape_shape, body.integrals.shape_shape, atol=1e-15)
+    assert again.strains is not None
+    assert body.strains is not None
+    assert np.allclose(again.strains, body.strains)
     assert again.names == body.names == tuple(f"mode{k}" for k in range(1, 6))

@@ -170,13 +170,13 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     -----
     They are those of the shapes: their accuracy is that of the shapes' second (shear: third)
     derivatives, which converge more slowly with the number of shapes than deflections do.  A body
-    of any shape has no sections: what its interfaces carry is what joints transmit.
+    of any shape has no sections: what its interfaces carry is what joints transmit; its strain is
+    the largest of all that its file tells of, at every station.
     """
     if part.reduced is not None:
-        missing = np.full((len(q), len(stations)), np.nan)
-        return SectionForces(
-            np.stack([missing] * 3, axis=2), np.stack([missing] * 3, axis=2), missing
-        )
+        strain = part.reduced.largest_strain(q[:, part.modes])[:, None] + 0 * stations
+        none = np.full((*strain.shape, 3), np.nan)
+        return SectionForces(none, none, strain)
     link = deformed(model, part, q)
     places = stations * link.end
     missing = np.full((len(q), len(places)), np.nan)

@@ -152,13 +152,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     """Say in words what a link went beyond, or nothing."""
     exact = part.exact is not None
     if part.reduced is not None:
-        if link.slope <= SLOPE_LINEAR:
-            return ""
-        return (
-            f"{link.link}: its tip turns by {link.slope:.2g} > {SLOPE_LINEAR:.2g} rad: a body with "
-            "modes bends by linear theory, whose errors exceed 0.1 % there: split it into several, "
-            "or model it as beams"
-        )
+        return _body_warning(link)
     limits = [("strain", link.strain or 0.0, STRAIN)]
     if exact:
         limits.insert(0, ("slope", link.slope, SLOPE_EXACT))
@@ -185,6 +179,20 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     if not beyond:
         return ""
     return f"{link.link}: {', '.join(beyond.values())}: {'; '.join(remedies)}"
+
+
+def _body_warning(link: LinkValidity) -> str:
+    """Say what a body of any shape went beyond, or nothing."""
+    told = []
+    if link.slope > SLOPE_LINEAR:
+        told.append(
+            f"its tip turns by {link.slope:.2g} > {SLOPE_LINEAR:.2g} rad: a body with modes bends "
+            "by linear theory, whose errors exceed 0.1 % there: split it into several, or model it "
+            "as beams"
+        )
+    if (link.strain or 0.0) > STRAIN:
+        told.append(f"strain {link.strain:.2g} > {STRAIN:.2g}: few materials stay linear there")
+    return f"{link.link}: {'; '.join(told)}" if told else ""
 
 
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
@@ -216,7 +224,9 @@ def _of_body(part: LinkModel, t: Array, q: Array) -> LinkValidity:
     k = int(np.argmax(angles))
     slope = float(angles[k])
     error = _model_error(part, slope, stiffening=False)
-    return LinkValidity(part.name, slope, float(t[k]), None, "fibre", 0.0, 0.0, error)
+    strain = float(part.reduced.largest_strain(q[:, part.modes]).max())
+    told = None if math.isnan(strain) else strain
+    return LinkValidity(part.name, slope, float(t[k]), told, "fibre", 0.0, 0.0, error)
 
 
 def _points(link: Deformed) -> tuple[Array, Array]:

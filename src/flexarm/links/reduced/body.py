@@ -60,6 +60,8 @@ class ReducedBody:
         deformation are missing.
     drawn
         What is drawn.
+    strains
+        Strains at places of the body per amplitude, (P, m), or None where the file has none.
     """
 
     name: str
@@ -71,6 +73,7 @@ class ReducedBody:
     damping: Array | None
     first_order: bool
     drawn: Drawn
+    strains: Array | None = None
 
     @property
     def inertia(self) -> Inertia:
@@ -78,6 +81,12 @@ class ReducedBody:
         i = self.integrals
         second = np.trace(i.second) * np.eye(3) - i.second + i.rotary
         return Inertia(i.mass, i.first, second)
+
+    def largest_strain(self, d: Array) -> Array:
+        """Find the largest strain of the body at amplitudes d, (T, m): (T,), NaN if unknown."""
+        if self.strains is None or not self.strains.size:
+            return np.full(len(d), np.nan)
+        return np.asarray(np.abs(d @ self.strains.T).max(axis=1))
 
     @property
     def length(self) -> float:
@@ -174,9 +183,10 @@ def _changed(body: ReducedBody, turn: Array) -> ReducedBody:
     )
     drawn = replace(body.drawn, moved=body.drawn.moved @ turn)
     damping = None if body.damping is None else turn.T @ body.damping @ turn
+    strains = None if body.strains is None else body.strains @ turn
     return replace(
         body, integrals=integrals, tip_shape=body.tip_shape @ turn,
-        tip_angle=body.tip_angle @ turn, damping=damping, drawn=drawn,
+        tip_angle=body.tip_angle @ turn, damping=damping, drawn=drawn, strains=strains,
     )  # fmt: skip
 
 

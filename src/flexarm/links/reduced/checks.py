@@ -100,6 +100,7 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
         "K": (data.stiffness, (m, m)),
         "M": (data.mass, (m, m)),
         "D": (data.damping, (m, m)),
+        "strains": (data.strains, (m, 0 if data.strains is None else data.strains.shape[-1])),
         "frequencies": (data.squares, (m,)),
         "damping_ratios": (data.ratios, (m,)),
     }

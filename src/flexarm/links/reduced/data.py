@@ -51,6 +51,8 @@ class BodyData:
         Total mass, centre (3,) and inertia about the origin (3, 3) that the program tells.
     lines
         Pairs of nodes to draw a line between, (k, 2).
+    strains
+        Strains at P places in the shapes, (m, P), or None.
     """
 
     name: str
@@ -73,6 +75,7 @@ class BodyData:
     tip_nodes: Integers = field(default_factory=no_nodes)
     stated: Stated = (None, None, None)
     lines: Integers = field(default_factory=no_lines)
+    strains: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,6 +65,7 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
     whole = ReducedBody(
         data.name, data.names, integrals, tip, tips[:, :3].T.copy(), tips[:, 3:].T.copy(), damping,
         False, drawn_points(places, shapes, data.lines, tip, tips),
+        None if data.strains is None else data.strains.T.copy(),
     )  # fmt: skip
     body = _picked(whole, kept, mass)
     check_stated(findings, data.stated, data.hub, body)
@@ -223,4 +224,5 @@ def _picked(body: ReducedBody, kept: Integers, mass: Array | None) -> ReducedBod
         tip_shape=body.tip_shape[:, kept], tip_angle=body.tip_angle[:, kept],
         damping=None if body.damping is None else body.damping[square],
         drawn=replace(body.drawn, moved=body.drawn.moved[:, :, kept]),
+        strains=None if body.strains is None else body.strains[:, kept],
     )  # fmt: skip

@@ -110,8 +110,8 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
         "drawn_lines": drawn.lines,
         "drawn_axis": drawn.axis,
     }
-    if body.damping is not None:
-        packed["damping"] = body.damping
+    optional = {"damping": body.damping, "strains": body.strains}
+    packed |= {key: value for key, value in optional.items() if value is not None}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **packed)
     write_whole(path, buffer.getvalue(), force=force)
@@ -127,18 +127,19 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         _size(keys, "drawn_places", name),
         _size(keys, "drawn_lines", name),
     )
+    places = _size(keys, "strains", name) if "strains" in keys else 0
     shapes: dict[str, tuple[int, ...]] = {
         "mass": (), "first": (3,), "second": (3, 3), "shape": (3, m), "position_shape": (m, 3, 3),
         "shape_shape": (m, m, 3, 3), "rotary": (3, 3), "rotary_shape": (3, m),
         "rotary_modal": (m, m), "modal_mass": (m, m), "stiffness": (m, m), "damping": (m, m),
         "tip_position": (3,), "tip_rotation": (3, 3), "tip_shape": (3, m), "tip_angle": (3, m),
         "drawn_places": (points, 3), "drawn_moved": (points, 3, m), "drawn_lines": (lines, 2),
-        "drawn_axis": (), "first_order": (),
+        "drawn_axis": (), "first_order": (), "strains": (places, m),
     }  # fmt: skip
     found = {
         key: _array(keys, key, shape, name)
         for key, shape in shapes.items()
-        if key in keys or key != "damping"
+        if key in keys or key not in ("damping", "strains")
     }
     drawn = Drawn(
         found["drawn_places"], found["drawn_moved"], found["drawn_lines"].astype(np.int64),
@@ -156,6 +157,7 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         str(keys.get("name", name)), names, integrals,
         Pose(found["tip_rotation"], found["tip_position"]), found["tip_shape"],
         found["tip_angle"], found.get("damping"), bool(found["first_order"]), drawn,
+        found.get("strains"),
     )  # fmt: skip
 
 

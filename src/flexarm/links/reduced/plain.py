@@ -149,6 +149,7 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         tip_nodes=node_rows(keys, "tip_nodes", name),
         stated=_stated(keys, name, mass, length),
         lines=element_lines(keys, name),
+        strains=_optional(keys, start + "strains", name),
     )
 
 
