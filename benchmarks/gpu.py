@@ -5,6 +5,7 @@ Writes the table of docs/gpu.md: ``python benchmarks/gpu.py`` on a machine with 
 
 import argparse
 import time
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def measured(name: str, *, stiffening: bool, count: int) -> str:
     first = flexarm.build(arm).names[0]
     starts = [{first: float(x)} for x in np.linspace(0.0, 0.3, count)]
 
-    def run(device: str, some: int) -> tuple[float, float, float]:
+    def run(device: Literal["cpu", "gpu"], some: int) -> tuple[float, float, float]:
         began = time.perf_counter()
         runs = flexarm.simulate_many(
             arm, t_end=t_end, dt=t_end, method=method, starts=starts[:some], device=device,

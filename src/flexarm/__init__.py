@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flexarm.linear.modes import modes
     from flexarm.linear.state_space import linearise
     from flexarm.linear.sweep import sweep
+    from flexarm.links.reduced.craig_bampton import reduce
     from flexarm.model import build
     from flexarm.runs.read import load_run
     from flexarm.runs.together import runs_dataset
@@ -51,6 +52,7 @@ __all__ = [
     "load",
     "load_run",
     "modes",
+    "reduce",
     "rigid",
     "runs_dataset",
     "sample",
@@ -79,6 +81,7 @@ _HOMES = {
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
+    "reduce": "flexarm.links.reduced.craig_bampton",
     "rigid": "flexarm.io.rigid",
     "runs_dataset": "flexarm.runs.together",
     "sample": "flexarm.io.sample",

@@ -265,7 +265,7 @@ def carried_mass(arm: Arm) -> float:
     """Add up the mass of all that the first joint carries [kg]."""
     total = _mass(arm.payload)
     for k, link in enumerate(arm.links):
-        total += _mass(link.body) + _mass(link.joint.hub.outboard)
+        total += _mass(link.rigid_body) + _mass(link.joint.hub.outboard)
         total += _mass(link.joint.hub.inboard) if k else 0.0
         total += sum(_mass(p.body) for p in (link.root_piece, link.tip_piece) if p is not None)
         if link.section is not None:

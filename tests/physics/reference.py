@@ -226,7 +226,7 @@ class Reference:
                 root = inner @ self._motion(joint, self._q[part.coordinates[0]]) @ after
                 hub = inner @ self._motion(joint, angle)
         self._body(hub, joint.hub.outboard)
-        self._body(root, link.body)
+        self._body(root, link.rigid_body)
         if link.root_piece is not None:
             self._body(root, link.root_piece.body)
         root_length, tip_length = piece_lengths(link)

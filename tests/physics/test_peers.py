@@ -63,7 +63,7 @@ def pinocchio_model(arm: Arm) -> Any:
         before = place(joint.before.position, joint.before.rotation)
         parent = model.addJoint(parent, kind(axis), end * before, f"joint{k}")
         end = place((link.length, 0.0, 0.0))
-        model.appendBodyToJoint(parent, inertia(link.body), pinocchio.SE3.Identity())
+        model.appendBodyToJoint(parent, inertia(link.rigid_body), pinocchio.SE3.Identity())
     model.appendBodyToJoint(parent, inertia(arm.payload), end)
     return model
 

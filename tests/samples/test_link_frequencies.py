@@ -275,10 +275,10 @@ def test_rms_without_payload_swings_in_pitch_at_044_hz_with_motors_held() -> Non
         if joint.axis == (0.0, -1.0, 0.0):
             assert isinstance(joint.drive.stiffness, float)
             chain.spring(joint.drive.stiffness)
-        if link.body is not None:
-            chain.beam(link.body.com[0])
-            chain.body(link.body.mass, link.body.inertia[1])
-            chain.beam(link.length - link.body.com[0])
+        if link.rigid_body is not None:
+            chain.beam(link.rigid_body.com[0])
+            chain.body(link.rigid_body.mass, link.rigid_body.inertia[1])
+            chain.beam(link.length - link.rigid_body.com[0])
             continue
         per_length, stiffness = tube(link)
         for piece in (link.root_piece, link.tip_piece):

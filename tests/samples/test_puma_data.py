@@ -72,7 +72,7 @@ def place(arm: Arm, q: Array) -> list[Placed]:
         axis, origin = rotation[:, 2].copy(), position.copy()
         rotation = rotation @ about_z(dh.theta + float(angle))
         position = position + dh.d * axis
-        body = link.body
+        body = link.rigid_body
         assert body is not None
         placed.append(
             Placed(

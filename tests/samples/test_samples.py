@@ -93,7 +93,7 @@ def bodies(arm: Arm) -> list[Body | None]:
     found: list[Body | None] = [arm.payload]
     for link in arm.links:
         pieces = [piece.body for piece in (link.root_piece, link.tip_piece) if piece is not None]
-        found += [link.body, link.joint.hub.inboard, link.joint.hub.outboard, *pieces]
+        found += [link.rigid_body, link.joint.hub.inboard, link.joint.hub.outboard, *pieces]
     return found
 
 
@@ -157,8 +157,8 @@ def test_korayem_arm_is_table_3_hanging_with_a_small_bend() -> None:
 def test_theodore_arm_is_table_3() -> None:
     arm = sample("theodore-rrp")
     column, turning, sliding = arm.links
-    assert column.body is not None
-    assert column.body.inertia[:2] == pytest.approx(2 * (3.7051 * 0.1**2 / 12,))
+    assert column.rigid_body is not None
+    assert column.rigid_body.inertia[:2] == pytest.approx(2 * (3.7051 * 0.1**2 / 12,))
     hubs = [link.joint.hub.outboard for link in (column, turning)]
     assert [hub.inertia[2] for hub in hubs if hub] == [0.352, 3.2]
     assert [link.length for link in (turning, sliding)] == [1.0, 1.3]

@@ -19,6 +19,7 @@ from flexarm.model import Model, build
 from flexarm.viewer.pack import Arrays
 from flexarm.viewer.scene import STATIONS, scene, states
 from hatch_build import find_node
+from tests.links.reduced_bodies import arm_with, craig_bampton
 from tests.viewer.poses import random_pose
 
 KINEMATICS = Path(__file__).parents[2] / "viewer/src/kinematics.js"
@@ -189,3 +190,20 @@ def test_links_drawn_as_far_as_a_page_offers_keep_about_their_length(name: str) 
         assert length == pytest.approx(part.length, rel=0.15)
     far = posed(model, q, 20 / HARD)
     assert all(np.all(np.isfinite([*link["centres"], *link["turns"]])) for link in far["links"])
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_body_of_any_shape_stands_on_its_line_and_carries_the_next(
+    tmp_path: Path, scale: float
+) -> None:
+    model = build(arm_with(tmp_path, craig_bampton(1), craig_bampton(1)))
+    q = 0.02 * np.random.default_rng(0).normal(size=model.size)
+    drawn = q.copy()
+    for part in model.links:
+        drawn[part.modes] *= scale
+    page = posed(model, q, scale)
+    for link, (places, _) in zip(page["links"], sections(model, drawn), strict=True):
+        assert np.abs(np.reshape(link["centres"], (-1, 3)) - places).max() < 1e-9
+    rotation, tip = end_frame(model, ca.DM(drawn))
+    assert page["tip"]["p"] == pytest.approx(np.array(tip).ravel(), abs=1e-9)
+    assert page["tip"]["R"] == pytest.approx(np.array(ca.DM(rotation)).ravel(), abs=1e-9)

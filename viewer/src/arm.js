@@ -5,6 +5,7 @@ import {
 } from "three";
 import { paintField } from "./colours.js";
 import { makePose, poseArm } from "./kinematics.js";
+import { makeNodes, updateNodes } from "./nodes.js";
 import { drawnSizes, girths, outline } from "./sections.js";
 import { makeTube, updateTube } from "./tube.js";
 
@@ -102,6 +103,10 @@ function makeLink(parts, link, size, thick, i, reach) {
     made.inside = makeTube(outline(link.section, size), 2, materials.link);
     group.add(made.inside.mesh);
   }
+  if (link.shape?.points) {
+    made.nodes = makeNodes(link.shape, reach, materials.link.opacity);
+    group.add(made.nodes.dots, made.nodes.net);
+  }
   return made;
 }
 
@@ -140,6 +145,7 @@ export function updateArm(parts, state, scale, field, largest) {
     stretch(made.after, out.turned.p, out.root.p);
     if (made.joint) placeJoint(made, link, out);
     if (made.inside) placeInside(parts, made, link, out);
+    if (made.nodes) updateNodes(made.nodes, link, state, scale, out.root, materials.plain);
     before = out.tip;
   });
   stretch(parts.end, before.p, pose.tip.p);

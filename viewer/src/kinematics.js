@@ -203,12 +203,21 @@ function bendLink(arm, link, state, scale, out, ends) {
     }
     const y2 = ANGLE[1] * ANGLE[1];
     const z2 = ANGLE[2] * ANGLE[2];
-    const growth = arm.stiffening && !arm.firstOrder ? 1 + (y2 + z2) / 4 : 1;
+    const tangent = arm.stiffening && !arm.firstOrder && !shape.rest;
+    const growth = tangent ? 1 + (y2 + z2) / 4 : 1;
     turnSection(ANGLE, scale * growth, arm.firstOrder);
-    for (let k = 0; k < 3; k++) U[k] *= scale;
-    U[0] += (out.exposed * s) / (stations - 1);
+    for (let k = 0; k < 3; k++) U[k] = scale * U[k] + (shape.rest?.values[3 * s + k] ?? 0);
+    if (!shape.rest) U[0] += (out.exposed * s) / (stations - 1);
     putSection(s, out);
   }
+}
+
+/** Places a node of a body of any shape in the world. */
+export function placeNode({ points, pointsMoved }, node, a, scale, root, out) {
+  for (let k = 0; k < 3; k++) {
+    U[k] = points.values[3 * node + k] + sum(pointsMoved, 3 * node + k, a, scale);
+  }
+  add(root.p, root.R, U, out);
 }
 
 // Displacement U and angles ANGLE of a section, as they are.

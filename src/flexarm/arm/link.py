@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StrictInt, model_validator
+from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
 from flexarm.arm.base import Base, FixedBase
 from flexarm.arm.forces import At, Contact, Point, PointSpring, Wrench
@@ -16,6 +16,7 @@ from flexarm.arm.shapes import (
     Counted,
     Elements,
     Lumped,
+    ModalBody,
     PinnedFree,
     PinnedPinned,
     ShapeChoice,
@@ -83,18 +84,32 @@ class QuadraticShape(Part):
         return self
 
 
+def _kind_of_body(value: object) -> str:
+    """Tell a body with modes in a file from a rigid one."""
+    if isinstance(value, dict):
+        return "modal" if "kind" in value or "file" in value else "rigid"
+    return "modal" if isinstance(value, ModalBody) else "rigid"
+
+
+LinkBody = Annotated[
+    Annotated[Body, Tag("rigid")] | Annotated[ModalBody, Tag("modal")],
+    Discriminator(_kind_of_body),
+]
+
+
 class Link(Part):
     """One link with the joint that carries it; its axis runs along x of its root frame.
 
     ``length`` is the whole length along x, rigid ends included; for a sliding link the total
-    length of the beam.  A link is flexible when its section has a stiffness, unless ``rigid``.
+    length of the beam.  A link is flexible when its section has a stiffness, unless ``rigid``, or
+    when its body has modes; such a body has its own length.
     """
 
     name: Name | None = None
     joint: Joint
     length: Annotated[Length, Field(ge=0)] = 0.0
     section: Section | None = None
-    body: Body | None = None
+    body: LinkBody | None = None
     rigid: Flag = False
     root_piece: RigidPiece | None = None
     tip_piece: RigidPiece | None = None
@@ -113,6 +128,11 @@ class Link(Part):
     @property
     def flexible(self) -> bool:
         """Whether the link has elastic coordinates."""
+        return self.beam or self.modal is not None
+
+    @property
+    def beam(self) -> bool:
+        """Whether the link is a flexible beam."""
         return not self.rigid and self.section is not None
 
     @property
@@ -124,6 +144,16 @@ class Link(Part):
     def tip_length(self) -> float:
         """Length of the rigid piece at the tip [m]."""
         return 0.0 if self.tip_piece is None else self.tip_piece.length
+
+    @property
+    def modal(self) -> ModalBody | None:
+        """The body of any shape that the link is, or None."""
+        return self.body if isinstance(self.body, ModalBody) else None
+
+    @property
+    def rigid_body(self) -> Body | None:
+        """The rigid body that the link is, or None."""
+        return self.body if isinstance(self.body, Body) else None
 
     @property
     def span(self) -> float:
@@ -139,6 +169,8 @@ class Link(Part):
             raise fault("the rigid ends leave no span between them", "length")
         if self.section is not None and self.body is not None:
             raise fault("a link with a section has its mass there: put a body in joint.hub", "body")
+        if self.modal is not None:
+            self._check_modal()
         if self.section is None and "shapes" in self.model_fields_set:
             raise fault("a link without a section cannot bend: give its section", "shapes")
         if self.root_piece is not None and isinstance(self.shapes, PinnedFree | PinnedPinned):
@@ -164,12 +196,24 @@ class Link(Part):
             self.check_place(wrench.at, "wrenches", i, "at")
         return self
 
+    def _check_modal(self) -> None:
+        """Refuse what a body with modes in a file has there, or cannot have."""
+        for name in ("length", "rigid", "root_piece", "tip_piece", "quadratic_shapes"):
+            if name in self.model_fields_set:
+                raise fault("is not for a body with modes: its file says all of it", name)
+        if isinstance(self.joint, Sliding):
+            raise fault("a body with modes does not grow: make the joint prismatic", "joint")
+        if self.joint.dh is not None and self.joint.dh.a is not None:
+            raise fault("the file of the body places its tip: leave it out", "joint", "dh", "a")
+
     def check_place(self, at: At, *path: str | int) -> None:
         """Refuse a place that the link does not have."""
         if at == "tip":
             return
         if isinstance(self.joint, Sliding):
             raise fault("of a sliding link only its tip can be used", *path)
+        if self.modal is not None:
+            raise fault("of a body with modes only its tip can be used", *path)
         along = at if isinstance(at, float) else at[0]
         if not 0 <= along <= self.length:
             raise fault("is beyond the link's length", *path)

@@ -154,6 +154,12 @@ class Tabulated(BesideModel):
     kind: Literal["table"]
 
 
+class ModalBody(BesideModel):
+    """A body of any shape with its modes, as a finite-element program or `reduce` gives it."""
+
+    kind: Literal["modal"]
+
+
 ShapeChoice = Annotated[
     ArmModes
     | Loaded

@@ -47,7 +47,7 @@ from flexarm.linear.at_start import (
     trace,
 )
 from flexarm.links.base import Array
-from flexarm.links.ends import own_inertia, piece_inertia
+from flexarm.links.ends import link_length, own_inertia, piece_inertia
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
 from flexarm.mechanics.inertia import weightless
@@ -184,7 +184,7 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
             elastic=any(each.motor is not None for each in part.axes),
             reflected_inertia=reflected_rotor(link),
         ),
-        length=link.length,
+        length=link_length(link),
         mass=own_inertia(link).mass - hub_mass[1] + piece_inertia(link.tip_piece).mass,
         hub_mass=sum(hub_mass),
         flexible=flexible_report(model, index, linear, pose) if link.flexible else None,

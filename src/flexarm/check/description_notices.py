@@ -204,7 +204,7 @@ def _bodies(arm: Arm) -> Iterator[tuple[str, Body]]:
         found = [
             (f"{place}.joint.hub.inboard", hub.inboard),
             (f"{place}.joint.hub.outboard", hub.outboard),
-            (f"{place}.body", link.body),
+            (f"{place}.body", link.rigid_body),
             *((f"{place}.{n}.body", piece.body) for n, piece in pieces if piece is not None),
         ]
         yield from ((where, body) for where, body in found if body is not None)

@@ -7,6 +7,7 @@ import scipy.linalg
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Tabulated
+from flexarm.arm.side_files import SideFile
 from flexarm.check.report import DirectionReport, FlexibleReport, Frequency, ShapeMode
 from flexarm.check.shape_rule import why_count
 from flexarm.linear.at_start import Linear
@@ -17,7 +18,9 @@ from flexarm.links.beams.finite import Conditions, modes
 from flexarm.links.ends import clamped_ends, loaded_ends, with_tip_body
 from flexarm.links.families.tabulated import modal_data_report
 from flexarm.links.holds import hold
-from flexarm.links.integrals import integrate
+from flexarm.links.integrals import Integrals, integrate
+from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.file import inspect_body
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
@@ -41,6 +44,8 @@ def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> Fl
         Coordinates at the start, (n,), sliding links within the range of their shapes.
     """
     arm, part, link = model.arm, model.links[index], model.arm.links[index]
+    if part.reduced is not None and link.modal is not None:
+        return _body_report(model, index, part.reduced, link.modal.side_file)
     body = body_of(model, part)
     span, shapes = body.span_at(pose), body.shapes_at(pose)
     assert span is not None and shapes is not None
@@ -60,6 +65,26 @@ def flexible_report(model: Model, index: int, linear: Linear, pose: Array) -> Fl
         directions=_directions(arm, index, part, span, ends, shapes),
         modes=shape_modes(part, span, shapes, linear.damping[part.modes, part.modes]),
         modal_data=lines,
+    )
+
+
+def _body_report(model: Model, index: int, body: ReducedBody, file: SideFile) -> FlexibleReport:
+    """Describe a body of any shape: its modes, and the checks of its file."""
+    ends, root, part = loaded_ends(model.arm, index), hold(model.arm, index), model.links[index]
+    tip = (body.tip_shape, body.tip_angle)
+    damping = np.zeros_like(body.integrals.stiffness) if body.damping is None else body.damping
+    first = " to first order" if body.first_order else ""
+    return FlexibleReport(
+        span=body.length,
+        shapes="modal body",
+        summary=f"a body of any shape{first}, by the modes of its file",
+        root=root.state,
+        why_root=f"{root.state}: {root.reason}",
+        tip_mass=ends.tip_mass,
+        tip_inertia=ends.tip_inertia,
+        directions=(),
+        modes=_amplitude_modes(part, body.integrals, tip, body.names, damping, measured=True),
+        modal_data=tuple(inspect_body(file)[0].lines()),
     )
 
 
@@ -87,9 +112,23 @@ def shape_modes(
     else:
         integrals = integrate(span, shapes, stiffening=False)[0]
     tip = np.array([span.length])
-    moved, turned, body = shapes.displacement(tip)[0], shapes.rotation(tip)[0], part.tip_body
-    mass = with_tip_body(integrals.modal_mass, moved, turned, body)
-    vectors = _mode_shapes(integrals.stiffness, mass, measured=shapes.mass is not None)
+    ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
+    measured = shapes.mass is not None
+    return _amplitude_modes(part, integrals, ends, shapes.names, damping, measured=measured)
+
+
+def _amplitude_modes(
+    part: LinkModel,
+    integrals: Integrals,
+    ends: tuple[Array, Array],
+    names: tuple[str, ...],
+    damping: Array,
+    *,
+    measured: bool,
+) -> tuple[ShapeMode, ...]:
+    """Find the modes of amplitudes that displace and turn the tip, (3, m) each."""
+    mass = with_tip_body(integrals.modal_mass, *ends, part.tip_body)
+    vectors = _mode_shapes(integrals.stiffness, mass, measured=measured)
     weights = np.einsum("im,ij,jm->m", vectors, mass, vectors)
     shares = vectors * (integrals.stiffness @ vectors)
     omegas = np.sqrt(np.maximum(shares.sum(axis=0), 0.0) / weights)
@@ -99,7 +138,7 @@ def shape_modes(
         ShapeMode(
             frequency=frequency(float(omega)),
             damping=float(ratio),
-            coordinate=f"{part.name}.{shapes.names[int(np.argmax(share))]}",
+            coordinate=f"{part.name}.{names[int(np.argmax(share))]}",
         )
         for omega, ratio, share in zip(omegas, ratios, shares.T, strict=True)
     )

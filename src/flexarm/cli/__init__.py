@@ -24,6 +24,7 @@ from flexarm.cli import (
 )
 from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
+from flexarm.cli.bodies import import_body, reduce
 from flexarm.cli.pages import live, view
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
@@ -180,6 +181,8 @@ COMMANDS: dict[str, Command] = {
     "view": view,
     "count": count,
     "equations": equations,
+    "import-body": import_body,
+    "reduce": reduce,
     "reproduce": reproduce,
     "cache": cache,
     "completion": completion,

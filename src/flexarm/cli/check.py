@@ -98,9 +98,10 @@ def _print_flexible(console: "Console", name: str, flexible: "FlexibleReport") -
         "[rad/s]": "right", "loaded [Hz]": "right", "[rad/s] ": "right",
     }  # fmt: skip
     title = f"{name}: frequencies of its flexible span of {flexible.span:.6g} m"
-    print_table(console, title, columns, rows)
+    if rows:
+        print_table(console, title, columns, rows)
+        print_line(console, "clamped: root clamped, with what the tip carries rigidly")
     lines = [
-        "clamped: root clamped, with what the tip carries rigidly",
         f"loaded: root {flexible.why_root}; at the tip "
         f"{flexible.tip_mass:.6g} kg and {_triple(flexible.tip_inertia)} kg m^2",
         f"shapes: {flexible.shapes}, {flexible.summary}",

@@ -212,7 +212,7 @@ def _encoders(model: Model) -> tuple[str, ...]:
 
 
 def _part(model: Model, gauge: Gauge) -> LinkModel:
-    flexible = [p for p in model.links if p.modes.stop > p.modes.start]
+    flexible = [p for p in model.links if p.elastic is not None or p.sliding is not None]
     part = next((p for p in flexible if p.name == gauge.link), None)
     if part is None:
         listed = ", ".join(p.name for p in flexible) or "none"

@@ -109,6 +109,17 @@ class Formulation(ABC):
         raise FlexarmError(f"{self.name} does not give joint wrenches: use composite")
 
 
+def beams_only(model: Model) -> str | None:
+    """Refuse links that are no beams, or None: most formulations sum along a straight axis."""
+    for part in model.links:
+        if part.reduced is not None:
+            return (
+                f"{part.name} is a body with modes, and the method sums over points of straight "
+                "beams: use 'articulated' or 'composite'"
+            )
+    return None
+
+
 def unstiffened(model: Model, tip_rotation: TipRotation) -> Model:
     """Build a model anew without shortening; one that has none is given back."""
     if not model.stiffening and model.tip_rotation == tip_rotation:

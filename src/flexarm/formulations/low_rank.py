@@ -16,8 +16,8 @@ from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
 from flexarm.mechanics.sections import section_rotation
-from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, constant
+from flexarm.model import Flexible, LinkModel, Model
+from flexarm.spatial import Expr, cayley, constant
 
 MORE = 3  # amplitudes than rows, from which on this takes fewer operations than LDL^T
 ORTHOGONAL = 1e-13  # what rounding leaves of products of modes, for each amplitude
@@ -74,10 +74,8 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
     modal
         Mass of the link's own coordinates, without what its tip carries.
     """
-    e = part.elastic
-    if e is None or part.sliding is not None or model.stiffening or not modal.is_constant():
-        return None
-    if np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic):
+    e = part.reduced or _linear(model, part)
+    if e is None or not modal.is_constant():
         return None
     every = np.vstack([e.tip_angle, e.tip_shape])
     there = [k for k in range(6) if np.any(every[k])]
@@ -88,8 +86,17 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
     if split is None or np.linalg.cond(rows / split[0] @ rows.T) > WORST:
         return None
     angle = constant(e.tip_angle) @ q[part.modes.start : part.modes.stop]
-    frame = ca.diagcat(section_rotation(model, angle)[1], ca.SX.eye(3))[:, there]
+    turns = cayley(angle) if part.reduced is not None else section_rotation(model, angle)
+    frame = ca.diagcat(turns[1], ca.SX.eye(3))[:, there]
     return LowRank(frame, rows, *split)
+
+
+def _linear(model: Model, part: LinkModel) -> Flexible | None:
+    """Give the elastic part of a beam whose tip moves linearly with its amplitudes."""
+    e = part.elastic
+    if e is None or model.stiffening or np.any(e.tip_quadratic) or np.any(e.tip_angle_quadratic):
+        return None
+    return e
 
 
 def _split(mass: Array, rows: Array) -> tuple[Array, Array] | None:

@@ -31,7 +31,7 @@ from typing import ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.base import Formulation, beams_only
 from flexarm.formulations.transforms import (
     Step,
     Transform,
@@ -78,6 +78,8 @@ class RecursiveLagrange(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
+        if (reason := beams_only(model)) is not None:
+            return reason
         sliding = [part.name for part in model.links if part.sliding is not None]
         if sliding:
             return (

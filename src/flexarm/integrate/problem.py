@@ -309,9 +309,10 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
             found += [
                 Watch(unit[part.exposed], a, b, what, f"{remedy} {key}") for a, b, key in ends
             ]
-        if part.elastic is not None:
+        tip = part.reduced or part.elastic
+        if tip is not None:
             steepest = STEEPEST_SERIES if part.exact is None else STEEPEST
-            for slope in part.elastic.tip_angle[1:]:
+            for slope in tip.tip_angle[0 if part.reduced else 1 :]:
                 row = np.zeros(2 * n)
                 row[part.modes.start : part.modes.stop] = slope
                 if np.any(row):

@@ -14,6 +14,8 @@ from flexarm.model import Axis, LinkModel, Model
 WORDS: dict[Direction, str] = {
     "y": "bending y", "z": "bending z", "twist": "torsion", "x": "stretch",
 }  # fmt: skip
+BODY = "deformation"  # of a body of any shape
+LINKS = (*WORDS.values(), BODY)
 MOST = 0.5  # of the energy: below it in springs, and above it in joints, a joint swings
 SHARED = 0.4  # of a link's energy: what the next one has, if they share a mode
 OSCILLATES = 1e-9  # imaginary part of an eigenvalue over its size, from which on it does
@@ -63,12 +65,12 @@ def strain_groups(model: Model, elastic: Array, q: Array) -> list[Group]:
             if axis.acts.spring is not None:
                 rest = float(elastic[axis.index, axis.index]) - drive
                 groups.append(Group(title, "spring", rest * np.outer(hub, hub)))
-        for direction, columns in _directions(model, part, q).items():
+        for what, columns in _directions(model, part, q).items():
             energy = np.zeros_like(elastic)
             block = np.ix_(columns, columns)
             energy[block] = elastic[block]
             owner = link_title(model, index)
-            groups.append(Group(owner, WORDS[direction], energy, tuple(columns)))
+            groups.append(Group(owner, what, energy, tuple(columns)))
     return groups
 
 
@@ -130,9 +132,9 @@ def mode_names(
     names = []
     for k, title in enumerate(titles):
         alike = [other.words == title.words for other in titles]
-        if title.what in WORDS.values():
+        if title.what in LINKS:
             alike = [bool(other.places & title.places) for other in titles]
-        several = title.what in WORDS.values() or sum(alike) > 1
+        several = title.what in LINKS or sum(alike) > 1
         names.append(f"{title.words} {sum(alike[: k + 1])}" if several else title.words)
     return names
 
@@ -194,7 +196,7 @@ def _title(groups: Sequence[Group], energies: Array) -> Title:
     """Name the place with most energy, or the two links that share it."""
     first, *others = (int(k) for k in np.argsort(-energies))
     what, places = groups[first].what, [first]
-    if others and what in WORDS.values() and groups[others[0]].what == what:
+    if others and what in LINKS and groups[others[0]].what == what:
         pair = energies[[first, others[0]]]
         if pair[1] >= SHARED * pair[0] and pair.sum() > MOST * energies.sum():
             places = sorted((first, others[0]))
@@ -232,13 +234,15 @@ def _coordinate_title(model: Model, i: int) -> str:
     return model.names[i].replace(".", " ")
 
 
-def _directions(model: Model, part: LinkModel, q: Array) -> dict[Direction, list[int]]:
-    """Sort a link's amplitudes by the direction in which each moves most."""
+def _directions(model: Model, part: LinkModel, q: Array) -> dict[str, list[int]]:
+    """Sort a link's amplitudes by what moves most in each; a body of any shape has all in one."""
+    if part.reduced is not None:
+        return {BODY: list(range(part.modes.start, part.modes.stop))}
     body = body_of(model, part)
     span, shapes = body.span_at(q), body.shapes_at(q)
     if span is None or shapes is None:
         return {}
-    found: dict[Direction, list[int]] = {}
+    found: dict[str, list[int]] = {}
     x = np.linspace(0.0, span.length, 33)
     for k, shape in enumerate(shapes.shapes):
         sizes = {
@@ -246,5 +250,6 @@ def _directions(model: Model, part: LinkModel, q: Array) -> dict[Direction, list
             for d in DIRECTIONS
             if d in shape.curves
         }
-        found.setdefault(max(sizes, key=lambda d: sizes[d]), []).append(part.modes.start + k)
+        most = WORDS[max(sizes, key=lambda d: sizes[d])]
+        found.setdefault(most, []).append(part.modes.start + k)
     return found

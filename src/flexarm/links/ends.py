@@ -17,6 +17,7 @@ from flexarm.arm import Arm, Body, Link, RigidPiece
 from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
+from flexarm.links.reduced.file import read_body
 from flexarm.links.span import Span
 from flexarm.spatial import (
     NO_INERTIA,
@@ -108,7 +109,10 @@ def own_inertia(link: Link) -> Inertia:
 
     A sliding link counts as fully extended.
     """
-    total = hub_inertia(link) + body_inertia(link.body) + piece_inertia(link.root_piece)
+    total = hub_inertia(link)
+    if link.modal is not None:
+        return total + read_body(link.modal.side_file).inertia
+    total = total + body_inertia(link.rigid_body) + piece_inertia(link.root_piece)
     if link.section is None:
         return total
     span = _span_inertia(Span.of(link.section, link.span))
@@ -117,6 +121,9 @@ def own_inertia(link: Link) -> Inertia:
 
 def end_pose(link: Link) -> Pose:
     """Place a link's end, where the next joint's frames begin, in its flexible tip's frame."""
+    if link.modal is not None:
+        tip = read_body(link.modal.side_file).tip
+        return Pose(tip.rotation, np.zeros(3)) @ joint_poses(link)[2]
     _, _, end = joint_poses(link)
     return Pose.along(link.tip_length) @ end
 
@@ -150,7 +157,7 @@ def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> I
         along = np.array([0.0, 0.0, following.joint.travel * value])
         pose = pose @ Pose(np.eye(3) if about is None else turn(about, value), along)
     root = pose @ after
-    tip = root @ Pose.along(following.length - following.tip_length)
+    tip = root @ _flexible_end(following)
     beyond = outboard_inertia(arm, index + 1, configuration)
     return total + own_inertia(following).moved(root) + beyond.moved(tip)
 
@@ -233,7 +240,7 @@ def _distal(arm: Arm, index: int) -> tuple[float, float]:
     # planar arms give a hub or a payload as [0, 0, J]: the largest moment is the one that counts
     transverse = float(max(own.second[1, 1], own.second[2, 2]))
     tip_part = float(np.diag(tip.second).max()) + inertia
-    return own.mass + carried, transverse + tip_part + carried * link.length**2
+    return own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
 
 
 def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Array:
@@ -241,6 +248,17 @@ def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Ar
     coupling = angle.T @ skew_matrix(body.first) @ shape
     own = body.mass * shape.T @ shape + angle.T @ body.second @ angle
     return np.asarray(modal + own + coupling + coupling.T)
+
+
+def _flexible_end(link: Link) -> Pose:
+    if link.modal is not None:
+        return Pose(np.eye(3), read_body(link.modal.side_file).tip.position)
+    return Pose.along(link.length - link.tip_length)
+
+
+def link_length(link: Link) -> float:
+    """Give the length of a link [m]; of a body with modes from hub to tip."""
+    return link.length if link.modal is None else read_body(link.modal.side_file).length
 
 
 def _span_inertia(span: Span) -> Inertia:

@@ -7,6 +7,7 @@ a kink.  A link that static loads bend, twist and stretch is smooth in any shape
 import numpy as np
 
 from flexarm.links.base import DIRECTIONS, Array, Direction
+from flexarm.links.reduced.body import ReducedBody
 from flexarm.mechanics.bodies import body_of
 from flexarm.model import LinkModel, Model
 
@@ -32,6 +33,8 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
     large as the length each, to first order; where shapes mix them, or hold the tip on the x axis,
     the largest along the link is.
     """
+    if part.reduced is not None:
+        return _body_deformation(part.reduced, rng)
     body = body_of(model, part)
     shapes, span = body.shapes_at(q), body.span_at(q)
     if shapes is None or span is None:
@@ -47,6 +50,15 @@ def random_deformation(model: Model, part: LinkModel, q: Array, rng: np.random.G
         bent = _static(shapes.stiffness, values.T @ rng.uniform(size=STATIONS))
         total += share * bent / (_size(moved, bent, length) or 1.0)
     return np.asarray(total / (_size(moved, total, length) or 1.0))
+
+
+def _body_deformation(body: ReducedBody, rng: np.random.Generator) -> Array:
+    """Draw the amplitudes of a body of any shape that forces at its tip bend by its length."""
+    pushed = body.tip_shape.T @ rng.normal(size=3) + body.tip_angle.T @ rng.normal(size=3)
+    bent = _static(body.integrals.stiffness, pushed)
+    moved = float(np.linalg.norm(body.tip_shape @ bent))
+    turned = body.length * float(np.linalg.norm(body.tip_angle @ bent))
+    return np.asarray(bent * body.length / (max(moved, turned) or 1.0))
 
 
 def _static(stiffness: Array, load: Array) -> Array:

@@ -14,6 +14,7 @@ from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed
@@ -122,7 +123,12 @@ def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:
 
 
 def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
-    """Follow the axis of a flexible link at fractions of its (exposed) span."""
+    """Follow the axis of a flexible link at fractions of its (exposed) span.
+
+    Of a body of any shape, the line that stands for it: it has no slope, and its tip alone twists.
+    """
+    if part.reduced is not None:
+        return _along_body(part.reduced, q[:, part.modes], stations)
     link = deformed(model, part, q)
     places = stations * link.end
     if link.nodes is not None:
@@ -150,14 +156,27 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     return Along(moved, slope, link.values("twist", places))
 
 
+def _along_body(body: ReducedBody, d: Array, stations: Array) -> Along:
+    """Follow the line that stands for a body at amplitudes d, (T, m)."""
+    moved = np.einsum("saj,tj->tsa", body.drawn.line(stations)[1], d, optimize=True)
+    twist = np.where(stations >= 1, (d @ body.tip_angle[0])[:, None], np.nan)
+    return Along(moved, np.full_like(moved, np.nan), twist)
+
+
 def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> SectionForces:
     """Find section forces from stiffness times curvature, twist and stretch.
 
     Notes
     -----
     They are those of the shapes: their accuracy is that of the shapes' second (shear: third)
-    derivatives, which converge more slowly with the number of shapes than deflections do.
+    derivatives, which converge more slowly with the number of shapes than deflections do.  A body
+    of any shape has no sections: what its interfaces carry is what joints transmit; its strain is
+    the largest of all that its file tells of, at every station.
     """
+    if part.reduced is not None:
+        strain = part.reduced.largest_strain(q[:, part.modes])[:, None] + 0 * stations
+        none = np.full((*strain.shape, 3), np.nan)
+        return SectionForces(none, none, strain)
     link = deformed(model, part, q)
     places = stations * link.end
     missing = np.full((len(q), len(places)), np.nan)

@@ -151,6 +151,8 @@ def _model_error(part: LinkModel, slope: float, *, stiffening: bool) -> float | 
 def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     """Say in words what a link went beyond, or nothing."""
     exact = part.exact is not None
+    if part.reduced is not None:
+        return _body_warning(link)
     limits = [("strain", link.strain or 0.0, STRAIN)]
     if exact:
         limits.insert(0, ("slope", link.slope, SLOPE_EXACT))
@@ -179,8 +181,24 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     return f"{link.link}: {', '.join(beyond.values())}: {'; '.join(remedies)}"
 
 
+def _body_warning(link: LinkValidity) -> str:
+    """Say what a body of any shape went beyond, or nothing."""
+    told = []
+    if link.slope > SLOPE_LINEAR:
+        told.append(
+            f"its tip turns by {link.slope:.2g} > {SLOPE_LINEAR:.2g} rad: a body with modes bends "
+            "by linear theory, whose errors exceed 0.1 % there: split it into several, or model it "
+            "as beams"
+        )
+    if (link.strain or 0.0) > STRAIN:
+        told.append(f"strain {link.strain:.2g} > {STRAIN:.2g}: few materials stay linear there")
+    return f"{link.link}: {'; '.join(told)}" if told else ""
+
+
 def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
     """Find the largest values of a link."""
+    if part.reduced is not None:
+        return _of_body(part, t, q)
     places, weights = _points(deformed(model, part, q[:1]))
     strain = None if math.isnan(_block(model, part, q[:1], places, weights)[1]) else 0.0
     found = LinkValidity(part.name, 0.0, float(t[0]), strain, "fibre", 0.0, 0.0)
@@ -197,6 +215,18 @@ def _of_link(model: Model, part: LinkModel, t: Array, q: Array) -> LinkValidity:
         )
     error = _model_error(part, found.slope, stiffening=model.stiffening)
     return replace(found, model_error=error)
+
+
+def _of_body(part: LinkModel, t: Array, q: Array) -> LinkValidity:
+    """Find how far the tip of a body of any shape turned, which counts as its slope."""
+    assert part.reduced is not None
+    angles = np.linalg.norm(q[:, part.modes] @ part.reduced.tip_angle.T, axis=1)
+    k = int(np.argmax(angles))
+    slope = float(angles[k])
+    error = _model_error(part, slope, stiffening=False)
+    strain = float(part.reduced.largest_strain(q[:, part.modes]).max())
+    told = None if math.isnan(strain) else strain
+    return LinkValidity(part.name, slope, float(t[k]), told, "fibre", 0.0, 0.0, error)
 
 
 def _points(link: Deformed) -> tuple[Array, Array]:

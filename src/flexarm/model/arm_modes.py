@@ -43,8 +43,8 @@ SINGULAR = 1e-12
 
 def chosen_shapes(arm: Arm) -> ShapesOf:
     """Choose the shapes of each link, by what the file says or by the arm's modes."""
-    flexible = [(i, link.shapes) for i, link in enumerate(arm.links) if link.flexible]
-    own = [i for i, choice in flexible if isinstance(choice, ArmModes)]
+    beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
+    own = [i for i, choice in beams if isinstance(choice, ArmModes)]
     found: dict[int, Shapes] = {}
 
     def shapes_of(index: int, span: Span) -> Shapes:

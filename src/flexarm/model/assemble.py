@@ -14,6 +14,7 @@ from flexarm.links.ends import (
     hub_inertia,
     joint_frame,
     joint_poses,
+    link_length,
     own_inertia,
     piece_inertia,
     tip_inertia,
@@ -24,6 +25,7 @@ from flexarm.model.flexible import (
     Theory,
     check_amplitudes,
     flexible_part,
+    reduced_part,
     sliding_damping,
     sliding_nodes,
     sliding_shapes,
@@ -49,6 +51,7 @@ from flexarm.spatial import (
     rotation_z_to,
 )
 
+TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
 ShapesOf = Callable[[int, Span], Shapes]
 
 
@@ -120,12 +123,15 @@ def _build_link(
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
     axes = _axes(arm, index, motion, names, units)
-    elastic, sliding, damping, grown = None, None, None, None
-    if link.flexible and motion.grows:
+    elastic, sliding, damping, grown, reduced = None, None, None, None, None
+    if link.modal is not None:
+        reduced = reduced_part(arm, index)
+        labels: tuple[str, ...] = reduced.names
+    elif link.flexible and motion.grows:
         sliding = sliding_shapes(arm, index, shapes_of)
         damping = sliding_damping(arm, index, sliding)
         grown = sliding_nodes(arm, index, sliding, theory)
-        labels: tuple[str, ...] = sliding.names
+        labels = sliding.names
     elif link.flexible:
         elastic = flexible_part(arm, index, theory, shapes_of)
         labels = elastic.shapes.names
@@ -154,7 +160,7 @@ def _build_link(
         root_body=body.moved(Pose(np.eye(3), -root.position)),
         hub_body=hub_inertia(link).moved(pose_to_root) if turned else NO_INERTIA,
         tip_body=tip_inertia(arm, index),
-        length=link.span,
+        length=link_length(link) - link.root_length - link.tip_length,
         axes=axes,
         modes=slice(first, len(names)),
         elastic=elastic,
@@ -162,6 +168,7 @@ def _build_link(
         sliding_damping=damping,
         grown=grown,
         rotor=_rotor(axes, before @ pose_to_joint, motion),
+        reduced=reduced,
     )
 
 
@@ -198,6 +205,8 @@ def _root_body(link: Link, *, with_hub: bool) -> Inertia:
 
 
 def _unit(link: Link, label: str) -> str:
+    if link.modal is not None:
+        return "rad" if label in TURNS else "m"
     if isinstance(link.shapes, Lumped) and "stretch" not in label:
         return "rad"
     if isinstance(link.shapes, CraigBampton) and label in ("y2", "z2"):

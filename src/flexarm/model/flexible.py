@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -20,6 +20,8 @@ from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes, fixed_shapes, follow_length
 from flexarm.links.integrals import Integrals, integrate, quadratic_displacement
 from flexarm.links.node_spaces import clean
+from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.nodes import chosen_nodes
@@ -166,6 +168,27 @@ def flexible_part(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
         root_angle, damping, nodes,
     )  # fmt: skip
+
+
+def reduced_part(arm: Arm, index: int) -> ReducedBody:
+    """Read the body of a link of any shape; where its file has no damping, the link's counts."""
+    link = arm.links[index]
+    assert link.modal is not None
+    try:
+        body = read_body(link.modal.side_file)
+    except ModelError as error:
+        raise ModelError(f"links[{index + 1}].body: {error}") from error
+    check_amplitudes(arm, index, body.names)
+    if body.damping is not None:
+        if "damping" in link.model_fields_set:
+            raise ModelError(
+                f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the "
+                "file of its body: leave one of the two out"
+            )
+        return body
+    ratios, carried = _damping_ratios(arm, index, len(body.names)), tip_inertia(arm, index)
+    damping = _damping(ratios, body.integrals, body.tip_shape, body.tip_angle, carried)
+    return replace(body, damping=damping)
 
 
 def _damping_ratios(arm: Arm, index: int, m: int) -> Array:

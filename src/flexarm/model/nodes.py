@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.arm.shapes import Elements, Lumped
 from flexarm.links.base import Shapes
-from flexarm.links.ends import joint_poses, outboard_inertia, own_inertia
+from flexarm.links.ends import joint_poses, link_length, outboard_inertia, own_inertia
 from flexarm.links.span import Span
 from flexarm.spatial import rotation_from_angles
 
@@ -48,7 +48,7 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     if not stiffness or min(stiffness) <= 0:
         return 0.0
     own, beyond = own_inertia(arm.links[index]), outboard_inertia(arm, index, {})
-    reach = span.length + sum(link.length for link in arm.links[index + 1 :])
+    reach = span.length + sum(link_length(link) for link in arm.links[index + 1 :])
     weight = float(np.linalg.norm(arm.gravity))
     moment = weight * (own.mass * span.length + beyond.mass * (span.length + reach)) / 2
     moment *= SWINGING if _swings(arm, index) else 1.0

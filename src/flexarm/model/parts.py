@@ -12,6 +12,7 @@ from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
+from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
 from flexarm.model.joints import JointMotion
@@ -167,7 +168,7 @@ class LinkModel:
     hub_body
         The outboard hub in J, kept apart from ``root_body`` where shapes turn the hub.
     length
-        Distance from L to T, undeformed [m]; of a sliding link the whole beam.
+        Distance from L to T, undeformed [m]; of a sliding link the whole beam.  T has L's axes.
     axes
         The joint's coordinates.
     modes
@@ -183,6 +184,8 @@ class LinkModel:
         Nodes of a sliding link that bends as an exact beam, else None.
     rotor
         The joint's rotor, or None.
+    reduced
+        The body of a link of any shape, reduced from finite elements, else None.
     """
 
     name: str
@@ -202,6 +205,7 @@ class LinkModel:
     sliding_damping: Array | None
     grown: GrowingNodes | None
     rotor: Rotor | None
+    reduced: ReducedBody | None = None
 
     @property
     def kind(self) -> str:
@@ -211,7 +215,7 @@ class LinkModel:
     @property
     def flexible(self) -> bool:
         """Whether the link bends, twists or stretches."""
-        return self.elastic is not None or self.sliding is not None
+        return self.elastic is not None or self.sliding is not None or self.reduced is not None
 
     @property
     def exact(self) -> Collocation | None:

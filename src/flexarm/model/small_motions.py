@@ -6,6 +6,7 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.holds import relaxed_stiffness
 from flexarm.links.integrals import Integrals, integrate
+from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.model.parts import LinkModel, Model, Rotor
 from flexarm.spatial import Inertia, skew_matrix
@@ -36,6 +37,8 @@ def stiffness_matrix(model: Model, q: Array) -> Array:
     for part in model.links:
         if part.elastic is not None:
             stiffness[part.modes, part.modes] = part.elastic.integrals.stiffness
+        elif part.reduced is not None:
+            stiffness[part.modes, part.modes] = part.reduced.integrals.stiffness
         elif part.sliding is not None:
             stiffness[part.modes, part.modes] = part.sliding.at(float(q[part.exposed])).stiffness
         for axis in part.axes:
@@ -65,17 +68,16 @@ def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
     if not part.flexible:
         return _shift(moved, np.array([part.length, 0.0, 0.0]))
     length = float(q[part.exposed]) if part.motion.grows else part.length
+    if part.reduced is not None:
+        return _weigh_body(part.reduced, part.modes, moved, mass)
     if part.elastic is not None:
         shapes, integrals = part.elastic.shapes, part.elastic.integrals
     else:
         assert part.sliding is not None and part.link.section is not None
         shapes = part.sliding.at(length)
         integrals, _ = integrate(Span.of(part.link.section, length), shapes, stiffening=False)
-    span, momentum = _span(integrals), _momentum(integrals)
     own = part.modes
-    mass += moved.T @ span @ moved
-    mass[own, own] += integrals.modal_mass
-    _couple(mass, own, moved.T @ momentum)
+    _add_span(integrals, own, moved, mass)
     if part.motion.grows:
         _slide(part, length, integrals, moved, mass)
     tip, moved = np.array([length]), _shift(moved, np.array([length, 0.0, 0.0]))
@@ -84,6 +86,21 @@ def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
     if part.motion.grows:
         moved[3, part.exposed] += 1.0
     return moved
+
+
+def _weigh_body(body: ReducedBody, own: slice, moved: Array, mass: Array) -> Array:
+    """Add a body of any shape to the mass matrix; gives the motion of its tip (6, n)."""
+    _add_span(body.integrals, own, moved, mass)
+    moved = _shift(moved, body.tip.position)
+    moved[:3, own] += body.tip_angle
+    moved[3:, own] += body.tip_shape
+    return moved
+
+
+def _add_span(integrals: Integrals, own: slice, moved: Array, mass: Array) -> None:
+    mass += moved.T @ _span(integrals) @ moved
+    mass[own, own] += integrals.modal_mass
+    _couple(mass, own, moved.T @ _momentum(integrals))
 
 
 def _slide(part: LinkModel, length: float, span: Integrals, moved: Array, mass: Array) -> None:

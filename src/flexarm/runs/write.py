@@ -10,12 +10,13 @@ import numpy as np
 
 from flexarm.arguments import require_flag, require_path
 from flexarm.arm import Arm
-from flexarm.arm.shapes import Tabulated
+from flexarm.arm.shapes import ModalBody, Tabulated
 from flexarm.arm.side_files import SideFile, SideFiles, parts_beside
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import parse
 from flexarm.io.whole_file import write_whole
 from flexarm.links.measured.file import load_modal_file
+from flexarm.links.reduced.plain import arrays_beside
 from flexarm.runs.contents import (
     FILE,
     Variable,
@@ -137,6 +138,10 @@ def _files_of(arm: Arm) -> Iterator[SideFile]:
     """List the files that an arm is made of besides its model file."""
     for part in parts_beside(arm):
         yield part.side_file
+        if isinstance(part, ModalBody):
+            arrays = arrays_beside(part.side_file)
+            if arrays is not None:
+                yield arrays
         if isinstance(part, Tabulated):
             table = load_modal_file(part.side_file)[0].table
             if table is not None:

@@ -96,7 +96,7 @@ def widened(arm: Arm) -> Arm:
 
 def by_rule(arm: Arm) -> Arm:
     """Put an arm on as many loaded modes as the rule says, where it may be on other shapes."""
-    if any(_names_amplitudes(link) for link in arm.links if link.flexible):
+    if any(_names_amplitudes(link) for link in arm.links if link.beam):
         return arm
 
     def loaded(choice: Counted, _: Counts) -> Counted:
@@ -121,7 +121,7 @@ def reference(arm: Arm) -> Arm:
 
 def families(arm: Arm) -> list[Basis]:
     """List the arm on other families with as many shapes; none where amplitudes have names."""
-    flexible = [link for link in arm.links if link.flexible]
+    flexible = [link for link in arm.links if link.beam]
     if any(_names_amplitudes(link) for link in flexible):
         return []
     makers: dict[str, Callable[[Counted, Counts], Counted]] = {
@@ -136,13 +136,13 @@ def families(arm: Arm) -> list[Basis]:
 
 def title(arm: Arm) -> str:
     """Say what shapes an arm has: ``loaded, 4 along y``."""
-    words = dict.fromkeys(_title(arm, i) for i, link in enumerate(arm.links) if link.flexible)
+    words = dict.fromkeys(_title(arm, i) for i, link in enumerate(arm.links) if link.beam)
     return "; ".join(words)
 
 
 def can_enrich(link: Link) -> bool:
     """Tell whether a link's shapes can be added to."""
-    return link.flexible and isinstance(link.shapes, Counted)
+    return link.beam and isinstance(link.shapes, Counted)
 
 
 def of_family(link: Link) -> bool:

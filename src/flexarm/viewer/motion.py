@@ -1,6 +1,6 @@
 """What of a run is shown: the columns that pose its arm, and its curves in panels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,13 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
     strains = []
     for part in flexible_links(model):
         moved = along(model, part, q, stations).deflection
+        if part.reduced is not None:
+            largest = {
+                "deflection": np.linalg.norm(moved, axis=2),
+                "slope": np.linalg.norm(q[:, part.modes] @ part.reduced.tip_angle.T, axis=1),
+            }
+            _enlarge(found, largest)
+            continue
         link = deformed(model, part, q)
         places = stations * link.end
         bent = link.curvatures(places, stiffening=model.stiffening)
@@ -108,8 +115,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
             "slope": np.hypot(link.values("y", places, 1), link.values("z", places, 1)),
             "curvature": np.hypot(*bent),
         }
-        for name, values in largest.items():
-            found[name] = min(max(found[name] or 0.0, float(np.nan_to_num(values).max())), LARGEST)
+        _enlarge(found, largest)
         if shows_strain(part):
             strain = np.nan_to_num(fibre_strain(part.link.section, link, places, bent))
             strains.append(min(float(strain.max()), LARGEST))
@@ -117,6 +123,12 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
     if (found["deflection"] or 0.0) <= NOTHING * reach:
         return dict.fromkeys([*found, "strain"], 0.0)
     return found | {"strain": max(strains, default=None)}
+
+
+def _enlarge(found: dict[str, float | None], largest: Mapping[str, Array]) -> None:
+    """Keep the larger of what was found so far and of some values."""
+    for name, values in largest.items():
+        found[name] = min(max(found[name] or 0.0, float(np.nan_to_num(values).max())), LARGEST)
 
 
 def deflection_unit(largest: float) -> tuple[float, str]:

@@ -15,6 +15,7 @@ from flexarm.arm.shapes import Lumped
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import deformed
@@ -72,7 +73,9 @@ def states(model: Model, q: Array, anchors: Array) -> Array:
     for part in model.links:
         own = q[:, part.coordinates]
         columns.append(_turned(left.pop(0), own) if part.motion.anchored else own)
-        if part.flexible:
+        if part.reduced is not None:
+            columns.append(q[:, part.modes])
+        elif part.flexible:
             columns.append(deformed(model, part, q).amplitudes)
     return np.concatenate(columns, axis=1)
 
@@ -91,6 +94,8 @@ def shows_strain(part: LinkModel) -> bool:
 
 
 def _width(model: Model, part: LinkModel) -> int:
+    if part.reduced is not None:
+        return _joint_width(part) + len(part.reduced.names)
     shapes = len(_bent(model, part).shapes.shapes) if part.flexible else 0
     return _joint_width(part) + shapes
 
@@ -118,7 +123,9 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "strain": shows_strain(part),
         "shape": None,
     }
-    if part.flexible:
+    if part.reduced is not None:
+        found["shape"] = _body(part.reduced, column + _joint_width(part), arrays)
+    elif part.flexible:
         found["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return found
 
@@ -149,6 +156,29 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
     if part.exact is not None:
         return found | {"nodes": _nodes(part.exact, places, arrays)}
     return found | _series(model, part, places, arrays)
+
+
+def _body(body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
+    """Tabulate the line that stands for a body of any shape, and the nodes beside it."""
+    fractions, drawn = np.linspace(0.0, 1.0, STATIONS), body.drawn
+    places, moved = drawn.line(fractions)
+    turned = fractions[:, None, None] * body.tip_angle
+    return {
+        "column": column,
+        "count": len(body.names),
+        "sliding": False,
+        "rigidPieces": True,  # it has no curvature to colour
+        "turned": arrays.add(turned),
+        "stretch": arrays.add(np.zeros((STATIONS, len(body.names)))),
+        "bend": arrays.add(np.zeros((STATIONS, 2, len(body.names)))),
+        "moved": arrays.add(moved),
+        "quadratic": [],
+        "quadraticTurn": [],
+        "rest": arrays.add(places),
+        "points": arrays.add(drawn.places[drawn.axis :]),
+        "pointsMoved": arrays.add(drawn.moved[drawn.axis :]),
+        "lines": (drawn.lines - drawn.axis).tolist(),
+    }
 
 
 def _nodes(nodes: Collocation, places: Array, arrays: Arrays) -> dict[str, Any]:

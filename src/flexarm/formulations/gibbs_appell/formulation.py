@@ -33,7 +33,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation, unstiffened
+from flexarm.formulations.base import Formulation, beams_only, unstiffened
 from flexarm.formulations.gibbs_appell.chain import Link, exact_chain, paper_chain
 from flexarm.formulations.gibbs_appell.steps import (
     compound_rotations,
@@ -95,6 +95,8 @@ class GibbsAppell(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
+        if (reason := beams_only(model)) is not None:
+            return reason
         return _paper_lacks(model) if paper else Formulation.refusal(model, paper=False)
 
     def mass_expression(self, q: Expr) -> Expr:

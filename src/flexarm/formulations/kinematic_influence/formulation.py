@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import casadi as ca
 
-from flexarm.formulations.base import Formulation, unstiffened
+from flexarm.formulations.base import Formulation, beams_only, unstiffened
 from flexarm.formulations.kinematic_influence.links import (
     Riding,
     Share,
@@ -52,6 +52,8 @@ class KinematicInfluence(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
+        if (reason := beams_only(model)) is not None:
+            return reason
         if not paper:
             return Formulation.refusal(model, paper=False)
         for part in model.links:

@@ -14,6 +14,7 @@ from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
 from flexarm.integrate.problem import jumps
 from flexarm.integrate.task import Task, equal_step, has_dry_friction
 from flexarm.links.base import Array
+from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts
 from flexarm.model.joints import JOINTS
 from flexarm.model.profiles import pieces as profile_pieces
@@ -82,7 +83,9 @@ def shape_numbers(arm: Arm) -> list[int]:
     found = []
     for index, link in enumerate(arm.links):
         number = 0
-        if link.flexible and isinstance(link.shapes, Counted):
+        if link.modal is not None:
+            number = len(read_body(link.modal.side_file).names)
+        elif link.flexible and isinstance(link.shapes, Counted):
             each = counts(arm, index, link.shapes)
             bending, rods = each.y + each.z, each.twist + each.x
             number = bending + rods

@@ -45,7 +45,7 @@ class Findings:
 
     def note(self, path: Path, message: str) -> None:
         """Keep what the user should know about the value at `path`."""
-        self.notes.append(f"{show_path(path)}: {message}")
+        self.notes.append(f"{show_path(path)}: {message}" if path else message)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from flexarm.mechanics.bodies.base import Body
 from flexarm.mechanics.bodies.exact.body import Exact
 from flexarm.mechanics.bodies.growing import Growing
 from flexarm.mechanics.bodies.modal import Modal
+from flexarm.mechanics.bodies.reduced.body import Reduced
 from flexarm.mechanics.bodies.rigid import Rigid
 from flexarm.model import LinkModel, Model
 
@@ -12,6 +13,8 @@ def body_of(model: Model, part: LinkModel) -> Body:
     """Give the body of a link."""
     if part.sliding is not None:
         return Growing(model, part)
+    if part.reduced is not None:
+        return Reduced(model, part)
     if part.elastic is None:
         return Rigid(model, part)
     return Modal(model, part) if part.elastic.nodes is None else Exact(model, part)

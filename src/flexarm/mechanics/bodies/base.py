@@ -127,6 +127,11 @@ def section_spin(
         vector = angle * scale
         rate = angle_rate * scale + angle * change
         bias = angle_bias * scale + 2 * angle_rate * change + angle * further
+    return cayley_spin(vector, rate, bias)
+
+
+def cayley_spin(vector: Expr, rate: Expr, bias: Expr) -> tuple[Expr, Expr]:
+    """Give the angular velocity of a Cayley vector's rotation, and its change at a second rate."""
     size = 1 / (1 + ca.dot(vector, vector) / 4)
     spin = size * (rate + ca.cross(vector, rate) / 2)
     spin_bias = -(size * ca.dot(vector, rate) / 2) * spin

@@ -1,0 +1,1 @@
+"""The commands that make bodies of finite-element models."""

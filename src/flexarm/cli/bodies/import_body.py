@@ -1,0 +1,66 @@
+"""`flexarm import-body`: a body with modes from files of a finite-element program."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flexarm.cli.arguments import add_options, file_path
+
+if TYPE_CHECKING:
+    from flexarm.links.measured.report import Report
+    from flexarm.links.reduced.body import ReducedBody
+
+SUMMARY = "check the modes, or the superelement, of a finite-element program, and make a body of it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add = parser.add_argument
+    add(
+        "files", type=file_path, metavar="FILE", nargs="+",
+        help="a body in the plain form (.npz, .json); K and M, as Matrix Market or Abaqus (.mtx); "
+        "Nastran DMIG (.pch); CalculiX (.frd, with its .inp beside it)",
+    )  # fmt: skip
+    add("--out", type=file_path, metavar="FILE", required=True, help="the body's file (.npz)")
+    add(
+        "--frames", type=file_path, metavar="FILE",
+        help="JSON file with hub and tip (position, rotation matrix), units, mass, centre",
+    )  # fmt: skip
+    add("--hub-node", type=int, metavar="N", help="interface node of a superelement's hub")
+    add("--tip-node", type=int, metavar="N", help="interface node of a superelement's tip")
+    add("--hub-set", metavar="NAME", help="node set of the hub's face in the .inp file")
+    add("--tip-set", metavar="NAME", help="node set of the tip's face in the .inp file")
+    add("--density", type=float, metavar="X", help="of the elements, in the file's units")
+    add_options(parser, "--force", "--json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the checks, and write the body."""
+    from flexarm.io.whole_file import require_apart, require_writable
+    from flexarm.links.reduced.imports import Choices, import_body
+
+    require_writable(args.out, force=args.force)
+    require_apart(args.out, args.files)
+    choices = Choices(
+        args.frames, args.hub_node, args.tip_node, args.hub_set, args.tip_set, args.density
+    )
+    return finish(*import_body(args.files, choices), args.out, args)
+
+
+def finish(
+    report: "Report", body: "ReducedBody | None", out: Path, args: argparse.Namespace
+) -> int:
+    """Print what was found, and write the body unless it is refused."""
+    from flexarm.errors import ModelError
+    from flexarm.links.reduced.file import write_body
+
+    if body is None:
+        raise ModelError("\n".join(report.errors))
+    write_body(out, body, force=args.force)
+    if args.json:
+        about = {"body": str(out), "amplitudes": body.names, "first_order": body.first_order}
+        print(json.dumps({**about, "facts": dict(report.facts), "notes": report.notes}))
+    else:
+        print(*report.lines(), f"body: {out}", sep="\n")
+    return 0

@@ -1,0 +1,51 @@
+"""`flexarm reduce`: a body with modes from full matrices of a finite-element model."""
+
+import argparse
+
+from flexarm.cli.arguments import Misuse, add_options, file_path
+from flexarm.cli.bodies.import_body import finish
+
+SUMMARY = "reduce a finite-element model between two rigid faces to a body (Craig-Bampton)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add = parser.add_argument
+    add(
+        "model", type=file_path, metavar="FILE", nargs="?",
+        help="nodes, K, M and faces in the plain form (.npz, or .json with an .npz beside it)",
+    )  # fmt: skip
+    add("--stiffness", type=file_path, metavar="FILE", help="K, Matrix Market (.mtx)")
+    add("--mass", type=file_path, metavar="FILE", help="M, Matrix Market (.mtx)")
+    add("--nodes", type=file_path, metavar="FILE", help="CSV table of x, y, z, one row per node")
+    add("--hub-nodes", metavar="LIST", help="nodes of the hub's face, such as 1-12,40")
+    add("--tip-nodes", metavar="LIST", help="nodes of the tip's face")
+    add("--frames", type=file_path, metavar="FILE", help="JSON file with hub and tip, units")
+    add("--modes", type=int, default=8, metavar="N", help="modes with both faces held (default 8)")
+    add("--out", type=file_path, metavar="FILE", required=True, help="the body's file (.npz)")
+    add_options(parser, "--force", "--json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reduce the model, print the checks, and write the body."""
+    from flexarm.io.whole_file import require_apart, require_writable
+    from flexarm.links.reduced.craig_bampton import reduced_data
+    from flexarm.links.reduced.file import inspect_data
+    from flexarm.links.reduced.full import full_model, market_model
+
+    parts = (args.stiffness, args.mass, args.nodes)
+    if (args.model is None) == (None in parts) and args.model is None:
+        raise Misuse("give FILE, or --stiffness, --mass and --nodes")
+    if args.model is not None and any(each is not None for each in parts):
+        raise Misuse("give FILE, or --stiffness, --mass and --nodes, not both")
+    inputs = [path for path in (args.model, *parts) if path is not None]
+    require_writable(args.out, force=args.force)
+    require_apart(args.out, inputs)
+    read = full_model(args.model) if args.model is not None else market_model(*parts)
+    model = read.with_frames(args.frames).with_faces(args.hub_nodes, args.tip_nodes)
+    name = str(inputs[0])
+    data = reduced_data(
+        model.stiffness, model.mass, model.nodes, hub=model.hub_nodes, tip=model.tip_nodes,
+        modes=args.modes, hub_frame=model.hub, tip_frame=model.tip, name=model.name,
+    )  # fmt: skip
+    return finish(*inspect_data(data, name), args.out, args)

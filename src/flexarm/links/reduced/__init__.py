@@ -1,0 +1,1 @@
+"""Bodies of any shape, reduced from finite elements: read, checked, written, made."""

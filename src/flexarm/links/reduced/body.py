@@ -1,0 +1,223 @@
+"""A body of any shape by what dynamics need of it: one Gram matrix, its interfaces, K and D.
+
+With nodes ``X_a``, shapes ``phi_j(a)`` and the mass m of the mesh, ``W = [1, X, phi_1 .. phi_m]``
+and ``G = W^T m W`` hold every moment of a body that moves by ``X + sum q_j phi_j``, whatever its
+shape and however its mass is spread (Shabana 2020, chapter 5).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.integrals import Integrals
+from flexarm.spatial import Inertia, Pose, skew_matrix
+
+ORTHOGONAL = 1e-13  # of two modes, for each amplitude: what rounding leaves of their product
+ALIKE = 1e-6  # below it modes are what the file says they are, but for its digits
+DUST = 1e-9  # of the largest that a product of shapes can be
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Points of a body that are drawn: places [m] (P, 3), moved by amplitudes (P, 3, m).
+
+    ``lines`` are pairs of points (k, 2); ``axis`` are the first points, from hub to tip, which
+    stand for the body where one line has to.
+    """
+
+    places: Array
+    moved: Array
+    lines: np.typing.NDArray[np.int64]
+    axis: int
+
+    def line(self, fractions: Array) -> tuple[Array, Array]:
+        """See points of that line at fractions of its points (S,): (S, 3) and (S, 3, m)."""
+        at = np.linspace(0.0, 1.0, self.axis)
+        weights = np.stack([np.interp(fractions, at, row) for row in np.eye(self.axis)], axis=1)
+        moved = np.einsum("sk,kaj->saj", weights, self.moved[: self.axis])
+        return weights @ self.places[: self.axis], moved
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedBody:
+    """A body in SI units, seen from its hub frame, in which the hub is at rest.
+
+    Attributes
+    ----------
+    name, names
+        Of the body, and of its m amplitudes.
+    integrals
+        Its moments, modal mass and stiffness.
+    tip
+        The tip frame, undeformed.
+    tip_shape, tip_angle
+        Displacement of the tip's origin and first-order rotation per amplitude, (3, m) each.
+    damping
+        Damping matrix, (m, m), or None where the link's own counts.
+    first_order
+        Whether nothing but K and M of the interfaces is known: then moments that change with the
+        deformation are missing.
+    drawn
+        What is drawn.
+    strains
+        Strains at places of the body per amplitude, (P, m), or None where the file has none.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    integrals: Integrals
+    tip: Pose
+    tip_shape: Array
+    tip_angle: Array
+    damping: Array | None
+    first_order: bool
+    drawn: Drawn
+    strains: Array | None = None
+
+    @property
+    def inertia(self) -> Inertia:
+        """Mass, first moment and inertia about the hub, undeformed."""
+        i = self.integrals
+        second = np.trace(i.second) * np.eye(3) - i.second + i.rotary
+        return Inertia(i.mass, i.first, second)
+
+    def largest_strain(self, d: Array) -> Array:
+        """Find the largest strain of the body at amplitudes d, (T, m): (T,), NaN if unknown."""
+        if self.strains is None or not self.strains.size:
+            return np.full(len(d), np.nan)
+        return np.asarray(np.abs(d @ self.strains.T).max(axis=1))
+
+    @property
+    def length(self) -> float:
+        """Distance from hub to tip [m]."""
+        return float(np.linalg.norm(self.tip.position))
+
+
+def gram_integrals(
+    gram: Array, rotary: tuple[Array, Array, Array], modal_mass: Array | None, stiffness: Array
+) -> Integrals:
+    """Arrange a Gram matrix over ``[1, x, y, z, phi_1x, phi_1y, ..]``, (4 + 3m, 4 + 3m).
+
+    Parameters
+    ----------
+    gram
+        Integrals of the products.
+    rotary
+        Rotary inertia of the nodes (3, 3), its products with shapes (3, m) and of shapes (m, m).
+    modal_mass
+        Modal mass (m, m) where it is given; else it is that of the Gram matrix.
+    stiffness
+        Stiffness, (m, m).
+    """
+    m = (len(gram) - 4) // 3
+    pairs = gram[4:, 4:].reshape(m, 3, m, 3).transpose(0, 2, 1, 3)
+    own = np.einsum("ijaa->ij", pairs) + rotary[2]
+    none = np.zeros((3, m, m))
+    return Integrals(
+        mass=float(gram[0, 0]),
+        first=gram[0, 1:4].copy(),
+        second=gram[1:4, 1:4].copy(),
+        shape=gram[0, 4:].reshape(m, 3).T.copy(),
+        position_shape=gram[1:4, 4:].reshape(3, m, 3).transpose(1, 0, 2).copy(),
+        shape_shape=np.ascontiguousarray(pairs),
+        rotary=rotary[0],
+        rotary_shape=rotary[1],
+        rotary_modal=rotary[2],
+        quadratic=none,
+        position_quadratic=none,
+        modal_mass=own if modal_mass is None else modal_mass,
+        stiffness=stiffness,
+    )
+
+
+def rigid_mass(i: Integrals) -> Array:
+    """Mass matrix of the hub's rotations and translations and of the shapes, (6 + m, 6 + m)."""
+    second = np.trace(i.second) * np.eye(3) - i.second + i.rotary
+    cross, turned = skew_matrix(i.first), angular_momentum(i)
+    return np.block(
+        [
+            [second, cross, turned],
+            [cross.T, i.mass * np.eye(3), i.shape],
+            [turned.T, i.shape.T, i.modal_mass],
+        ]
+    )
+
+
+def angular_momentum(i: Integrals) -> Array:
+    """Angular momentum about the hub per rate of the amplitudes, undeformed, (3, m)."""
+    odd = i.position_shape - i.position_shape.transpose(0, 2, 1)
+    return np.stack([odd[:, 1, 2], odd[:, 2, 0], odd[:, 0, 1]]) + i.rotary_shape
+
+
+def orthogonal(body: ReducedBody) -> ReducedBody:
+    """Make amplitudes that are orthogonal but for the digits of a file so to the last digit.
+
+    Many of them are then eliminated at little cost.  Others stay as they are given.
+    """
+    mass = body.integrals.modal_mass
+    size = np.sqrt(np.diag(mass))
+    scaled = mass / np.outer(size, size)
+    off = float(np.abs(scaled - np.eye(len(mass))).max(initial=0.0))
+    if not ORTHOGONAL * len(mass) < off <= ALIKE:
+        return body
+    turn = np.linalg.inv(np.linalg.cholesky(scaled)).T / size[:, None] * size
+    return _changed(body, turn)
+
+
+def _changed(body: ReducedBody, turn: Array) -> ReducedBody:
+    """Change amplitudes ``d = turn d_new``, of which the modal mass is diagonal."""
+    i = body.integrals
+    modal, stiffness = turn.T @ i.modal_mass @ turn, turn.T @ i.stiffness @ turn
+    root = np.sqrt(np.abs(np.diag(stiffness)))
+    stiffness = np.where(np.abs(stiffness) <= ALIKE * np.outer(root, root), 0.0, stiffness)
+    integrals = replace(
+        i,
+        shape=i.shape @ turn,
+        position_shape=np.einsum("jab,jk->kab", i.position_shape, turn),
+        shape_shape=np.einsum("ijab,ik,jl->klab", i.shape_shape, turn, turn, optimize=True),
+        rotary_shape=i.rotary_shape @ turn,
+        rotary_modal=turn.T @ i.rotary_modal @ turn,
+        modal_mass=np.diag(np.diag(modal)),
+        stiffness=(stiffness + stiffness.T) / 2,
+    )
+    drawn = replace(body.drawn, moved=body.drawn.moved @ turn)
+    damping = None if body.damping is None else turn.T @ body.damping @ turn
+    strains = None if body.strains is None else body.strains @ turn
+    return replace(
+        body, integrals=integrals, tip_shape=body.tip_shape @ turn,
+        tip_angle=body.tip_angle @ turn, damping=damping, drawn=drawn, strains=strains,
+    )  # fmt: skip
+
+
+def cleaned(body: ReducedBody) -> ReducedBody:
+    """Set to zero what is rounding beside the largest that shapes of such mass can have (Schwarz).
+
+    Traced equations then skip it.
+    """
+    i = body.integrals
+    size = np.sqrt(np.diag(i.modal_mass))
+    reach = np.sqrt(np.trace(i.second) + np.trace(i.rotary) / 2)
+    pairs = np.outer(size, size)
+
+    def zeroed(values: Array, largest: Array | float) -> Array:
+        return np.where(np.abs(values) <= DUST * largest, 0.0, values)
+
+    integrals = replace(
+        i,
+        first=zeroed(i.first, reach * np.sqrt(i.mass)),
+        second=zeroed(i.second, reach**2),
+        shape=zeroed(i.shape, size * np.sqrt(i.mass)),
+        position_shape=zeroed(i.position_shape, reach * size[:, None, None]),
+        shape_shape=zeroed(i.shape_shape, pairs[:, :, None, None]),
+        rotary=zeroed(i.rotary, reach**2),
+        rotary_shape=zeroed(i.rotary_shape, reach * size),
+    )
+    angle = np.abs(body.tip_angle).max(axis=0, initial=0.0)
+    moved = np.maximum(np.abs(body.tip_shape).max(axis=0, initial=0.0), body.length * angle)
+    tip_angle = zeroed(body.tip_angle, moved / max(body.length, 1e-9))
+    tip = Pose(zeroed(body.tip.rotation, 1e-6), zeroed(body.tip.position, body.length))
+    return replace(
+        body, integrals=integrals, tip=tip, tip_shape=zeroed(body.tip_shape, moved),
+        tip_angle=tip_angle,
+    )  # fmt: skip

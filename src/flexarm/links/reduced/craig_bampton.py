@@ -1,0 +1,223 @@
+"""Craig-Bampton reduction of a finite-element model between two rigid faces.
+
+Craig & Bampton 1968: six static shapes of unit motions of the tip face, the hub face held, and the
+slowest modes with both held.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.errors import ModelError
+from flexarm.links.base import Array
+from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.data import BodyData, Integers, rigid_columns, spans_a_frame
+from flexarm.links.reduced.file import inspect_data
+from flexarm.links.reduced.plain import TIP_NAMES
+from flexarm.spatial import Pose
+
+Sparse = Any  # SciPy's matrices ship no types
+MOST_MODES = 94
+HELD = 1e-5  # of the largest stiffness: what rigid motions may meet
+UNEQUAL = 1e-6  # of the mass: how far directions may differ
+
+
+def reduce(
+    stiffness: Sparse,
+    mass: Sparse,
+    nodes: npt.ArrayLike,
+    *,
+    hub: npt.ArrayLike,
+    tip: npt.ArrayLike,
+    modes: int = 8,
+    hub_frame: Pose | None = None,
+    tip_frame: Pose | None = None,
+    name: str = "reduced body",
+) -> ReducedBody:
+    """Reduce a finite-element model to a body with 6 + `modes` amplitudes, checked.
+
+    Parameters
+    ----------
+    stiffness
+        K, nothing held, (3N, 3N), unknown 3k + direction; whole, or its upper triangle.
+    mass
+        M: (3N, 3N) or, the same in every direction, (N, N); whole or upper triangle; or masses of
+        the nodes, (N,) [kg].
+    nodes
+        Places [m], (N, 3).
+    hub, tip
+        Rows of the nodes of the two faces, from 0; each moves as one rigid body.
+    modes
+        How many modes with both faces held.
+    hub_frame, tip_frame
+        Interface frames; amid the faces and parallel to the axes of the nodes where None.
+    name
+        Of the body.
+
+    Raises
+    ------
+    ModelError
+        If matrices and nodes do not fit, the body is held somewhere, or a check refuses it.
+    """
+    data = reduced_data(
+        stiffness, mass, nodes, hub=hub, tip=tip, modes=modes, hub_frame=hub_frame,
+        tip_frame=tip_frame, name=name,
+    )  # fmt: skip
+    report, body = inspect_data(data, name)
+    if body is None:
+        raise ModelError("\n".join(report.errors))
+    return body
+
+
+def reduced_data(
+    stiffness: Sparse,
+    mass: Sparse,
+    nodes: npt.ArrayLike,
+    *,
+    hub: npt.ArrayLike,
+    tip: npt.ArrayLike,
+    modes: int,
+    hub_frame: Pose | None = None,
+    tip_frame: Pose | None = None,
+    name: str,
+) -> BodyData:
+    """Reduce a finite-element model, as `reduce` does, to data that are still to be checked."""
+    places = np.asarray(nodes, dtype=np.float64)
+    if places.ndim != 2 or places.shape[1] != 3 or not np.all(np.isfinite(places)):
+        raise ModelError(f"nodes: must be finite numbers (N, 3), got shape {places.shape}")
+    if type(modes) is not int or not 0 <= modes <= MOST_MODES:
+        raise ModelError(f"modes: must be a number from 0 to {MOST_MODES}, got {modes}")
+    faces = [_face(key, rows, places) for key, rows in (("hub", hub), ("tip", tip))]
+    if np.intersect1d(faces[0], faces[1]).size:
+        raise ModelError("hub, tip: the faces have nodes in common: they must be apart")
+    K, m = _whole("stiffness", stiffness, 3 * len(places)), _scalar_mass(mass, len(places))
+    _refuse_grounded(K, places)
+    hub_frame = hub_frame or Pose(np.eye(3), places[faces[0]].mean(axis=0))
+    tip_frame = tip_frame or Pose(hub_frame.rotation, places[faces[1]].mean(axis=0))
+    shapes, reduced = _shapes(K, m, places, faces, hub_frame, tip_frame, modes)
+    turn = np.kron(np.eye(2), hub_frame.rotation)
+    tips = np.zeros((6 + modes, 6))
+    tips[:6] = turn.T
+    return BodyData(
+        name=name,
+        names=(*TIP_NAMES, *(f"fixed{k}" for k in range(1, modes + 1))),
+        nodes=places,
+        node_mass=m,
+        shapes=shapes,
+        stiffness=reduced,
+        hub=hub_frame,
+        tip=tip_frame,
+        tip_shapes=tips,
+        hub_nodes=faces[0],
+        tip_nodes=faces[1],
+    )
+
+
+def _shapes(
+    K: Sparse,
+    m: Sparse,
+    places: Array,
+    faces: list[Integers],
+    hub: Pose,
+    tip: Pose,
+    modes: int,
+) -> tuple[Array, Array]:
+    """Give static shapes and modes, (6 + k, N, 3), and their stiffness."""
+    from scipy.sparse import csc_array, kron
+    from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
+    rows = [(3 * face[:, None] + np.arange(3)).ravel() for face in faces]
+    inner = np.setdiff1d(np.arange(3 * len(places)), np.concatenate(rows))
+    if modes >= len(inner):
+        raise ModelError(f"modes: must be fewer than the {len(inner)} unknowns between the faces")
+    inside = csc_array(K[inner][:, inner])
+    try:
+        factor = splu(inside, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True},
+                      diag_pivot_thresh=0.0)  # fmt: skip
+    except RuntimeError:
+        raise ModelError(
+            "stiffness: is singular with both faces held: are parts of the mesh not joined?"
+        ) from None
+    turn = np.kron(np.eye(2), hub.rotation)
+    unit = rigid_columns(places[faces[1]] - tip.position).reshape(-1, 6) @ turn
+    moved = np.zeros((3 * len(places), 6 + modes))
+    moved[rows[1], :6] = unit
+    moved[inner, :6] = -factor.solve(np.ascontiguousarray(K[inner][:, rows[1]] @ unit))
+    if modes:
+        weights = csc_array(kron(m, np.eye(3), format="csc")[inner][:, inner])
+        solve = LinearOperator(inside.shape, matvec=factor.solve, dtype=np.float64)
+        start = np.cos(np.arange(len(inner)))  # the same every time
+        moved[inner, 6:] = eigsh(inside, modes, weights, sigma=0.0, OPinv=solve, v0=start)[1]
+    reduced = moved.T @ (K @ moved)
+    reduced[:6, 6:] = reduced[6:, :6] = 0.0  # static shapes and modes with faces held
+    return moved.T.reshape(6 + modes, -1, 3), (reduced + reduced.T) / 2
+
+
+def _face(key: str, rows: npt.ArrayLike, places: Array) -> Integers:
+    """Read the nodes of a face, and refuse those that fix no frame."""
+    found = np.unique(np.asarray(rows))
+    if found.dtype.kind not in "iu" or not len(found):
+        raise ModelError(f"{key}: must be numbers of nodes, three at least")
+    if found[0] < 0 or found[-1] >= len(places):
+        raise ModelError(f"{key}: must be among the {len(places)} nodes, got {found[-1]}")
+    if not spans_a_frame(places[found]):
+        raise ModelError(f"{key}: must be three nodes at least, not on one line")
+    return found.astype(np.int64)
+
+
+def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
+    """Give a symmetric matrix of its upper triangle, or as it is; refuse another."""
+    from scipy.sparse import csr_array, tril, triu
+
+    found = csr_array(matrix)
+    if found.shape != (size, size):
+        raise ModelError(
+            f"{key}: must be ({size}, {size}) for these nodes with three unknowns each, got "
+            f"{found.shape}: nodes with rotations (shells, beams) are not reduced here"
+        )
+    if not np.all(np.isfinite(found.data)):
+        raise ModelError(f"{key}: must be finite numbers")
+    if tril(found, -1).nnz == 0:
+        return csr_array(found + triu(found, 1).T)
+    apart = abs(found - found.T).max()
+    if apart > 1e-6 * abs(found).max():
+        raise ModelError(f"{key}: must be symmetric, but entries are {apart:.3g} apart")
+    return csr_array((found + found.T) / 2)
+
+
+def _scalar_mass(mass: Sparse, count: int) -> Sparse:
+    """Give the mass per direction, (N, N)."""
+    from scipy.sparse import csr_array, diags_array
+
+    if isinstance(mass, np.ndarray) and mass.ndim == 1:
+        if len(mass) != count or not np.all(np.isfinite(mass)):
+            raise ModelError(f"mass: must be {count} finite numbers, one per node")
+        return csr_array(diags_array(mass))
+    if mass.shape == (count, count):
+        return _whole("mass", mass, count)
+    whole = _whole("mass", mass, 3 * count)
+    first = whole[0::3][:, 0::3]
+    size = abs(first).max()
+    for a in range(3):
+        for b in range(3):
+            block = whole[a::3][:, b::3]
+            apart = abs(block - first).max() if a == b else abs(block).max()
+            if apart > UNEQUAL * size:
+                raise ModelError(
+                    "mass: must be the same along x, y and z and not couple them, as that of solid "
+                    f"elements is; entries are {apart / size:.2g} of the largest apart"
+                )
+    return csr_array(first)
+
+
+def _refuse_grounded(K: Sparse, places: Array) -> None:
+    """Refuse a stiffness that holds the body."""
+    moved = rigid_columns(places - places.mean(axis=0)).reshape(-1, 6)
+    moved = moved / np.abs(moved).max(axis=0)
+    worst = float(np.abs(K @ moved).max() / abs(K).max())
+    if worst > HELD:
+        raise ModelError(
+            f"stiffness: rigid motions meet {worst:.2g} of its largest entry: the body is held or "
+            "grounded, or nodes are in another order: give K with nothing held"
+        )

@@ -1,0 +1,59 @@
+"""Which points of a body are drawn, and one line from hub to tip that stands for it."""
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.reduced.body import Drawn
+from flexarm.links.reduced.data import Integers
+from flexarm.spatial import Pose
+
+AXIS = 13  # points of the line, both ends included
+MOST = 400  # points beside it
+WEIGHT = 0.75  # of a piece of the line: how wide the neighbourhood of a point is
+
+
+def drawn_points(places: Array, shapes: Array, lines: Integers, tip: Pose, tips: Array) -> Drawn:
+    """Choose points of a mesh (N, 3) with shapes (m, N, 3) and its tip's motions (m, 6)."""
+    axis, moved = _axis(places, shapes, tip, tips)
+    used, edges = _some(len(places), lines)
+    return Drawn(
+        np.vstack([axis, places[used]]),
+        np.concatenate([moved, shapes[:, used].transpose(1, 2, 0)]),
+        edges + AXIS,
+        AXIS,
+    )
+
+
+def straight_axis(tip: Pose, tips: Array) -> Drawn:
+    """Draw a body without nodes: a cubic from hub to tip."""
+    s = np.linspace(0.0, 1.0, AXIS)[:, None]
+    length = float(np.linalg.norm(tip.position))
+    along = tip.position / length
+    turned = np.cross(tips[:, 3:], along) * length
+    rise, bend = 3 * s**2 - 2 * s**3, s**3 - s**2
+    moved = [rise * tips[j, :3] + bend * turned[j] for j in range(len(tips))]
+    none = np.zeros((0, 2), dtype=np.int64)
+    return Drawn(s * tip.position, np.stack(moved, axis=2), none, AXIS)
+
+
+def _axis(places: Array, shapes: Array, tip: Pose, tips: Array) -> tuple[Array, Array]:
+    """Follow the middles of slices across the way from hub to tip, (S, 3) and (S, 3, m)."""
+    length = float(np.linalg.norm(tip.position))
+    along = places @ tip.position / length**2
+    points, moved = [np.zeros(3)], [np.zeros((3, len(shapes)))]
+    width = WEIGHT / (AXIS - 1)
+    for s in np.linspace(0.0, 1.0, AXIS)[1:-1]:
+        near = np.exp(-(((along - s) / width) ** 2)) + 1e-30
+        near = near / near.sum()
+        points.append(near @ places)
+        moved.append(np.einsum("n,jna->aj", near, shapes, optimize=True))
+    return np.array([*points, tip.position]), np.stack([*moved, tips[:, :3].T])
+
+
+def _some(count: int, lines: Integers) -> tuple[Integers, Integers]:
+    """Take some of so many nodes, and the lines between them."""
+    used = np.arange(count) if count <= MOST else np.linspace(0, count - 1, MOST).astype(np.int64)
+    place = np.full(count, -1)
+    place[used] = np.arange(len(used))
+    kept = place[lines] if len(lines) else np.zeros((0, 2), dtype=np.int64)
+    return used, kept[(kept >= 0).all(axis=1)].astype(np.int64)

@@ -1,0 +1,1 @@
+"""Readers of what finite-element programs write, one file each."""

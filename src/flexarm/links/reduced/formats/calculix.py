@@ -1,0 +1,148 @@
+"""CalculiX: modes at nodes from an .frd file, sets and density from the .inp file beside it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flexarm.errors import ModelError
+from flexarm.links.base import Array
+from flexarm.links.reduced.data import Integers
+from flexarm.links.reduced.formats.labelled import number, whole_number
+from flexarm.links.reduced.formats.solids import SOLIDS, consistent_mass
+
+
+@dataclass
+class Results:
+    """What an .frd file holds: nodes by number, elements by type, frequencies and shapes."""
+
+    nodes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    elements: list[tuple[int, list[int]]] = field(default_factory=list)
+    hertz: list[float] = field(default_factory=list)
+    shapes: list[dict[int, tuple[float, float, float]]] = field(default_factory=list)
+
+
+@dataclass
+class Deck:
+    """What of an .inp file is needed: node sets by name, and the density [mass/length^3]."""
+
+    sets: dict[str, list[int]] = field(default_factory=dict)
+    density: float | None = None
+
+
+def read_frd(text: str, name: str) -> Results:
+    """Read nodes, elements and modes.
+
+    Raises
+    ------
+    ModelError
+        If a line cannot be read, or there are no modes.
+    """
+    found, block, hertz = Results(), "", 0.0
+    for k, line in enumerate(text.splitlines(), 1):
+        where, key = f"{name}:{k}", line[:3].strip()
+        if not key.startswith("-"):
+            head = (line.split() or [""])[0]
+            block = head[:4] if head[:4] in ("2C", "3C", "100C") else ""
+            if block == "100C":
+                hertz = number(line[12:24], where)
+        elif key == "-4":
+            block = "DISP" if "DISP" in line.split() else ""
+            if block:
+                found.hertz.append(hertz)
+                found.shapes.append({})
+        elif key == "-3":
+            block = ""
+        elif block == "2C":
+            found.nodes[whole_number(line[3:13], where)] = _vector(line, where)
+        elif block == "3C" and key == "-1":
+            found.elements.append((whole_number(line[13:18], where), []))
+        elif block == "3C" and found.elements:
+            found.elements[-1][1].extend(whole_number(word, where) for word in line[3:].split())
+        elif block == "DISP" and key == "-1":
+            found.shapes[-1][whole_number(line[3:13], where)] = _vector(line, where)
+    if not text.rstrip().endswith("9999"):
+        raise ModelError(f"{name}: does not end as it should (9999): was the file cut off?")
+    if not found.nodes or not found.shapes:
+        raise ModelError(f"{name}: has no modes: ask for 'U' by *NODE FILE in a *FREQUENCY step")
+    return found
+
+
+def _vector(line: str, where: str) -> tuple[float, float, float]:
+    x, y, z = (number(line[13 + 12 * i : 25 + 12 * i], where) for i in range(3))
+    return x, y, z
+
+
+def read_inp(text: str, name: str) -> Deck:
+    """Read node sets and the density of an input file; what it includes is not followed."""
+    found, block, members = Deck(), "", list[int]()
+    generated = False
+    for k, line in enumerate(text.splitlines(), 1):
+        if line.startswith("**") or not line.strip():
+            continue
+        words = [word.strip() for word in line.split(",")]
+        if line.startswith("*"):
+            block = words[0].upper()
+            options = dict(w.upper().replace(" ", "").split("=", 1) for w in words if "=" in w)
+            generated = any(word.upper() == "GENERATE" for word in words)
+            if block == "*NSET":
+                members = found.sets.setdefault(options.get("NSET", ""), [])
+        elif block == "*NSET":
+            numbers = [int(word) for word in words if word.lstrip("-").isdigit()]
+            members.extend(
+                range(numbers[0], numbers[1] + 1, *numbers[2:]) if generated else numbers
+            )
+        elif block == "*DENSITY" and found.density is None:
+            found.density = number(words[0], f"{name}:{k}")
+    return found
+
+
+def mesh_arrays(results: Results, name: str) -> tuple[Integers, Array, Array]:
+    """Arrange numbers of nodes (N,), their places (N, 3) and shapes (m, N, 3).
+
+    Raises
+    ------
+    ModelError
+        If a mode lacks nodes, as of a file that was cut off.
+    """
+    numbers = np.array(sorted(results.nodes), dtype=np.int64)
+    for k, shape in enumerate(results.shapes, 1):
+        if shape.keys() != results.nodes.keys():
+            raise ModelError(
+                f"{name}: mode {k} has {len(shape)} of {len(numbers)} nodes: was the file cut off, "
+                "or a set of nodes asked for? ask for all"
+            )
+    places = np.array([results.nodes[n] for n in numbers.tolist()])
+    shapes = np.array([[shape[n] for n in numbers.tolist()] for shape in results.shapes])
+    return numbers, places, shapes
+
+
+def mesh_mass(results: Results, numbers: Integers, places: Array, density: float) -> Any:
+    """Weigh the solid elements of a mesh, as a sparse matrix (N, N)."""
+    row = {int(n): k for k, n in enumerate(numbers)}
+    kinds: dict[int, list[list[int]]] = {}
+    for kind, nodes in results.elements:
+        if kind not in SOLIDS or len(nodes) != SOLIDS[kind].count or not set(nodes) <= row.keys():
+            raise ModelError(
+                f"elements: type {kind} with {len(nodes)} nodes is none of the solids that are "
+                "weighed (4 and 10-node tetrahedra, 8 and 20-node bricks)"
+            )
+        kinds.setdefault(kind, []).append([row[n] for n in nodes])
+    if not kinds:
+        raise ModelError("elements: there are none to weigh: was the file cut off?")
+    parts = [consistent_mass(kind, np.array(e), places, density) for kind, e in kinds.items()]
+    return sum(parts[1:], start=parts[0])
+
+
+def element_edges(results: Results, numbers: Integers) -> Iterator[tuple[int, int]]:
+    """List lines between corners of elements, as rows of nodes."""
+    row = {int(n): k for k, n in enumerate(numbers)}
+    seen = set()
+    for kind, nodes in results.elements:
+        corners = [row[n] for n in nodes[: len(SOLIDS[kind].corners)]]
+        for i, a in enumerate(corners):
+            b = corners[(i + 1) % len(corners)]
+            if (pair := (min(a, b), max(a, b))) not in seen:
+                seen.add(pair)
+                yield pair

@@ -1,0 +1,194 @@
+"""Bodies from files of finite-element programs, by the kind of file."""
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.arm.side_files import MAX_BYTES, SideFiles, open_regular
+from flexarm.errors import ModelError
+from flexarm.links.measured.report import Report
+from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.data import Integers
+from flexarm.links.reduced.file import inspect_body, inspect_data
+from flexarm.links.reduced.formats.abaqus import read_abaqus
+from flexarm.links.reduced.formats.calculix import (
+    Deck,
+    element_edges,
+    mesh_arrays,
+    mesh_mass,
+    read_frd,
+    read_inp,
+)
+from flexarm.links.reduced.formats.dmig import read_dmig
+from flexarm.links.reduced.formats.labelled import Entries, interface_order
+from flexarm.links.reduced.plain import plain_data, read_keys
+
+LARGEST = 10 * MAX_BYTES
+NAMES = {"K": "K", "M": "M", "B": "D"}  # first letters of Nastran's matrices
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a file does not say.
+
+    Attributes
+    ----------
+    frames
+        A JSON file with hub, tip, units, mass, centre, or None.
+    hub_node, tip_node
+        Interface nodes of a superelement, or None.
+    hub_set, tip_set
+        Names of node sets of the two faces in an .inp file, or None.
+    density
+        Of the elements, in the file's units, or None.
+    """
+
+    frames: Path | None = None
+    hub_node: int | None = None
+    tip_node: int | None = None
+    hub_set: str | None = None
+    tip_set: str | None = None
+    density: float | None = None
+
+
+def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, ReducedBody | None]:
+    """Read a body, and check it.
+
+    Parameters
+    ----------
+    paths
+        An NPZ or JSON file in the plain form; K and M as Matrix Market or Abaqus .mtx files; a
+        Nastran .pch file; or a CalculiX .frd file, with its .inp beside it.
+    choices
+        What the files do not say.
+
+    Raises
+    ------
+    ModelError
+        If a file cannot be read, or something is missing.
+    """
+    path = paths[0]
+    keys: dict[str, Any] = dict(read_frames(choices.frames))
+    if path.suffix in (".npz", ".json"):
+        if not keys:
+            return inspect_body(path)
+        keys = {**read_keys(SideFiles(path.parent).read(path.name)), **keys}
+    elif path.suffix == ".frd":
+        keys |= _calculix(path, choices)
+    elif path.suffix == ".pch":
+        found = read_dmig(_text(path), path.name)
+        keys |= _superelement({NAMES.get(n[:1], n): m for n, m in found.items()}, path, choices)
+    elif path.suffix == ".mtx":
+        keys |= _matrices(paths, choices)
+    else:
+        raise ModelError(
+            f"{path}: expected a file .npz, .json, .mtx, .pch or .frd, got '{path.suffix}'"
+        )
+    return inspect_data(plain_data(keys, str(path)), str(path))
+
+
+def read_frames(path: Path | None) -> dict[str, Any]:
+    """Read a JSON file of frames; arrays beside it are not looked for."""
+    if path is None:
+        return {}
+    try:
+        found = json.loads(_text(path))
+    except ValueError:
+        raise ModelError(f"{path}: must be a JSON object with hub and tip") from None
+    if not isinstance(found, dict):
+        raise ModelError(f"{path}: must be a JSON object with hub and tip")
+    return {k: found[k] for k in ("hub", "tip", "units", "name", "mass", "total_mass", "centre",
+                                  "inertia_about_origin") if k in found}  # fmt: skip
+
+
+def _text(path: Path) -> str:
+    return content_of(path).decode("utf-8", errors="replace")
+
+
+def content_of(path: Path) -> bytes:
+    """Read a regular file that is not too large."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise ModelError(f"no such file: {path}") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read: {error}") from None
+    if len(content) > LARGEST:
+        raise ModelError(f"{path}: is larger than {LARGEST:,} bytes")
+    return content
+
+
+def _matrices(paths: Sequence[Path], choices: Choices) -> dict[str, Any]:
+    """Read K and M, each from a Matrix Market file, or from Abaqus files."""
+    texts = {path: _text(path) for path in paths}
+    if not texts[paths[0]].startswith("%%MatrixMarket"):
+        found: dict[str, Entries] = {}
+        for path, text in texts.items():
+            found |= read_abaqus(text, path.name)
+        return _superelement(found, paths[0], choices)
+    if len(paths) != 2:
+        raise ModelError(f"{paths[0]}: give two Matrix Market files, K then M, got {len(paths)}")
+    return {key: read_market(path) for key, path in zip("KM", paths, strict=True)}
+
+
+def read_market(path: Path, *, sparse: bool = False) -> Any:
+    """Read a Matrix Market file, as an array unless it is to stay sparse."""
+    from scipy.io import mmread
+    from scipy.sparse import issparse
+
+    try:
+        found = mmread(io.BytesIO(content_of(path)))
+    except (ValueError, OverflowError, MemoryError, TypeError, StopIteration) as error:
+        raise ModelError(f"{path}: is no whole Matrix Market file: {error}") from None
+    if sparse:
+        return found
+    return found.toarray() if issparse(found) else np.asarray(found)
+
+
+def _superelement(found: dict[str, Entries], path: Path, choices: Choices) -> dict[str, Any]:
+    missing = [key for key in ("K", "M") if key not in found]
+    if missing:
+        raise ModelError(
+            f"{path}: has no {' and no '.join(missing)}, only {', '.join(found) or 'nothing'}: "
+            "stiffness and mass of the superelement are both needed"
+        )
+    labels = set().union(*(entries.labels() for entries in found.values()))
+    order = interface_order(labels, path.name, choices.hub_node, choices.tip_node)
+    return {key: found[key].matrix(order) for key in ("K", "M", "D") if key in found}
+
+
+def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
+    results, beside = read_frd(_text(path), path.name), path.with_suffix(".inp")
+    deck = read_inp(_text(beside), beside.name) if beside.exists() else Deck()
+    density = choices.density if choices.density is not None else deck.density
+    if density is None:
+        raise ModelError(f"{path}: density: is required (--density), or {beside.name} beside it")
+    numbers, places, shapes = mesh_arrays(results, path.name)
+    return {
+        "name": path.stem,
+        "nodes": places,
+        "node_mass": mesh_mass(results, numbers, places, density),
+        "shapes": shapes,
+        "frequencies": np.array(results.hertz),
+        "hub_nodes": _set(deck, choices.hub_set, numbers, "hub", beside) + 1,
+        "tip_nodes": _set(deck, choices.tip_set, numbers, "tip", beside) + 1,
+        "lines": np.array(list(element_edges(results, numbers))) + 1,
+    }
+
+
+def _set(deck: Deck, name: str | None, numbers: Integers, key: str, path: Path) -> Integers:
+    """Give the rows of a set's nodes."""
+    known = ", ".join(filter(None, deck.sets)) or "none"
+    if name is None or name.upper() not in deck.sets:
+        raise ModelError(
+            f"--{key}-set: must be a node set of {path.name}, got {name or 'nothing'}: there are "
+            f"{known}"
+        )
+    rows = np.flatnonzero(np.isin(numbers, deck.sets[name.upper()]))
+    return rows.astype(np.int64)

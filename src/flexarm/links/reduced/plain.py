@@ -1,0 +1,341 @@
+"""The plain form of a body: arrays in an NPZ file, what is short in a JSON file beside it, or both.
+
+docs/modal-bodies.md lists the arrays.
+"""
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexarm.arm.side_files import SideFile
+from flexarm.errors import ModelError
+from flexarm.links.base import Array
+from flexarm.links.reduced.data import BodyData, Integers, Stated, Superelement, no_lines, no_nodes
+from flexarm.spatial import Pose
+from flexarm.units import quantity
+
+MOST_BYTES = 400_000_000  # of all arrays of a file, unpacked
+MOST_SHAPES = 100
+SETS = ("", "cb_", "clamped_")  # names of arrays start with one of these, the first that is there
+TIP_NAMES = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
+
+
+def read_arrays(content: bytes, name: str) -> dict[str, Any]:
+    """Read the arrays of an NPZ file, or the keys of a JSON file; nothing in them is run.
+
+    Raises
+    ------
+    ModelError
+        If it is neither, is cut off, holds Python objects, or is too large.
+    """
+    if content[:2] == b"PK":
+        return _npz(content, name)
+    try:
+        found = json.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        raise ModelError(
+            f"{name}: is no body: expected an NPZ file or a JSON object (flexarm import-body "
+            "converts files of other programs)"
+        ) from None
+    if not isinstance(found, dict):
+        raise ModelError(f"{name}: must be a JSON object, got {type(found).__name__}")
+    return found
+
+
+def _npz(content: bytes, name: str) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            total = sum(each.file_size for each in packed.infolist())
+        if total > MOST_BYTES:
+            raise ModelError(f"{name}: holds {total:,} bytes of arrays, at most {MOST_BYTES:,}")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+    except ModelError:
+        raise
+    except ValueError as error:
+        if "pickle" in str(error).lower() or "object" in str(error).lower():
+            raise ModelError(
+                f"{name}: holds Python objects, which are not read: save plain arrays of numbers"
+            ) from None
+        raise ModelError(f"{name}: cannot be read: {error}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, RuntimeError) as error:
+        raise ModelError(f"{name}: is cut off or damaged: {error}") from None
+
+
+def arrays_beside(side: SideFile) -> SideFile | None:
+    """Read the NPZ file that a JSON file names, or has beside it; None where all is in one file."""
+    if side.content[:2] == b"PK":
+        return None
+    found = read_arrays(side.content, side.name)
+    named = found.get("arrays")
+    if named is None:
+        if any(f"{start}shapes" in found for start in SETS) or "K" in found:
+            return None
+        named = side.name.rpartition("/")[2].removesuffix(".json") + ".npz"
+    if not isinstance(named, str):
+        raise ModelError(f"{side.name}: arrays: must be the name of an NPZ file")
+    return side.read_beside(named)
+
+
+def read_keys(side: SideFile) -> dict[str, Any]:
+    """Read the keys of a body's file, and of the arrays beside it."""
+    found, arrays = read_arrays(side.content, side.name), arrays_beside(side)
+    return found if arrays is None else {**found, **read_arrays(arrays.content, arrays.name)}
+
+
+def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
+    """Take a body out of the keys of its file, in SI units.
+
+    Raises
+    ------
+    ModelError
+        If something is missing, or is no array of numbers.
+    """
+    keys = with_frames(keys)
+    length, mass, time = read_units(keys, name)
+    start = next((s for s in SETS if f"{s}shapes" in keys), None)
+    frames = {key: frame_of(keys, key, name, length) for key in ("hub", "tip")}
+    energy = mass * length**2
+    title = str(keys.get("name", name))[:200]
+    if start is None:
+        return _superelement(keys, name, title, frames, (length, mass, time))
+    if "nodes" not in keys:
+        raise ModelError(f"{name}: nodes: is required with shapes, (N, 3)")
+
+    def matrix(key: str, unit: float) -> Array | None:
+        found = _optional(keys, start + key, name)
+        return None if found is None else unit * (np.diag(found) if found.ndim == 1 else found)
+
+    shapes = numbers_of(keys, start + "shapes", name)
+    if shapes.ndim != 3 or len(shapes) > MOST_SHAPES:
+        raise ModelError(
+            f"{name}: {start}shapes: must have the shape (m, N, 3) with m at most {MOST_SHAPES}, "
+            f"got {shapes.shape}"
+        )
+    motions = np.array([length] * 3 + [1.0] * 3)
+    hub_shapes, tip_shapes = (
+        None if (found := _any(keys, names, name)) is None else found * motions
+        for names in ((start + "hub_shapes", start + "hub"), (start + "tip_shapes", start + "tip"))
+    )
+    hertz = _optional(keys, start + "frequencies", name)
+    squares = _optional(keys, start + "w2", name)
+    if hertz is not None:
+        squares = (2 * np.pi * hertz) ** 2
+    stiffness = matrix("K", energy / time**2)
+    inertia = _optional(keys, "inertia", name)
+    return BodyData(
+        name=title,
+        names=_names(keys, start, len(shapes), name),
+        nodes=length * numbers_of(keys, "nodes", name),
+        node_mass=read_masses(keys, name, mass),
+        shapes=length * shapes,
+        stiffness=stiffness,
+        mass=matrix("M", energy),
+        damping=matrix("D", energy / time),
+        squares=None if stiffness is not None else squares,
+        ratios=_optional(keys, start + "damping_ratios", name),
+        hub=frames["hub"] or Pose(np.eye(3), np.zeros(3)),
+        tip=frames["tip"],
+        node_inertia=None if inertia is None else mass * length**2 * inertia,
+        rotations=_optional(keys, start + "rotations", name),
+        hub_shapes=hub_shapes,
+        tip_shapes=tip_shapes,
+        hub_nodes=node_rows(keys, "hub_nodes", name),
+        tip_nodes=node_rows(keys, "tip_nodes", name),
+        stated=_stated(keys, name, mass, length),
+        lines=element_lines(keys, name),
+        strains=_optional(keys, start + "strains", name),
+    )
+
+
+def _superelement(
+    keys: Mapping[str, Any],
+    name: str,
+    title: str,
+    frames: Mapping[str, Pose | None],
+    units: tuple[float, float, float],
+) -> Superelement:
+    length, mass, time = units
+    if "K" not in keys or "M" not in keys:
+        raise ModelError(
+            f"{name}: shapes: are required, (m, N, 3); or K and M of hub, tip and modes of a "
+            "superelement without nodes"
+        )
+    if frames["tip"] is None:
+        raise ModelError(f"{name}: tip: is required of a superelement: position and rotation")
+    K, M = numbers_of(keys, "K", name), numbers_of(keys, "M", name)
+    D = _optional(keys, "D", name)
+    # forces over displacements; modes are counted in the unit of length
+    force = mass / time**2
+    reach = np.ones(len(K))
+    reach[3:6] = reach[9:12] = length
+    pairs = np.outer(reach, reach) if K.shape == (len(K), len(K)) else 1.0
+    return Superelement(
+        title, force * pairs * K, mass * pairs * M if M.shape == K.shape else M,
+        None if D is None else mass / time * pairs * D,
+        frames["hub"] or Pose(np.eye(3), np.zeros(3)), frames["tip"],
+        _stated(keys, name, mass, length),
+    )  # fmt: skip
+
+
+def _stated(keys: Mapping[str, Any], name: str, mass: float, length: float) -> Stated:
+    """Read what a program tells of mass, centre and inertia."""
+    total = keys.get("total_mass", keys.get("mass"))
+    given = None if total is None or np.ndim(total) else numbers_of({"mass": total}, "mass", name)
+    centre = _optional(keys, "centre", name)
+    inertia = _optional(keys, "inertia_about_origin", name)
+    for key, array, shape in (("centre", centre, (3,)), ("inertia_about_origin", inertia, (3, 3))):
+        if array is not None and array.shape != shape:
+            raise ModelError(f"{name}: {key}: must have the shape {shape}, got {array.shape}")
+    return (
+        None if given is None else mass * float(given),
+        None if centre is None else length * centre,
+        None if inertia is None else mass * length**2 * inertia,
+    )
+
+
+def with_frames(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Spread frames that are given as objects with position and rotation."""
+    found = dict(keys)
+    for key in ("hub", "tip"):
+        if isinstance(found.get(key), dict):
+            frame = found.pop(key)
+            found |= {f"{key}_{part}": frame[part] for part in ("position", "rotation")
+                      if part in frame}  # fmt: skip
+    return found
+
+
+def frame_of(keys: Mapping[str, Any], key: str, name: str, length: float) -> Pose | None:
+    """Read an interface frame, or None where it is not given."""
+    position = _optional(keys, f"{key}_position", name)
+    rotation = _optional(keys, f"{key}_rotation", name)
+    if position is None:
+        if rotation is not None:
+            raise ModelError(f"{name}: {key}_position: is required with {key}_rotation")
+        return None
+    rotation = np.eye(3) if rotation is None else rotation
+    if position.shape != (3,) or rotation.shape != (3, 3):
+        raise ModelError(f"{name}: {key}: must be a position (3,) and a rotation matrix (3, 3)")
+    return Pose(rotation, length * position)
+
+
+def read_units(keys: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+    """Give the file's units of length, mass and time in SI units."""
+    given = keys.get("units", "m, kg, s")
+    if isinstance(given, np.ndarray):
+        given = ", ".join(str(each) for each in np.atleast_1d(given))
+    if isinstance(given, dict):
+        given = ", ".join(str(given.get(key, "")) for key in ("length", "mass", "time"))
+    words = [word.strip() for word in str(given).split(",")][:3]
+    if len(words) != 3:
+        raise ModelError(f"{name}: units: must be length, mass, time such as 'mm, t, s'")
+    try:
+        length, mass, time = (
+            quantity(f"1 {word}", unit) for word, unit in zip(words, ("m", "kg", "s"), strict=True)
+        )
+    except ModelError as error:
+        raise ModelError(f"{name}: units: {error}") from None
+    return length, mass, time
+
+
+def read_masses(keys: Mapping[str, Any], name: str, unit: float) -> Any:
+    """Give nodal masses (N,), or the consistent mass (N, N) of its upper triangle."""
+    if hasattr(keys.get("node_mass"), "tocsr"):
+        return unit * keys["node_mass"]
+    if "mass_indptr" not in keys:
+        plain = _any(keys, ("node_mass", "mass_lumped", "mass"), name)
+        if plain is None or plain.ndim != 1:
+            raise ModelError(
+                f"{name}: node_mass: is required, (N,), or mass_indptr, mass_indices, mass_data of "
+                "the upper triangle of the consistent mass"
+            )
+        return unit * plain
+    whole = upper_triangle(keys, "mass", len(numbers_of(keys, "nodes", name)), name)
+    from scipy.sparse import triu
+
+    return unit * (whole + triu(whole, 1).T).tocsr()
+
+
+def upper_triangle(keys: Mapping[str, Any], key: str, n: int, name: str) -> Any:
+    """Read the upper triangle of a symmetric matrix (n, n) in compressed rows.
+
+    Raises
+    ------
+    ModelError
+        If its arrays are missing, or do not fit each other.
+    """
+    from scipy.sparse import csr_array
+
+    for part in ("indptr", "indices", "data"):
+        if f"{key}_{part}" not in keys:
+            raise ModelError(f"{name}: {key}_{part}: is required")
+    pointers, columns = (
+        node_rows(keys, f"{key}_{part}", name) + 1 for part in ("indptr", "indices")
+    )
+    data = numbers_of(keys, f"{key}_data", name)
+    fits = len(pointers) == n + 1 and pointers[0] == 0
+    fits = fits and len(columns) == len(data) == pointers[-1]
+    if not fits or not np.all(np.diff(pointers) >= 0) or not np.all((columns >= 0) & (columns < n)):
+        raise ModelError(
+            f"{name}: {key}_indptr: does not fit a matrix ({n}, {n}) with {len(data)} entries: was "
+            "the file cut off, or are nodes missing?"
+        )
+    return csr_array((data, columns, pointers), shape=(n, n))
+
+
+def _names(keys: Mapping[str, Any], start: str, m: int, name: str) -> tuple[str, ...]:
+    given = keys.get(start + "names")
+    if given is not None:
+        words = tuple(str(each) for each in np.atleast_1d(np.asarray(given)))
+        odd = [w for w in words if not w or len(w) > 60 or any(c in ".[]=,: \t\n" for c in w)]
+        if len(words) != m or len(set(words)) < m or odd:
+            raise ModelError(
+                f"{name}: {start}names: must be {m} different words without . [ ] = , :"
+            )
+        return words
+    if start == "cb_" and m >= 6:
+        return (*TIP_NAMES, *(f"fixed{k}" for k in range(1, m - 5)))
+    return tuple(f"mode{k}" for k in range(1, m + 1))
+
+
+def element_lines(keys: Mapping[str, Any], name: str) -> Integers:
+    """Give lines between corners of elements, pairs of rows (k, 2); none where none are given."""
+    if "lines" in keys:
+        return node_rows(keys, "lines", name).reshape(-1, 2)
+    return no_lines()
+
+
+def _any(keys: Mapping[str, Any], names: tuple[str, ...], name: str) -> Array | None:
+    for each in names:
+        if each in keys and np.ndim(keys[each]) > 0:
+            return numbers_of(keys, each, name)
+    return None
+
+
+def _optional(keys: Mapping[str, Any], key: str, name: str) -> Array | None:
+    return numbers_of(keys, key, name) if key in keys else None
+
+
+def numbers_of(keys: Mapping[str, Any], key: str, name: str) -> Array:
+    """Read an array of numbers that must be there."""
+    if key not in keys:
+        raise ModelError(f"{name}: {key}: is required")
+    try:
+        return np.asarray(keys[key], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{name}: {key}: must be an array of numbers") from None
+
+
+def node_rows(keys: Mapping[str, Any], key: str, name: str) -> Integers:
+    """Give numbers of nodes, which count from 1, as rows."""
+    if key not in keys:
+        return no_nodes()
+    found = numbers_of(keys, key, name)
+    if not np.all(np.isfinite(found)) or np.any(found != np.round(found)):
+        raise ModelError(f"{name}: {key}: must be whole numbers")
+    return found.astype(np.int64) - 1

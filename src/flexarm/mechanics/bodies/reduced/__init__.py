@@ -1,0 +1,1 @@
+"""A link of any shape, reduced from finite elements to amplitudes."""

@@ -1,0 +1,72 @@
+"""Inertia of a body of any shape, from constant integrals of its shapes.
+
+The moment ``R_j = int r phi_j^T`` of each amplitude, linear in all of them, is kept as its even
+part, six numbers, and its odd part, three: centrifugal forces and the inertia matrix need the one,
+angular momentum and Coriolis forces the other.
+"""
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.integrals import Integrals
+from flexarm.mechanics.bodies.terms import Terms
+from flexarm.spatial import Expr, constant
+
+PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
+TWICE = (1, 1, 1, 2, 2, 2)  # how often a pair stands in a trace of two symmetric matrices
+
+
+def reduced_terms(i: Integrals, d: Expr, rates: Expr, omega: Expr) -> Terms:
+    """Weigh a body at amplitudes d and rates (m,), its root turning by omega."""
+    new = type(d)
+    even = [constant(_even(i.position_shape, a, b)) for a, b in PAIRS]  # (m,) each
+    moments = [  # even part of each R_j, per pair of axes
+        start + constant(_even(i.shape_shape, a, b)) @ d
+        for start, (a, b) in zip(even, PAIRS, strict=True)
+    ]
+    turned = [constant(_odd(i.shape_shape, axis).T) for axis in range(3)]
+    angular = ca.vertcat(
+        *[
+            (constant(_odd(i.position_shape, axis)) + turned[axis] @ d).T
+            + constant(i.rotary_shape[axis][None])
+            for axis in range(3)
+        ]
+    )
+    second = [
+        i.second[a, b] + ca.dot(d, start + moment)
+        for (a, b), start, moment in zip(PAIRS, even, moments, strict=True)
+    ]
+    first = constant(i.first) + constant(i.shape) @ d
+    linear = new(constant(i.shape))
+    spread = _inertia(second)
+    inertia = spread + constant(i.rotary)
+    flow = _inertia([ca.dot(rates, moment) for moment in moments])
+    square = ca.skew(omega) @ ca.skew(omega)
+    effort = new.zeros(d.shape[0], 1)
+    for (a, b), twice, moment in zip(PAIRS, TWICE, moments, strict=True):
+        effort += (twice * square[a, b]) * moment
+    for axis in range(3):
+        effort += (2 * omega[axis]) * (turned[axis] @ rates)
+    torque = ca.cross(omega, inertia @ omega + angular @ rates) + 2 * (flow @ omega)
+    force = square @ first + 2 * ca.cross(omega, linear @ rates)
+    modal = new(constant(i.modal_mass))
+    return Terms(i.mass, first, inertia, angular, linear, modal, torque, force, effort)
+
+
+def _inertia(second: list[Expr]) -> Expr:
+    """Give ``tr(G) 1 - G`` of a symmetric matrix G by its six numbers."""
+    xx, yy, zz, yz, zx, xy = second
+    rows = ((yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy))
+    return ca.vertcat(*[ca.horzcat(*row) for row in rows])
+
+
+def _even(moments: Array, a: int, b: int) -> Array:
+    """Take a symmetric part of moments (.., 3, 3) over two axes."""
+    return np.asarray((moments[..., a, b] + moments[..., b, a]) / 2)
+
+
+def _odd(moments: Array, axis: int) -> Array:
+    """Take the axial vector's part about an axis of moments (.., 3, 3)."""
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    return np.asarray(moments[..., a, b] - moments[..., b, a])
