@@ -7,6 +7,7 @@ from flexarm.control.laws.inversion import Inversion, stable_inversion
 from flexarm.control.laws.link_side import link_decoupling_law
 from flexarm.control.laws.lqr import Regulator, Weights, lqr
 from flexarm.control.laws.pd import pd_law
+from flexarm.control.reaction import BaseReaction, base_reaction
 from flexarm.control.sensors import Gauge, Sensors, limited_law, measured_law, sensors
 from flexarm.control.stability import (
     FrozenLoop,
@@ -16,9 +17,10 @@ from flexarm.control.stability import (
 )
 from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
-from flexarm.control.trajectory import Trajectory, joint_move, tip_move
+from flexarm.control.trajectory import Trajectory, joint_move, reaction_free_move, tip_move
 
 __all__ = [
+    "BaseReaction",
     "FrozenLoop",
     "Gauge",
     "Inversion",
@@ -29,6 +31,7 @@ __all__ = [
     "Timing",
     "Trajectory",
     "Weights",
+    "base_reaction",
     "closed_loop_eigenvalues",
     "decoupling_law",
     "joint_move",
@@ -37,6 +40,7 @@ __all__ = [
     "lqr",
     "measured_law",
     "pd_law",
+    "reaction_free_move",
     "rigid_feedforward",
     "sampled",
     "sensors",

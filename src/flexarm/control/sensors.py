@@ -56,12 +56,12 @@ class Gauge:
 
 @dataclass(frozen=True)
 class Sensors:
-    """Encoders of all moving joints, and strain gauges.
+    """Encoders of all moving joints, and strain gauges; the place of a base that moves.
 
     Attributes
     ----------
     names
-        What is measured: joints and motors, then gauges, z of them.
+        What is measured: the base, joints and motors, then gauges, z of them.
     measure
         A function of (q, v) of the arm that gives readings and their rates, (z,) each.
     estimate
@@ -206,9 +206,9 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
 
 
 def _encoders(model: Model) -> tuple[str, ...]:
-    """List the coordinates of joints and motors."""
+    """List the coordinates of a base that moves, of joints and motors."""
     found = [i for axis in model.axes for i in (axis.motor, axis.index) if i is not None]
-    return tuple(model.names[i] for i in found)
+    return tuple(model.names[i] for i in [*range(6 * model.base_moves), *found])
 
 
 def _part(model: Model, gauge: Gauge) -> LinkModel:
