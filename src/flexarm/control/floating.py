@@ -7,6 +7,7 @@ joints as springs have them.
 """
 
 from collections.abc import Callable
+
 import numpy as np
 
 from flexarm.control.statics import Statics
