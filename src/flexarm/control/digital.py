@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from flexarm.arguments import require_kind, require_positive
+from flexarm.arguments import refused, require_kind, require_positive
 from flexarm.integrate.laws import Sampled, Sensors
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -34,6 +34,8 @@ def sampled(
         Largest input, one or one per driven joint; what ``limits.effort`` of the model file
         allows if None.
     """
+    if not callable(law):
+        raise refused("law", law, "a function (t, q, v) to u")
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
     control = Sampled(
         law, require_positive("period", period), sensed, delay,

@@ -127,8 +127,8 @@ def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
     casadi.Function
         (t, q, v) to u, in the coordinates of the arm.
     """
-    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
     require_sensors_fit(sensed, law)
+    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
     n = sensed.measure.size1_in(0)
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
     u = law(t, *sensed.estimate(*sensed.measure(q, v)))

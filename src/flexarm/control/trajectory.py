@@ -13,11 +13,14 @@ from flexarm.arguments import (
     require_kind,
     require_mapping,
 )
+from flexarm.control.drives import remaining
 from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError
 from flexarm.formulations import DEFAULT, formulation
+from flexarm.linear.equilibrium import Equilibrium
+from flexarm.linear.state_space import StateSpace
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.model import Model, trace_prescribed
@@ -150,6 +153,15 @@ def _floated(model: Model, path: Path) -> Path:
         Floating(model), path.at, lambda s: np.asarray(chebyshev.chebval(2 * s - 1, slope))
     )
     return fit_path(lambda s, _: carried(s), carried(0.0))
+
+
+def hold(at: StateSpace | Equilibrium) -> Trajectory:
+    """Make a motion that stays in the state of a linear model, or an equilibrium, at rest."""
+    require_kind("at", at, (StateSpace, Equilibrium), "a StateSpace or an Equilibrium")
+    if np.any(at.point.v[remaining(at.model)]):
+        raise FlexarmError("at: must be at rest, got a state that moves: linearise about another")
+    still = Path(np.array([at.point.q, np.zeros(at.model.size)]))
+    return follow(at.model, still, Timing("cycloid", 1.0))
 
 
 def require_trajectory(value: object) -> None:

@@ -199,7 +199,9 @@ class Sampled:
             require_sensors_fit(self.sensed, self.law, model)
         count = model.size if self.sensed is None else len(self.sensed.names)
         top = np.full(len(input_names(model)), np.inf)
-        if is_word(self.limits, ("file",)):
+        if isinstance(self.limits, str):
+            if self.limits != "file":
+                raise refused("limits", self.limits, "numbers, 'file' or None", SimulationError)
             top = input_limits(model)
         elif self.limits is not None:
             top = _spread("limits", self.limits, len(top))

@@ -18,6 +18,7 @@ from flexarm.linear.at_start import moves
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.zeros import Complex, transmission_zeros
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import hub_row
 from flexarm.model import Axis, Model, build, start_state
@@ -284,6 +285,13 @@ class StateSpace:
         found = frequency_errors(model, point.q, point.v, anchors, columns, shapes)
         pairs = zip(np.abs(values[order]).tolist(), found, strict=True)
         return tuple((omega, each) for omega, each in pairs if each is not None)
+
+    def zeros(self) -> Complex:
+        """Find the transmission zeros [1/s], with as many outputs as inputs.
+
+        Those with positive real parts make the arm non-minimum-phase from inputs to outputs.
+        """
+        return transmission_zeros(self.A, self.B, self.C, self.D)
 
     def to_scipy(self) -> "scipy.signal.StateSpace":
         """Make SciPy's state-space model."""

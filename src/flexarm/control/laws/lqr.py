@@ -185,14 +185,14 @@ def lqr(
     tangent = Tangent(felt_by_joints(arm), wrenches=False, friction=dry)
     driven, kept = drives(arm), remaining(arm)
     if weights is not None:
-        _require_fitting(weights, 2 * len(kept), len(driven.names))
+        require_fitting(weights, 2 * len(kept), len(driven.names))
     statics = Statics(trajectory.model)
     models, used, costs, gains = [], [], [], []
     for s in places:
         q = trajectory.path.at(float(s))
         model = decoupled(tangent, driven, q, statics.effort(q))
         chosen = weights or energy_weights(tangent, driven, q, bandwidth)
-        cost, gain = _riccati(model, chosen)
+        cost, gain = riccati(model, chosen)
         models.append(model)
         used.append(chosen)
         costs.append(cost)
@@ -203,7 +203,8 @@ def lqr(
     )
 
 
-def _require_fitting(weights: object, states: int, inputs: int) -> None:
+def require_fitting(weights: object, states: int, inputs: int) -> None:
+    """Refuse weights of another arm's states or inputs."""
     require_kind("weights", weights, Weights, "Weights, or None")
     assert isinstance(weights, Weights)
     require_shaped("weights.state", weights.state, (states, states))
@@ -223,9 +224,10 @@ def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float)
     return Weights(state, (felt + felt.T) / (2 * bandwidth**2))
 
 
-def _riccati(model: Linear, weights: Weights) -> tuple[Array, Array]:
+def riccati(model: Linear, weights: Weights) -> tuple[Array, Array]:
     """Solve the Riccati equation, in states scaled to like weights: cost and gain."""
-    size = 1 / np.sqrt(np.maximum(np.diag(weights.state), 1e-300))
+    heavy = np.diag(weights.state)
+    size = 1 / np.sqrt(np.where(heavy > 0, heavy, 1.0))
     try:
         with np.errstate(all="ignore"):  # SciPy's, of weights too far apart
             scaled = scipy.linalg.solve_continuous_are(
