@@ -278,14 +278,22 @@ class Payload(Body):
     """A rigid body held at the arm's tip, in the last link's tip frame."""
 
 
+STARTS = ("stated", "equilibrium")
+
+
 class Arm(Part):
-    """A serial arm: base, links from base to tip, payload; what it touches and is tied to."""
+    """A serial arm: base, links from base to tip, payload; what it touches and is tied to.
+
+    ``start: equilibrium`` lets runs begin where nothing accelerates, joints at the speeds that they
+    start with, in place of where links and joints are stated to be.
+    """
 
     flexarm: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=200)]
     notes: Annotated[str, Field(max_length=20_000)] = ""
     gravity: tuple[Acceleration, Acceleration, Acceleration] = (0.0, 0.0, -9.81)
     stiffening: Flag = True
+    start: Literal["stated", "equilibrium"] = "stated"
     base: Base = FixedBase()
     links: Annotated[tuple[Link, ...], Field(min_length=1, max_length=1000)]
     payload: Payload | None = None

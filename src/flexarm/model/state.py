@@ -13,7 +13,7 @@ from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate, trace
 from flexarm.spatial import Expr
 
-NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies"}  # of an arm
+NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies", "start"}  # of an arm
 
 
 def start_state(model: Model) -> tuple[Array, Array]:
