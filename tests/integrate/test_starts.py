@@ -8,9 +8,11 @@ import pytest
 
 import flexarm
 from flexarm.arm import Arm
+from flexarm.check.check import check
 from flexarm.cli import main
 from flexarm.io.model_file import dumps, loads
 from flexarm.linear.equilibrium import Equilibrium
+from flexarm.model import start_state
 from flexarm.runs.run import Run
 
 LINK = (
@@ -122,7 +124,45 @@ def test_the_command_line_begins_there_too(
     file.write_text(dumps(arm(", brake: {closed: true}")), encoding="utf-8")
     found = []
     for word in ("equilibrium", "stated"):
-        assert main(["simulate", str(file), "--t-end", "0.1", "--start", word, "--json"]) == 0
+        assert main(["simulate", str(file), "--t-end", "0.03", "--start", word, "--json"]) == 0
         found.append(json.loads(capsys.readouterr().out)["q"]["link1.y1"])
     assert found[0] == pytest.approx(stays(arm(", brake: {closed: true}")).q[0, 1], rel=1e-6)
     assert abs(found[1] - found[0]) > 0.01
+
+
+CURVED = LINK.format() + "    start_curve: {stations: [0, 0.25, 0.5, 0.75, 1], y: %s}\n"
+
+
+def curved(values: list[float]) -> Arm:
+    """Make a link that starts in a curve."""
+    return loads(
+        "flexarm: 1\nname: curved\ngravity: [0, 0, 0]\nlinks:\n"
+        "  - joint: {kind: revolute, brake: {closed: true}}\n" + CURVED % values
+    )
+
+
+def test_a_link_starts_in_a_curve_that_its_shapes_have() -> None:
+    """The first clamped-free mode, from its formula: the link vibrates at its frequency alone."""
+    root = 1.8751040687119611
+    x = np.linspace(0, 1, 5)
+    mixed = (np.cosh(root) + np.cos(root)) / (np.sinh(root) + np.sin(root))
+    shape = np.cosh(root * x) - np.cos(root * x) - mixed * (np.sinh(root * x) - np.sin(root * x))
+    run = flexarm.simulate(curved((0.01 / shape[-1] * shape).tolist()), t_end=0.5)
+    tip = run.dataset.deflection.sel(station=1, axis="y")
+    assert float(tip[0, 0]) == pytest.approx(0.01, rel=1e-4)
+    assert abs(run.q[0, 2]) < 1e-9 * abs(run.q[0, 1])
+    notices = check(curved((0.01 * shape).tolist())).notices
+    assert not any(each.code == "start-curve" for each in notices)
+
+
+def test_what_the_shapes_leave_of_a_curve_is_told() -> None:
+    arm = curved([0.0, 0.01, -0.01, 0.01, -0.01])
+    wanted, stations = (0.0, 0.01, -0.01, 0.01, -0.01), np.linspace(0, 1, 5)
+    found = flexarm.fit_curve(flexarm.build(arm), "link1", y=wanted, stations=stations)
+    assert found.residual > 0.1
+    notice = next(each for each in check(arm).notices if each.code == "start-curve")
+    assert f"leave {found.residual:.1%} of the curve" in notice.message
+    start = start_state(flexarm.build(arm))[0]
+    np.testing.assert_allclose(start[1:], list(found.amplitudes.values()))
+    smooth = flexarm.fit_curve(flexarm.build(arm), "link1", y=lambda x: 0.01 * x**2)
+    assert 0 < smooth.residual < 0.05

@@ -21,7 +21,7 @@ from flexarm.arm.shapes import (
     ShapeChoice,
     Tabulated,
 )
-from flexarm.units import Acceleration, Length, Ratio
+from flexarm.units import Acceleration, Angle, Length, Ratio
 
 MOST_WORK = 4000  # stations times shapes in a direction
 MOST_SLIDING = 30  # elements in a direction
@@ -82,6 +82,31 @@ class QuadraticShape(Part):
         return self
 
 
+class StartCurve(Part):
+    """Curve that a link starts in: deflections [m] and twist [rad] at stations along its span."""
+
+    stations: Annotated[tuple[Length, ...], Field(min_length=2, max_length=2000)]
+    y: Annotated[tuple[Length, ...], Field(max_length=2000)] | None = None
+    z: Annotated[tuple[Length, ...], Field(max_length=2000)] | None = None
+    twist: Annotated[tuple[Angle, ...], Field(max_length=2000)] | None = None
+
+    @property
+    def given(self) -> dict[Literal["y", "z", "twist"], tuple[float, ...]]:
+        """What is given, by direction."""
+        found: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
+        found = {"y": self.y, "z": self.z, "twist": self.twist}
+        return {name: values for name, values in found.items() if values is not None}
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        if not self.given:
+            raise fault("give one of y, z and twist at least")
+        for name, values in self.given.items():
+            if len(values) != len(self.stations):
+                raise fault("give one value per station", name)
+        return self
+
+
 class Link(Part):
     """One link with the joint that carries it; its axis runs along x of its root frame.
 
@@ -108,6 +133,7 @@ class Link(Part):
     wrenches: tuple[Wrench, ...] = ()
     start: dict[str, Number] = {}
     start_speed: dict[str, Number] = {}
+    start_curve: StartCurve | None = None
 
     @property
     def flexible(self) -> bool:
@@ -260,6 +286,13 @@ class Link(Part):
             raise fault("is outside the joint's limits", "joint", "start", "position")
 
     def _check_flexible_only(self) -> None:
+        if self.start_curve is not None and isinstance(self.joint, Sliding):
+            raise fault("is for links that do not slide: give 'start'", "start_curve")
+        if self.start_curve is not None and self.start:
+            raise fault("is given by amplitudes already: leave 'start' out", "start_curve")
+        if self.start_curve is not None and max(self.start_curve.stations) > self.span:
+            raise fault("lie along the flexible span of {span} m", "start_curve", "stations",
+                        span=f"{self.span:g}")  # fmt: skip
         if self.flexible:
             return
         for name in (
@@ -269,6 +302,7 @@ class Link(Part):
             "quadratic_shapes",
             "start",
             "start_speed",
+            "start_curve",
         ):
             if name in self.model_fields_set:
                 raise fault("is for flexible links only", name)

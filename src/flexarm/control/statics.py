@@ -277,6 +277,7 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
                 for name, value in zip(names, q[part.modes], strict=True)
             }
             data["start_speed"] = {}
+            data.pop("start_curve", None)
         try:
             links.append(type(link).model_validate(data, context={"files": files_of(link)}))
         except ValidationError as error:

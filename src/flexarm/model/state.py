@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.arm import FreeBase, MovedBase
 from flexarm.links.base import Array
 from flexarm.model.contents import write
+from flexarm.model.curve import start_curve
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate, trace
 from flexarm.spatial import Expr
@@ -43,6 +44,8 @@ def start_state(model: Model) -> tuple[Array, Array]:
         for values, target in ((part.link.start, q), (part.link.start_speed, v)):
             for name, value in values.items():
                 target[model.names.index(f"{part.name}.{name}")] = value
+        if part.link.start_curve is not None:
+            q[part.modes] = start_curve(part)[0]
     return q, v
 
 
