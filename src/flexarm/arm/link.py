@@ -21,7 +21,7 @@ from flexarm.arm.shapes import (
     ShapeChoice,
     Tabulated,
 )
-from flexarm.units import Acceleration, Angle, Length, Ratio
+from flexarm.units import Acceleration, Angle, Length, Ratio, Time
 
 MOST_WORK = 4000  # stations times shapes in a direction
 MOST_SLIDING = 30  # elements in a direction
@@ -82,6 +82,37 @@ class QuadraticShape(Part):
         return self
 
 
+class Loss(Part):
+    """What a material takes when it is strained: by Kelvin-Voigt's time, or by its loss factor.
+
+    Stress is ``E (strain + time strain rate)``; or a ``loss_factor`` eta damps every mode by eta/2
+    of critical.
+    """
+
+    time: Annotated[Time, Field(ge=0)] | None = None
+    loss_factor: Annotated[Ratio, Field(ge=0, lt=1)] | None = None
+
+    @model_validator(mode="after")
+    def _says_one(self) -> Self:
+        if self.time is not None and self.loss_factor is not None:
+            raise fault("give one of time and loss_factor", "loss_factor")
+        return self
+
+
+class MaterialDamping(Loss):
+    """Losses of a link's material: in every direction, and in single ones instead of that."""
+
+    bending_y: Loss | None = None
+    bending_z: Loss | None = None
+    torsion: Loss | None = None
+    stretch: Loss | None = None
+
+    def along(self, direction: Literal["x", "y", "z", "twist"]) -> Loss:
+        """Give what holds in one direction."""
+        found = {"x": self.stretch, "y": self.bending_y, "z": self.bending_z, "twist": self.torsion}
+        return found[direction] or self
+
+
 class StartCurve(Part):
     """Curve that a link starts in: deflections [m] and twist [rad] at stations along its span."""
 
@@ -126,7 +157,9 @@ class Link(Part):
     damping: (
         Annotated[Ratio, Field(ge=0, lt=1)]
         | Annotated[tuple[Annotated[Ratio, Field(ge=0, lt=1)], ...], Field(max_length=400)]
+        | Annotated[dict[str, Annotated[Ratio, Field(ge=0, le=1000)]], Field(max_length=400)]
     ) = 0.0
+    material_damping: MaterialDamping | None = None
     elastic_energy: tuple[EnergyTerm, ...] = ()
     elastic_force: tuple[ForceTable, ...] = ()
     quadratic_shapes: tuple[QuadraticShape, ...] = ()
@@ -139,6 +172,19 @@ class Link(Part):
     def flexible(self) -> bool:
         """Whether the link has elastic coordinates."""
         return not self.rigid and self.section is not None
+
+    @property
+    def damping_ratios(self) -> tuple[float, ...]:
+        """The damping ratios that are given, in whatever way."""
+        given = self.damping
+        if isinstance(given, dict):
+            return tuple(given.values())
+        return given if isinstance(given, tuple) else (given,)
+
+    @property
+    def damped(self) -> bool:
+        """Whether it has damping of its own."""
+        return any(self.damping_ratios) or self.material_damping is not None
 
     @property
     def span(self) -> float:
@@ -297,6 +343,7 @@ class Link(Part):
             return
         for name in (
             "damping",
+            "material_damping",
             "elastic_energy",
             "elastic_force",
             "quadratic_shapes",

@@ -158,8 +158,8 @@ def _outside(place: str, name: str, values: str) -> Notice:
 def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
     """Tell of damping that is large, or that leaves modes out."""
     place, given = f"links[{index + 1}].damping", part.link.damping
-    listed = given if isinstance(given, tuple) else (given,)
-    modes, largest = part.modes.stop - part.modes.start, max(listed, default=0.0)
+    largest = max(part.link.damping_ratios, default=0.0)
+    modes = part.modes.stop - part.modes.start
     if largest > DAMPING:
         yield Notice(
             "warning",

@@ -1,6 +1,6 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -12,7 +12,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
-from flexarm.links.base import Array, Counts, Ends, Shapes
+from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Direction, Ends, Shapes
 from flexarm.links.collocation import collocate
 from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia
 from flexarm.links.families.static import add_static
@@ -149,9 +149,8 @@ def flexible_part(
     root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
     damping = shapes.damping
     if damping is None:
-        ratios = _damping_ratios(arm, index, len(shapes.names))
-        damping = _damping(ratios, integrals, tip_shape, tip_angle, tip_inertia(arm, index))
-    elif "damping" in link.model_fields_set:
+        damping = _damping(arm, index, shapes, integrals, (tip_shape, tip_angle))
+    elif link.model_fields_set & {"damping", "material_damping"}:
         raise ModelError(
             f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
             "its shapes: leave one of the two out"
@@ -168,11 +167,19 @@ def flexible_part(
     )  # fmt: skip
 
 
-def _damping_ratios(arm: Arm, index: int, m: int) -> Array:
-    """Spread the damping ratios of a link over its m clamped modes, lowest first."""
-    given = arm.links[index].damping
+def _damping_ratios(arm: Arm, index: int, names: Sequence[str]) -> Array:
+    """Spread the damping ratios of a link over its clamped modes, by their names, lowest first."""
+    given, m = arm.links[index].damping, len(names)
     if isinstance(given, float):
         return np.full(m, given)
+    if isinstance(given, dict):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ModelError(
+                f"links[{index + 1}].damping: no mode '{unknown[0]}': "
+                f"{arm.link_names[index]} has {', '.join(names)}"
+            )
+        return np.array([given.get(name, 0.0) for name in names])
     if len(given) > m:
         raise ModelError(
             f"links[{index + 1}].damping: {len(given)} ratios for {m} modes: "
@@ -182,20 +189,25 @@ def _damping_ratios(arm: Arm, index: int, m: int) -> Array:
 
 
 def _damping(
-    ratios: Array, integrals: Integrals, tip_shape: Array, tip_angle: Array, body: Inertia
+    arm: Arm, index: int, shapes: Shapes, integrals: Integrals, tip: tuple[Array, Array]
 ) -> Array:
-    """Damping matrix with the given ratio in each mode of the link clamped with its tip body."""
-    m = len(integrals.stiffness)
-    if not np.any(ratios):
-        return np.zeros((m, m))
-    coupling = tip_angle.T @ skew_matrix(body.first) @ tip_shape
-    mass = (
-        integrals.modal_mass
-        + body.mass * tip_shape.T @ tip_shape
-        + tip_angle.T @ body.second @ tip_angle
-        + coupling
-        + coupling.T
-    )
+    """Damping matrix: ratios of the modes of the link clamped with its tip body, and its material.
+
+    A loss factor is twice a ratio, shared by the strain energies of the directions.
+    """
+    link, m = arm.links[index], len(integrals.stiffness)
+    result = np.zeros((m, m))
+    if not link.damped or not m:
+        return result
+    parts = {d: _stiffness_along(shapes, integrals, d) for d in DIRECTIONS}
+    losses = {} if link.material_damping is None else {
+        d: link.material_damping.along(d) for d in DIRECTIONS
+    }  # fmt: skip
+    for direction, loss in losses.items():
+        result += (loss.time or 0.0) * parts[direction]
+    if not any(link.damping_ratios) and not any(loss.loss_factor for loss in losses.values()):
+        return result
+    mass = _clamped_mass(integrals, *tip, tip_inertia(arm, index))
     import scipy.linalg
 
     try:
@@ -205,8 +217,43 @@ def _damping(
             "damping: an amplitude of the link moves no mass, so it has no frequency to be damped "
             "at: give the section's rotary inertia (Jx for twist) or leave the amplitude out"
         ) from error
+    strains = {d: np.einsum("im,ij,jm->m", modes, each, modes) for d, each in parts.items()}
+    ratios = _damping_ratios(arm, index, _mode_names(strains))
+    total = np.maximum(sum(strains.values()), 1e-300)
+    for direction, loss in losses.items():
+        ratios = ratios + (loss.loss_factor or 0.0) / 2 * strains[direction] / total
     weighted = mass @ modes
-    return np.asarray(weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
+    return np.asarray(result + weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
+
+
+def _clamped_mass(integrals: Integrals, tip_shape: Array, tip_angle: Array, body: Inertia) -> Array:
+    """Mass matrix of a link's amplitudes with its tip body, (m, m)."""
+    coupling = tip_angle.T @ skew_matrix(body.first) @ tip_shape
+    return np.asarray(
+        integrals.modal_mass
+        + body.mass * tip_shape.T @ tip_shape
+        + tip_angle.T @ body.second @ tip_angle
+        + coupling
+        + coupling.T
+    )
+
+
+def _stiffness_along(shapes: Shapes, integrals: Integrals, direction: Direction) -> Array:
+    """Stiffness of one direction, (m, m); a shape counts in the first that it has."""
+    first = [next(d for d in DIRECTIONS if d in shape.curves) for shape in shapes.shapes]
+    chosen = np.array([each == direction for each in first], dtype=float)
+    # Where measured shapes of two directions are coupled, each has half of that.
+    return np.asarray(integrals.stiffness * (chosen[:, None] + chosen[None, :]) / 2)
+
+
+def _mode_names(strains: Mapping[Direction, Array]) -> list[str]:
+    """Name modes by the direction that has most of their strain energy, and count them there."""
+    order = list(strains)
+    names: list[str] = []
+    for k in np.argmax(np.array([strains[each] for each in order]), axis=0):
+        label = LABELS[order[int(k)]]
+        names.append(f"{label}{1 + sum(name.startswith(label) for name in names)}")
+    return names
 
 
 def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes]) -> SlidingShapes:
@@ -256,8 +303,7 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     -------
     Chebyshev coefficients (R, m, m) over ``sliding.range``, or None without damping.
     """
-    ratios = _damping_ratios(arm, index, len(sliding.names))
-    if not np.any(ratios):
+    if not arm.links[index].damped:
         return None
     section, (low, high) = arm.links[index].section, sliding.range
     assert section is not None
@@ -268,7 +314,7 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
         shapes, tip = sliding.at(length), np.array([length])
         integrals, _ = integrate(Span.of(section, length), shapes, stiffening=False)
         ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
-        rows.append(_damping(ratios, integrals, *ends, tip_inertia(arm, index)))
+        rows.append(_damping(arm, index, shapes, integrals, ends))
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
     fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)
