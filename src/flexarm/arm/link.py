@@ -9,7 +9,7 @@ from flexarm.arm.forces import At, Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import Joint, Sliding
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
 from flexarm.arm.part import Body, Flag, Name, Number, Part, fault
-from flexarm.arm.section import Section
+from flexarm.arm.section import MaterialDamping, Section
 from flexarm.arm.shapes import (
     ArmModes,
     ClampedMass,
@@ -19,9 +19,10 @@ from flexarm.arm.shapes import (
     PinnedFree,
     PinnedPinned,
     ShapeChoice,
+    StartCurve,
     Tabulated,
 )
-from flexarm.units import Acceleration, Angle, Length, Ratio, Time
+from flexarm.units import Acceleration, Length, Ratio
 
 MOST_WORK = 4000  # stations times shapes in a direction
 MOST_SLIDING = 30  # elements in a direction
@@ -79,62 +80,6 @@ class QuadraticShape(Part):
                 raise fault("must be larger than the station before it", "stations", i)
         if self.values[0] != 0.0:
             raise fault("must be 0 at the root, which the joint holds", "values", 0)
-        return self
-
-
-class Loss(Part):
-    """What a material takes when it is strained: by Kelvin-Voigt's time, or by its loss factor.
-
-    Stress is ``E (strain + time strain rate)``; or a ``loss_factor`` eta damps every mode by eta/2
-    of critical.
-    """
-
-    time: Annotated[Time, Field(ge=0)] | None = None
-    loss_factor: Annotated[Ratio, Field(ge=0, lt=1)] | None = None
-
-    @model_validator(mode="after")
-    def _says_one(self) -> Self:
-        if self.time is not None and self.loss_factor is not None:
-            raise fault("give one of time and loss_factor", "loss_factor")
-        return self
-
-
-class MaterialDamping(Loss):
-    """Losses of a link's material: in every direction, and in single ones instead of that."""
-
-    bending_y: Loss | None = None
-    bending_z: Loss | None = None
-    torsion: Loss | None = None
-    stretch: Loss | None = None
-
-    def along(self, direction: Literal["x", "y", "z", "twist"]) -> Loss:
-        """Give what holds in one direction."""
-        found = {"x": self.stretch, "y": self.bending_y, "z": self.bending_z, "twist": self.torsion}
-        return found[direction] or self
-
-
-class StartCurve(Part):
-    """Curve that a link starts in: deflections [m] and twist [rad] at stations along its span."""
-
-    stations: Annotated[tuple[Length, ...], Field(min_length=2, max_length=2000)]
-    y: Annotated[tuple[Length, ...], Field(max_length=2000)] | None = None
-    z: Annotated[tuple[Length, ...], Field(max_length=2000)] | None = None
-    twist: Annotated[tuple[Angle, ...], Field(max_length=2000)] | None = None
-
-    @property
-    def given(self) -> dict[Literal["y", "z", "twist"], tuple[float, ...]]:
-        """What is given, by direction."""
-        found: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
-        found = {"y": self.y, "z": self.z, "twist": self.twist}
-        return {name: values for name, values in found.items() if values is not None}
-
-    @model_validator(mode="after")
-    def _columns_match(self) -> Self:
-        if not self.given:
-            raise fault("give one of y, z and twist at least")
-        for name, values in self.given.items():
-            if len(values) != len(self.stations):
-                raise fault("give one value per station", name)
         return self
 
 
