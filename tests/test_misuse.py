@@ -217,6 +217,11 @@ formulation("composite", model, paper="yes")
 formulation(["composite"], model)
 # arm
 linearise(None)
+# model
+fit_curve(None, "link1", y=[0.0])
+# link
+fit_curve(model, "nose", y=[0.0])
+fit_curve(model, None, y=[0.0])
 # about
 linearise(arm, about="start")
 linearise(arm, about=0.0)

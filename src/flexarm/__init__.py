@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from flexarm.linear.sweep import sweep
     from flexarm.links.reduced.craig_bampton import reduce
     from flexarm.model import build
+    from flexarm.model.curve import fit_curve
     from flexarm.runs.read import load_run
     from flexarm.runs.together import runs_dataset
     from flexarm.samples import sample_names
@@ -46,6 +47,7 @@ __all__ = [
     "compare",
     "converge",
     "equilibrium",
+    "fit_curve",
     "formulation",
     "linearise",
     "live",
@@ -75,6 +77,7 @@ _HOMES = {
     "compare": "flexarm.study.compare",
     "converge": "flexarm.study.converge",
     "equilibrium": "flexarm.linear.equilibrium",
+    "fit_curve": "flexarm.model.curve",
     "formulation": "flexarm.formulations",
     "linearise": "flexarm.linear.state_space",
     "live": "flexarm.viewer.live.page",

@@ -9,6 +9,7 @@ import pytest
 import flexarm
 from flexarm.control import Gauge, Timing, decoupling_law, joint_move, pd_law, sampled, sensors
 from flexarm.errors import FlexarmError, SimulationError
+from flexarm.links.base import Array
 from tests.control.arms import one_link, two_links
 
 ARM = one_link(damping=0.02)
@@ -49,8 +50,9 @@ def test_a_converter_rounds_readings_to_its_steps() -> None:
     seen: list[float] = []
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     control = sampled(ca.Function("law", [t, q, v], [q[0]]), 0.1, MODEL, quantum=[0.25, 0.0])
+    computer = control.begin(MODEL)
     for k, value in enumerate((0.1, 0.13, 0.4, -0.4)):
-        seen.append(float(control.law(0.1 * k, np.array([value, 0.0]), np.zeros(2))[0]))
+        seen.append(float(computer(0.1 * k, np.array([value, 0.0]), np.zeros(2))[0]))
     assert seen == [0.0, 0.25, 0.5, -0.5]
 
 
@@ -58,9 +60,9 @@ def test_differences_of_readings_stand_in_for_rates() -> None:
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     law = ca.Function("law", [t, q, v], [v[0]])
     control = sampled(law, 0.1, MODEL, rates="difference", quantum=0.01)
-    readings = [0.0, 0.052, 0.118]
+    readings, computer = [0.0, 0.052, 0.118], control.begin(MODEL)
     rates = [
-        control.law(0.1 * k, np.array([x, 0]), np.full(2, 9.0))[0] for k, x in enumerate(readings)
+        computer(0.1 * k, np.array([x, 0]), np.full(2, 9.0))[0] for k, x in enumerate(readings)
     ]
     np.testing.assert_allclose(rates, [0.0, 0.5, 0.7], rtol=1e-12)
 
@@ -69,7 +71,8 @@ def test_a_late_input_is_the_one_of_some_periods_before() -> None:
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", 2), ca.SX.sym("v", 2)
     control = sampled(ca.Function("law", [t, q, v], [t]), 0.1, MODEL, delay=0.2)
     for _ in range(2):  # every run starts it afresh
-        late = [float(control.law(0.1 * k, np.zeros(2), np.zeros(2))[0]) for k in range(5)]
+        computer = control.begin(MODEL)
+        late = [float(computer(0.1 * k, np.zeros(2), np.zeros(2))[0]) for k in range(5)]
         np.testing.assert_allclose(late, [0.0, 0.0, 0.0, 0.1, 0.2], atol=1e-12)
 
 
@@ -162,9 +165,41 @@ def test_options_that_are_none_are_refused(options: dict[str, Any], said: str) -
         sampled(LAW, options.pop("period", 1e-3), MODEL, **options)
 
 
-def test_a_law_in_python_is_sent_to_sampled() -> None:
-    with pytest.raises(FlexarmError, match=r"law: must be a CasADi .* flexarm\.Sampled\(law, per"):
-        sampled(lambda t, q, v: [0.0], 1e-3, MODEL)  # type: ignore[arg-type]
+def test_a_law_in_python_has_all_that_one_in_casadi_has() -> None:
+    """The same law, once compiled and once in Python, behind the same sensors and converters."""
+    sensed = sensors(MODEL, [Gauge("link1", 0.0)])
+    options: dict[str, Any] = {
+        "sensed": sensed, "delay": 2e-3, "limits": 12.0, "noise": 1e-4, "quantum": 1e-3,
+        "seed": 3, "rates": "difference",
+    }  # fmt: skip
+    runs = [
+        flexarm.simulate(ARM, t_end=0.3, control=control)
+        for control in (
+            sampled(LAW, 2e-3, MODEL, **options),
+            flexarm.Sampled(lambda t, q, v: np.array(LAW(t, q, v))[0], 2e-3, **options),
+        )
+    ]
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    plain = flexarm.simulate(ARM, t_end=0.3, control=sampled(LAW, 2e-3, MODEL))
+    assert np.abs(runs[0].q - plain.q).max() > 1e-4
+
+
+def test_a_law_that_remembers_begins_anew_in_every_run() -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.count = 0
+
+        def begin(self) -> "Counting":
+            return Counting()
+
+        def __call__(self, t: float, q: Array, v: Array) -> list[float]:
+            self.count += 1
+            return [0.01 * self.count]
+
+    control = flexarm.Sampled(Counting(), 0.01)
+    runs = [flexarm.simulate(ARM, t_end=0.1, control=control) for _ in range(2)]
+    np.testing.assert_array_equal(runs[0].u, runs[1].u)
+    assert runs[0].u.max() == pytest.approx(0.1)
 
 
 def test_a_law_of_other_arguments_is_refused() -> None:

@@ -21,7 +21,8 @@ def values(timing: Timing, times: Array) -> tuple[Array, Array, Array]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_goes_from_0_to_1_and_rests_before_and_after(kind: Kind) -> None:
-    s, rate, change = values(Timing(kind, 2.0, begin=0.5), np.array([0.0, 0.5, 2.5, 3.0]))
+    timing = Timing(kind, 2.0, begin=0.5)
+    s, rate, change = values(timing, np.array([0.0, np.nextafter(0.5, 0.0), 2.5, 3.0]))
     assert s.tolist() == [0.0, 0.0, 1.0, 1.0]
     assert rate.tolist() == [0.0] * 4
     assert change.tolist() == [0.0] * 4

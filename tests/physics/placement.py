@@ -236,6 +236,7 @@ def clamped_damping(
     """Damping matrix with the link's ratios in its modes, root clamped, tip carrying bodies."""
     assert link.section is not None
     ratios = np.zeros(len(shapes.names))
+    assert not isinstance(link.damping, dict)
     given = link.damping if isinstance(link.damping, tuple) else (link.damping,) * len(ratios)
     ratios[: len(given)] = given[: len(ratios)]
     span = Span.of(link.section, length)

@@ -162,6 +162,19 @@ def _at(curves: list[Curve], x: Array, nu: int) -> Array:
     return np.stack([curve(x, nu) for curve in curves], axis=1) if curves else np.zeros((len(x), 0))
 
 
+def _losses(part: LinkModel, added: list[Shape], stiffness: Array, mass: Array) -> Array:
+    """Damp added shapes, each by itself, as the last ratio and the material say, (shapes,)."""
+    link = part.link
+    ratio = 0.0 if isinstance(link.damping, dict) else (*link.damping_ratios, 0.0)[-2:][0]
+    found = 2 * ratio * np.sqrt(stiffness * mass)
+    for k, shape in enumerate(added if link.material_damping is not None else []):
+        assert link.material_damping is not None
+        loss = link.material_damping.along(next(iter(shape.curves)))
+        found[k] += (loss.time or 0.0) * stiffness[k]
+        found[k] += (loss.loss_factor or 0.0) * np.sqrt(stiffness[k] * mass[k])
+    return np.asarray(found)
+
+
 def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
     """Put shapes beside those of a link, by linear theory."""
     span, old = elastic.span, elastic.shapes
@@ -175,14 +188,10 @@ def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:
     # Added shapes stay at rest: what is linear in their amplitudes need not be traced.
     integrals.shape_shape[m:] = 0.0
     tip, none = np.array([span.length]), np.zeros((3, total, total))
-    given = part.link.damping
-    ratio = given if isinstance(given, float) else (given[-1] if given else 0.0)
     stiffness, mass = (np.diag(each)[m:] for each in (integrals.stiffness, integrals.modal_mass))
     damping = np.zeros((total, total))
-    damping[:m, :m], damping[m:, m:] = (
-        elastic.damping,
-        np.diag(2 * ratio * np.sqrt(stiffness * mass)),
-    )
+    damping[:m, :m] = elastic.damping
+    damping[m:, m:] = np.diag(_losses(part, added, stiffness, mass))
     root = np.hstack([elastic.root_angle, np.zeros((3, len(added)))])
     return Flexible(
         span, shapes, integrals, points, shapes.displacement(tip)[0], shapes.rotation(tip)[0],

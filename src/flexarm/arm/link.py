@@ -9,7 +9,7 @@ from flexarm.arm.forces import At, Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import Joint, Sliding
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
 from flexarm.arm.part import Body, Flag, Name, Number, Part, fault
-from flexarm.arm.section import Section
+from flexarm.arm.section import MaterialDamping, Section
 from flexarm.arm.shapes import (
     ArmModes,
     ClampedMass,
@@ -20,6 +20,7 @@ from flexarm.arm.shapes import (
     PinnedFree,
     PinnedPinned,
     ShapeChoice,
+    StartCurve,
     Tabulated,
 )
 from flexarm.arm.summary import Summary, draw_chain
@@ -117,13 +118,16 @@ class Link(Part):
     damping: (
         Annotated[Ratio, Field(ge=0, lt=1)]
         | Annotated[tuple[Annotated[Ratio, Field(ge=0, lt=1)], ...], Field(max_length=400)]
+        | Annotated[dict[str, Annotated[Ratio, Field(ge=0, le=1000)]], Field(max_length=400)]
     ) = 0.0
+    material_damping: MaterialDamping | None = None
     elastic_energy: tuple[EnergyTerm, ...] = ()
     elastic_force: tuple[ForceTable, ...] = ()
     quadratic_shapes: tuple[QuadraticShape, ...] = ()
     wrenches: tuple[Wrench, ...] = ()
     start: dict[str, Number] = {}
     start_speed: dict[str, Number] = {}
+    start_curve: StartCurve | None = None
 
     @property
     def flexible(self) -> bool:
@@ -154,6 +158,19 @@ class Link(Part):
     def rigid_body(self) -> Body | None:
         """The rigid body that the link is, or None."""
         return self.body if isinstance(self.body, Body) else None
+
+    @property
+    def damping_ratios(self) -> tuple[float, ...]:
+        """The damping ratios that are given, in whatever way."""
+        given = self.damping
+        if isinstance(given, dict):
+            return tuple(given.values())
+        return given if isinstance(given, tuple) else (given,)
+
+    @property
+    def damped(self) -> bool:
+        """Whether it has damping of its own."""
+        return any(self.damping_ratios) or self.material_damping is not None
 
     @property
     def span(self) -> float:
@@ -315,15 +332,24 @@ class Link(Part):
             raise fault("is outside the joint's limits", "joint", "start", "position")
 
     def _check_flexible_only(self) -> None:
+        if self.start_curve is not None and isinstance(self.joint, Sliding):
+            raise fault("is for links that do not slide: give 'start'", "start_curve")
+        if self.start_curve is not None and self.start:
+            raise fault("is given by amplitudes already: leave 'start' out", "start_curve")
+        if self.start_curve is not None and max(self.start_curve.stations) > self.span:
+            raise fault("lie along the flexible span of {span} m", "start_curve", "stations",
+                        span=f"{self.span:g}")  # fmt: skip
         if self.flexible:
             return
         for name in (
             "damping",
+            "material_damping",
             "elastic_energy",
             "elastic_force",
             "quadratic_shapes",
             "start",
             "start_speed",
+            "start_curve",
         ):
             if name in self.model_fields_set:
                 raise fault("is for flexible links only", name)
@@ -333,14 +359,22 @@ class Payload(Body):
     """A rigid body held at the arm's tip, in the last link's tip frame."""
 
 
+STARTS = ("stated", "equilibrium")
+
+
 class Arm(Part):
-    """A serial arm: base, links from base to tip, payload; what it touches and is tied to."""
+    """A serial arm: base, links from base to tip, payload; what it touches and is tied to.
+
+    ``start: equilibrium`` lets runs begin where nothing accelerates, joints at the speeds that they
+    start with, in place of where links and joints are stated to be.
+    """
 
     flexarm: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=200)]
     notes: Annotated[str, Field(max_length=20_000)] = ""
     gravity: tuple[Acceleration, Acceleration, Acceleration] = (0.0, 0.0, -9.81)
     stiffening: Flag = True
+    start: Literal["stated", "equilibrium"] = "stated"
     base: Base = FixedBase()
     links: Annotated[tuple[Link, ...], Field(min_length=1, max_length=1000)]
     payload: Payload | None = None

@@ -1,6 +1,6 @@
 """What a link is made of: stiffness, mass and rotary inertia along its length."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -15,6 +15,7 @@ from flexarm.units import (
     Ratio,
     RotaryPerLength,
     Stress,
+    Time,
 )
 
 MAX_STATIONS = 1000
@@ -162,3 +163,34 @@ class Section(Properties):
                     name,
                     most=f"{MOST_CHANGE:g}",
                 )
+
+
+class Loss(Part):
+    """What a material takes when it is strained: by Kelvin-Voigt's time, or by its loss factor.
+
+    Stress is ``E (strain + time strain rate)``; or a ``loss_factor`` eta damps every mode by eta/2
+    of critical.
+    """
+
+    time: Annotated[Time, Field(ge=0)] | None = None
+    loss_factor: Annotated[Ratio, Field(ge=0, lt=1)] | None = None
+
+    @model_validator(mode="after")
+    def _says_one(self) -> Self:
+        if self.time is not None and self.loss_factor is not None:
+            raise fault("give one of time and loss_factor", "loss_factor")
+        return self
+
+
+class MaterialDamping(Loss):
+    """Losses of a link's material: in every direction, and in single ones instead of that."""
+
+    bending_y: Loss | None = None
+    bending_z: Loss | None = None
+    torsion: Loss | None = None
+    stretch: Loss | None = None
+
+    def along(self, direction: Literal["x", "y", "z", "twist"]) -> Loss:
+        """Give what holds in one direction."""
+        found = {"x": self.stretch, "y": self.bending_y, "z": self.bending_z, "twist": self.torsion}
+        return found[direction] or self

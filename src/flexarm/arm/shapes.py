@@ -175,3 +175,28 @@ ShapeChoice = Annotated[
     | Tabulated,
     Field(discriminator="kind"),
 ]
+
+
+class StartCurve(Part):
+    """Curve that a link starts in: deflections [m] and twist [rad] at stations along its span."""
+
+    stations: Annotated[tuple[Length, ...], Field(min_length=2, max_length=2000)]
+    y: Annotated[tuple[Length, ...], Field(max_length=2000)] | None = None
+    z: Annotated[tuple[Length, ...], Field(max_length=2000)] | None = None
+    twist: Annotated[tuple[Angle, ...], Field(max_length=2000)] | None = None
+
+    @property
+    def given(self) -> dict[Literal["y", "z", "twist"], tuple[float, ...]]:
+        """What is given, by direction."""
+        found: dict[Literal["y", "z", "twist"], tuple[float, ...] | None]
+        found = {"y": self.y, "z": self.z, "twist": self.twist}
+        return {name: values for name, values in found.items() if values is not None}
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        if not self.given:
+            raise fault("give one of y, z and twist at least")
+        for name, values in self.given.items():
+            if len(values) != len(self.stations):
+                raise fault("give one value per station", name)
+        return self

@@ -8,6 +8,7 @@ import numpy as np
 from flexarm.arm import Arm, FreeBase
 from flexarm.check.description_notices import (
     contact_notices,
+    curve_notices,
     damping_notices,
     gravity_notices,
     inertia_notices,
@@ -160,6 +161,7 @@ def _described(
             yield from joint_notices(part, axis, at, speed)
         if part.link.flexible:
             yield from damping_notices(index, part)
+            yield from curve_notices(index, part)
     yield from inertia_notices(model.arm)
 
 

@@ -14,6 +14,7 @@ from flexarm.links.span import Span
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import frames
 from flexarm.model import Axis, LinkModel, Model
+from flexarm.model.curve import start_curve
 
 WAVE_SPEED = (100.0, 20_000.0)  # [m/s]; rubber 50 to 300, steel 5100, beryllium 12900
 MASS_PER_LENGTH = 1e5  # [kg/m]
@@ -22,6 +23,7 @@ FREQUENCY = (1e-3, 1e6)  # [Hz]
 STIFFNESS_RATIO = 1e6
 GRAVITY = (0.1, 30.0)  # [m/s^2]; the Moon 1.6, Jupiter 25
 DAMPING = 0.3
+CURVE = 0.01  # of its largest deflection
 UNITS = "plain numbers are SI: write the unit out, as in 70 GPa, 3 mm, 12 N m^2"
 
 
@@ -157,8 +159,8 @@ def _outside(place: str, name: str, values: str) -> Notice:
 def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
     """Tell of damping that is large, or that leaves modes out."""
     place, given = f"links[{index + 1}].damping", part.link.damping
-    listed = given if isinstance(given, tuple) else (given,)
-    modes, largest = part.modes.stop - part.modes.start, max(listed, default=0.0)
+    largest = max(part.link.damping_ratios, default=0.0)
+    modes = part.modes.stop - part.modes.start
     if largest > DAMPING:
         yield Notice(
             "warning",
@@ -175,6 +177,21 @@ def damping_notices(index: int, part: LinkModel) -> Iterator[Notice]:
             f"{len(given)} damping ratios for the {modes} modes of {part.name}: "
             f"the {modes - len(given)} highest have none",
             f"give {modes}, or one number for all",
+        )
+
+
+def curve_notices(index: int, part: LinkModel) -> Iterator[Notice]:
+    """Tell how much of the curve that a link starts in its shapes leave."""
+    if part.link.start_curve is None:
+        return
+    left = start_curve(part)[1]
+    if left > CURVE:
+        yield Notice(
+            "warning",
+            "start-curve",
+            f"links[{index + 1}].start_curve",
+            f"the shapes of {part.name} leave {left:.1%} of the curve that it starts in",
+            "give it more shapes, or a curve that its joint and section can have",
         )
 
 

@@ -55,7 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--paper", action="store_true", help="keep the approximations of the formulation's paper")
     add_options(parser, "--tip-rotation")
     add("--step", type=float, metavar="S", help="step of rk4 [s]")
-    add("--start", type=file_path, metavar="RUN", help="begin where a run in a NetCDF file ended")
+    add(
+        "--start",
+        type=_start,
+        metavar="RUN",
+        help="begin where a run in a NetCDF file ended; in 'equilibrium'; or as 'stated' in ARM",
+    )
     add(
         "--energy-audit", action="store_true",
         help="step so closely that the energy balance closes, whatever --rtol",
@@ -77,6 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run what is estimated to take more than an hour of CPU or 4 GB",
     )  # fmt: skip
     add_options(parser, "--force", "--json")
+
+
+def _start(text: str) -> str | Path:
+    """Read where to begin: a word, or the file of a run."""
+    return text if text in ("stated", "equilibrium") else file_path(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -105,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
             formulation=args.formulation or DEFAULT,
             paper=args.paper,
             tip_rotation=args.tip_rotation,
-            start=None if args.start is None else load_run(args.start),
+            start=load_run(args.start) if isinstance(args.start, Path) else args.start,
             energy_audit=args.energy_audit,
             allow_long=args.yes,
             progress=progress,

@@ -7,7 +7,16 @@ from flexarm.control.laws.inversion import Inversion, stable_inversion
 from flexarm.control.laws.link_side import link_decoupling_law
 from flexarm.control.laws.lqr import Regulator, Weights, lqr
 from flexarm.control.laws.pd import pd_law
-from flexarm.control.sensors import Gauge, Sensors, limited_law, measured_law, sensors
+from flexarm.control.laws.state_feedback import (
+    Margins,
+    Observer,
+    loop_margins,
+    lqg_law,
+    lqr_gain,
+    lqr_law,
+)
+from flexarm.control.reaction import BaseReaction, base_reaction
+from flexarm.control.sensors import Gauge, limited_law, measured_law, sensors
 from flexarm.control.stability import (
     FrozenLoop,
     StiffnessError,
@@ -16,12 +25,16 @@ from flexarm.control.stability import (
 )
 from flexarm.control.statics import Statics, start_at
 from flexarm.control.timing import Timing
-from flexarm.control.trajectory import Trajectory, joint_move, tip_move
+from flexarm.control.trajectory import Trajectory, hold, joint_move, reaction_free_move, tip_move
+from flexarm.integrate.laws import Sensors
 
 __all__ = [
+    "BaseReaction",
     "FrozenLoop",
     "Gauge",
     "Inversion",
+    "Margins",
+    "Observer",
     "Regulator",
     "Sensors",
     "Statics",
@@ -29,14 +42,21 @@ __all__ = [
     "Timing",
     "Trajectory",
     "Weights",
+    "base_reaction",
     "closed_loop_eigenvalues",
     "decoupling_law",
+    "hold",
     "joint_move",
     "limited_law",
     "link_decoupling_law",
+    "loop_margins",
+    "lqg_law",
     "lqr",
+    "lqr_gain",
+    "lqr_law",
     "measured_law",
     "pd_law",
+    "reaction_free_move",
     "rigid_feedforward",
     "sampled",
     "sensors",

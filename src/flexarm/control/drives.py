@@ -1,7 +1,7 @@
 """What a controller drives and measures: inputs, and the coordinates of hubs and motors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -67,6 +67,17 @@ def require_stiffness_error(value: object) -> float:
     return found
 
 
+def remaining(model: Model) -> list[int]:
+    """List the coordinates that are left when a free base and what is prescribed are eliminated."""
+    first = 6 if model.floats else 0
+    return [i for i in range(first, model.size) if i not in model.prescribed]
+
+
+def felt_by_joints(model: Model) -> Model:
+    """Give the arm as its joints feel it: a free base falls with all that it carries."""
+    return replace(model, gravity=np.zeros(3)) if model.floats else model
+
+
 def drives(model: Model) -> Drives:
     """Find the driven joints of an arm.
 
@@ -76,11 +87,16 @@ def drives(model: Model) -> Drives:
         If the arm has none, or something moves it that a law of (t, q, v) does not know.
     """
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)", ModelError)
-    if model.base_moves or model.prescribed or model.attitudes:
+    if any(part.motion.anchored for part in model.links):
         raise ModelError(
-            "control laws are for an arm on a fixed base whose joints are driven or free: this one "
-            "has a moving base, spherical or prescribed joints; say 'actuation: torque' and let a "
-            "law drive them"
+            "control laws are for revolute, prismatic and universal joints: this arm has a "
+            "spherical one, whose angles count from an attitude that no law knows; write it as "
+            "three revolute ones"
+        )
+    if model.floats and (model.arm.contacts or model.arm.springs):
+        raise ModelError(
+            "control laws on a free base know nothing of what holds it: this arm has contacts or "
+            "springs between points; leave them out of the law's arm"
         )
     names = input_names(model)
     if not names:

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.arguments import is_word, refused, require_kind, require_number
 from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError
-from flexarm.integrate.laws import refuse_misfit
+from flexarm.integrate.laws import Sensors, refuse_misfit, require_sensors_fit
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import length_factor
 from flexarm.mechanics.validity import input_limits
@@ -54,26 +54,6 @@ class Gauge:
         object.__setattr__(self, "distance", distance)
 
 
-@dataclass(frozen=True)
-class Sensors:
-    """Encoders of all moving joints, and strain gauges.
-
-    Attributes
-    ----------
-    names
-        What is measured: joints and motors, then gauges, z of them.
-    measure
-        A function of (q, v) of the arm that gives readings and their rates, (z,) each.
-    estimate
-        A function of readings and their rates that gives (q, v) as the controller's model has
-        them.
-    """
-
-    names: tuple[str, ...]
-    measure: ca.Function
-    estimate: ca.Function
-
-
 def sensors(
     model: Model,
     gauges: Sequence[Gauge] = (),
@@ -98,8 +78,8 @@ def sensors(
 
     Notes
     -----
-    Measured rates are exact time derivatives of the readings; for a sampled law
-    `flexarm.control.digital.sampled` can take differences of readings instead.
+    Measured rates are exact time derivatives of the readings; a `flexarm.Sampled` law can take
+    differences of readings instead.
     """
     mine = model if known is None else known
     for name, each in (("model", model), ("known", mine)):
@@ -148,29 +128,11 @@ def measured_law(law: ca.Function, sensed: Sensors) -> ca.Function:
         (t, q, v) to u, in the coordinates of the arm.
     """
     require_sensors_fit(sensed, law)
+    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
     n = sensed.measure.size1_in(0)
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
     u = law(t, *sensed.estimate(*sensed.measure(q, v)))
     return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
-
-
-def require_sensors_fit(sensed: object, law: object, model: Model | None = None) -> None:
-    """Refuse sensors of another arm, and a law of another state than they give."""
-    require_kind("sensed", sensed, Sensors, "Sensors: make them with sensors")
-    require_kind("law", law, ca.Function, "a CasADi function (t, q, v) to u")
-    assert isinstance(sensed, Sensors)
-    assert isinstance(law, ca.Function)
-    n, seen = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
-    if model is not None and seen != model.size:
-        raise FlexarmError(
-            f"sensed: must measure the arm, of {model.size} coordinates, got sensors of {seen}"
-        )
-    takes = [law.numel_in(k) for k in range(law.n_in())]
-    if takes != [1, n, n] or law.n_out() != 1:
-        raise FlexarmError(
-            f"law: must take t, q and v as sensors give them, of 1, {n} and {n} numbers, and give "
-            f"u alone, got one that takes {takes} and gives {law.n_out()}"
-        )
 
 
 def limited_law(
@@ -206,9 +168,9 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
 
 
 def _encoders(model: Model) -> tuple[str, ...]:
-    """List the coordinates of joints and motors."""
+    """List the coordinates of a base that moves, of joints and motors."""
     found = [i for axis in model.axes for i in (axis.motor, axis.index) if i is not None]
-    return tuple(model.names[i] for i in found)
+    return tuple(model.names[i] for i in [*range(6 * model.base_moves), *found])
 
 
 def _part(model: Model, gauge: Gauge) -> LinkModel:

@@ -18,8 +18,14 @@ import scipy.linalg
 import scipy.optimize
 
 from flexarm.arguments import require_count, require_kind, require_number, require_shaped
-from flexarm.control.drives import Gain, drives, require_stiffness_error
-from flexarm.control.linear import decoupled
+from flexarm.control.drives import (
+    Gain,
+    drives,
+    felt_by_joints,
+    remaining,
+    require_stiffness_error,
+)
+from flexarm.control.linear import carried_mass, decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
@@ -31,7 +37,7 @@ from flexarm.linear.tangent import LEFT_OUT, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.inertia import require_inertia
-from flexarm.mechanics.loads import wrench_list
+from flexarm.mechanics.loads import prescribed_accelerations, wrench_list
 from flexarm.model import Model
 from flexarm.runs.run import Run
 
@@ -88,18 +94,17 @@ class FrozenLoop:
 
     def __init__(self, model: Model, *, friction: DryFriction = LEFT_OUT) -> None:
         self.model, self._drives = model, drives(model)
-        self._tangent = Tangent(model, wrenches=False, friction=friction)
+        self._kept = remaining(model)
+        self._tangent = Tangent(felt_by_joints(model), wrenches=False, friction=friction)
         self._statics = Statics(model)
         self._equation = formulation(DEFAULT, model)
 
     def coupling(self, q: Array) -> float:
         """Find the largest eigenvalue of H (eq. 50) at coordinates q."""
-        n, rows = self.model.size, self._drives.motors
-        q = require_shaped("q", q, (n,))
-        mass = self._equation.mass_matrix(q)
-        require_inertia(self.model, mass, when="in this posture")
+        rows = self._drives.motors[:, self._kept]
+        mass = self._mass(q)
         driven = np.argmax(np.abs(rows), axis=1)
-        rest = [i for i in range(n) if i not in driven]
+        rest = [i for i in range(len(mass)) if i not in driven]
         if not np.allclose(np.delete(rows, driven, axis=1), 0.0):
             raise FlexarmError(
                 "the lemma is for shapes that do not turn the hub: use loaded or clamped shapes"
@@ -145,26 +150,34 @@ class FrozenLoop:
                 return float(scipy.optimize.brentq(growth, low, high, xtol=1e-12))
         return float("inf")
 
+    def _mass(self, q: Array) -> Array:
+        """Give the mass matrix of what a base carries, a free one eliminated, (r, r)."""
+        mass = self._equation.mass_matrix(require_shaped("q", q, (self.model.size,)))
+        require_inertia(self.model, mass, when="in this posture")
+        return carried_mass(self.model, mass)
+
     def _pieces(self, q: Array, stiffness: Gain, damping: Gain) -> "_Loop":
-        n, driven = self.model.size, self._drives
-        q = require_shaped("q", q, (n,))
+        n, driven = len(self._kept), self._drives
+        rows = driven.motors[:, self._kept]
+        q = require_shaped("q", q, (self.model.size,))
         loop = decoupled(self._tangent, driven, q, self._statics.effort(q))
         kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
-        A = loop.A - loop.B @ np.hstack([kp[:, None] * driven.motors, kd[:, None] * driven.motors])
+        A = loop.A - loop.B @ np.hstack([kp[:, None] * rows, kd[:, None] * rows])
         # The law believes in forces that are not there: u is off by their effect on H a.
-        believed = -np.linalg.solve(self._equation.mass_matrix(q), self._links(q))
-        change = -loop.B[n:] @ driven.motors @ believed
+        believed = -np.linalg.solve(self._mass(q), self._links(q))
+        change = -loop.B[n:] @ rows @ believed
         return _Loop(A, np.vstack([np.zeros((n, 2 * n)), np.hstack([change, np.zeros((n, n))])]))
 
     def _links(self, q: Array) -> Array:
-        """Differentiate the links' elastic forces by q, (n, n)."""
+        """Differentiate the links' elastic forces by q, (r, r)."""
         x = ca.SX.sym("q", self.model.size)
         force = ca.SX.zeros(self.model.size)
         for part in self.model.links:
             effort = body_of(self.model, part).effort(x)
             for i, column in enumerate(part.own):
                 force[column] += effort[i]
-        return np.array(ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q))
+        found = ca.Function("links", [x], [ca.densify(ca.jacobian(force, x))])(q)
+        return np.array(found)[np.ix_(self._kept, self._kept)]
 
 
 @dataclass(frozen=True)
@@ -249,7 +262,7 @@ def closed_loop_eigenvalues(
 
     They are of the Jacobian of (v, a) by (q, v), exact but for Coulomb friction, moving states
     included, at every ``every``-th sample.  Each column follows one eigenvalue from sample to
-    sample.
+    sample.  What is prescribed has none; a free base adds 12, which are 0 where the arm rests.
 
     Parameters
     ----------
@@ -268,19 +281,24 @@ def closed_loop_eigenvalues(
     n = run.model.size
     dry, slope_of_run = DryFriction(friction, friction_speed), DryFriction("tangent")
     equation = formulation(DEFAULT, run.model)
-    open_ = np.ix_(*[np.delete(np.arange(n), run.model.prescribed)] * 2)
+    left = np.delete(np.arange(n), run.model.prescribed)
+    open_ = np.ix_(left, left)
     motion = Motion(equation, law)
     tangent = motion.tangent()
-    rest = (np.zeros(len(wrench_list(run.model))), np.zeros(0))
+    wrenches = np.zeros(len(wrench_list(run.model)))
     found: list[Complex] = []
-    for t, q, v in zip(run.t[::every], run.q[::every], run.v[::every], strict=True):
-        by_q, by_v = tangent.call(np.array([t]), q, v, *rest)[:2]
+    states = zip(run.t, run.q, run.v, run.anchors, strict=True)
+    for t, q, v, anchor in itertools.islice(states, 0, None, every):
+        anchored = (anchor,) if run.model.attitudes else ()
+        given = prescribed_accelerations(run.model, float(t))
+        by_q, by_v = tangent.call(np.array([t]), q, v, wrenches, given, *anchored)[:2]
         by_v = by_v.reshape(n, n)
         excess = slope_of_run.damping(run.model, v) - dry.damping(run.model, v)
         if np.any(excess[open_]):
             by_v[open_] += np.linalg.solve(equation.mass_matrix(q)[open_], excess[open_])
-        slope = np.hstack([by_q.reshape(n, n), by_v])
-        values = _eigenvalues(np.vstack([np.eye(n, 2 * n, n), slope]))
+        slope = np.hstack([by_q.reshape(n, n)[open_], by_v[open_]])
+        count = len(left)
+        values = _eigenvalues(np.vstack([np.eye(count, 2 * count, count), slope]))
         found.append(_matched(found[-1], values) if found else np.sort_complex(values))
     return np.array(found)
 

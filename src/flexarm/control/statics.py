@@ -18,7 +18,7 @@ from flexarm.arguments import (
 )
 from flexarm.arm import Arm
 from flexarm.arm.side_files import files_of
-from flexarm.control.drives import drives
+from flexarm.control.drives import drives, felt_by_joints, remaining
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.io.explain import explain_data
@@ -28,6 +28,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.kinematics import end_frame
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model, start_state, undeformed
+from flexarm.spatial import Expr
 
 CONVERGED = 1e-11  # of the reach: Newton steps below end it
 ITERATIONS = 50
@@ -36,6 +37,9 @@ LARGEST = 0.5  # [rad], and of the reach: a Newton step goes no further
 
 class Statics:
     """Equilibria of one arm under gravity and its springs, no wrench acting.
+
+    A base stays where it is: a moved one at time 0.  A free one falls with the arm, so that gravity
+    bends nothing.
 
     Parameters
     ----------
@@ -48,7 +52,8 @@ class Statics:
     def __init__(self, model: Model, *, sag: bool = True) -> None:
         self.drives = drives(model)
         require_flag("sag", sag)
-        self.model, self.sag = model, sag
+        self.model, self.sag = felt_by_joints(model), sag
+        self.kept = remaining(model)
         self.reach = max(sum(part.length for part in model.links), 1e-3)
 
     @cached_property
@@ -138,8 +143,10 @@ class Statics:
 
     def _loaded_step(self, q: Array, slope: Array, off: Array) -> Array:
         """Find Newton's step of all coordinates, the inputs going along, (n,)."""
-        inputs = self.drives.inputs
-        force, stiffness = (np.array(each) for each in self._force(q))
+        kept = self.kept
+        inputs, slope = self.drives.inputs[kept], slope[:, kept]
+        force, stiffness = (np.array(each)[kept] for each in self._force(q))
+        stiffness = stiffness[:, kept]
         size = max(float(np.abs(np.diag(stiffness)).max()), 1e-12)
         left = force.ravel() - inputs @ np.linalg.lstsq(inputs, force.ravel())[0]
         matrix = np.block(
@@ -147,7 +154,25 @@ class Statics:
              [slope / self.reach, np.zeros((len(off), inputs.shape[1]))]]
         )  # fmt: skip
         right = np.concatenate([-left / size, off / self.reach])
-        return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: self.model.size])
+        step = np.zeros(self.model.size)
+        step[kept] = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: len(kept)]
+        return step
+
+    def moved_by_joints(self, q: Array) -> Array:
+        """Find how what a base carries moves with each driven joint, links at rest, (n, k)."""
+        kept, count = self.kept, len(self.drives.names)
+        columns = np.zeros((self.model.size, count))
+        if not self.loaded:
+            return rigid_motions(self.model)[:, [axis.driven for axis in self.model.axes]]
+        stiffness = np.array(self._force(q)[1])[np.ix_(kept, kept)]
+        size = max(float(np.abs(np.diag(stiffness)).max()), 1e-12)
+        matrix = np.block(
+            [[stiffness / size, -self.drives.inputs[kept]],
+             [self.drives.hubs[:, kept], np.zeros((count, count))]]
+        )  # fmt: skip
+        right = np.vstack([np.zeros((len(kept), count)), np.eye(count)])
+        columns[kept] = np.linalg.lstsq(matrix, right, rcond=1e-14)[0][: len(kept)]
+        return columns
 
     def _free(self) -> list[int]:
         """List the driven joints' coordinates, which alone move when nothing bends."""
@@ -165,8 +190,7 @@ class Statics:
     def _force(self) -> ca.Function:
         """What gravity and springs ask for at rest, (n,), and its derivative by q."""
         q = ca.SX.sym("q", self.model.size)
-        force = formulation("composite", self.model).function("gravity")(q)
-        force = force + elastic_force(self.model, q)
+        force = gravity_force(self.model, q) + elastic_force(self.model, q)
         return ca.Function("force", [q], [force, ca.jacobian(force, q)])
 
     @cached_property
@@ -179,6 +203,20 @@ class Statics:
         q = ca.SX.sym("q", self.model.size)
         where = end_frame(self.model, q)[1][["xyz".index(a) for a in axes]]
         return ca.Function("the_tip", [q], [where, ca.jacobian(where, q)])
+
+
+def gravity_force(model: Model, q: Expr) -> Expr:
+    """Trace what gravity asks for at rest, (n,)."""
+    composite = formulation("composite", model).formulation
+    return composite.inertial_expression(q, ca.SX(model.size, 1), None, gravity=True)
+
+
+def rigid_motions(model: Model) -> Array:
+    """Give how coordinates move with each joint if nothing bends, (n, joints)."""
+    columns = np.zeros((model.size, len(model.axes)))
+    for k, axis in enumerate(model.axes):
+        columns[[i for i in (axis.index, axis.motor) if i is not None], k] = 1.0
+    return columns
 
 
 def require_axes(axes: object) -> None:
@@ -216,10 +254,17 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
         raise FlexarmError(
             f"q: must be {model.size} numbers, one per coordinate of the arm, got shape {q.shape}"
         )
+    if model.floats and np.abs(q[:6]).max() > 1e-9:
+        raise FlexarmError(
+            f"q: a free base starts at its reference, with {', '.join(model.names[:6])} of 0, got "
+            f"{q[:6].tolist()}: change base.position and base.rotation instead"
+        )
     links = []
     for part, link in zip(model.links, arm.links, strict=True):
         data = link.model_dump(exclude_unset=True)
         for axis in part.axes:
+            if axis.prescribed:
+                continue
             start = {"position": float(q[axis.index])}
             if axis.motor is not None:
                 start["motor_position"] = float(q[axis.motor])
@@ -232,6 +277,7 @@ def start_at(arm: Arm, model: Model, q: Array) -> Arm:
                 for name, value in zip(names, q[part.modes], strict=True)
             }
             data["start_speed"] = {}
+            data.pop("start_curve", None)
         try:
             links.append(type(link).model_validate(data, context={"files": files_of(link)}))
         except ValidationError as error:

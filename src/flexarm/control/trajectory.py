@@ -13,13 +13,17 @@ from flexarm.arguments import (
     require_kind,
     require_mapping,
 )
+from flexarm.control.drives import remaining
+from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
 from flexarm.control.timing import Timing
 from flexarm.errors import FlexarmError
 from flexarm.formulations import DEFAULT, formulation
+from flexarm.linear.equilibrium import Equilibrium
+from flexarm.linear.state_space import StateSpace
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
-from flexarm.model import Model
+from flexarm.model import Model, trace_prescribed
 from flexarm.spatial import Expr
 
 FIT = 1e-10  # of the largest coordinate along a path
@@ -53,7 +57,8 @@ class Trajectory:
     """A motion to follow: every coordinate of the arm as a function of time.
 
     Joints go where they are told.  Amplitudes, and the motors of elastic joints, are where the arm
-    held at rest would have them: 0, and with the joint, unless gravity bends it.
+    held at rest would have them: 0, and with the joint, unless gravity bends it.  A free base goes
+    where the conservation of momentum takes it from rest, a moved one as it is told.
 
     Attributes
     ----------
@@ -127,14 +132,36 @@ def joint_move(
     begin = dict(zip(names, (statics.drives.hubs @ first).tolist(), strict=True))
     last = statics.at_joints(to, first)
     end = dict(zip(names, (statics.drives.hubs @ last).tolist(), strict=True))
-    if not statics.loaded:
-        return follow(model, Path(np.array([(first + last) / 2, (last - first) / 2])), timing)
 
     def posture(s: float, guess: Array) -> Array:
         joints = {name: (1 - s) * begin[name] + s * end[name] for name in names}
         return statics.at_joints(joints, guess)
 
-    return follow(model, fit_path(posture, first), timing)
+    if not statics.loaded:
+        path = Path(np.array([(first + last) / 2, (last - first) / 2]))
+    else:
+        path = fit_path(posture, first)
+    return follow(model, _floated(model, path), timing)
+
+
+def _floated(model: Model, path: Path) -> Path:
+    """Let a free base go along with what it carries."""
+    if not model.floats:
+        return path
+    slope = chebyshev.chebder(path.series) * 2.0
+    carried = base_along(
+        Floating(model), path.at, lambda s: np.asarray(chebyshev.chebval(2 * s - 1, slope))
+    )
+    return fit_path(lambda s, _: carried(s), carried(0.0))
+
+
+def hold(at: StateSpace | Equilibrium) -> Trajectory:
+    """Make a motion that stays in the state of a linear model, or an equilibrium, at rest."""
+    require_kind("at", at, (StateSpace, Equilibrium), "a StateSpace or an Equilibrium")
+    if np.any(at.point.v[remaining(at.model)]):
+        raise FlexarmError("at: must be at rest, got a state that moves: linearise about another")
+    still = Path(np.array([at.point.q, np.zeros(at.model.size)]))
+    return follow(at.model, still, Timing("cycloid", 1.0))
 
 
 def require_trajectory(value: object) -> None:
@@ -169,6 +196,12 @@ def tip_move(
     sag
         Whether the tip of the bent arm in equilibrium is put there, that is whether gravity's sag
         is corrected; else the rigid arm's.
+
+    Notes
+    -----
+    On a free base at rest, joints move by the generalised Jacobian (Umetani & Yoshida 1989), and
+    the tip goes where it is sent in the world.  On a moved base the world is that of time 0, and
+    the path moves with the base.
     """
     statics = Statics(model, sag=sag)
     require_axes(axes)
@@ -177,11 +210,61 @@ def tip_move(
     chosen = ["xyz".index(axis) for axis in axes]
     begin = formulation(DEFAULT, model).tip_pose(first)[1][chosen]
 
-    def posture(s: float, guess: Array) -> Array:
-        point = goal(s) if callable(goal) else (1 - s) * begin + s * goal
-        return statics.at_tip(point, axes, guess)
+    def point(s: float) -> Array:
+        return np.asarray(goal(s) if callable(goal) else (1 - s) * begin + s * goal)
 
+    def posture(s: float, guess: Array) -> Array:
+        return statics.at_tip(point(s), axes, guess)
+
+    if model.floats:
+        carried = Floating(model).tip_along(statics, point, posture(0.0, first), chosen)
+        return follow(model, fit_path(lambda s, _: carried(s), carried(0.0)), timing)
     return follow(model, fit_path(posture, posture(0.0, first)), timing)
+
+
+def reaction_free_move(
+    model: Model,
+    to: Mapping[str, float],
+    timing: Timing,
+    *,
+    start: Mapping[str, float] | None = None,
+    sag: bool = True,
+) -> Trajectory:
+    """Move driven joints on a free base so that its attitude stays as it is.
+
+    Parameters
+    ----------
+    model
+        The arm, at rest at the start.
+    to
+        Where joints would go by name if they could [rad], [m]; the others stay.  They start in the
+        direction of the straight way there, less all that turns the base, and go on likewise:
+        where that leads to is at the end of the trajectory's path.
+    timing
+        When.
+    start, sag
+        As for `joint_move`.
+
+    Raises
+    ------
+    FlexarmError
+        If every motion towards there turns the base.
+
+    Notes
+    -----
+    Joint rates are in the null space of the coupling inertia, what is left of ``H_bm`` for the
+    base's rotation when its translation is eliminated (Nenchev, Umetani & Yoshida 1992): k driven
+    joints have k - 3 such motions, k - 1 if the arm moves in a plane.
+    """
+    require_mapping("to", to, "positions by joint", optional=False)
+    statics, floating = Statics(model, sag=sag), Floating(model)
+    first = statics.at_joints(require_mapping("start", start, "positions by joint"))
+    hubs = statics.drives.hubs
+    wanted = hubs @ (statics.at_joints(to, first) - first)
+    if not np.any(wanted):
+        raise FlexarmError("to: must move a driven joint, got where it is")
+    carried = floating.still_along(statics, wanted, first)
+    return follow(model, fit_path(lambda s, _: carried(s), carried(0.0)), timing)
 
 
 def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
@@ -195,6 +278,8 @@ def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
     progress, rate, change = timing.trace(t)
     posture, along, curved = shape.call([progress], True, False)
     results = [posture, along * rate, curved * rate**2 + along * change]
+    for result, given in zip(results, trace_prescribed(model, t), strict=True):
+        result[list(model.prescribed)] = given
     return Trajectory(
         model, path, timing, ca.Function("motion", [t], results, ["t"], ["q", "v", "a"])
     )

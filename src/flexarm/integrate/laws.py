@@ -1,15 +1,24 @@
 """Control laws in a run: what is one, and a law in Python at work."""
 
 import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import require_kind, shown
+from flexarm.arguments import (
+    is_word,
+    refused,
+    require_array,
+    require_count,
+    require_kind,
+    require_number,
+    shown,
+)
 from flexarm.errors import SimulationError
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
@@ -17,7 +26,10 @@ from flexarm.integrate.options import MOST_SAMPLES, is_positive
 from flexarm.integrate.system import PIECE, rates, rounding
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
+from flexarm.mechanics.validity import input_limits
 from flexarm.model import Model
+
+LONGEST_DELAY = 100_000  # periods
 
 
 def refuse_control(control: object, inputs: Mapping[str, Any] | None, t_end: float) -> None:
@@ -83,19 +95,65 @@ def no_number_near(m: March, beginning: Beginning, step: float) -> str:
 
 
 @dataclass(frozen=True)
+class Sensors:
+    """Encoders of all moving joints, and strain gauges; the place of a base that moves.
+
+    Attributes
+    ----------
+    names
+        What is measured: the base, joints and motors, then gauges, z of them.
+    measure
+        A function of (q, v) of the arm that gives readings and their rates, (z,) each.
+    estimate
+        A function of readings and their rates that gives (q, v) as the controller's model has
+        them.
+    """
+
+    names: tuple[str, ...]
+    measure: ca.Function
+    estimate: ca.Function
+
+
+@dataclass(frozen=True)
 class Sampled:
-    """A control law in Python that is asked at a fixed rate; its inputs are held between.
+    """A control law as a computer runs it: asked at a fixed rate, its inputs held between.
 
     Attributes
     ----------
     law
-        Takes time [s], coordinates and rates; gives the inputs in the order of the driven joints.
+        A function in Python or CasADi of time [s], coordinates and rates, that gives the inputs in
+        the order of the driven joints.  One that remembers may have a method ``begin``, which every
+        run calls first: it gives the law to ask.
     period
         Time between two calls [s].
+    sensed
+        What the law sees; the whole state if None.
+    delay
+        Time from a sample to the input that follows from it [s], a multiple of the period.  Before
+        the first has come through, the first input of the law holds.
+    limits
+        Largest input, one or one per driven joint; none if None.  ``file``: what ``limits.effort``
+        of the model file allows, and no limit where it says nothing.
+    noise
+        Standard deviation of readings, one or one per reading, new at every sample.
+    quantum
+        Step of the readings' converter, likewise; 0 is none.
+    seed
+        Of the noise: equal seeds give equal runs.
+    rates
+        ``measured``: rates of readings are exact.  ``difference``: they are differences of the
+        last two readings, noise and steps included.
     """
 
     law: Callable[[float, Array, Array], Any]
     period: float
+    sensed: Sensors | None = None
+    delay: float = 0.0
+    limits: float | Sequence[float] | Literal["file"] | None = None
+    noise: float | Sequence[float] = 0.0
+    quantum: float | Sequence[float] = 0.0
+    seed: int = 0
+    rates: Literal["measured", "difference"] = "measured"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked."""
@@ -106,6 +164,123 @@ class Sampled:
         if not is_positive(self.period):
             raise SimulationError(f"Sampled: period must be > 0 [s], got {shown(self.period)}")
         object.__setattr__(self, "period", float(self.period))
+        delay = require_number("delay", self.delay)
+        require_count("seed", self.seed, 0)
+        if delay < 0 or abs(self.behind * self.period - delay) > 1e-9 * self.period:
+            raise SimulationError(
+                f"delay: must be a multiple of the period {self.period:g} s, got {delay:g}"
+            )
+        if self.behind > LONGEST_DELAY:
+            raise SimulationError(
+                f"delay: must be at most {LONGEST_DELAY:,} periods of {self.period:g} s, got "
+                f"{delay:g}: take a longer period, or a shorter delay"
+            )
+        if not is_word(self.rates, ("measured", "difference")):
+            raise refused("rates", self.rates, "'measured' or 'difference'", SimulationError)
+        if self.sensed is not None:
+            require_kind("sensed", self.sensed, Sensors, "Sensors: make them with sensors")
+
+    @property
+    def behind(self) -> int:
+        """Periods that an input is late by."""
+        return round(self.delay / self.period)
+
+    def begin(self, model: Model) -> "Computer":
+        """Make ready to control an arm from time 0 on.
+
+        Raises
+        ------
+        SimulationError
+            If law, sensors or options do not fit the arm.
+        """
+        if self.sensed is None and isinstance(self.law, ca.Function):
+            refuse_misfit(self.law, model)
+        if self.sensed is not None:
+            require_sensors_fit(self.sensed, self.law, model)
+        count = model.size if self.sensed is None else len(self.sensed.names)
+        top = np.full(len(input_names(model)), np.inf)
+        if isinstance(self.limits, str):
+            if self.limits != "file":
+                raise refused("limits", self.limits, "numbers, 'file' or None", SimulationError)
+            top = input_limits(model)
+        elif self.limits is not None:
+            top = _spread("limits", self.limits, len(top))
+        law = self.law.begin() if hasattr(self.law, "begin") else self.law
+        noise = _spread("noise", self.noise, count)
+        quantum = _spread("quantum", self.quantum, count)
+        return Computer(self, law, top, noise, quantum, np.random.default_rng(self.seed))
+
+
+def require_sensors_fit(sensed: object, law: object, model: Model | None = None) -> None:
+    """Refuse sensors of another arm, and a law of another state than they give."""
+    require_kind("sensed", sensed, Sensors, "Sensors: make them with sensors")
+    assert isinstance(sensed, Sensors)
+    n, seen = sensed.estimate.numel_out(0), sensed.measure.numel_in(0)
+    if model is not None and seen != model.size:
+        raise SimulationError(
+            f"sensed: must measure the arm, of {model.size} coordinates, got sensors of {seen}"
+        )
+    if not isinstance(law, ca.Function):
+        return
+    takes = [law.numel_in(k) for k in range(law.n_in())]
+    if takes != [1, n, n] or law.n_out() != 1:
+        raise SimulationError(
+            f"law: must take t, q and v as sensors give them, of 1, {n} and {n} numbers, and give "
+            f"u alone, got one that takes {takes} and gives {law.n_out()}"
+        )
+
+
+def _spread(name: str, value: float | Sequence[float], count: int) -> Array:
+    given = require_array(name, value)
+    if given.shape not in ((), (count,)) or not np.all(given >= 0):
+        raise SimulationError(
+            f"{name}: must be one number or {count}, all >= 0, got {given.tolist()}"
+        )
+    return np.broadcast_to(given, (count,)).copy()
+
+
+@dataclass
+class Computer:
+    """A sampled law in a run, and what it remembers from sample to sample."""
+
+    control: Sampled
+    law: Callable[[float, Array, Array], Any]
+    limits: Array
+    noise: Array
+    quantum: Array
+    random: np.random.Generator
+    waiting: deque[Array] = field(default_factory=deque)
+    last: Array | None = None
+
+    def __call__(self, t: float, q: Array, v: Array) -> Any:
+        """Take a sample, and give the input to hold; what is no input as the law gave it."""
+        given = self.law(t, *self._seen(q, v))
+        answer = _real(given)
+        if answer is not None and isinstance(self.law, ca.Function):
+            answer = answer.ravel()
+        if answer is None or answer.shape != self.limits.shape:
+            return given if answer is None else answer
+        answer = np.clip(answer, -self.limits, self.limits)
+        if not self.waiting:
+            self.waiting.extend([answer] * self.control.behind)
+        self.waiting.append(answer)
+        return self.waiting.popleft()
+
+    def _seen(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Read the sensors and make a state of it."""
+        sensed = self.control.sensed
+        if sensed is not None:
+            q, v = (np.array(each).ravel() for each in sensed.measure(q, v))
+        z = q + self.noise * self.random.standard_normal(len(q)) if np.any(self.noise) else q
+        steps = np.where(self.quantum > 0, self.quantum, 1.0)
+        z = np.where(self.quantum > 0, np.round(z / steps) * steps, z)
+        if self.control.rates == "difference":
+            v = np.zeros_like(z) if self.last is None else (z - self.last) / self.control.period
+        self.last = z
+        if sensed is None:
+            return z, v
+        q, v = (np.array(each).ravel() for each in sensed.estimate(z, v))
+        return q, v
 
 
 class Log:
@@ -113,6 +288,7 @@ class Log:
 
     def __init__(self, control: Sampled | None, beginning: Beginning) -> None:
         self.control, self.end = control, float(beginning.times[-1])
+        self.law = None if control is None else control.begin(beginning.equation.model)
         self.names = beginning.equation.input_names
         self.times: list[float] = []
         self.values: list[Array] = []
@@ -125,11 +301,11 @@ class Log:
         SimulationError
             If the first answer is not of the right kind: then there is no run to keep.
         """
-        if self.control is None:
+        if self.control is None or self.law is None:
             return ""
         n = m.system.n
         try:
-            given = self.control.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
+            given = self.law(m.t, m.y[:n].copy(), m.y[n : 2 * n].copy())
         except Exception as error:
             return f"{_raised(error)} at t = {m.t:.6g} s: look at the law there"
         answer = _real(given)

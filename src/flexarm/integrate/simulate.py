@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import refused, require_flag, shown
+from flexarm.arguments import is_word, refused, require_flag, shown
 from flexarm.arm import Arm
+from flexarm.arm.link import STARTS
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import DEFAULT, FORMULATIONS
@@ -34,6 +35,7 @@ from flexarm.integrate.solve import Solution, solve
 from flexarm.integrate.system import WORKS, rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
+from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, TipRotation, build, start_state
@@ -60,7 +62,7 @@ def simulate(
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
     locks: Locks | None = None,
-    start: Run | None = None,
+    start: Run | Equilibrium | Literal["stated", "equilibrium"] | None = None,
     energy_audit: bool = False,
     allow_long: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -101,8 +103,10 @@ def simulate(
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     start
-        A run at whose end this one begins, at time 0, instead of at the model file's start;
-        integrals of servos begin at 0.
+        Where to begin, at time 0.  A run: at its end, integrals of servos at 0.  An `Equilibrium`.
+        ``equilibrium``: where nothing accelerates, joints at their speeds, servos and inputs
+        balancing the loads.  ``stated``: where the model file puts joints and links.  If None, what
+        its ``start`` says, ``stated`` if nothing.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
         by a method that was asked for, the run's ``reason`` says so.
@@ -154,9 +158,13 @@ def simulate(
             "control: a Sampled law cannot be had together with events and brakes that slip: write "
             "it as a CasADi function"
         )
-    if start is not None and not isinstance(start, Run):
-        raise refused("start", start, "a Run, such as flexarm.load_run(path)", SimulationError)
-    state = course.first(start)
+    begins = arm.start if start is None else start
+    if not isinstance(begins, Run | Equilibrium) and not is_word(begins, STARTS):
+        expected = "a Run, such as flexarm.load_run(path), an Equilibrium, 'equilibrium', 'stated'"
+        raise refused("start", start, expected, SimulationError)
+    state = course.first(
+        None if begins == "stated" else begins, inputs or {}, law=control is not None
+    )
     if course.situation.over:
         raise SimulationError("events: one of them ends the run at time 0: give it a later time")
     if control is not None and any(event.servo for event in arm.events):

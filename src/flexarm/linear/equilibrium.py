@@ -1,7 +1,7 @@
 """Static deflection of an arm, and its deflection in steady rotation, by Newton's method."""
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,12 +9,13 @@ from flexarm.arguments import require_flag, require_names, require_number, requi
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import moves
+from flexarm.linear.at_start import Linear, moves
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.validity import validity
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 
+Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
 ITERATIONS = 40
 STAGES = (1, 4, 16, 64)  # in which the load is put on, where all at once does not converge
 CONVERGED = 1e-13  # step over deflection, both by their strain energy's square root
@@ -119,10 +120,16 @@ def settle_down(
     *,
     straight: bool = False,
     t: float = 0.0,
+    push: Push | None = None,
+    rates: Array | None = None,
 ) -> Equilibrium:
-    """Find an equilibrium, as `equilibrium` does, of equations that are compiled already."""
+    """Find an equilibrium, as `equilibrium` does, of equations that are compiled already.
+
+    Where joints settle, ``push`` helps to balance them; ``rates`` (n,) stand in for the speeds.
+    """
     model = tangent.model
     q, v = held_state(model, joints, speeds, t)
+    v = v if rates is None else rates
     names = {axis.name for axis in model.axes}
     for name in settle:
         _require_joint(name, names)
@@ -133,7 +140,8 @@ def settle_down(
     still, count = np.zeros(model.size), 0
     size = float(np.abs(tangent.force(point, still)).max(initial=0.0))
     if not straight and columns.shape[1]:
-        point, count = _newton(tangent, point, columns)
+        pushed = tangent if push is None else _Pushed(tangent, push)
+        point, count = _newton(pushed, point, columns)
     effort = tangent.force(point, still)
     size = max(size, float(np.abs(effort).max(initial=0.0)))
     u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)
@@ -194,7 +202,29 @@ def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bo
     return np.asarray(np.any(columns[:6] != 0, axis=0))
 
 
-def _newton(tangent: Tangent, start: Point, columns: Array) -> tuple[Point, int]:
+@dataclass(frozen=True)
+class _Pushed:
+    """An arm's equation under forces that depend on its coordinates."""
+
+    tangent: Tangent
+    push: Push
+
+    @property
+    def model(self) -> Model:
+        return self.tangent.model
+
+    def force(self, point: Point, a: Array) -> Array:
+        return np.asarray(self.tangent.force(point, a) - self.push(point.q)[0])
+
+    def matrices(self, point: Point, a: Array) -> Linear:
+        found = self.tangent.matrices(point, a)
+        return replace(found, stiffness=found.stiffness - self.push(point.q)[1])
+
+
+Balanced = Tangent | _Pushed
+
+
+def _newton(tangent: Balanced, start: Point, columns: Array) -> tuple[Point, int]:
     """Balance the forces along given directions (n, k), the load put on in stages if need be."""
     count = 0
     for stages in STAGES:
@@ -216,7 +246,7 @@ def _newton(tangent: Tangent, start: Point, columns: Array) -> tuple[Point, int]
 
 
 def _converge(
-    tangent: Tangent, point: Point, columns: Array, rest: Array
+    tangent: Balanced, point: Point, columns: Array, rest: Array
 ) -> tuple[Point | None, int]:
     """Make the forces along directions equal to a rest, or give None."""
     still, travelled = np.zeros(tangent.model.size), np.zeros(columns.shape[1])
@@ -245,7 +275,7 @@ def _converge(
 
 
 def _advance(
-    tangent: Tangent, point: Point, columns: Array, step: Array, rest: Array, residual: Array
+    tangent: Balanced, point: Point, columns: Array, step: Array, rest: Array, residual: Array
 ) -> tuple[Point, Array, float]:
     """Take a step, or the largest share of it that lessens the residual; 0 if none does."""
     before = float(np.linalg.norm(residual))
@@ -260,7 +290,7 @@ def _advance(
     return point, residual, 0.0
 
 
-def _pushed(tangent: Tangent, point: Point, columns: Array) -> Array:
+def _pushed(tangent: Balanced, point: Point, columns: Array) -> Array:
     return np.asarray(columns.T @ tangent.force(point, np.zeros(tangent.model.size)))
 
 

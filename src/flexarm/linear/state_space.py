@@ -1,7 +1,7 @@
 """Linear models of an arm about any state: A, B, C, D with names and units."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -15,9 +15,11 @@ from flexarm.arguments import require_kind, require_names, require_number, requi
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summary
 from flexarm.errors import FlexarmError
+from flexarm.linear.at_start import moves
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import Point, Tangent
+from flexarm.linear.zeros import Complex, transmission_zeros
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import hub_row
 from flexarm.model import Axis, Model, build, start_state
@@ -68,8 +70,8 @@ def linearise(
     Returns
     -------
     StateSpace
-        Of the deviations from the state.  Prescribed coordinates move as they are told and so
-        are no states.
+        Of the deviations from the state.  Prescribed coordinates move as they are told, and joints
+        whose brakes are closed at the start do not move: they are no states.
 
     Raises
     ------
@@ -84,7 +86,8 @@ def linearise(
     if outputs is not None:
         _require_outputs(outputs)
     point = about.point if isinstance(about, Equilibrium) else about
-    return state_space(tangent, _required(model, point, tangent.inputs.shape[1]), outputs)
+    held = {axis.name for axis in model.axes if axis.is_braked}
+    return state_space(tangent, _required(model, point, tangent.inputs.shape[1]), outputs, held)
 
 
 def start_point(arm: Arm | Model) -> Point:
@@ -105,20 +108,21 @@ def point_of_run(run: Run, t: float) -> Point:
     return Point(run.q[k], run.v[k], run.u[k], float(run.t[k]), anchor)
 
 
-def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -> "StateSpace":
-    """Linearise compiled equations about a state."""
+def state_space(
+    tangent: Tangent, point: Point, outputs: Sequence[str] | None, held: Set[str] = frozenset()
+) -> "StateSpace":
+    """Linearise compiled equations about a state, some joints held."""
     model = tangent.model
-    open_ = [i for i in range(model.size) if i not in model.prescribed]
-    a = tangent.accelerations(point)
-    linear = tangent.matrices(point, a)
-    block = np.ix_(open_, open_)
-    right = np.hstack([-linear.stiffness[block], -linear.damping[block], tangent.inputs[open_]])
-    solved: Array = np.linalg.solve(linear.mass[block], right).astype(np.float64)
+    open_, columns = moves(model, held)
+    a = tangent.accelerations(point, columns)
+    linear = tangent.matrices(point, a).keep(open_, columns)
+    right = np.hstack([-linear.stiffness, -linear.damping, columns.T @ tangent.inputs])
+    solved: Array = np.linalg.solve(linear.mass, right).astype(np.float64)
     n, m = len(open_), tangent.inputs.shape[1]
     A = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), solved[:, : 2 * n]])
     B = np.vstack([np.zeros((n, m)), solved[:, 2 * n :]])
     names = _default_outputs(model) if outputs is None else tuple(outputs)
-    C, D, values, units = _outputs(tangent, point, a, names, solved)
+    C, D, values, units = _outputs(tangent, (point, a), names, columns, solved)
     driven = [axis for axis in model.axes if axis.driven]
     kept = [model.names[i] for i in open_]
     return StateSpace(
@@ -137,6 +141,7 @@ def state_space(tangent: Tangent, point: Point, outputs: Sequence[str] | None) -
         output=values,
         notices=tangent.friction.notices(model, point.v),
         model=model,
+        columns=columns,
     )
 
 
@@ -171,12 +176,15 @@ def _default_outputs(model: Model) -> tuple[str, ...]:
 
 
 def _outputs(
-    tangent: Tangent, point: Point, a: Array, names: Sequence[str], solved: Array
+    tangent: Tangent,
+    at: tuple[Point, Array],
+    names: Sequence[str],
+    columns: Array,
+    solved: Array,
 ) -> tuple[Array, Array, Array, tuple[str, ...]]:
     """Make C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
-    model = tangent.model
+    model, (point, a) = tangent.model, at
     size, n = model.size, solved.shape[0]
-    open_ = [i for i in range(size) if i not in model.prescribed]
     rows = {name: (row, np.zeros(size), unit) for name, row, unit in _linear_outputs(model)}
     tip: tuple[Array, ...] | None = None
     C, D, values, units = [], [], [], []
@@ -198,8 +206,8 @@ def _outputs(
                 f"outputs: no '{name}': there are {known}, and these with .rate; of the tip also "
                 "with .acceleration"
             )
-        through = by_a[open_] @ solved
-        C.append(np.concatenate([by_q[open_], by_v[open_]]) + through[: 2 * n])
+        through = by_a @ columns @ solved
+        C.append(np.concatenate([by_q @ columns, by_v @ columns]) + through[: 2 * n])
         D.append(through[2 * n :])
         values.append(float(value))
         units.append(unit)
@@ -244,6 +252,8 @@ class StateSpace:
         What became of Coulomb friction, joint by joint.
     model
         The arm.
+    columns
+        How all its coordinates move with each of the free ones, (n, r).
     """
 
     A: Array
@@ -261,6 +271,7 @@ class StateSpace:
     output: Array
     notices: tuple[str, ...]
     model: Model
+    columns: Array
 
     def __repr__(self) -> str:
         """Say in a few lines what it is."""
@@ -294,9 +305,7 @@ class StateSpace:
 
         Empty about a state that moves, of which nothing is known.
         """
-        model, point, n = self.model, self.point, len(self.A) // 2
-        open_ = [i for i in range(model.size) if i not in model.prescribed]
-        columns = np.eye(model.size)[:, open_]
+        model, point, columns, n = self.model, self.point, self.columns, len(self.A) // 2
         values, vectors = np.linalg.eig(self.A)
         order = [k for k in np.argsort(np.abs(values)) if values[k].imag > 0]
         shapes = [columns @ vectors[:n, k] for k in order]
@@ -304,6 +313,13 @@ class StateSpace:
         found = frequency_errors(model, point.q, point.v, anchors, columns, shapes)
         pairs = zip(np.abs(values[order]).tolist(), found, strict=True)
         return tuple((omega, each) for omega, each in pairs if each is not None)
+
+    def zeros(self) -> Complex:
+        """Find the transmission zeros [1/s], with as many outputs as inputs.
+
+        Those with positive real parts make the arm non-minimum-phase from inputs to outputs.
+        """
+        return transmission_zeros(self.A, self.B, self.C, self.D)
 
     def to_scipy(self) -> "scipy.signal.StateSpace":
         """Make SciPy's state-space model."""

@@ -98,8 +98,10 @@ class Tangent:
         columns = [self._call("elastic", point, still, unit, still, still)[1] for unit in np.eye(n)]
         return np.array(columns).T.reshape(n, n)
 
-    def accelerations(self, point: Point) -> Array:
+    def accelerations(self, point: Point, columns: Array | None = None) -> Array:
         """Compute accelerations; those prescribed are as their motion says, (n,).
+
+        What is left moves along ``columns`` (n, k); every coordinate for itself if None.
 
         Raises
         ------
@@ -107,13 +109,14 @@ class Tangent:
             If a motion has no inertia.
         """
         known = list(self.model.prescribed)
-        open_ = [i for i in range(self.model.size) if i not in known]
+        if columns is None:
+            columns = np.delete(np.eye(self.model.size), known, axis=1)
         a = np.zeros(self.model.size)
         a[known] = prescribed_accelerations(self.model, point.t)
         rest = self.inputs @ point.u - self.force(point, a)
         mass = self._columns("equation", point, a, only_mass=True)[0]
         require_inertia(self.model, mass, when="in this posture")
-        a[open_] = np.linalg.solve(mass[np.ix_(open_, open_)], rest[open_])
+        a += columns @ np.linalg.solve(columns.T @ mass @ columns, columns.T @ rest)
         return a
 
     def tip(self, point: Point, a: Array) -> tuple[Array, Array, Array, Array]:

@@ -18,6 +18,7 @@ from flexarm.model.state import (
     prescribed_motion,
     prescribed_profiles,
     start_state,
+    trace_prescribed,
     undeformed,
 )
 
@@ -38,5 +39,6 @@ __all__ = [
     "prescribed_motion",
     "prescribed_profiles",
     "start_state",
+    "trace_prescribed",
     "undeformed",
 ]

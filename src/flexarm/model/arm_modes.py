@@ -14,6 +14,7 @@ torque at the tip, which hardly any mode of a link with a light tip has.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -79,8 +80,10 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
             spans[index], many[index] = span, remembered(known, lambda: moment_shapes(span, number))
         return many[index]
 
-    update = {"damping": 0.0, "start": {}, "start_speed": {}, "elastic_energy": (),
-              "elastic_force": (), "quadratic_shapes": ()}  # fmt: skip
+    update: dict[str, Any] = {
+        "damping": 0.0, "material_damping": None, "start": {}, "start_speed": {},
+        "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
+    }  # fmt: skip
     links = [
         link.model_copy(update=update) if i in own else link for i, link in enumerate(arm.links)
     ]

@@ -1,6 +1,6 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
@@ -12,7 +12,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
-from flexarm.links.base import Array, Counts, Ends, Shapes
+from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Direction, Ends, Shapes
 from flexarm.links.collocation import collocate
 from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia, with_tip_body
 from flexarm.links.families.static import add_static
@@ -26,7 +26,6 @@ from flexarm.links.shape_counts import counts
 from flexarm.links.span import Span
 from flexarm.model.nodes import chosen_nodes
 from flexarm.model.parts import Flexible
-from flexarm.spatial import Inertia
 
 _NODES = 40
 REMEMBERED = 200
@@ -151,9 +150,9 @@ def flexible_part(
     root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
     damping = shapes.damping
     if damping is None:
-        ratios = _damping_ratios(arm, index, len(shapes.names))
-        damping = _damping(ratios, integrals, tip_shape, tip_angle, tip_inertia(arm, index))
-    elif "damping" in link.model_fields_set:
+        parts = _stiffnesses(shapes, integrals)
+        damping = _damping(arm, index, parts, integrals, (tip_shape, tip_angle))
+    elif link.model_fields_set & {"damping", "material_damping"}:
         raise ModelError(
             f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
             "its shapes: leave one of the two out"
@@ -180,22 +179,36 @@ def reduced_part(arm: Arm, index: int) -> ReducedBody:
         raise ModelError(f"links[{index + 1}].body: {error}") from error
     check_amplitudes(arm, index, body.names)
     if body.damping is not None:
-        if "damping" in link.model_fields_set:
+        if link.model_fields_set & {"damping", "material_damping"}:
             raise ModelError(
                 f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the "
                 "file of its body: leave one of the two out"
             )
         return body
-    ratios, carried = _damping_ratios(arm, index, len(body.names)), tip_inertia(arm, index)
-    damping = _damping(ratios, body.integrals, body.tip_shape, body.tip_angle, carried)
-    return replace(body, damping=damping)
+    material = link.material_damping
+    if material is not None and any(material.along(d) is not material for d in DIRECTIONS):
+        raise ModelError(
+            f"links[{index + 1}].material_damping: a body of any shape has no directions: give a "
+            "time or a loss factor for all of it"
+        )
+    parts: dict[Direction, Array] = {"x": body.integrals.stiffness}
+    ends = body.tip_shape, body.tip_angle
+    return replace(body, damping=_damping(arm, index, parts, body.integrals, ends, body.names))
 
 
-def _damping_ratios(arm: Arm, index: int, m: int) -> Array:
-    """Spread the damping ratios of a link over its m clamped modes, lowest first."""
-    given = arm.links[index].damping
+def _damping_ratios(arm: Arm, index: int, names: Sequence[str]) -> Array:
+    """Spread the damping ratios of a link over its clamped modes, by their names, lowest first."""
+    given, m = arm.links[index].damping, len(names)
     if isinstance(given, float):
         return np.full(m, given)
+    if isinstance(given, dict):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ModelError(
+                f"links[{index + 1}].damping: no mode '{unknown[0]}': "
+                f"{arm.link_names[index]} has {', '.join(names)}"
+            )
+        return np.array([given.get(name, 0.0) for name in names])
     if len(given) > m:
         raise ModelError(
             f"links[{index + 1}].damping: {len(given)} ratios for {m} modes: "
@@ -205,13 +218,30 @@ def _damping_ratios(arm: Arm, index: int, m: int) -> Array:
 
 
 def _damping(
-    ratios: Array, integrals: Integrals, tip_shape: Array, tip_angle: Array, body: Inertia
+    arm: Arm,
+    index: int,
+    parts: Mapping[Direction, Array],
+    integrals: Integrals,
+    tip: tuple[Array, Array],
+    names: Sequence[str] | None = None,
 ) -> Array:
-    """Damping matrix with the given ratio in each mode of the link clamped with its tip body."""
-    m = len(integrals.stiffness)
-    if not np.any(ratios):
-        return np.zeros((m, m))
-    mass = with_tip_body(integrals.modal_mass, tip_shape, tip_angle, body)
+    """Damping matrix: ratios of the modes of the link clamped with its tip body, and its material.
+
+    A loss factor is twice a ratio, shared by the strain energies of the directions, of each of
+    which ``parts`` has the stiffness.  Without names, modes are named by their directions.
+    """
+    link, m = arm.links[index], len(integrals.stiffness)
+    result = np.zeros((m, m))
+    if not link.damped or not m:
+        return result
+    losses = {} if link.material_damping is None else {
+        d: link.material_damping.along(d) for d in parts
+    }  # fmt: skip
+    for direction, loss in losses.items():
+        result += (loss.time or 0.0) * parts[direction]
+    if not any(link.damping_ratios) and not any(loss.loss_factor for loss in losses.values()):
+        return result
+    mass = with_tip_body(integrals.modal_mass, *tip, tip_inertia(arm, index))
     import scipy.linalg
 
     try:
@@ -221,8 +251,34 @@ def _damping(
             "damping: an amplitude of the link moves no mass, so it has no frequency to be damped "
             "at: give the section's rotary inertia (Jx for twist) or leave the amplitude out"
         ) from error
+    strains = {d: np.einsum("im,ij,jm->m", modes, each, modes) for d, each in parts.items()}
+    ratios = _damping_ratios(arm, index, names or _mode_names(strains))
+    total = np.maximum(sum(strains.values()), 1e-300)
+    for direction, loss in losses.items():
+        ratios = ratios + (loss.loss_factor or 0.0) / 2 * strains[direction] / total
     weighted = mass @ modes
-    return np.asarray(weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
+    return np.asarray(result + weighted * (2 * ratios * np.sqrt(np.abs(squares))) @ weighted.T)
+
+
+def _stiffnesses(shapes: Shapes, integrals: Integrals) -> dict[Direction, Array]:
+    """Stiffness of each direction, (m, m); a shape counts in the first that it has."""
+    first = [next(d for d in DIRECTIONS if d in shape.curves) for shape in shapes.shapes]
+    found: dict[Direction, Array] = {}
+    for direction in DIRECTIONS:
+        chosen = np.array([each == direction for each in first], dtype=float)
+        # Where measured shapes of two directions are coupled, each has half of that.
+        found[direction] = integrals.stiffness * (chosen[:, None] + chosen[None, :]) / 2
+    return found
+
+
+def _mode_names(strains: Mapping[Direction, Array]) -> list[str]:
+    """Name modes by the direction that has most of their strain energy, and count them there."""
+    order = list(strains)
+    names: list[str] = []
+    for k in np.argmax(np.array([strains[each] for each in order]), axis=0):
+        label = LABELS[order[int(k)]]
+        names.append(f"{label}{1 + sum(name.startswith(label) for name in names)}")
+    return names
 
 
 def sliding_shapes(arm: Arm, index: int, shapes_of: Callable[[int, Span], Shapes]) -> SlidingShapes:
@@ -278,8 +334,7 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
     -------
     Chebyshev coefficients (R, m, m) over ``sliding.range``, or None without damping.
     """
-    ratios = _damping_ratios(arm, index, len(sliding.names))
-    if not np.any(ratios):
+    if not arm.links[index].damped:
         return None
     section, (low, high) = arm.links[index].section, sliding.range
     assert section is not None
@@ -290,7 +345,8 @@ def sliding_damping(arm: Arm, index: int, sliding: SlidingShapes) -> Array | Non
         shapes, tip = sliding.at(length), np.array([length])
         integrals, _ = integrate(Span.of(section, length), shapes, stiffening=False)
         ends = shapes.displacement(tip)[0], shapes.rotation(tip)[0]
-        rows.append(_damping(ratios, integrals, *ends, tip_inertia(arm, index)))
+        parts = _stiffnesses(shapes, integrals)
+        rows.append(_damping(arm, index, parts, integrals, ends))
     m = len(sliding.names)
     fit = chebyshev.chebfit(node, np.reshape(rows, (_NODES, m * m)), _NODES - 1)
     fit = np.asarray(fit, dtype=np.float64).reshape(_NODES, m, m)

@@ -3,6 +3,7 @@
 import math
 from functools import lru_cache
 
+import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
@@ -10,10 +11,12 @@ from flexarm.arm.profile import BangBang, Constant, Csv, Cycloid, Profile, Sine,
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.io.csv_table import read_number, read_rows
+from flexarm.spatial import Expr
 
 AnyProfile = Profile[float]
 Values = tuple[float, float, float]
 MAX_ROWS = 1_000_000
+MAX_TRACED = 1000  # pieces of a profile within an equation
 
 
 def evaluate(profile: AnyProfile, t: float) -> Values:
@@ -28,6 +31,29 @@ def evaluate(profile: AnyProfile, t: float) -> Values:
     x = t - origin
     s, c = size * math.sin(rate * x + phase), size * math.cos(rate * x + phase)
     return (
+        c0 + x * (c1 + x * (c2 + x * c3)) + s,
+        c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
+        2 * c2 + 6 * c3 * x - rate**2 * s,
+    )
+
+
+def trace(profile: AnyProfile, t: Expr) -> Expr:
+    """Trace value, rate and acceleration of a profile at a time [s], (3,)."""
+    rows = pieces(profile)
+    if len(rows) > MAX_TRACED:
+        raise ModelError(
+            f"a table of {len(rows):,} pieces is too long to be part of a control law: take at "
+            f"most {MAX_TRACED:,}"
+        )
+    begins = ca.DM(rows[1:, 0])
+    origin, c0, c1, c2, c3, size, rate, phase = (
+        ca.SX(ca.DM(column[:1])) if np.all(column == column[0])
+        else ca.pw_const(t, begins, ca.DM(column))
+        for column in rows[:, 1:].T
+    )  # fmt: skip
+    x = t - origin
+    s, c = size * ca.sin(rate * x + phase), size * ca.cos(rate * x + phase)
+    return ca.vertcat(
         c0 + x * (c1 + x * (c2 + x * c3)) + s,
         c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
         2 * c2 + 6 * c3 * x - rate**2 * s,

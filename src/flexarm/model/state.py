@@ -3,15 +3,18 @@
 import hashlib
 from dataclasses import fields
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
 from flexarm.links.base import Array
 from flexarm.model.contents import write
+from flexarm.model.curve import start_curve
 from flexarm.model.parts import BASE_COORDINATES, Model
-from flexarm.model.profiles import AnyProfile, evaluate
+from flexarm.model.profiles import AnyProfile, evaluate, trace
+from flexarm.spatial import Expr
 
-NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies"}  # of an arm
+NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies", "start"}  # of an arm
 
 
 def start_state(model: Model) -> tuple[Array, Array]:
@@ -41,6 +44,8 @@ def start_state(model: Model) -> tuple[Array, Array]:
         for values, target in ((part.link.start, q), (part.link.start_speed, v)):
             for name, value in values.items():
                 target[model.names.index(f"{part.name}.{name}")] = value
+        if part.link.start_curve is not None:
+            q[part.modes] = start_curve(part)[0]
     return q, v
 
 
@@ -68,6 +73,16 @@ def prescribed_motion(model: Model, t: float) -> Array:
         for profile in prescribed_profiles(model)
     ]
     return np.array(rows).reshape(-1, 3).T
+
+
+def trace_prescribed(model: Model, t: Expr) -> tuple[Expr, Expr, Expr]:
+    """Trace position, rate and acceleration of the prescribed coordinates at a time [s]."""
+    columns = [
+        ca.SX(3, 1) if profile is None else trace(profile, t)
+        for profile in prescribed_profiles(model)
+    ]
+    rows = ca.horzcat(ca.SX(3, 0), *columns)
+    return rows[0, :].T, rows[1, :].T, rows[2, :].T
 
 
 def fingerprint(model: Model) -> str:

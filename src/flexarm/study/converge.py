@@ -206,7 +206,7 @@ def _model_error(arm: Arm, run: Run) -> float | None:
     validity = run.validity
     if validity.model_error is not None or not run.model.stiffening:
         return validity.model_error
-    damped = any(np.any(np.asarray(link.damping)) for link in arm.links if link.flexible)
+    damped = any(link.damped for link in arm.links if link.flexible)
     return SECOND_ORDER * validity.slope**2 * (1.0 if damped else UNDAMPED)
 
 

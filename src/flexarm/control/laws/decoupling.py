@@ -11,20 +11,23 @@ Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions o
 u follows from accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates
 ``y = H q`` accelerate as wanted with ``u = (H A)^-1 (wanted - H a_0)``.  That holds for shapes
 which turn the hub, elastic joints (on the motor's side) and passive joints as well, and all of c is
-in it: damping, friction, and for a sliding link the change of K with the length.
+in it: damping, friction, and for a sliding link the change of K with the length.  A free base is
+eliminated with the amplitudes: for a rigid arm ``(H A)^-1`` is its generalised inertia.
 """
 
 import casadi as ca
+import numpy as np
 
 from flexarm.arguments import require_kind, require_number
-from flexarm.control.drives import Drives, Gain, drives, require_stiffness_error
+from flexarm.control.drives import Drives, Gain, drives, felt_by_joints, require_stiffness_error
 from flexarm.control.laws.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
 from flexarm.formulations.articulated import Articulated
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.loads import applied_force, wrench_list
-from flexarm.model import Model
+from flexarm.model import Model, fingerprint, start_state, trace_prescribed
 from flexarm.spatial import Expr
 
 
@@ -75,8 +78,8 @@ def decoupling_law(
         _require_regulator(regulator, model, driven)
         second = rows @ a_d - regulator.trace(t) @ ca.vertcat(q - q_d, v - v_d)  # (eq. 37)
         wanted = ca.if_else(t < at, wanted, second)
-    u = decoupled_input(model, driven, q, v, wanted, stiffness_error=stiffness_error)
-    return ca.Function("law", [t, q, v], [u], ["t", "q", "v"], ["u"])
+    found = decoupled_input(model, driven, (t, q, v), wanted, stiffness_error=stiffness_error)
+    return ca.Function("law", [t, q, v], [found], ["t", "q", "v"], ["u"])
 
 
 def _require_regulator(value: object, model: Model, driven: Drives) -> None:
@@ -84,17 +87,44 @@ def _require_regulator(value: object, model: Model, driven: Drives) -> None:
     require_kind("regulator", value, Regulator, "a Regulator: make one with lqr")
     assert isinstance(value, Regulator)
     fits, has = (len(driven.names), 2 * model.size), value.gains.shape[1:]
-    if has != fits:
+    if has != fits or not _is_same(value.arm, model):
         raise FlexarmError(
-            f"regulator: must be of the trajectory's arm, with gains of shape {fits}, got {has}"
+            f"regulator: must be of the trajectory's arm, '{model.arm.name}' with gains of shape "
+            f"{fits}, got one of '{value.arm.arm.name}' with gains of {has}: make it with lqr of "
+            "this trajectory"
         )
 
 
+def _is_same(one: Model, other: Model) -> bool:
+    """Tell whether two arms have one equation, wherever they start and whatever drives them."""
+    if one is other or fingerprint(one) == fingerprint(other):
+        return True
+    if one.names != other.names or np.any(one.gravity != other.gravity):
+        return False
+    q, v = start_state(other)
+    seen = [
+        formulation("composite", each).function("matrices")(
+            q, v, *([each.start_anchors] if each.attitudes else [])
+        )
+        for each in (one, other)
+    ]
+    return all(np.allclose(np.array(a), np.array(b), rtol=1e-9) for a, b in zip(*seen, strict=True))
+
+
 def decoupled_input(
-    model: Model, driven: Drives, q: Expr, v: Expr, wanted: Expr, *, stiffness_error: float = 0.0
+    model: Model,
+    driven: Drives,
+    state: tuple[Expr, Expr, Expr],
+    wanted: Expr,
+    *,
+    stiffness_error: float = 0.0,
 ) -> Expr:
-    """Trace the inputs that give driven coordinates wanted accelerations (eqs 31, 48), (k,)."""
-    equation = Articulated(model)
+    """Trace the inputs that give driven coordinates wanted accelerations (eqs 31, 48), (k,).
+
+    ``state`` is time, coordinates and rates.
+    """
+    t, q, v = state
+    equation = Articulated(felt_by_joints(model))
     u = ca.SX.sym("u", len(driven.names))
     applied = applied_force(model, q, v, u, ca.SX.zeros(len(wrench_list(model))))
     if stiffness_error:
@@ -102,7 +132,7 @@ def decoupled_input(
             effort = body_of(model, part).effort(q)
             for i, column in enumerate(part.own):
                 applied[column] -= stiffness_error * effort[i]
-    a, _ = equation.forward_expression(q, v, ca.SX(0, 1), applied)
+    a, _ = equation.forward_expression(q, v, trace_prescribed(model, t)[2], applied)
     y = ca.DM(driven.motors) @ a
     slope = ca.jacobian(y, u)
     found = ca.solve(slope, wanted - ca.substitute(y, u, ca.SX.zeros(u.shape[0])))

@@ -3,11 +3,11 @@
 import casadi as ca
 import numpy as np
 
-from flexarm.control.drives import drives
+from flexarm.control.drives import drives, felt_by_joints, remaining
+from flexarm.control.statics import rigid_motions
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.formulations import formulation
-from flexarm.mechanics.loads import wrench_list
-from flexarm.model import Model
+from flexarm.mechanics.loads import dissipative_force, elastic_force
 
 
 def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
@@ -25,30 +25,26 @@ def rigid_feedforward(trajectory: Trajectory) -> ca.Function:
 
     Notes
     -----
-    Amplitudes stay where the posture has them and do not move; a motor moves with its joint.
+    Amplitudes stay where the posture has them and do not move; a motor moves with its joint.  A
+    free base moves as the conservation of momentum has it, a moved one as it is told.
     """
     require_trajectory(trajectory)
-    model = trajectory.model
+    model = felt_by_joints(trajectory.model)
     driven = drives(model)
     t = ca.SX.sym("t")
+    symbols = [ca.SX.sym(name, model.size) for name in "qva"]
+    force = formulation("composite", model).formulation.inertial_expression(*symbols, gravity=True)
+    force = force + elastic_force(model, symbols[0]) + dissipative_force(model, *symbols[:2])
+    inverse = ca.Function("inverse", symbols, [force])
+    joints, left = rigid_motions(model), set(remaining(model))
+    # The base, joints, and what goes along with them: not the amplitudes.
+    kept = [axis.index for axis in model.axes]
+    unbent = np.eye(model.size)
+    unbent[:, sorted(left)] = 0.0
+    unbent[:, kept] = joints
     q, v, a = trajectory.motion(t)
-    carried = ca.DM(_rigid_motions(model))
-    inverse = formulation("composite", model).function("inverse_dynamics")
-    joints = [axis.index for axis in model.axes]
-    force = inverse(
-        q, carried @ v[joints], carried @ a[joints], ca.SX.zeros(len(wrench_list(model)))
-    )
+    force = inverse(q, ca.DM(unbent) @ v, ca.DM(unbent) @ a)
     # What the rigid motions feel of the inputs, and of everything else.
-    felt = carried.T @ ca.DM(driven.inputs)
-    weak = ca.DM(np.linalg.pinv(np.array(felt)))
-    return ca.Function("feedforward", [t], [weak @ (carried.T @ force)], ["t"], ["u"])
-
-
-def _rigid_motions(model: Model) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Give how coordinates move with each joint if nothing bends, (n, joints)."""
-    columns = []
-    for axis in model.axes:
-        column = np.zeros(model.size)
-        column[[k for k in (axis.index, axis.motor) if k is not None]] = 1.0
-        columns.append(column)
-    return np.array(columns).T
+    moving = joints[:, [index in left for index in kept]]
+    weak = ca.DM(np.linalg.pinv(moving.T @ driven.inputs))
+    return ca.Function("feedforward", [t], [weak @ (ca.DM(moving.T) @ force)], ["t"], ["u"])

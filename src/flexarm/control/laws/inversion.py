@@ -157,6 +157,11 @@ class _Link:
 
     def __init__(self, model: Model) -> None:
         drives(model)  # refuses what no law can drive
+        if model.base_moves or model.prescribed:
+            raise ModelError(
+                "stable inversion is for a link on a fixed base: this base moves, or a joint does "
+                "as it is told; let a decoupling law follow the motion"
+            )
         hinges = [axis for axis in model.axes if model.links[axis.link].motion.hinge]
         if len(model.axes) != 1 or not hinges or hinges[0].motor is not None:
             raise ModelError(

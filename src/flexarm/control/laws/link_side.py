@@ -6,12 +6,13 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import refused
-from flexarm.control.drives import drives
+from flexarm.control.drives import drives, felt_by_joints
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.formulations import DEFAULT, formulation
+from flexarm.formulations.articulated import Articulated
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import wrench_list
+from flexarm.mechanics.loads import applied_force, wrench_list
+from flexarm.model import trace_prescribed
 from flexarm.spatial import Expr
 
 FASTEST = 1e12  # [1/s], of poles
@@ -41,12 +42,12 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
     """
     polynomial = _polynomial(poles)
     require_trajectory(trajectory)
-    model = trajectory.model
+    model = felt_by_joints(trajectory.model)
     driven = drives(model)
-    equation = formulation(DEFAULT, model).function("forward_dynamics")
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     u = ca.SX.sym("u", len(driven.names))
-    a, _ = equation(q, v, u, ca.SX.zeros(len(wrench_list(model))), ca.SX(0, 1))
+    applied = applied_force(model, q, v, u, ca.SX.zeros(len(wrench_list(model))))
+    a, _ = Articulated(model).forward_expression(q, v, trace_prescribed(model, t)[2], applied)
     rows = ca.DM(driven.hubs)
     second = ca.simplify(rows @ a)
     if ca.depends_on(second, u):
@@ -54,7 +55,7 @@ def link_decoupling_law(trajectory: Trajectory, *, poles: Sequence[complex]) -> 
             "a driven joint is rigid, or its rotor's momentum acts on the link that carries it: "
             "link-side decoupling is for joints with drive.stiffness and 'rotor: simple'"
         )
-    state, change = ca.vertcat(q, v), ca.vertcat(v, a)
+    state, change = ca.vertcat(t, q, v), ca.vertcat(1, v, a)
     third = ca.jtimes(second, state, change)
     if ca.depends_on(third, u):
         raise ModelError(

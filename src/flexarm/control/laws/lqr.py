@@ -15,8 +15,8 @@ from flexarm.arguments import (
     require_number,
     require_shaped,
 )
-from flexarm.control.drives import Drives, drives
-from flexarm.control.linear import Linear, decoupled
+from flexarm.control.drives import Drives, drives, felt_by_joints, remaining
+from flexarm.control.linear import Linear, carried_mass, decoupled
 from flexarm.control.statics import Statics
 from flexarm.control.timing import Timing
 from flexarm.control.trajectory import Trajectory, require_trajectory
@@ -25,6 +25,7 @@ from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.links.growing.fields import chebyshev_series
+from flexarm.model import Model
 from flexarm.spatial import Expr
 
 SLOWEST, FASTEST = 1e-3, 1e6  # [rad/s], bandwidths
@@ -40,7 +41,8 @@ class Weights:
     Attributes
     ----------
     state
-        Weights of the changes of q and v, (2n, 2n).
+        Weights of the changes of q and v, (2r, 2r): of all coordinates but those of a free base and
+        what is prescribed.
     input
         Weights of the accelerations that driven joints are given, (k, k).
     """
@@ -77,13 +79,16 @@ class Regulator:
     gains
         The gains there, (P, k, 2n).
     costs
-        Solutions of the Riccati equation there, (P, 2n, 2n).
+        Solutions of the Riccati equation there, (P, 2r, 2r), as its models: without a free base and
+        what is prescribed.
     models
         The linear models there.
     weights
         What was minimised there.
     timing
         When the path is passed.
+    arm
+        The arm that they are for.
     """
 
     progress: Array
@@ -92,6 +97,7 @@ class Regulator:
     models: tuple[Linear, ...]
     weights: tuple[Weights, ...]
     timing: Timing
+    arm: Model
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -175,27 +181,30 @@ def lqr(
     require_count("points", points, 1, most=MOST_POINTS)
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
     dry = DryFriction(friction, friction_speed)
-    tangent = Tangent(trajectory.model, wrenches=False, friction=dry)
-    driven = drives(trajectory.model)
+    arm = trajectory.model
+    tangent = Tangent(felt_by_joints(arm), wrenches=False, friction=dry)
+    driven, kept = drives(arm), remaining(arm)
     if weights is not None:
-        _require_fitting(weights, 2 * trajectory.model.size, len(driven.names))
+        require_fitting(weights, 2 * len(kept), len(driven.names))
     statics = Statics(trajectory.model)
     models, used, costs, gains = [], [], [], []
     for s in places:
         q = trajectory.path.at(float(s))
         model = decoupled(tangent, driven, q, statics.effort(q))
         chosen = weights or energy_weights(tangent, driven, q, bandwidth)
-        cost, gain = _riccati(model, chosen)
+        cost, gain = riccati(model, chosen)
         models.append(model)
         used.append(chosen)
         costs.append(cost)
-        gains.append(gain)
+        gains.append(np.zeros((len(gain), 2 * arm.size)))
+        gains[-1][:, [*kept, *(arm.size + i for i in kept)]] = gain
     return Regulator(
-        places, np.array(gains), np.array(costs), tuple(models), tuple(used), trajectory.timing
+        places, np.array(gains), np.array(costs), tuple(models), tuple(used), trajectory.timing, arm
     )
 
 
-def _require_fitting(weights: object, states: int, inputs: int) -> None:
+def require_fitting(weights: object, states: int, inputs: int) -> None:
+    """Refuse weights of another arm's states or inputs."""
     require_kind("weights", weights, Weights, "Weights, or None")
     assert isinstance(weights, Weights)
     require_shaped("weights.state", weights.state, (states, states))
@@ -206,16 +215,19 @@ def energy_weights(tangent: Tangent, driven: Drives, q: Array, bandwidth: float)
     """Weigh energies: see `lqr`."""
     still = np.zeros(tangent.model.size)
     point = Point(q, still, np.zeros(len(driven.names)))
-    mass, stiffness = tangent.matrices(point, still).mass, tangent.elastic(point)
-    felt = np.linalg.inv(driven.motors @ np.linalg.solve(mass, driven.motors.T))
-    springs = driven.motors.T @ felt @ driven.motors * bandwidth**2
+    kept = remaining(tangent.model)
+    mass = carried_mass(tangent.model, tangent.matrices(point, still).mass)
+    stiffness, rows = tangent.elastic(point)[np.ix_(kept, kept)], driven.motors[:, kept]
+    felt = np.linalg.inv(rows @ np.linalg.solve(mass, rows.T))
+    springs = rows.T @ felt @ rows * bandwidth**2
     state = scipy.linalg.block_diag((stiffness + stiffness.T) / 2 + springs, (mass + mass.T) / 2)
     return Weights(state, (felt + felt.T) / (2 * bandwidth**2))
 
 
-def _riccati(model: Linear, weights: Weights) -> tuple[Array, Array]:
+def riccati(model: Linear, weights: Weights) -> tuple[Array, Array]:
     """Solve the Riccati equation, in states scaled to like weights: cost and gain."""
-    size = 1 / np.sqrt(np.maximum(np.diag(weights.state), 1e-300))
+    heavy = np.diag(weights.state)
+    size = 1 / np.sqrt(np.where(heavy > 0, heavy, 1.0))
     try:
         with np.errstate(all="ignore"):  # SciPy's, of weights too far apart
             scaled = scipy.linalg.solve_continuous_are(

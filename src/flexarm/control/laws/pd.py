@@ -5,10 +5,10 @@ from typing import Literal
 import casadi as ca
 
 from flexarm.arguments import is_word, refused, require_kind
-from flexarm.control.drives import Drives, Gain, Side, drives
+from flexarm.control.drives import Drives, Gain, Side, drives, felt_by_joints
+from flexarm.control.statics import gravity_force
 from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
-from flexarm.formulations import formulation
 from flexarm.mechanics.loads import elastic_force
 from flexarm.model import Model
 from flexarm.spatial import Expr
@@ -86,10 +86,11 @@ def _require_feedforward(value: object, driven: Drives) -> None:
 def holding_input(model: Model, driven: Drives, q: Expr, *, springs: bool) -> Expr:
     """Trace the inputs that balance gravity, and springs, at coordinates q, (k,).
 
-    Without springs an elastic joint's motor takes what gravity asks of its link.
+    Without springs an elastic joint's motor takes what gravity asks of its link.  On a free base,
+    which falls too, gravity asks for nothing.
     """
     symbols = ca.SX.sym("q", model.size)
-    force = formulation("composite", model).function("gravity")(symbols)
+    force = gravity_force(felt_by_joints(model), symbols)
     rows = driven.motors
     if springs:
         force = force + elastic_force(model, symbols)

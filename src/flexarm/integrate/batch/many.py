@@ -127,6 +127,10 @@ def simulate_many(
             "arm: its events and brakes need runs one by one: use flexarm.simulate, or leave them "
             "out (events=() and brake=None)"
         )
+    if arm.start != "stated":
+        raise SimulationError(
+            f"arm: 'start: {arm.start}' needs runs one by one: use flexarm.simulate, or starts=..."
+        )
     t_end, dt = float(t_end), None if dt is None else float(dt)
     structures = Structures()
     times = sample_times(t_end, dt)

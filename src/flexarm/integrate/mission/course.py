@@ -1,8 +1,9 @@
 """The course of a run: legs between events, and what each event does."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationError
@@ -15,7 +16,9 @@ from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, requir
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
 from flexarm.integrate.mission.lookouts import Lookout, quantities
 from flexarm.integrate.mission.situation import Situation, State, capacity
+from flexarm.integrate.mission.starts import state_of, steady_state
 from flexarm.integrate.system import rounding
+from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model, start_state
 from flexarm.runs.data import Happening, RunData, RunLeg
@@ -113,13 +116,26 @@ class Course:
             self._equations[situation.key] = made
         return self._equations[situation.key].anchored(anchor)
 
-    def first(self, other: RunData | None = None) -> State:
-        """Give the state at the start, or at the end of another run, events at time 0 included."""
+    def first(
+        self, other: RunData | Equilibrium | Literal["equilibrium"] | None,
+        inputs: Mapping[str, Any], *, law: bool,
+    ) -> State:  # fmt: skip
+        """Give the state that a run begins in, events at time 0 included.
+
+        At the model file's start, in an equilibrium, or at the end of another run; servos without a
+        target hold it, but in an equilibrium with servos that they balance: those hold the start.
+        """
         q, v = start_state(self.model)
         state = State(0.0, q, v, self.model.start_anchors)
-        if other is not None:
+        self.home = q
+        if isinstance(other, RunData):
             state = _continued(self.model, state, other)
-        self.home = state.q
+            self.home = state.q
+        elif isinstance(other, Equilibrium):
+            state = state_of(self.model, other)
+            self.home = state.q
+        elif other is not None:
+            state = steady_state(self.model, inputs, locked=set(self.situation.locked), law=law)
         self._turn_brakes(state)
         return self.enter(state)
 

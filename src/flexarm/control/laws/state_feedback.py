@@ -1,0 +1,259 @@
+"""Regulators about a state, from its linear model: LQR, LQG with an observer, their margins."""
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+
+from flexarm.arguments import require_array, require_kind, require_number, require_positive
+from flexarm.control.drives import remaining
+from flexarm.control.laws.lqr import Weights, require_fitting, riccati
+from flexarm.control.linear import Linear
+from flexarm.errors import FlexarmError
+from flexarm.integrate.laws import Sampled
+from flexarm.linear.state_space import StateSpace
+from flexarm.links.base import Array
+
+
+def lqr_gain(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> Array:
+    """Find the gain K of ``u = u_0 - K (x - x_0)`` that is optimal about a state.
+
+    Parameters
+    ----------
+    space
+        What `flexarm.linearise` gave.  A free base must be at rest, and has no gain.
+    weights
+        What to minimise, of its states (of a free base those without it) and inputs.
+    cost
+        Without weights: the integral of ``y^T y + cost u^T u`` is minimised, y its outputs.
+
+    Returns
+    -------
+    Array
+        (inputs, states), in the order of ``space``.
+    """
+    _, chosen, plant = _carried(space)
+    gain = np.zeros((plant.B.shape[1], len(space.A)))
+    gain[:, chosen] = riccati(plant, _weighed(space, chosen, weights, cost))[1]
+    return gain
+
+
+def lqr_law(space: StateSpace, *, weights: Weights | None = None, cost: float = 1.0) -> ca.Function:
+    """Make the law (t, q, v) to u that holds an arm at a state, optimally about it.
+
+    Parameters
+    ----------
+    space, weights, cost
+        As for `lqr_gain`.
+    """
+    gain = lqr_gain(space, weights=weights, cost=cost)
+    n, (q0, v0) = space.model.size, (space.point.q, space.point.v)
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
+    free = _free(space)
+    x = ca.vertcat((q - q0)[free], (v - v0)[free])
+    u = ca.DM(space.point.u) - ca.sparsify(ca.DM(gain)) @ x
+    return ca.Function("law", [t, q, v], [ca.densify(u)], ["t", "q", "v"], ["u"])
+
+
+@dataclass
+class Observer:
+    """A regulator that sees outputs alone, and keeps an estimate of the state.
+
+    Attributes
+    ----------
+    space
+        The linear model, whose outputs it sees.
+    A, B
+        One period of it, inputs held.
+    gain, correction
+        Inputs by states, and what a period's outputs change in the estimate.
+    estimate
+        Of the state before the outputs of the present instant are seen, less that of the model.
+    """
+
+    space: StateSpace
+    A: Array
+    B: Array
+    gain: Array
+    correction: Array
+    estimate: Array
+
+    def begin(self) -> "Observer":
+        """Forget all that was seen."""
+        return replace(self, estimate=np.zeros_like(self.estimate))
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """See the outputs at an instant, and give the inputs."""
+        point, free = self.space.point, _free(self.space)
+        y = self.space.C @ np.concatenate([(q - point.q)[free], (v - point.v)[free]])
+        seen = self.estimate + self.correction @ (y - self.space.C @ self.estimate)
+        change = -self.gain @ seen
+        self.estimate = self.A @ seen + self.B @ change
+        return np.asarray(point.u + change)
+
+
+def lqg_law(
+    space: StateSpace,
+    period: float,
+    *,
+    weights: Weights | None = None,
+    cost: float = 1.0,
+    disturbance: float = 1.0,
+    noise: float | Array = 1e-3,
+) -> Sampled:
+    """Make a sampled law that sees the outputs of a linear model, and nothing else of the arm.
+
+    Parameters
+    ----------
+    space
+        What `flexarm.linearise` gave; its outputs are measured, without accelerations.
+    period
+        Time between two samples [s].
+    weights, cost
+        As for `lqr_gain`.
+    disturbance
+        What the observer expects beside the inputs: intensity of a white one [N m sqrt(s)].
+    noise
+        Standard deviation of the outputs that it expects, one or one per output.
+
+    Returns
+    -------
+    Sampled
+        For ``flexarm.simulate(control=...)``; its ``law`` is an `Observer`.
+    """
+    period = require_positive("period", period)
+    disturbance = require_positive("disturbance", disturbance)
+    _, chosen, plant = _carried(space)
+    C = space.C[:, chosen]
+    if np.any(space.D):
+        raise FlexarmError("space: an observer sees no accelerations: leave those outputs out")
+    spread = require_array("noise", noise)
+    if spread.shape not in ((), (len(C),)) or not np.all(spread > 0):
+        raise FlexarmError(f"noise: must be one number or {len(C)}, all > 0, got {spread.tolist()}")
+    chosen_weights = _weighed(space, chosen, weights, cost)
+    A, B, costs = _sampled(plant, chosen_weights, period)
+    pushed = disturbance * plant.B
+    shaken = _integral(plant.A.T, pushed @ pushed.T, period)[1]
+    try:
+        P = scipy.linalg.solve_discrete_are(A, B, *costs[:2], s=costs[2])
+        gain = np.linalg.solve(costs[1] + B.T @ P @ B, B.T @ P @ A + costs[2].T)
+        V = np.diag(np.broadcast_to(spread**2, len(C)))
+        S = scipy.linalg.solve_discrete_are(A.T, C.T, shaken, V)
+    except (np.linalg.LinAlgError, ValueError):
+        raise FlexarmError(
+            "no optimal regulator: some motion may not be reached from the inputs or not be seen "
+            "in the outputs: give it damping, or name more outputs"
+        ) from None
+    correction = S @ C.T @ np.linalg.inv(C @ S @ C.T + V)
+    size = len(space.A)
+    wide = [np.zeros((size, size)), np.zeros((size, B.shape[1])), np.zeros((B.shape[1], size)),
+            np.zeros((size, len(C)))]  # fmt: skip
+    wide[0][np.ix_(chosen, chosen)], wide[1][chosen], wide[2][:, chosen] = A, B, gain
+    wide[3][chosen] = correction
+    return Sampled(Observer(space, wide[0], wide[1], wide[2], wide[3], np.zeros(size)), period)
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far a loop is from instability, broken at one input, the others closed.
+
+    Attributes
+    ----------
+    gain
+        Factor that the loop's gain may grow by; infinite if any.
+    phase
+        Phase that it may lag [rad].
+    distance
+        Least distance of the loop's frequency response from -1: one over the largest sensitivity.
+    """
+
+    gain: float
+    phase: float
+    distance: float
+
+
+def loop_margins(space: StateSpace, gain: Array) -> dict[str, Margins]:
+    """Find the margins of ``u = u_0 - gain x`` by input, by python-control.
+
+    Parameters
+    ----------
+    space
+        The linear model.
+    gain
+        As `lqr_gain` gives it, (inputs, states).
+
+    Raises
+    ------
+    FlexarmError
+        If python-control is not installed.
+    """
+    _require_space(space)
+    try:
+        control = import_module("control")
+    except ImportError:
+        raise FlexarmError("margins need python-control: pip install 'flexarm[control]'") from None
+    gain = require_array("gain", gain)
+    shape = (space.B.shape[1], len(space.A))
+    if gain.shape != shape:
+        raise FlexarmError(f"gain: must be of shape {shape}, (inputs, states), got {gain.shape}")
+    found = {}
+    for i, name in enumerate(space.inputs):
+        others = [k for k in range(len(gain)) if k != i]
+        A = space.A - space.B[:, others] @ gain[others]
+        loop = control.ss(A, space.B[:, [i]], gain[[i]], 0.0, remove_useless_states=False)
+        margins = control.stability_margins(loop)
+        found[name] = Margins(margins[0], float(np.radians(margins[1])), margins[2])
+    return found
+
+
+def _require_space(space: object) -> None:
+    require_kind("space", space, StateSpace, "a StateSpace: make one with flexarm.linearise")
+
+
+def _free(space: StateSpace) -> list[int]:
+    """Give the coordinates that are states."""
+    return [space.model.names.index(name) for name in space.states[: len(space.A) // 2]]
+
+
+def _carried(space: StateSpace) -> tuple[list[int], list[int], Linear]:
+    """Leave out a free base at rest: the coordinates and states left, and their model."""
+    _require_space(space)
+    if not space.inputs:
+        raise FlexarmError("space: no joint is driven: say 'actuation: torque' for at least one")
+    if space.model.floats and np.any(space.point.v):
+        raise FlexarmError("space: a free base must be at rest: linearise about an equilibrium")
+    free, kept = _free(space), set(remaining(space.model))
+    left = [k for k, i in enumerate(free) if i in kept]
+    chosen = [*left, *(len(free) + k for k in left)]
+    return left, chosen, Linear(space.A[np.ix_(chosen, chosen)], space.B[chosen], ())
+
+
+def _weighed(space: StateSpace, chosen: list[int], weights: Weights | None, cost: float) -> Weights:
+    if weights is not None:
+        require_fitting(weights, len(chosen), space.B.shape[1])
+        return weights
+    cost = require_number("cost", cost, least=1e-300)
+    C = space.C[:, chosen]
+    return Weights(C.T @ C, cost * np.eye(space.B.shape[1]))
+
+
+def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
+    """Give ``e^(A h)``, and the integral of ``e^(A^T s) weight e^(A s)`` over a period h."""
+    n = len(A)
+    block = np.block([[-A.T, weight], [np.zeros((n, n)), A]])  # Van Loan 1978
+    found = scipy.linalg.expm(period * block)
+    forward = found[n:, n:]
+    return forward, forward.T @ found[:n, n:]
+
+
+def _sampled(
+    plant: Linear, weights: Weights, period: float
+) -> tuple[Array, Array, tuple[Array, Array, Array]]:
+    """Take a model and what is minimised over a period, inputs held: A, B; Q, R, N."""
+    n, m = plant.B.shape
+    joint = np.vstack([np.hstack([plant.A, plant.B]), np.zeros((m, n + m))])
+    forward, total = _integral(joint, scipy.linalg.block_diag(weights.state, weights.input), period)
+    total = (total + total.T) / 2
+    return forward[:n, :n], forward[:n, n:], (total[:n, :n], total[n:, n:], total[:n, n:])

@@ -1,0 +1,104 @@
+"""What an arm does to the free base that carries it: attitude, and angular momentum exchanged."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arguments import require_count, require_kind
+from flexarm.control.trajectory import Trajectory
+from flexarm.errors import ModelError
+from flexarm.formulations import formulation
+from flexarm.formulations.equation import Equation
+from flexarm.links.base import Array
+from flexarm.runs.forces import over_legs
+from flexarm.runs.run import Run
+from flexarm.spatial import base_rotation_matrix, base_spin
+
+MOST_POINTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class BaseReaction:
+    """Attitude of a free base and angular momenta, at T instants.
+
+    Attributes
+    ----------
+    t
+        Time [s], (T,).
+    rotation
+        World from base axes, (T, 3, 3).
+    base, arm
+        Angular momentum of the base's body and of all that it carries, about their common centre
+        of mass, in world axes [kg m^2/s], (T, 3) each.
+    """
+
+    t: Array
+    rotation: Array
+    base: Array
+    arm: Array
+
+    @property
+    def angle(self) -> Array:
+        """Angle between the base's attitude and that at the first instant [rad], (T,)."""
+        turned = np.einsum("tji,jk->tik", self.rotation, self.rotation[0])
+        # The sine keeps the digits of small angles, which the cosine loses.
+        skew = turned - turned.transpose(0, 2, 1)
+        sine = np.sqrt((skew**2).sum(axis=(1, 2)) / 8)
+        return np.asarray(np.arctan2(sine, (np.trace(turned, axis1=1, axis2=2) - 1) / 2))
+
+    @property
+    def exchanged(self) -> Array:
+        """Angular momentum that the base has got since the first instant [kg m^2/s], (T, 3)."""
+        return np.asarray(self.base - self.base[0])
+
+
+def base_reaction(of: Run | Trajectory, *, points: int = 201) -> BaseReaction:
+    """Report how a motion turns a free base, and the angular momentum exchanged with it.
+
+    Parameters
+    ----------
+    of
+        A run, at its samples; or a trajectory, as it would be without vibration.
+    points
+        Instants of a trajectory, evenly from 0 to its end.
+
+    Raises
+    ------
+    ModelError
+        If the base is not free: what moves a moved one takes `Equation.reaction`.
+    """
+    require_kind("of", of, (Run, Trajectory), "a Run or a Trajectory")
+    if not of.model.floats:
+        raise ModelError(
+            "the base is not free: what it takes to hold or move one is Equation.reaction, and "
+            "run.works[:, 2] the work done"
+        )
+    if isinstance(of, Run):
+        found = over_legs(of, lambda equation, rows: _momenta(equation, of.q[rows], of.v[rows]))
+        t, q, anchors = of.t, of.q, of.anchors[:, :3]
+    else:
+        require_count("points", points, 2, most=MOST_POINTS)
+        t = np.linspace(0.0, of.end, points)
+        q, v, _ = of.at(t)
+        found = _momenta(formulation("composite", of.model), q, v)
+        anchors = np.broadcast_to(of.model.base_pose.rotation, (points, 3, 3))
+    turned = np.array([base_rotation_matrix(angles) for angles in q[:, 3:6]])
+    return BaseReaction(t, anchors @ turned, found[:, :3], found[:, 3:])
+
+
+def _momenta(equation: Equation, q: Array, v: Array) -> Array:
+    """Give the angular momenta of base and arm about the common centre of mass, (T, 6)."""
+    model = equation.model
+    body = model.base_body
+    anchors = np.broadcast_to(equation.anchor, (len(q), *model.start_anchors.shape))[:, :3]
+    R = anchors @ np.array([base_rotation_matrix(angles) for angles in q[:, 3:6]])
+    spin = np.array([base_spin(*each) for each in zip(q[:, 3:6], v[:, 3:6], strict=True)])
+    centre = equation.centre_of_mass(q)
+    drift = equation.linear_momentum(q, v) / equation.mass_matrix(q)[:, :1, 0]
+    # Moments and speeds from the common centre, which may drift.
+    arm, moving = model.base_pose.position + q[:, :3] - centre, v[:, :3] - drift
+    first, second = R @ body.first, np.einsum("tij,jk,tk->ti", R, body.second, spin)
+    turned = np.cross(np.einsum("tij,tj->ti", R, spin), first)
+    base = second + np.cross(first, moving) + np.cross(arm, body.mass * moving + turned)
+    total = equation.angular_momentum(q, v, about="centre-of-mass")
+    return np.hstack([base, total - base])

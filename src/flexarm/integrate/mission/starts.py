@@ -1,0 +1,105 @@
+"""Where a run begins: as the model file has it, in equilibrium, or at the end of another."""
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.actuators import Actuators, Servoed, servos
+from flexarm.integrate.mission.situation import State
+from flexarm.integrate.problem import channels, read_inputs
+from flexarm.linear.equilibrium import Equilibrium, settle_down
+from flexarm.linear.tangent import Tangent
+from flexarm.links.base import Array
+from flexarm.mechanics.loads import input_matrix
+from flexarm.model import Model, start_state
+from flexarm.model.profiles import evaluate
+
+
+def state_of(model: Model, found: Equilibrium) -> State:
+    """Begin in an equilibrium that was found before."""
+    if found.model.names != model.names:
+        raise SimulationError(
+            f"start: the equilibrium's coordinates are not this arm's: "
+            f"{', '.join(found.model.names)}; find one of this arm"
+        )
+    q, v = start_state(model)
+    known = list(model.prescribed)
+    at = found.point.q.copy(), found.point.v.copy()
+    for value, stated in zip(at, (q, v), strict=True):
+        value[known] = stated[known]
+    return State(0.0, *at, model.start_anchors)
+
+
+def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], law: bool) -> State:
+    """Find the state in which nothing accelerates at time 0, at the speeds that joints start with.
+
+    Servos balance loads, and their integrals hold them; joints with an input, and free ones, are
+    where forces balance near their start.  Joints that are locked or braked, turn, or are driven by
+    nothing stay at their start, and under a law all that are driven.
+
+    Raises
+    ------
+    SimulationError
+        If there is no such state.
+    """
+    felt = replace(model, gravity=np.zeros(3)) if model.floats else model  # all falls together
+    q, rates = start_state(felt)
+    for part in felt.links:
+        rates[part.modes] = 0.0
+    read = read_inputs(model, inputs)
+    driven, _, _, followed = channels(model, read, q, {})
+    working = () if law else servos(model)
+    u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
+    r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
+    by_name = {each.name: each for each in working}
+    holding = {name: each for name, each in by_name.items() if each.state is not None}
+    settle = [
+        axis.name
+        for axis in model.axes
+        if axis.name not in locked
+        and not (axis.prescribed or axis.is_braked or axis.name in holding)
+        and not rates[axis.index]
+        and _balances(axis.name in by_name, axis.driven, axis.name in read or axis.acts.input, law)
+    ]
+    joints = {
+        each.name: float(r[k, 0])
+        for k, each in enumerate(working)
+        if each.name in holding and each.servo.rate is None
+    }
+    pushed = _pushed(felt, working, u, rates, r)
+    try:
+        found = settle_down(
+            Tangent(felt), joints, {}, settle, push=lambda q: pushed(q)[1:], rates=rates
+        )
+    except FlexarmError as error:
+        raise SimulationError(f"start: {error}") from None
+    x = {
+        name: float(found.point.u[each.column] - pushed(found.point.q)[0][each.column])
+        for name, each in holding.items()
+    }
+    return State(0.0, found.point.q, rates, model.start_anchors, x=x)
+
+
+def _balances(served: bool, driven: bool, given: object, law: bool) -> bool:
+    """Tell whether a joint is where forces balance: by a servo, by its input, or free."""
+    return not driven or (not law and (served or bool(given)))
+
+
+def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: Array) -> Any:
+    """Make a function of q: inputs, generalised forces of inputs and servos, derivative by q."""
+    q, at_work = ca.SX.sym("q", model.size), Actuators(working)
+    targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if working else ca.DM(0, 1)
+    given = at_work.inputs(ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(at_work.states, 1))[0]
+    force = ca.DM(input_matrix(model)) @ given
+    outputs = [ca.densify(given), ca.densify(force), ca.densify(ca.jacobian(force, q))]
+    function = ca.Function("pushed", [q], outputs)
+
+    def call(q: Array) -> tuple[Array, Array, Array]:
+        inputs, force, slope = (np.array(each) for each in function(q))
+        return inputs.ravel(), force.ravel(), slope
+
+    return call

@@ -1,0 +1,109 @@
+"""The amplitudes by which a link is bent to a given curve."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arguments import require_array, require_kind
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array, Direction
+from flexarm.model.parts import LinkModel, Model
+
+Along = Array | tuple[float, ...] | Callable[[Array], Array]
+STATIONS = 41
+
+
+@dataclass(frozen=True)
+class CurveFit:
+    """How close a link's shapes come to a curve.
+
+    Attributes
+    ----------
+    amplitudes
+        By their names within the link, as its ``start`` takes them.
+    residual
+        What is left of the curve at its worst point, over the largest of it.
+    """
+
+    amplitudes: dict[str, float]
+    residual: float
+
+
+def fit_curve(
+    model: Model,
+    link: str,
+    *,
+    y: Along | None = None,
+    z: Along | None = None,
+    twist: Along | None = None,
+    stations: Array | tuple[float, ...] | None = None,
+) -> CurveFit:
+    """Fit the shapes of a link to a curve by least squares.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    link
+        Name of a flexible link that does not slide.
+    y, z
+        Deflections of its axis [m] at the stations, or functions of the distances [m].
+    twist
+        Angle about its axis [rad], likewise.
+    stations
+        Distances [m] from the root of its flexible span; 41 along it if None.
+
+    Notes
+    -----
+    Deflections are those of the shapes, of first order: what shortening and large slopes add is
+    left out.
+    """
+    require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
+    bent = {part.name: part for part in model.links if part.elastic is not None}
+    if not isinstance(link, str) or link not in bent:
+        listed = ", ".join(bent) or "none"
+        raise FlexarmError(f"link: must be a flexible one that does not slide, got {link!r}: "
+                           f"there are {listed}")  # fmt: skip
+    part = bent[link]
+    x = np.linspace(0, part.length, STATIONS)
+    if stations is not None:
+        x = require_array("stations", stations)
+    given: dict[Direction, Along | None] = {"y": y, "z": z, "twist": twist}
+    curves = {
+        direction: require_array(direction, each(x) if callable(each) else each)
+        for direction, each in given.items()
+        if each is not None
+    }
+    for direction, values in curves.items():
+        if values.shape != x.shape or x.ndim != 1:
+            raise FlexarmError(
+                f"{direction}: must have one number per station, {x.shape}, got {values.shape}"
+            )
+    if not curves:
+        raise FlexarmError("give one of y, z and twist at least")
+    found, residual = fit_shapes(part, x, curves)
+    names = [name.removeprefix(f"{part.name}.") for name in model.names[part.modes]]
+    return CurveFit(dict(zip(names, found.tolist(), strict=True)), residual)
+
+
+def fit_shapes(part: LinkModel, x: Array, curves: Mapping[Direction, Array]) -> tuple[Array, float]:
+    """Give the amplitudes (m,) that fit curves at stations x best, and the residual."""
+    assert part.elastic is not None
+    # An angle counts as what it moves at a tenth of the span beside the axis.
+    sizes = {each: part.length / 10 if each == "twist" else 1.0 for each in curves}
+    rows = np.vstack([size * part.elastic.shapes.values(d, x) for d, size in sizes.items()])
+    wanted = np.concatenate([size * curves[d] for d, size in sizes.items()])
+    found = np.linalg.lstsq(rows, wanted, rcond=1e-10)[0]
+    largest = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
+    return np.asarray(found), float(np.abs(rows @ found - wanted).max(initial=0.0)) / largest
+
+
+def start_curve(part: LinkModel) -> tuple[Array, float]:
+    """Fit a link's shapes to the curve that the model file says it starts in."""
+    curve = part.link.start_curve
+    assert curve is not None
+    curves: dict[Direction, Array] = {
+        direction: np.array(values) for direction, values in curve.given.items()
+    }
+    return fit_shapes(part, np.array(curve.stations), curves)
