@@ -276,7 +276,7 @@ def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
 
 
 def test_many_runs_refuse_what_they_would_ignore() -> None:
-    with pytest.raises(SimulationError, match="events and brakes"):
+    with pytest.raises(SimulationError, match="events, brakes and dry friction"):
         flexarm.simulate_many(one_joint(brake={}), t_end=1.0, parameters=[{}])
 
 

@@ -12,13 +12,23 @@ import numpy as np
 
 from flexarm.arm.profile import Constant
 from flexarm.arm.servo import Servo
-from flexarm.errors import SimulationError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.quantities import trace
+from flexarm.integrate.drivetrain import (
+    Bristle,
+    Share,
+    Slipping,
+    Winding,
+    accounts,
+    bristles,
+    told,
+    windings,
+)
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import gear_gain, hub_row, input_matrix
-from flexarm.model import Axis, Model
+from flexarm.mechanics.drives import gear_gain, hub_row
+from flexarm.mechanics.loads import input_matrix
+from flexarm.model import Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
 
@@ -116,67 +126,62 @@ def servos(model: Model) -> tuple[Servoed, ...]:
 
 
 @dataclass(frozen=True)
-class Slipping:
-    """A brake that can slip: column of its joint's input, and the effort at the joint of one."""
-
-    column: int
-    gain: float
-
-
-def braked_coordinate(model: Model, axis: Axis) -> int:
-    """Give the coordinate that a brake holds: the motor's, or the joint's.
-
-    Raises
-    ------
-    SimulationError
-        If a brake cannot hold it.
-    """
-    if axis.motor is not None:
-        return axis.motor
-    elastic = model.links[axis.link].elastic
-    if elastic is not None and np.any(elastic.root_angle):
-        raise SimulationError(
-            f"{axis.name}: its brake would hold a hub that its link's pinned shapes turn: use "
-            "other shapes, or give the drive a stiffness"
-        )
-    return axis.index
-
-
-@dataclass(frozen=True)
 class Actuators:
     """What becomes part of an arm's equations of motion.
 
     Attributes
     ----------
-    servos, slipping
-        What drives joints beside their inputs.
+    servos, slipping, bristles, windings
+        What drives joints beside their inputs, and what rubs with a state of its own.
+    accounts
+        What energy is lost in, by name, as far as it is told apart.
     lookouts
         Quantities that are computed along, for what happens when one crosses a value.
     """
 
     servos: tuple[Servoed, ...] = ()
     slipping: tuple[Slipping, ...] = ()
+    bristles: tuple[Bristle, ...] = ()
+    windings: tuple[Winding, ...] = ()
+    accounts: tuple[str, ...] = ()
     lookouts: tuple[Lookout, ...] = ()
 
     @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states: integrals of servos, bristles, currents."""
+        return (
+            *(each.name for each in self.servos if each.state is not None),
+            *(each.name for each in self.bristles),
+            *(each.name for each in self.windings if each.has_state),
+        )
+
+    @property
     def states(self) -> int:
-        """How many states servos have."""
-        return sum(each.state is not None for each in self.servos)
+        """How many states there are."""
+        return len(self.state_names)
 
     @property
     def floors(self) -> Array:
         """Least ranges that errors of the states are measured in."""
         servos = [each for each in self.servos if each.state is not None]
         return np.array([
-            STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0) / abs(each.gain)
-            for each in servos
+            *(STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0) / abs(each.gain)
+              for each in servos),
+            *(each.floor for each in self.bristles),
+            *(each.floor for each in self.windings if each.has_state),
         ])  # fmt: skip
 
     @property
     def key(self) -> str:
         """All of it as a text, which determines the expressions."""
         lines = [each.key for each in self.servos]
-        return "; ".join([*lines, *map(repr, self.slipping), *map(repr, self.lookouts)])
+        more = (*self.slipping, *self.bristles, *self.windings, *self.accounts, *self.lookouts)
+        return "; ".join([*lines, *map(repr, more)])
+
+    @property
+    def drives(self) -> bool:
+        """Whether drive trains are part of it."""
+        return bool(self.slipping or self.bristles or self.windings)
 
     def is_in_basis(self, model: Model) -> bool:
         """Tell whether all servos act where they see, as springs and dampers would."""
@@ -197,22 +202,34 @@ class Actuators:
         return K, D
 
     def symbols(self) -> dict[str, Expr]:
-        """Make symbols of targets with their rates, and of servos' states if there are any."""
-        found = {"r": ca.SX.sym("r", 2 * len(self.servos))}
-        return found | ({"x": ca.SX.sym("x", self.states)} if self.states else {})
+        """Make symbols of what is in use: targets with their rates, states, efforts of holders."""
+        sizes = {"r": 2 * len(self.servos), "x": self.states, "b": 2 * len(self.slipping)}
+        return {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
 
-    def brakes(self, efforts: Expr, u: Expr) -> Expr:
-        """Give the inputs that brakes which slip are like."""
-        columns = [ca.SX(0)] * u.shape[0]
-        for k, each in enumerate(self.slipping):
-            columns[each.column] = efforts[k] / each.gain
-        return ca.vertcat(*columns)
+    def shares(self, u: Expr, v: Expr, x: Expr, b: Expr) -> tuple[Share, Expr, list[Expr]]:
+        """Trace what drive trains add, the inputs that act on the arm, and currents."""
+        share, currents = Share(ca.SX(v.shape[0], 1)), []
+        columns = ca.vertsplit(u) if u.shape[0] else []
+        place = sum(each.state is not None for each in self.servos)
+        for k, slipping in enumerate(self.slipping):
+            slipping.share(b[2 * k], b[2 * k + 1], v, share)
+        for bristle in self.bristles:
+            bristle.share(v, x[place], share)
+            place += 1
+        for winding in self.windings:
+            state = x[place] if winding.has_state else None
+            place += winding.has_state
+            seen = columns[winding.column]
+            columns[winding.column], current = winding.share(seen, v, state, share)
+            currents.append(current)
+        return share, ca.vertcat(*columns), currents
 
-    def looks(self, seen: Seen, a: Expr) -> dict[str, Expr]:
+    def looks(self, seen: Seen, a: Expr, dx: Expr) -> dict[str, Expr]:
         """Trace what is looked out for, and its rate where accelerations give it."""
         values = ca.vertcat(*(each.trace(seen) for each in self.lookouts))
         smooth = ca.DM([each.smooth for each in self.lookouts])
-        rate = ca.jtimes(values, ca.vertcat(seen.t, seen.q, seen.v), ca.vertcat(1, seen.v, a))
+        state = ca.vertcat(seen.t, seen.q, seen.v, *seen.x.values())
+        rate = ca.jtimes(values, state, ca.vertcat(1, seen.v, a, dx))
         return {"seen": ca.densify(values), "seen_rate": ca.densify(smooth * rate)}
 
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr) -> tuple[Expr, Expr]:
@@ -251,48 +268,78 @@ def motion_of(
     v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the states, seen and
     seen_rate.
     """
-    function = trace(formulation, "motion")
     if law is None and not actuators.key:
-        return function
+        return trace(formulation, "motion")
+    pushed = bool(actuators.slipping or actuators.bristles)
+    function = trace(formulation, "pushed_motion" if pushed else "motion")
     inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    added: dict[str, Expr] = {"t": ca.SX.sym("t")}
+    q, v, u = (inputs[name] for name in "qvu")
     found: dict[str, Expr] = {}
-    u = inputs["u"]
+    added: dict[str, Expr] = {"t": ca.SX.sym("t")} | actuators.symbols()
+    r, x, b = (added.get(name, ca.SX(0, 1)) for name in "rxb")
     if law is not None:
-        u = found["u"] = ca.densify(law(added["t"], inputs["q"], inputs["v"]))
+        u = found["u"] = ca.densify(law(added["t"], q, v))
         del inputs["u"]
-    if actuators.servos:
-        added |= actuators.symbols()
-        u, rates = actuators.inputs(
-            u, inputs["q"], inputs["v"], added["r"], added.get("x", ca.SX())
-        )
-        found |= {"dx": ca.densify(rates)} if actuators.states else {}
-    lost = ca.SX(0)
-    if actuators.slipping:
-        added["b"] = ca.SX.sym("b", len(actuators.slipping))
-        pushed = actuators.brakes(added["b"], u)
-        lost = -ca.dot(inputs["v"], constant(input_matrix(formulation.model)) @ pushed)
-        u = u + pushed
-    given = [u if name == "u" else inputs[name] for name in function.name_in()]
-    a, power = function.call(given, True, False)[:2]
-    found = {"a": a, "power": power + ca.vertcat(lost, 0, 0, lost)} | found
+    u, rates = actuators.inputs(u, q, v, r, x) if actuators.servos else (u, ca.SX(0, 1))
+    share, u, _ = actuators.shares(u, v, x, b)
+    rates = ca.vertcat(rates, *share.rates)
+    found |= {"dx": ca.densify(rates)} if actuators.states else {}
+    replaced = {"u": u, "push": share.push}
+    given = [replaced[k] if k in replaced else inputs[k] for k in function.name_in()]
+    inputs.pop("push", None)
+    a, power, *effort = function.call(given, True, False)
+    found = {"a": a, "power": _powers(formulation.model, power, share, actuators, q, v)} | found
     if actuators.lookouts:
-        effort = trace(formulation, "forward_dynamics").call(given, True, False)[1]
+        if not effort:
+            effort = [trace(formulation, "forward_dynamics").call(given, True, False)[1]]
         model = formulation.model
         if "anchor" in inputs:
             model = model.anchored(inputs["anchor"])
-        found |= actuators.looks(Seen(model, added["t"], inputs["q"], inputs["v"], effort), a)
+        states = {name: x[k] for k, name in enumerate(actuators.state_names)}
+        seen = Seen(model, added["t"], q, v, states, effort[0])
+        found |= actuators.looks(seen, a, rates)
     inputs = added | inputs
     # A law that contains the arm's own equations shares most of them with the arm.
     results = ca.cse(list(found.values()))
     return ca.Function("motion", list(inputs.values()), results, list(inputs), list(found))
 
 
-def slips(model: Model, names: Sequence[str]) -> tuple[Slipping, ...]:
-    """List brakes that can slip, by the names of their axes."""
-    driven = [axis for axis in model.axes if axis.driven]
+def _powers(
+    model: Model, power: Expr, share: Share, actuators: Actuators, q: Expr, v: Expr
+) -> Expr:
+    """Trace the powers with what drive trains put in and take, and after them the accounts."""
+    if not (actuators.drives or actuators.accounts):
+        return power
+    lost = sum(share.taken.values(), ca.SX(0))
+    known = told(model, q, v) if actuators.accounts else {}
+    accounts = [known.get(key, 0.0) + share.taken.get(key, 0.0) for key in actuators.accounts]
+    return ca.densify(ca.vertcat(power + ca.vertcat(share.fed, 0, 0, lost), *map(ca.SX, accounts)))
+
+
+def actuators_of(
+    model: Model,
+    *,
+    slipping: Sequence[Slipping] = (),
+    told_apart: tuple[str, ...] | None = None,
+    lookouts: Sequence[Lookout] = (),
+) -> Actuators:
+    """List what drives an arm, and where its drive trains have corners that steps end at."""
+    kept = accounts(model) if told_apart is None else told_apart
+    wound = windings(model)
+    seen = (*lookouts, *_corners(model, wound))
+    return Actuators(servos(model), tuple(slipping), bristles(model), wound, kept, seen)
+
+
+def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:
+    """List where equations have corners: at the ends of backlash and at limits of currents."""
     found = []
-    for column, axis in enumerate(driven):
-        if axis.name in names:
-            found.append(Slipping(column, gear_gain(axis)))
-    return tuple(found)
+    for k, axis in enumerate(model.axes):
+        drive = axis.acts.drive
+        if axis.motor is not None and drive is not None and drive.backlash is not None:
+            ends = (-drive.backlash / 2, drive.backlash / 2)
+            found += [Lookout("wind-up", k, corner=end) for end in ends]
+    for winding in wound:
+        limit = winding.motor.current_limit
+        if winding.has_state and limit is not None:
+            found += [Lookout("state", body=winding.name, corner=end) for end in (-limit, limit)]
+    return found

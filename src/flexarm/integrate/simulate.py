@@ -206,7 +206,7 @@ def simulate(
 
     run, found = go(task, None)
     while found.ending.status in ("finished", "seen"):
-        state = replace(state, **after(task, found))
+        state = replace(state, **after(task, found, state))
         if t_end - state.t <= rounding(t_end):
             break
         try:
@@ -263,38 +263,40 @@ def leg_task(
         else c
         for c in task.groups[2]
     ]
-    integrals = [each.name for each in task.motion.actuators.servos if each.state is not None]
+    names = task.motion.actuators.state_names
     return replace(
         task,
         groups=(*task.groups[:2], moved, task.groups[3]),
         works=state.works,
         brought=state.brought,
-        states=np.array([state.x.get(name, 0.0) for name in integrals]),
+        states=np.array([state.x.get(name, 0.0) for name in names]),
         efforts=course.efforts(),
         bounds=course.bounds(state.t),
     )
 
 
-def after(task: Task, solution: Solution) -> dict[str, Any]:
+def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
     """Give the state that a leg ended in, by its fields."""
     n, last = task.equation.model.size, solution.states[-1]
-    integrals = [each.name for each in task.motion.actuators.servos if each.state is not None]
+    actuators = task.motion.actuators
+    first = 2 * n + WORKS + len(actuators.accounts)
     return {
         "t": float(solution.times[-1]),
         "q": last[:n].copy(),
         "v": last[n : 2 * n].copy(),
-        "works": last[2 * n : 2 * n + WORKS].copy(),
-        "x": dict(zip(integrals, last[2 * n + WORKS :].tolist(), strict=True)),
+        "works": last[2 * n : first].copy(),
+        "x": {**before.x, **dict(zip(actuators.state_names, last[first:].tolist(), strict=True))},
         "anchor": solution.anchors[-1],
     }
 
 
 def refuse_states(method: Method, task: Task) -> None:
-    """Refuse a method that cannot solve for the states of servos."""
+    """Refuse a method that cannot solve for states of servos and drives."""
     if task.motion.actuators.states and not method.carries_states:
         others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
         raise SimulationError(
-            f"method {method.name} takes no servo with integral_time: take auto, {others}"
+            f"method {method.name} takes no servo with integral_time, bristles, hysteresis or "
+            f"inductance: take auto, {others}"
         )
 
 
@@ -381,6 +383,12 @@ def joined(first: Run, second: Run) -> Run:
         name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])
         for name in ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
     }
+    changes["losses"] = {
+        name: np.concatenate([values[kept], second.losses[name]])
+        for name, values in first.losses.items()
+    }
+    if first.drives is not None and second.drives is not None:
+        changes["drives"] = first.drives.joined(second.drives)
     counts = [
         sum(pair)
         for pair in zip(astuple(first.statistics), astuple(second.statistics), strict=True)

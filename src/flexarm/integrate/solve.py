@@ -45,7 +45,7 @@ class Solution:
     Attributes
     ----------
     times, states
-        The kept times (T,) and states (T, 2n + 4).
+        The kept times (T,) and states (T, size).
     anchors
         Attitude that a free base's angles are relative to, (T, 3, 3).
     ending
@@ -78,6 +78,7 @@ def begin_march(beginning: Beginning) -> March:
     m.__dict__["beginning"] = beginning  # whose arrays the compiled code points to
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
+    turn_corners(m, beginning)
     note_seen(m)
     widen(m)
     m.samples[: m.size] = m.y
@@ -145,7 +146,7 @@ def _drive(
         if code == FINISHED:
             ending = Ending() if m.t >= log.end else _asked(log, m)
         elif code == SEEN:
-            ending = _at_sight(m)
+            ending = _at_sight(m, beginning)
         elif code == WATCHED and not beginning.watched[m.watched].what:
             _anchor(m, beginning, anchors)
         elif code == WATCHED:
@@ -174,6 +175,11 @@ def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) ->
         angles[:] = 0.0
     anchors.append((m.kept, turned))
     beginning.buffers["anchor"][:] = turned.ravel()
+    start_anew(m, beginning)
+
+
+def start_anew(m: March, beginning: Beginning) -> None:
+    """Go on from a state at which the equations or their coordinates have changed."""
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)
     m.h_done = 0.0
@@ -203,8 +209,20 @@ def _at_bound(m: March, beginning: Beginning) -> Ending:
     )
 
 
-def _at_sight(m: March) -> Ending | None:
-    """Find when a quantity that is looked out for left its bounds within the last step, if so."""
+def turn_corners(m: March, beginning: Beginning) -> None:
+    """Look out for corners of the equations from the side on which the arm is now."""
+    for k, look in enumerate(beginning.motion.actuators.lookouts):
+        if look.corner is not None:
+            above = m.seen[k] > look.corner
+            m.seen_low[k] = look.corner if above else -np.inf
+            m.seen_high[k] = np.inf if above else look.corner
+
+
+def _at_sight(m: March, beginning: Beginning) -> Ending | None:
+    """Find when a quantity that is looked out for left its bounds within the last step, if so.
+
+    At a corner of the equations the motion goes on with a new step.
+    """
     scratch = np.zeros(m.size)
 
     def is_beyond(t: float) -> bool:
@@ -227,9 +245,13 @@ def _at_sight(m: March) -> Ending | None:
     state = _state_at(m, late)
     m.t = late
     m.y[:] = state
-    _keep(m, late, state)
     is_beyond(late)
-    return Ending("seen")
+    if beginning.motion.actuators.lookouts[beyond(m)].corner is None:
+        _keep(m, late, state)
+        return Ending("seen")
+    turn_corners(m, beginning)
+    start_anew(m, beginning)
+    return None
 
 
 def _state_at(m: March, t: float) -> Array:

@@ -102,10 +102,15 @@ def lock(model: Model, names: Sequence[str]) -> Model:
 
 
 def _held(acts: AnyActuated) -> AnyActuated:
-    """Prescribe a standstill to an axis of a joint."""
+    """Prescribe a standstill to an axis of a joint; nothing that is held needs to stick or run."""
     kept = acts.model_dump(
-        exclude_unset=True, exclude={"input", "start", "actuation", "servo", "brake"}
-    )
+        exclude_unset=True,
+        exclude={"input": True, "start": True, "actuation": True, "servo": True, "brake": True,
+                 "drive": {"motor"}},
+    )  # fmt: skip
+    for part in (kept, kept.get("drive") or {}):
+        if (part.get("friction") or {}).get("kind") == "dry":
+            del part["friction"]
     still = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
     return type(acts).model_validate(kept | still)
 

@@ -1,10 +1,11 @@
 """Quantities that a run looks out for: what happens when one crosses a value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import casadi as ca
 
+from flexarm.mechanics.drives import windup
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.model import Model
 from flexarm.spatial import Expr
@@ -14,12 +15,13 @@ XYZ = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Seen:
-    """What a quantity may be made of: the arm, time, coordinates, rates, efforts that hold."""
+    """What a quantity may be made of: the arm, time, coordinates, rates, states, held efforts."""
 
     model: Model
     t: Expr
     q: Expr
     v: Expr
+    x: dict[str, Expr]
     effort: Expr
 
 
@@ -31,20 +33,24 @@ class Lookout:
     ----------
     kind
         ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still,
-        ``tip`` along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture.
+        ``tip`` along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture,
+        ``wind-up`` of a transmission, a ``state`` of servos and drive trains.
     index
         Of the coordinate, or the axis.
     body
-        Name of a body.
+        Name of a body, or of a state.
     path
         Of a body's fixture: c0, c1, c2 of its place ``c0 + c1 t + c2 t^2``; empty where it does
         not count.
+    corner
+        Value at which the equations have a corner, so that steps end there; nothing else happens.
     """
 
-    kind: Literal["place", "speed", "effort", "tip", "tip speed", "distance"]
+    kind: Literal["place", "speed", "effort", "tip", "tip speed", "distance", "wind-up", "state"]
     index: int = 0
     body: str = ""
     path: tuple[tuple[float, ...], ...] = ()
+    corner: float | None = field(default=None, repr=False)  # no part of expressions
 
     @classmethod
     def of(cls, model: Model, quantity: str) -> "Lookout":
@@ -80,6 +86,10 @@ class Lookout:
             start, rate, bend = (ca.DM(each) for each in self.path)
             place = start + seen.t * (rate + seen.t * bend)
             return ca.sumsqr(end_frame(seen.model, seen.q)[1] - place)
+        if self.kind == "wind-up":
+            return windup(seen.model, seen.model.axes[self.index], seen.q)
+        if self.kind == "state":
+            return seen.x[self.body]
         return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
 
 
