@@ -28,10 +28,11 @@ from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import gear_gain, hub_row
 from flexarm.mechanics.loads import input_matrix
-from flexarm.model import Model
+from flexarm.model import Axis, Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
 
+NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # no part of expressions
 STATE_FLOOR = 1e-2  # [rad], [m]: an integral that moves a joint by less needs no digits
 
 
@@ -68,9 +69,9 @@ class Servoed:
     @property
     def key(self) -> str:
         """What determines its expressions, as a text."""
-        gains = self.servo.model_dump_json(exclude={"target", "rate"})
+        gains = self.servo.model_dump_json(exclude=NO_GAINS)
         follows = "position" if self.servo.rate is None else "rate"
-        limits = f"{self.gain} {self.limit}"
+        limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
         return f"{self.column} {self.row.tolist()} {gains} {follows} {limits} {self.state}"
 
     def profile(self, q: Array) -> AnyProfile:
@@ -84,25 +85,43 @@ class Servoed:
         self, u: Expr, q: Expr, v: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
         """Trace the input, u included, and rate of the integral x."""
-        servo, (wanted, moving) = self.servo, target
         row = constant(self.row)
+        total, rate = self.asks(u, ca.dot(row, q), ca.dot(row, v), target, x)
+        return self.kept(total), rate
+
+    def asks(
+        self, u: Expr, position: Expr, speed: Expr, target: tuple[Expr, Expr], x: Expr
+    ) -> tuple[Expr, Expr]:
+        """Give the input that it asks for, u included, and the rate of its integral x."""
+        servo, (wanted, moving) = self.servo, target
         stiffness, damping = servo.stiffness or 0.0, servo.damping or 0.0
         if servo.rate is not None:
-            share = damping * (wanted - ca.dot(row, v))
+            share = damping * (wanted - speed)
         elif damping:
-            rate = moving + stiffness / damping * (wanted - ca.dot(row, q))
-            share = damping * (_within(rate, servo.speed or math.inf) - ca.dot(row, v))
+            rate = moving + stiffness / damping * (wanted - position)
+            share = damping * (_within(rate, servo.speed or math.inf) - speed)
         else:
-            share = stiffness * (wanted - ca.dot(row, q))
+            share = stiffness * (wanted - position)
         share = share / self.gain
         total = u + share + x
-        kept = _within(total, self.limit)
         over = math.inf if servo.integral_time is None else servo.integral_time
-        return kept, (share + kept - total) / over
+        return total, (share + self.kept(total) - total) / over
+
+    def kept(self, total: Expr) -> Expr:
+        """Cut an input at its limit."""
+        return _within(total, self.limit)
 
 
 def _within(value: Expr, limit: float) -> Expr:
     return value if math.isinf(limit) else ca.fmin(ca.fmax(value, -limit), limit)
+
+
+def _amperes(axis: Axis) -> float:
+    """Give the largest current that a motor's input asks for; infinite if it is no current."""
+    drive = axis.acts.drive
+    if drive is None or drive.motor is None or drive.motor.input == "voltage":
+        return math.inf
+    return drive.motor.current_limit or math.inf
 
 
 def servos(model: Model) -> tuple[Servoed, ...]:
@@ -118,8 +137,8 @@ def servos(model: Model) -> tuple[Servoed, ...]:
             row = np.eye(model.size)[axis.motor]
         top = None if limits is None or limits.effort is None else limits.effort
         most = math.inf if top is None else top / abs(gear_gain(axis))
-        limit = servo.effort or most
-        state = None if servo.integral_time is None else states
+        limit = min(servo.effort or most, _amperes(axis))
+        state = None if servo.integral_time is None or servo.period is not None else states
         states += state is not None
         found.append(Servoed(axis.name, column, row, servo, gear_gain(axis), float(limit), state))
     return tuple(found)
@@ -156,6 +175,11 @@ class Actuators:
         )
 
     @property
+    def sampled(self) -> int:
+        """How many servos are sampled."""
+        return sum(each.servo.period is not None for each in self.servos)
+
+    @property
     def states(self) -> int:
         """How many states there are."""
         return len(self.state_names)
@@ -187,7 +211,9 @@ class Actuators:
         """Tell whether all servos act where they see, as springs and dampers would."""
         matrix = input_matrix(model)
         return all(
-            np.allclose(matrix[:, each.column] / each.gain, each.row) for each in self.servos
+            np.allclose(matrix[:, each.column] / each.gain, each.row)
+            for each in self.servos
+            if each.servo.period is None
         )
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
@@ -195,7 +221,8 @@ class Actuators:
         K, D = np.zeros((2, model.size, model.size))
         matrix = input_matrix(model)
         for each in self.servos:
-            if np.allclose(matrix[:, each.column] / each.gain, each.row):
+            acts = np.allclose(matrix[:, each.column] / each.gain, each.row)
+            if acts and each.servo.period is None:
                 sees = np.outer(each.row, each.row)
                 K += (each.servo.stiffness or 0.0) * sees
                 D += (each.servo.damping or 0.0) * sees
@@ -203,7 +230,8 @@ class Actuators:
 
     def symbols(self) -> dict[str, Expr]:
         """Make symbols of what is in use: targets with their rates, states, efforts of holders."""
-        sizes = {"r": 2 * len(self.servos), "x": self.states, "b": 2 * len(self.slipping)}
+        sizes = {"r": 2 * len(self.servos), "x": self.states, "b": 2 * len(self.slipping),
+                 "h": self.sampled}  # fmt: skip
         return {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
 
     def shares(self, u: Expr, v: Expr, x: Expr, b: Expr) -> tuple[Share, Expr, list[Expr]]:
@@ -232,11 +260,15 @@ class Actuators:
         rate = ca.jtimes(values, state, ca.vertcat(1, seen.v, a, dx))
         return {"seen": ca.densify(values), "seen_rate": ca.densify(smooth * rate)}
 
-    def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr) -> tuple[Expr, Expr]:
-        """Trace the inputs with what servos add, and the rates of the servos' states."""
+    def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
+        """Trace the inputs with what servos add or hold, and the rates of the servos' states."""
         columns, rates = ca.vertsplit(u), []
-        count = len(self.servos)
+        count, sampled = len(self.servos), 0
         for k, each in enumerate(self.servos):
+            if each.servo.period is not None:
+                columns[each.column] = each.kept(columns[each.column] + h[sampled])
+                sampled += 1
+                continue
             held = 0.0 if each.state is None else x[each.state]
             seen = columns[each.column]
             columns[each.column], rate = each.answer(seen, q, v, (r[k], r[count + k]), held)
@@ -264,9 +296,9 @@ def motion_of(
 ) -> ca.Function:
     """Trace accelerations and powers of an arm under a law, servos, brakes and lookouts.
 
-    Inputs by name, those in use: t, targets r, servos' states x, efforts b of slipping brakes, q,
-    v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the states, seen and
-    seen_rate.
+    Inputs by name, those in use: t, targets r, states x, efforts b of what slips, what sampled
+    servos hold h, q, v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the
+    states, seen and seen_rate.
     """
     if law is None and not actuators.key:
         return trace(formulation, "motion")
@@ -276,11 +308,11 @@ def motion_of(
     q, v, u = (inputs[name] for name in "qvu")
     found: dict[str, Expr] = {}
     added: dict[str, Expr] = {"t": ca.SX.sym("t")} | actuators.symbols()
-    r, x, b = (added.get(name, ca.SX(0, 1)) for name in "rxb")
+    r, x, b, h = (added.get(name, ca.SX(0, 1)) for name in "rxbh")
     if law is not None:
         u = found["u"] = ca.densify(law(added["t"], q, v))
         del inputs["u"]
-    u, rates = actuators.inputs(u, q, v, r, x) if actuators.servos else (u, ca.SX(0, 1))
+    u, rates = actuators.inputs(u, q, v, r, x, h) if actuators.servos else (u, ca.SX(0, 1))
     share, u, _ = actuators.shares(u, v, x, b)
     rates = ca.vertcat(rates, *share.rates)
     found |= {"dx": ca.densify(rates)} if actuators.states else {}

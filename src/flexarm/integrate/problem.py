@@ -32,7 +32,7 @@ SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 STEEPEST, STEEPEST_SERIES = 2.5, 1.0
 ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
 TIGHT = 1e-7  # a tolerance below is not asked of places far away
-MISSION_PORTS = ("r", "x", "dx", "b", "seen", "seen_rate")  # of equations that have them
+MISSION_PORTS = ("r", "x", "dx", "b", "h", "seen", "seen_rate")  # of equations that have them
 TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
 

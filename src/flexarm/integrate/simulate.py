@@ -22,7 +22,7 @@ from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.situation import State
-from flexarm.integrate.options import TIGHTEST, refuse_kinds, refuse_options
+from flexarm.integrate.options import MOST_SAMPLES, TIGHTEST, refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
     channels,
@@ -164,6 +164,7 @@ def simulate(
             "control: a law takes the place of servos, which events change: leave one of them out"
         )
     task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
+    period = refuse_ticks(task, t_end) if control is None else period
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
     else:
@@ -269,6 +270,7 @@ def leg_task(
         groups=(*task.groups[:2], moved, task.groups[3]),
         works=state.works,
         brought=state.brought,
+        memory=state.memory,
         states=np.array([state.x.get(name, 0.0) for name in names]),
         efforts=course.efforts(),
         bounds=course.bounds(state.t),
@@ -287,7 +289,27 @@ def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
         "works": last[2 * n : first].copy(),
         "x": {**before.x, **dict(zip(actuators.state_names, last[first:].tolist(), strict=True))},
         "anchor": solution.anchors[-1],
+        "memory": {**before.memory, **solution.memory},
     }
+
+
+def refuse_ticks(task: Task, t_end: float) -> float | None:
+    """Give the shortest period of a sampled servo [s], None if there is none.
+
+    Raises
+    ------
+    SimulationError
+        If it would be asked too often.
+    """
+    known = {each.name: each.servo.period for each in task.motion.actuators.servos}
+    periods = {name: period for name, period in known.items() if period is not None}
+    for name, period in periods.items():
+        if t_end / period > MOST_SAMPLES:
+            raise SimulationError(
+                f"{name}: its servo's period of {period:g} s makes {t_end / period:.3g} samples, "
+                f"more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
+            )
+    return min(periods.values(), default=None)
 
 
 def refuse_states(method: Method, task: Task) -> None:

@@ -1,7 +1,7 @@
 """Run an integrator from begin to end, and say how it ended."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,7 @@ from flexarm.integrate.laws import Log, Sampled, no_number_near
 from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, SEEN, WATCHED, keep_samples, march
 from flexarm.integrate.march import March, widen
 from flexarm.integrate.methods.base import Beginning
+from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.seen import beyond, note_seen
 from flexarm.integrate.system import enter_pieces, rates
 from flexarm.links.base import Array
@@ -52,8 +53,10 @@ class Solution:
         How it ended.
     steps, rejections, evaluations, renewals, seconds
         Statistics; seconds of CPU.
-    held
-        Inputs of a sampled law at the kept times, or None.
+    held, servoed
+        Inputs of a sampled law at the kept times, and of sampled servos, or None.
+    memory
+        What sampled servos know at the end.
     seen, value
         Which quantity that was looked out for ended it, -1 if none did, and its value.
     """
@@ -68,6 +71,8 @@ class Solution:
     renewals: int = 0
     seconds: float = 0.0
     held: Array | None = None
+    servoed: Array | None = None
+    memory: Mapping[str, Memory] = field(default_factory=dict)
     seen: int = -1
     value: float = 0.0
 
@@ -99,13 +104,17 @@ def solve(
     """
     m = begin_march(beginning)
     anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
-    log = Log(control, beginning)
+    sampled = bool(beginning.motion.actuators.sampled)
+    log = Digital(beginning) if sampled else Log(control, beginning)
     started, aside = time.process_time(), 0.0
 
     def collected(ending: Ending) -> Solution:
         spent = time.process_time() - started - aside
         solution = _collect(m, anchors, ending, spent)
-        solution.held = log.at(solution.times)
+        if isinstance(log, Digital):
+            solution.servoed, solution.memory = log.at(solution.times), dict(log.memory)
+        else:
+            solution.held = log.at(solution.times)
         return solution
 
     def between() -> None:
@@ -132,7 +141,7 @@ def _drive(
     beginning: Beginning,
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
-    log: Log,
+    log: Log | Digital,
     between: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
@@ -158,7 +167,7 @@ def _drive(
     return ending
 
 
-def _asked(log: Log, m: March) -> Ending | None:
+def _asked(log: Log | Digital, m: March) -> Ending | None:
     said = log.ask(m)
     return Ending("stopped", said) if said else None
 

@@ -16,6 +16,7 @@ from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, Motion
+from flexarm.integrate.mission.digital import Memory
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -147,6 +148,8 @@ class Task:
         Of brakes and dry friction that can slip.
     bounds
         Of the quantities that are looked out for, low and high.
+    memory
+        What sampled servos know and what they hold, by joint.
     brought
         Energy [J] of bodies captured before, less that of bodies let go.
     vibration
@@ -167,6 +170,7 @@ class Task:
     states: Array = field(default_factory=lambda: np.zeros(0))
     efforts: Array = field(default_factory=lambda: np.zeros(0))
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    memory: Mapping[str, Memory] = field(default_factory=dict)
     brought: float = 0.0
 
     @property
@@ -241,6 +245,8 @@ class Task:
             self.equation, self.motion.compiled(), self.groups, accounts=len(actuators.accounts)
         )
         buffers["b"][:] = self.efforts
+        sampled = [each.name for each in actuators.servos if each.servo.period is not None]
+        buffers["h"][:] = [self.memory[k].held if k in self.memory else 0.0 for k in sampled]
         works = self.works if len(self.works) else np.zeros(system.works)
         states = self.states if len(self.states) else np.zeros(actuators.states)
         listed = [channel for group in self.groups for channel in group]
@@ -267,6 +273,7 @@ class Task:
             method.reach / max(rate, 1e-12),
             self.bounds,
             self._peeks(),
+            self.memory,
         )
 
     def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
@@ -325,13 +332,16 @@ class Task:
         u = np.array(given).reshape(-1, count, 2)[:, :, 0]
         servoed = self.motion.actuators
         if servoed.servos:
-            sizes = {"u": len(given), "q": n, "v": n, "r": 2 * len(wanted), "x": servoed.states}
+            sizes = {"u": len(given), "q": n, "v": n, "r": 2 * len(wanted), "x": servoed.states,
+                     "h": servoed.sampled}  # fmt: skip
             symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
             total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
             r = np.array(wanted).reshape(-1, count, 2)
             x = self._states_of(solution)
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-            u = np.array(total(u, q.T, v.T, np.concatenate([r[:, :, 0], r[:, :, 1]]), x.T))
+            h = np.zeros((count, 0)) if solution.servoed is None else solution.servoed
+            targets = np.concatenate([r[:, :, 0], r[:, :, 1]])
+            u = np.array(total(u, q.T, v.T, targets, x.T, h.T))
         return u.T.reshape(count, len(given))
 
     def _peeks(self) -> bool:

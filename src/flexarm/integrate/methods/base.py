@@ -161,6 +161,8 @@ class Beginning:
         Of the quantities that are looked out for, low and high; corners come after them.
     peeks
         Whether they are looked at within steps too.
+    memory
+        What sampled servos know, by joint.
     """
 
     equation: Equation
@@ -178,6 +180,7 @@ class Beginning:
     largest: float = math.inf
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     peeks: bool = False
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -29,8 +29,8 @@ class State:
         Coordinates and rates, (n,).
     works, brought
         Works and accounts so far [J], and the energy of bodies captured less that of bodies let go.
-    x
-        States of servos and drives by name.
+    x, memory
+        States of servos and drives by name, and what sampled servos know.
     anchor
         Attitudes that angles are relative to.
     """
@@ -42,6 +42,7 @@ class State:
     works: Array
     brought: float = 0.0
     x: Mapping[str, float] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
