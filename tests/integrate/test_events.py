@@ -1,6 +1,7 @@
 """Brakes, events, bodies captured and let go: closed forms, conserved quantities, refusals."""
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.check.check import check
 from flexarm.errors import ModelError, SimulationError
 from tests.integrate.mission_arms import flexible_arm, one_joint
 from tests.physics.random_arms import random_arm
@@ -273,6 +275,53 @@ def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
     arm = one_joint(events=[{"when": {"quantity": "tip.w", "above": 1.0}, "end": True}])
     with pytest.raises(SimulationError, match=r"no quantity 'tip.w': there are hinge, hinge.speed"):
         flexarm.simulate(arm, t_end=1.0)
+    with pytest.raises(ModelError, match=r"events\[1\].when: no quantity 'tip.w'"):
+        check(arm)
+
+
+def test_the_force_of_a_contact_makes_an_event() -> None:
+    wall = {"kind": "plane", "point": [0, 0.1, 0], "normal": [0, -1, 0]}
+    arm = one_joint(
+        start={"speed": 0.5},
+        events=[{"when": {"quantity": "contact.wall", "above": 20.0}, "end": True}],
+    )
+    touching = {"name": "wall", "obstacle": wall, "stiffness": 1e4, "exponent": 1.0}
+    run = flexarm.simulate(flexarm.change_arm(arm, {"contacts": [touching]}), t_end=1.0, rtol=1e-8)
+    assert float(run.contacts().normal_force[-1, 0]) == pytest.approx(20.0, rel=1e-6)
+    assert run.t[-1] < 1.0
+
+
+def test_what_stops_a_joint_is_charged_with_its_energy() -> None:
+    """Two brakes close at one instant; the joint of one of them moves."""
+    data = one_joint(brake={"closed": False}, start={"speed": 2.0}).model_dump(exclude_unset=True)
+    joint = {"kind": "revolute", "name": "wrist", "brake": {"closed": False}, "axis": [1, 0, 0]}
+    still = {"joint": joint, "length": 0.1, "body": {"mass": 0.1, "inertia": [0.1] * 3}}
+    events = [{"at": 0.5, "name": name, "brake": [name]} for name in ("hinge", "wrist")]
+    arm = flexarm.change_arm(one_joint(), {"links": [data["links"][0], still], "events": events})
+    run = flexarm.simulate(arm, t_end=1.0)
+    lost = {each.what: each.lost for each in run.happenings}
+    assert lost["hinge"] == pytest.approx(run.works[-1, 3])
+    assert lost["hinge"] > 1.9
+    assert lost["wrist"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_table_that_an_event_names_lies_beside_the_model_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "arms"
+    folder.mkdir()
+    (folder / "ramp.csv").write_text("time,value\n0,0\n2,1\n")
+    target = {"kind": "csv", "file": "ramp.csv"}
+    events = [{"at": 0.5, "servo": {"hinge": {"target": target}}}]
+    flexarm.save(one_joint(servo={"stiffness": 400.0, "damping": 40.0}), folder / "arm.yaml")
+    text = (folder / "arm.yaml").read_text().replace("events: []", f"events: {json.dumps(events)}")
+    (folder / "arm.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    run = flexarm.simulate(flexarm.load(folder / "arm.yaml"), t_end=2.0)
+    assert run.q[-1, 0] == pytest.approx(0.75, abs=0.01)
+    run.save(tmp_path / "run.nc")
+    (folder / "ramp.csv").unlink()
+    assert flexarm.load_run(tmp_path / "run.nc").model.arm.events[0].servo
 
 
 def test_many_runs_refuse_what_they_would_ignore() -> None:

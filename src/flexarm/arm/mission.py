@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from flexarm.arm.joint import AnyActuated
 from flexarm.arm.part import Angles, Body, Flag, Name, Number, Part, Vector, fault
+from flexarm.arm.side_files import BesideModel
 from flexarm.units import AngularSpeed, Length, Speed, Time
 
 PAYLOAD = "payload"  # the name of what the arm holds at the start
@@ -104,9 +105,15 @@ class FreeBody(Part):
 
 
 def require_events_fit(
-    events: Sequence[Event], bodies: Sequence[FreeBody], acts: Mapping[str, AnyActuated]
+    events: Sequence[Event],
+    bodies: Sequence[FreeBody],
+    acts: Mapping[str, AnyActuated],
+    context: Any,
 ) -> None:
-    """Refuse events that name what an arm does not have, and bodies of one name."""
+    """Refuse events that name what an arm does not have, and bodies of one name.
+
+    Files that servos are to follow are read, where the context says that they lie.
+    """
     names = [body.name for body in bodies]
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -117,7 +124,7 @@ def require_events_fit(
                 if name not in acts or acts[name].brake is None:
                     raise fault("'{name}' is no joint with a brake", "events", i, key, name=name)
         for name, changes in event.servo.items():
-            _require_servo_fits(acts, i, name, changes)
+            _require_servo_fits(acts, i, name, changes, context)
         for key, known in (("capture", names), ("let_go", [*names, PAYLOAD])):
             named = getattr(event, key)
             if named is not None and named not in known:
@@ -125,13 +132,13 @@ def require_events_fit(
 
 
 def _require_servo_fits(
-    acts: Mapping[str, AnyActuated], index: int, name: str, changes: dict[str, Any]
+    acts: Mapping[str, AnyActuated], index: int, name: str, changes: dict[str, Any], context: Any
 ) -> None:
     servo = acts[name].servo if name in acts else None
     if servo is None:
         raise fault("'{name}' is no joint with a servo", "events", index, "servo", name=name)
     try:
-        servo.changed(changes)
+        found = servo.changed(changes, context)
     except ValidationError as error:
         first = error.errors()[0]
         within = (*first["loc"], *first.get("ctx", {}).get("path", ()))
@@ -139,3 +146,6 @@ def _require_servo_fits(
         raise fault(
             "{said}", "events", index, "servo", name, *place[:1], said=first["msg"]
         ) from None
+    for key in ("target", "rate"):
+        if key in changes and isinstance(getattr(found, key), BesideModel):
+            changes[key] = getattr(found, key)

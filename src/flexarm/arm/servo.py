@@ -69,13 +69,16 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
             raise fault("limits the rate that the servo asks for: give damping too", "speed")
         return self
 
-    def changed(self, changes: dict[str, Any]) -> Self:
-        """Give a servo with other values by key; one that gets a rate loses its target."""
+    def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
+        """Give a servo with other values by key; one that gets a rate loses its target.
+
+        The context says where files lie that the values name.
+        """
         kept = {name: getattr(self, name) for name in self.model_fields_set}
         for key, others in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
             for other in others if key in changes else ():
                 kept.pop(other, None)
-        return type(self).model_validate(kept | changes)
+        return type(self).model_validate(kept | changes, context=context)
 
 
 class Stops(Part, Generic[S, K]):

@@ -11,7 +11,7 @@ from flexarm.integrate.loop import BROKEN, FINISHED, NO_STEP, SEEN, WATCHED, kee
 from flexarm.integrate.march import March, widen
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
-from flexarm.integrate.mission.seen import beyond, note_seen
+from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
 from flexarm.integrate.system import enter_pieces, rates
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
@@ -240,7 +240,8 @@ def _at_sight(m: March, beginning: Beginning) -> Ending | None:
 
     early, late = m.t_old, m.peak
     if late < m.t and not is_beyond(late):  # the cubic through the step's ends only seemed to be
-        rates(m.system, m.t, m.y, scratch)
+        late = _other_sight(m, is_beyond)
+    if late < 0:
         note_seen(m)
         keep_samples(m)
         return None
@@ -261,6 +262,18 @@ def _at_sight(m: March, beginning: Beginning) -> Ending | None:
     turn_corners(m, beginning)
     start_anew(m, beginning)
     return None
+
+
+def _other_sight(m: March, is_beyond: Callable[[float], bool]) -> float:
+    """Look at the other quantities of a step after a false alarm; a time beyond bounds, or -1."""
+    k = -1
+    while True:
+        is_beyond(m.t)  # cubics go by what is seen at the step's end
+        k = int(peaks(m, k + 1))
+        if k < 0:
+            return m.peak if slips_within(m) == 1 else -1.0
+        if is_beyond(m.peak):
+            return m.peak
 
 
 def _state_at(m: March, t: float) -> Array:

@@ -14,7 +14,7 @@ from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.drivetrain import Holder, Slipping, accounts, holders
 from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
-from flexarm.integrate.mission.lookouts import Lookout, quantities
+from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation, State
 from flexarm.integrate.system import WORKS, rounding
 from flexarm.links.base import Array
@@ -91,14 +91,9 @@ class Course:
 
     def _look_for(self) -> tuple[Look, ...]:
         found = []
-        known = quantities(self.model)
+        require_quantities(self.model)
         for i, event in enumerate(self.events):
             if event.when is not None:
-                if event.when.quantity not in known:
-                    raise SimulationError(
-                        f"events[{i + 1}].when: no quantity '{event.when.quantity}': there are "
-                        f"{', '.join(known)}"
-                    )
                 found.append(Look(Lookout.of(self.model, event.when.quantity), event=i))
         for name, holder in self._holders.items():
             if holder.able:
@@ -293,6 +288,18 @@ class Course:
         self._turn_brakes(state)
         return state, impulse.lost
 
+    def _charge(self, index: int, lost: float, t: float) -> None:
+        """Put what stopping a coordinate took [J] to the event that closed its brake."""
+        names = {each.axis.name for each in self._holders.values() if each.index == index}
+        for i, event in enumerate(self.events):
+            if lost and i in self.situation.done and names & set(event.brake):
+                places = [k for k, each in enumerate(self.log)
+                          if each.t == t and each.what == event.title]  # fmt: skip
+                if places:
+                    seen = self.log[places[0]]
+                    self.log[places[0]] = replace(seen, lost=seen.lost + lost)
+                    return
+
     def _turn_brakes(self, state: State) -> None:
         """Let closed brakes that can slip do so where their joints move, and hold where not."""
         closed = dict(self.situation.closed)
@@ -323,9 +330,9 @@ class Course:
             return state
         equation = self.equation(state.anchor, self.situation.loosened(self.model))
         v, given, lost = arrest(equation, state.q, state.v.copy(), held)
-        works = _spent(state, given, lost)
-        if lost and self.log and self.log[-1].t == state.t:
-            self.log[-1] = replace(self.log[-1], lost=self.log[-1].lost + lost)
+        works = _spent(state, given, float(lost.sum()))
+        for index, part in zip(held, lost.tolist(), strict=True):
+            self._charge(index, part, state.t)
         state = replace(state, v=v, works=works)
         self._turn_brakes(state)
         return state

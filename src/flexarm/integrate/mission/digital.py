@@ -65,6 +65,8 @@ class Digital:
 
     def at(self, times: Array) -> Array:
         """Give what was held at given times, (T, sampled servos)."""
+        if not self.times:
+            return np.tile(self.held, (len(times), 1))
         which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
         return np.array(self.values)[np.maximum(which, 0)]
 

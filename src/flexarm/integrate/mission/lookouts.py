@@ -5,8 +5,10 @@ from typing import Literal
 
 import casadi as ca
 
+from flexarm.errors import SimulationError
+from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import windup
-from flexarm.mechanics.kinematics import end_frame, end_jacobian
+from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.model import Model
 from flexarm.spatial import Expr
 
@@ -34,9 +36,10 @@ class Lookout:
     kind
         ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still,
         ``tip`` along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture,
-        ``wind-up`` of a transmission, a ``state`` of servos and drive trains.
+        normal force of a ``contact``, ``wind-up`` of a transmission, a ``state`` of servos and
+        drive trains.
     index
-        Of the coordinate, or the axis.
+        Of the coordinate, the axis, or the contact.
     body
         Name of a body, or of a state.
     path
@@ -46,7 +49,9 @@ class Lookout:
         Value at which the equations have a corner, so that steps end there; nothing else happens.
     """
 
-    kind: Literal["place", "speed", "effort", "tip", "tip speed", "distance", "wind-up", "state"]
+    kind: Literal[
+        "place", "speed", "effort", "tip", "tip speed", "distance", "contact", "wind-up", "state",
+    ]  # fmt: skip
     index: int = 0
     body: str = ""
     path: tuple[tuple[float, ...], ...] = ()
@@ -58,6 +63,8 @@ class Lookout:
         name, _, what = quantity.rpartition(".")
         if name == "distance":
             return cls("distance", body=what)
+        if name == "contact":
+            return cls("contact", model.arm.contact_names.index(what))
         if name == "tip" and (what in XYZ or what == "speed"):
             return cls("tip speed") if what == "speed" else cls("tip", XYZ.index(what))
         if quantity in model.names:
@@ -86,6 +93,9 @@ class Lookout:
             start, rate, bend = (ca.DM(each) for each in self.path)
             place = start + seen.t * (rate + seen.t * bend)
             return ca.sumsqr(end_frame(seen.model, seen.q)[1] - place)
+        if self.kind == "contact":
+            touch = touches(seen.model, seen.q, frames(seen.model, seen.q))[self.index]
+            return touch.forces(seen.v)[0]
         if self.kind == "wind-up":
             return windup(seen.model, seen.model.axes[self.index], seen.q)
         if self.kind == "state":
@@ -99,4 +109,22 @@ def quantities(model: Model) -> tuple[str, ...]:
     places = [name for name in model.names if name not in turned]
     tip = [f"tip.{axis}" for axis in XYZ]
     tip += [f"distance.{body.name}" for body in model.arm.bodies]
+    tip += [f"contact.{name}" for name in model.arm.contact_names]
     return (*places, *(f"{name}.speed" for name in places), *tip, "tip.speed")
+
+
+def require_quantities(model: Model) -> None:
+    """Refuse events that look out for what an arm does not have.
+
+    Raises
+    ------
+    SimulationError
+        If there is one.
+    """
+    known = quantities(model)
+    for i, event in enumerate(model.arm.events):
+        if event.when is not None and event.when.quantity not in known:
+            raise SimulationError(
+                f"events[{i + 1}].when: no quantity '{event.when.quantity}': there are "
+                f"{', '.join(known)}"
+            )
