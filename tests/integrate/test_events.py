@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.arm import Arm
 from flexarm.check.check import check
 from flexarm.errors import ModelError, SimulationError
-from tests.integrate.mission_arms import flexible_arm, one_joint
+from flexarm.runs.forces import accelerations
+from tests.integrate.mission_arms import flexible_arm, one_joint, parsed
 from tests.physics.random_arms import random_arm
 
 TIGHT = (1e-3, 1e-6, 1e-9)
@@ -347,3 +349,61 @@ def test_formulations_agree_where_motors_are_held(number: int) -> None:
         )
     assert np.all(found[1][motors] == 0.0)
     assert np.abs(found[0] - found[1]).max() <= 1e-10 * np.abs(found[1]).max()
+
+
+def slider(events: list[dict[str, Any]], **start: float) -> Arm:
+    """Make a slide of 1 kg along x whose tip is 0.5 m ahead of it."""
+    joint = {"kind": "prismatic", "axis": [1, 0, 0], "name": "slide", "start": start}
+    links = [{"joint": joint, "length": 0.5, "body": {"mass": 1.0}}]
+    data = {"flexarm": 1, "name": "slide", "gravity": [0, 0, 0], "links": links, "events": events}
+    return parsed(data)
+
+
+@pytest.mark.parametrize("rtol", TIGHT)
+def test_a_tip_is_tied_to_the_ground_and_let_loose(rtol: float) -> None:
+    """A spring of 25 N/m and a damper of 6 N s/m from 0.4 s to 1 s: exp(-3 t) sin(4 t)/4."""
+    tie = {"name": "rope", "stiffness": 25.0, "damping": 6.0}
+    arm = slider([{"at": 0.4, "attach": tie}, {"at": 1.0, "detach": "rope"}], speed=1.0)
+    run = flexarm.simulate(arm, t_end=2.0, rtol=rtol)
+
+    def swing(t: Any) -> Any:
+        return np.exp(-3 * t) * np.sin(4 * t) / 4
+
+    loose = 0.4 + swing(0.6) + (run.t - 1) * np.exp(-1.8) * (np.cos(2.4) - 0.75 * np.sin(2.4))
+    tied = 0.4 + swing(np.maximum(run.t - 0.4, 0))
+    wanted = np.where(run.t < 0.4, run.t, np.where(run.t < 1, tied, loose))
+    assert np.abs(run.q[:, 0] - wanted).max() <= rtol
+    assert run.happenings[1].lost == pytest.approx(12.5 * swing(0.6) ** 2, rel=10 * rtol)
+    assert run.losses["tie rope"][-1] > 0
+    assert run.energy_balance <= max(10 * rtol, 1e-8)
+
+
+@pytest.mark.parametrize("base", [None, FREE])
+def test_a_tip_is_towed_by_a_moving_place(base: dict[str, Any] | None) -> None:
+    path = [
+        {"kind": "table", "times": [0, 9], "values": [first, first + 1.8]} for first in (0.5, 0)
+    ]
+    tie = {"name": "rope", "stiffness": 25.0, "damping": 6.0, "path": [*path, path[1]]}
+    tie["path"][1:] = [{"kind": "constant", "value": 0.0}] * 2
+    arm = slider([{"at": 0.0, "attach": tie}])
+    if base is None:
+        run = flexarm.simulate(arm, t_end=1.0, rtol=1e-9)
+        behind = -0.2 * np.exp(-3 * run.t) * np.sin(4 * run.t) / 4
+        assert np.abs(run.q[:, 0] - 0.2 * run.t - behind).max() <= 1e-9
+        assert run.works[-1, 2] > 0
+    else:
+        run = flexarm.simulate(flexarm.change_arm(arm, {"base": base}), t_end=1.0, rtol=1e-9)
+        a = accelerations(run)
+        slope = np.gradient(run.v[:, -1], run.t)
+        assert np.abs(a[2:-2, -1] - slope[2:-2]).max() <= 1e-3 * np.abs(a).max()
+    assert run.energy_balance <= 1e-8
+
+
+def test_ties_are_refused_in_words() -> None:
+    tie = {"name": "rope", "stiffness": 25.0}
+    with pytest.raises(ModelError, match="nothing is attached as 'chain'"):
+        slider([{"at": 0.4, "attach": tie}, {"at": 1.0, "detach": "chain"}])
+    run = flexarm.simulate(
+        slider([{"at": 0.4, "attach": tie}, {"at": 0.2, "detach": "rope"}]), t_end=1.0
+    )
+    assert "rope cannot be detached: it is not attached at this time" in run.reason

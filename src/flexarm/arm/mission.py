@@ -7,8 +7,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from flexarm.arm.joint import AnyActuated
 from flexarm.arm.part import Angles, Body, Flag, Name, Number, Part, Vector, fault
+from flexarm.arm.profile import LengthProfile
 from flexarm.arm.side_files import BesideModel
-from flexarm.units import AngularSpeed, Length, Speed, Time
+from flexarm.units import AngularSpeed, ForceDamping, ForceStiffness, Length, Speed, Time
 
 PAYLOAD = "payload"  # the name of what the arm holds at the start
 Names = tuple[str, ...]
@@ -28,6 +29,19 @@ class When(Part):
         return self
 
 
+class Tie(Part):
+    """A spring and damper between the arm's tip and a place in the world.
+
+    Without ``path`` that is where the tip is when it is attached; a path gives x, y and z as
+    functions of the time since then.
+    """
+
+    name: Name
+    stiffness: Annotated[ForceStiffness, Field(gt=0)]
+    damping: Annotated[ForceDamping, Field(ge=0)] = 0.0
+    path: tuple[LengthProfile, LengthProfile, LengthProfile] | None = None
+
+
 class Event(Part):
     """Something that happens once: ``at`` a time, or ``when`` a quantity is beyond a value.
 
@@ -43,6 +57,8 @@ class Event(Part):
     servo: dict[str, dict[str, Any]] = {}
     capture: Name | None = None
     let_go: Name | None = None
+    attach: Tie | None = None
+    detach: Name | None = None
     end: Flag = False
 
     @model_validator(mode="after")
@@ -71,12 +87,14 @@ class Event(Part):
             *(f"servo {name}" for name in self.servo),
             *([f"capture {self.capture}"] if self.capture else []),
             *([f"let go {self.let_go}"] if self.let_go else []),
+            *([f"attach {self.attach.name}"] if self.attach else []),
+            *([f"detach {self.detach}"] if self.detach else []),
             *(["end"] if self.end else []),
         ]
         return ", ".join(told)
 
 
-ACTIONS = ("brake", "release", "servo", "capture", "let_go", "end")
+ACTIONS = ("brake", "release", "servo", "capture", "let_go", "attach", "detach", "end")
 
 
 class FreeBody(Part):
@@ -118,7 +136,13 @@ def require_events_fit(
     for i, name in enumerate(names):
         if name in names[:i]:
             raise fault("the name '{name}' is taken", "bodies", i, "name", name=name)
+    ties = [event.attach.name for event in events if event.attach is not None]
     for i, event in enumerate(events):
+        if event.attach is not None and ties.count(event.attach.name) > 1:
+            raise fault("the name '{name}' is taken", "events", i, "attach", "name",
+                        name=event.attach.name)  # fmt: skip
+        if event.detach is not None and event.detach not in ties:
+            raise fault("nothing is attached as '{name}'", "events", i, "detach", name=event.detach)
         for key in ("brake", "release"):
             for name in getattr(event, key):
                 if name not in acts or acts[name].brake is None:

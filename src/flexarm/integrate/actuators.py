@@ -18,6 +18,7 @@ from flexarm.integrate.drivetrain import (
     Bristle,
     Share,
     Slipping,
+    Tied,
     Winding,
     accounts,
     bristles,
@@ -150,8 +151,8 @@ class Actuators:
 
     Attributes
     ----------
-    servos, slipping, bristles, windings
-        What drives joints beside their inputs, and what rubs with a state of its own.
+    servos, slipping, bristles, windings, ties
+        What drives joints beside their inputs, rubs with a state of its own, or holds the tip.
     accounts
         What energy is lost in, by name, as far as it is told apart.
     lookouts
@@ -162,6 +163,7 @@ class Actuators:
     slipping: tuple[Slipping, ...] = ()
     bristles: tuple[Bristle, ...] = ()
     windings: tuple[Winding, ...] = ()
+    ties: tuple[Tied, ...] = ()
     accounts: tuple[str, ...] = ()
     lookouts: tuple[Lookout, ...] = ()
 
@@ -173,6 +175,11 @@ class Actuators:
             *(each.name for each in self.bristles),
             *(each.name for each in self.windings if each.has_state),
         )
+
+    @property
+    def targets(self) -> int:
+        """How many targets there are: of servos, and three of each tie."""
+        return len(self.servos) + 3 * len(self.ties)
 
     @property
     def sampled(self) -> int:
@@ -199,13 +206,20 @@ class Actuators:
     def key(self) -> str:
         """All of it as a text, which determines the expressions."""
         lines = [each.key for each in self.servos]
-        more = (*self.slipping, *self.bristles, *self.windings, *self.accounts, *self.lookouts)
+        more = (
+            *self.slipping,
+            *self.bristles,
+            *self.windings,
+            *self.ties,
+            *self.accounts,
+            *self.lookouts,
+        )
         return "; ".join([*lines, *map(repr, more)])
 
     @property
     def drives(self) -> bool:
         """Whether drive trains are part of it."""
-        return bool(self.slipping or self.bristles or self.windings)
+        return bool(self.slipping or self.bristles or self.windings or self.ties)
 
     def is_in_basis(self, model: Model) -> bool:
         """Tell whether all servos act where they see, as springs and dampers would."""
@@ -230,17 +244,23 @@ class Actuators:
 
     def symbols(self) -> dict[str, Expr]:
         """Make symbols of what is in use: targets with their rates, states, efforts of holders."""
-        sizes = {"r": 2 * len(self.servos), "x": self.states, "b": 2 * len(self.slipping),
+        sizes = {"r": 2 * self.targets, "x": self.states, "b": 2 * len(self.slipping),
                  "h": self.sampled}  # fmt: skip
         return {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
 
-    def shares(self, u: Expr, v: Expr, x: Expr, b: Expr) -> tuple[Share, Expr, list[Expr]]:
-        """Trace what drive trains add, the inputs that act on the arm, and currents."""
+    def shares(
+        self, model: Model, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, b: Expr
+    ) -> tuple[Share, Expr, list[Expr]]:
+        """Trace what drive trains and ties add, the inputs that act on the arm, and currents."""
         share, currents = Share(ca.SX(v.shape[0], 1)), []
         columns = ca.vertsplit(u) if u.shape[0] else []
         place = sum(each.state is not None for each in self.servos)
         for k, slipping in enumerate(self.slipping):
             slipping.share(b[2 * k], b[2 * k + 1], v, share)
+        for k, tie in enumerate(self.ties):
+            first = len(self.servos) + 3 * k
+            place, moving = (r[n : n + 3] for n in (first, self.targets + first))
+            tie.share(model, q, v, (place, moving), share)
         for bristle in self.bristles:
             bristle.share(v, x[place], share)
             place += 1
@@ -263,7 +283,7 @@ class Actuators:
     def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
         """Trace the inputs with what servos add or hold, and the rates of the servos' states."""
         columns, rates = ca.vertsplit(u), []
-        count, sampled = len(self.servos), 0
+        count, sampled = self.targets, 0
         for k, each in enumerate(self.servos):
             if each.servo.period is not None:
                 columns[each.column] = each.kept(columns[each.column] + h[sampled])
@@ -302,7 +322,7 @@ def motion_of(
     """
     if law is None and not actuators.key:
         return trace(formulation, "motion")
-    pushed = bool(actuators.slipping or actuators.bristles)
+    pushed = bool(actuators.slipping or actuators.bristles or actuators.ties)
     function = trace(formulation, "pushed_motion" if pushed else "motion")
     inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
     q, v, u = (inputs[name] for name in "qvu")
@@ -313,7 +333,10 @@ def motion_of(
         u = found["u"] = ca.densify(law(added["t"], q, v))
         del inputs["u"]
     u, rates = actuators.inputs(u, q, v, r, x, h) if actuators.servos else (u, ca.SX(0, 1))
-    share, u, _ = actuators.shares(u, v, x, b)
+    model = formulation.model
+    if "anchor" in inputs:
+        model = model.anchored(inputs["anchor"])
+    share, u, _ = actuators.shares(model, u, q, v, r, x, b)
     rates = ca.vertcat(rates, *share.rates)
     found |= {"dx": ca.densify(rates)} if actuators.states else {}
     replaced = {"u": u, "push": share.push}
@@ -324,9 +347,6 @@ def motion_of(
     if actuators.lookouts:
         if not effort:
             effort = [trace(formulation, "forward_dynamics").call(given, True, False)[1]]
-        model = formulation.model
-        if "anchor" in inputs:
-            model = model.anchored(inputs["anchor"])
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}
         seen = Seen(model, added["t"], q, v, states, effort[0])
         found |= actuators.looks(seen, a, rates)
@@ -345,13 +365,16 @@ def _powers(
     lost = sum(share.taken.values(), ca.SX(0))
     known = told(model, q, v) if actuators.accounts else {}
     accounts = [known.get(key, 0.0) + share.taken.get(key, 0.0) for key in actuators.accounts]
-    return ca.densify(ca.vertcat(power + ca.vertcat(share.fed, 0, 0, lost), *map(ca.SX, accounts)))
+    return ca.densify(
+        ca.vertcat(power + ca.vertcat(share.fed, 0, share.moved, lost), *map(ca.SX, accounts))
+    )
 
 
 def actuators_of(
     model: Model,
     *,
     slipping: Sequence[Slipping] = (),
+    ties: Sequence[Tied] = (),
     told_apart: tuple[str, ...] | None = None,
     lookouts: Sequence[Lookout] = (),
 ) -> Actuators:
@@ -359,7 +382,8 @@ def actuators_of(
     kept = accounts(model) if told_apart is None else told_apart
     wound = windings(model)
     seen = (*lookouts, *_corners(model, wound))
-    return Actuators(servos(model), tuple(slipping), bristles(model), wound, kept, seen)
+    rubbing = bristles(model)
+    return Actuators(servos(model), tuple(slipping), rubbing, wound, tuple(ties), kept, seen)
 
 
 def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:

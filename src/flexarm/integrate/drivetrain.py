@@ -22,6 +22,7 @@ from flexarm.mechanics.drives import (
     rubbed,
     rubbing,
 )
+from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.model import Axis, Model
 from flexarm.spatial import Expr, constant
 
@@ -38,8 +39,8 @@ class Share:
     ----------
     push
         Generalised force, (n,).
-    fed
-        Power [W] that inputs put in beside that of their effort.
+    fed, moved
+        Power [W] that inputs put in beside that of their effort, and that of what moves ties.
     taken
         What is dissipated beside what the arm's own equations say [W], by account.
     rates
@@ -50,6 +51,7 @@ class Share:
 
     push: Expr
     fed: Expr = 0.0
+    moved: Expr = 0.0
     taken: dict[str, Expr] = field(default_factory=dict)
     rates: list[Expr] = field(default_factory=list)
     stored: Expr = 0.0
@@ -142,6 +144,25 @@ class Winding:
         to.take(self.account, heat)
         to.take("", -damped)
         return motor.resistance * current + induced, current
+
+
+@dataclass(frozen=True)
+class Tied:
+    """A tie of the arm's tip to a place, which comes as three targets."""
+
+    account: str
+    stiffness: float
+    damping: float
+
+    def share(self, model: Model, q: Expr, v: Expr, place: tuple[Expr, Expr], to: Share) -> None:
+        """Trace what it adds where its place and velocity are given, (3,) each."""
+        jacobian = end_jacobian(model, q)[0]
+        off, rate = end_frame(model, q)[1] - place[0], jacobian @ v - place[1]
+        force = -self.stiffness * off - self.damping * rate
+        to.push = to.push + jacobian.T @ force
+        to.take(self.account, self.damping * ca.sumsqr(rate))
+        to.moved = to.moved + ca.dot(force, place[1])
+        to.stored = to.stored + self.stiffness * ca.sumsqr(off) / 2
 
 
 @dataclass(frozen=True)
@@ -308,6 +329,7 @@ def accounts(model: Model) -> tuple[str, ...]:
     """
     own = [each.account for each in bristles(model)]
     own += [each.account for each in windings(model)]
+    own += [tie_account(e.attach.name) for e in model.arm.events if e.attach is not None]
     for holder in holders(model).values():
         slipping = Slipping.of(holder)
         own += [slipping.brake] * bool(slipping.brake) + list(holder.frictions)
@@ -316,6 +338,11 @@ def accounts(model: Model) -> tuple[str, ...]:
         return ()
     still = ca.SX(model.size, 1)
     return tuple(dict.fromkeys([*told(model, still, still), *own]))
+
+
+def tie_account(name: str) -> str:
+    """Name what a tie loses energy in."""
+    return f"tie {name}"
 
 
 def told(model: Model, q: Expr, v: Expr) -> dict[str, Expr]:

@@ -267,7 +267,7 @@ def leg_task(
     names = task.motion.actuators.state_names
     return replace(
         task,
-        groups=(*task.groups[:2], moved, task.groups[3]),
+        groups=(*task.groups[:2], moved, [*task.groups[3], *course.tied()]),
         works=state.works,
         brought=state.brought,
         memory=state.memory,

@@ -325,22 +325,20 @@ class Task:
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
             rows = self.motion.law(solution.times[None, :], q.T, v.T)
             return np.array(rows).T.reshape(count, -1)
-        given, wanted = (
-            [[evaluate(c.profile, t - c.begin)[:2] for t in solution.times] for c in group]
-            for group in (self.groups[0], self.groups[3])
-        )
+        given = [
+            [evaluate(c.profile, t - c.begin)[:2] for t in solution.times] for c in self.groups[0]
+        ]
         u = np.array(given).reshape(-1, count, 2)[:, :, 0]
         servoed = self.motion.actuators
         if servoed.servos:
-            sizes = {"u": len(given), "q": n, "v": n, "r": 2 * len(wanted), "x": servoed.states,
+            targets = self._targets(solution.times)
+            sizes = {"u": len(given), "q": n, "v": n, "r": len(targets), "x": servoed.states,
                      "h": servoed.sampled}  # fmt: skip
             symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
             total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
-            r = np.array(wanted).reshape(-1, count, 2)
             x = self._states_of(solution)
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
             h = np.zeros((count, 0)) if solution.servoed is None else solution.servoed
-            targets = np.concatenate([r[:, :, 0], r[:, :, 1]])
             u = np.array(total(u, q.T, v.T, targets, x.T, h.T))
         return u.T.reshape(count, len(given))
 
@@ -356,16 +354,29 @@ class Task:
         first = 2 * self.equation.model.size + WORKS + len(self.motion.actuators.accounts)
         return solution.states[:, first:]
 
+    def _targets(self, times: Array) -> Array:
+        """Evaluate targets, and after them their rates, (2 targets, T)."""
+        rows = [[evaluate(c.profile, t - c.begin)[:2] for t in times] for c in self.groups[3]]
+        both = np.array(rows).reshape(-1, len(times), 2)
+        return np.concatenate([both[:, :, 0], both[:, :, 1]])
+
     def _drives(self, solution: Solution, u: Array) -> DriveData:
         """Evaluate what drive trains push and store, and their states, at the samples."""
         model, actuators, n = self.equation.model, self.motion.actuators, self.equation.model.size
         x, v = self._states_of(solution), solution.states[:, n : 2 * n]
-        sizes = {"u": u.shape[1], "v": n, "x": x.shape[1], "b": len(self.efforts)}
+        q, anchors = solution.states[:, :n], solution.anchors
+        rows = self._targets(solution.times)
+        sizes = {"u": u.shape[1], "q": n, "v": n, "r": len(rows), "x": x.shape[1],
+                 "b": len(self.efforts)}  # fmt: skip
         symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
-        share, acting, currents = actuators.shares(*symbols)
+        anchor = ca.SX.sym("anchor", *anchors.shape[1:])
+        placed = model.anchored(anchor) if model.attitudes else model
+        share, acting, currents = actuators.shares(placed, *symbols)
         push = share.push + ca.DM(input_matrix(model)) @ (acting - symbols[0])
-        given = (u.T, v.T, x.T, np.tile(self.efforts[:, None], len(v)))
-        found = ca.Function("drives", symbols, [push, share.stored, ca.vertcat(*currents)])(*given)
+        efforts = np.tile(self.efforts[:, None], len(v))
+        given = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(anchors, axis=1))
+        results = [push, share.stored, ca.vertcat(*currents)]
+        found = ca.Function("drives", [*symbols, anchor], results)(*given)
         pushed, stored, amperes = (np.array(each) for each in found)
         states = dict(zip(actuators.state_names, x.T, strict=True))
         shown = {each.name: states[each.name] for each in actuators.bristles}

@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import ValidationError
 
-from flexarm.arm.mission import PAYLOAD, Event
+from flexarm.arm.mission import PAYLOAD, Event, Tie
+from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
-from flexarm.integrate.drivetrain import Holder, Slipping, accounts, holders
+from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holders, tie_account
 from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation, State
+from flexarm.integrate.problem import Channel
 from flexarm.integrate.system import WORKS, rounding
 from flexarm.links.base import Array
 from flexarm.model import Model, start_state
+from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Happening, RunData, RunLeg
 from flexarm.spatial import Inertia
 
@@ -128,7 +131,21 @@ class Course:
         """Give what drives the arm in the present situation, and what is looked out for."""
         lookouts = tuple(self._placed(look) for look in self.looks)
         slipping = [Slipping.of(holder) for holder in self._able()]
-        return actuators_of(model, slipping=slipping, told_apart=self._accounts, lookouts=lookouts)
+        ties = [
+            Tied(tie_account(name), float(tie.stiffness), float(tie.damping))
+            for name, (tie, _, _) in self.situation.ties.items()
+        ]
+        return actuators_of(
+            model, slipping=slipping, ties=ties, told_apart=self._accounts, lookouts=lookouts
+        )
+
+    def tied(self) -> list[Channel]:
+        """Give the places that the tip is tied to as functions of time, three by three."""
+        found = []
+        for name, (tie, place, begin) in self.situation.ties.items():
+            still = [Constant[float](kind="constant", value=float(x)) for x in place]
+            found += [Channel(f"tie {name}", path, begin) for path in tie.path or still]
+        return found
 
     def _placed(self, look: Look) -> Lookout:
         """Tell a distance where its body is, if it still counts."""
@@ -224,6 +241,11 @@ class Course:
         for i, event in zip(due, events, strict=True):
             if event.capture is not None:
                 state, losses[i] = self._capture(event.capture, state)
+        for i, event in zip(due, events, strict=True):
+            if event.detach is not None:
+                state, losses[i] = self._detach(event.detach, state, losses[i])
+            if event.attach is not None:
+                state = self._attach(event.attach, state)
         for event in events:
             self._brake(event, state)
             self._change_servos(event, state.t)
@@ -309,6 +331,30 @@ class Course:
             if holder.name in closed and math.isfinite(self.situation.capacity(holder)):
                 closed[holder.name] = int(np.sign(rate)) if abs(rate) > still else 0
         self.situation = replace(self.situation, closed=closed)
+
+    def _attach(self, tie: Tie, state: State) -> State:
+        """Tie the tip to a place; what the tie stores at once is brought."""
+        place = self.equation(state.anchor).tip_pose(state.q)[1]
+        ties = {**self.situation.ties, tie.name: (tie, place, state.t)}
+        self.situation = replace(self.situation, ties=ties)
+        return replace(state, brought=state.brought + self._stored(tie.name, state))
+
+    def _detach(self, name: str, state: State, lost: float) -> tuple[State, float]:
+        """Take a tie away, and with it the energy that it stores."""
+        if name not in self.situation.ties:
+            raise SimulationError(f"{name} cannot be detached: it is not attached at this time")
+        stored = self._stored(name, state)
+        ties = {key: each for key, each in self.situation.ties.items() if key != name}
+        self.situation = replace(self.situation, ties=ties)
+        return replace(state, works=_spent(state, 0.0, stored)), lost + stored
+
+    def _stored(self, name: str, state: State) -> float:
+        """Give the energy of a tie [J]."""
+        tie, place, begin = self.situation.ties[name]
+        if tie.path is not None:
+            place = np.array([evaluate(each, state.t - begin)[0] for each in tie.path])
+        off = self.equation(state.anchor).tip_pose(state.q)[1] - place
+        return float(tie.stiffness * off @ off) / 2
 
     def _let_go(self, name: str, state: State) -> State:
         if name not in self.situation.held:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.mission import PAYLOAD
+from flexarm.arm.mission import PAYLOAD, Tie
 from flexarm.integrate.drivetrain import Holder, holders
 from flexarm.integrate.mission.bodies import Drift
 from flexarm.integrate.mission.locks import lock
@@ -61,6 +61,8 @@ class Situation:
     servos
         By joint: a servo in place of the model file's, the time [s] its target counts from, and
         what events have changed of the model file's.
+    ties
+        What the tip is attached to: ties, the places where they were made and the times [s].
     held
         Bodies that the tip holds, in its frame.
     drifting
@@ -76,6 +78,7 @@ class Situation:
     closed: Mapping[str, int] = field(default_factory=dict)
     servos: Mapping[str, tuple[Any, float, dict[str, Any]]] = field(default_factory=dict)
     held: Mapping[str, Inertia] = field(default_factory=dict)
+    ties: Mapping[str, tuple[Tie, Array, float]] = field(default_factory=dict)
     drifting: Mapping[str, Drift] = field(default_factory=dict)
     done: frozenset[int] = frozenset()
     over: bool = False
@@ -92,7 +95,7 @@ class Situation:
         payload = model.arm.payload
         held = {} if payload is None else {PAYLOAD: body_inertia(payload)}
         drifting = {body.name: Drift.of(body, np.array(model.gravity)) for body in model.arm.bodies}
-        return cls(locked, braked, closed, {}, held, drifting)
+        return cls(locked, braked, closed, held=held, drifting=drifting)
 
     @property
     def key(self) -> str:
