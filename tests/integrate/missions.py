@@ -108,7 +108,10 @@ def _drive_train(random: np.random.Generator, model: Model, axis: Axis) -> dict[
         return found
     drive: dict[str, Any] = {"friction": _friction(random, ["smooth", *kinds])}
     if random.random() < 0.5:
-        motor = {"torque_constant": float(random.uniform(0.05, 1)), "resistance": 0.8}
+        motor: dict[str, Any] = {
+            "torque_constant": float(random.uniform(0.05, 1)),
+            "resistance": 0.8,
+        }
         if random.random() < 0.5:
             motor |= {"input": "voltage", "inductance": float(random.uniform(1e-3, 0.1))}
         if random.random() < 0.5:
@@ -148,7 +151,7 @@ def _body(random: np.random.Generator) -> dict[str, Any]:
 def _events(
     random: np.random.Generator, model: Model, servoed: list[str], braked: list[str]
 ) -> list[dict[str, Any]]:
-    kinds = ["capture", "let_go", "end", *["brake", "release"] * bool(braked)]
+    kinds = ["capture", "let_go", "attach", "end", *["brake", "release"] * bool(braked)]
     kinds += ["servo"] * bool(servoed)
     q = flexarm.model.start_state(model)[0]
     events: list[dict[str, Any]] = []
@@ -161,6 +164,12 @@ def _events(
         elif kind == "servo":
             target = {"kind": "constant", "value": float(random.uniform(-0.3, 0.3))}
             event["servo"] = {str(random.choice(servoed)): {"target": target}}
+        elif kind == "attach":
+            damping = float(random.uniform(0, 5))
+            event[kind] = {"name": "rope", "stiffness": 40.0, "damping": damping}
+            if random.random() < 0.5:
+                sway = {"kind": "sine", "amplitude": 0.3, "frequency": 1.0}
+                event[kind]["path"] = [sway, {"kind": "constant", "value": 0.5}, sway]
         elif kind == "end":
             event = {"at": 0.9 * T_END, "end": True}
         else:

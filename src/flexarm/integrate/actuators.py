@@ -259,8 +259,8 @@ class Actuators:
             slipping.share(b[2 * k], b[2 * k + 1], v, share)
         for k, tie in enumerate(self.ties):
             first = len(self.servos) + 3 * k
-            place, moving = (r[n : n + 3] for n in (first, self.targets + first))
-            tie.share(model, q, v, (place, moving), share)
+            where, moving = (r[n : n + 3] for n in (first, self.targets + first))
+            tie.share(model, q, v, (where, moving), share)
         for bristle in self.bristles:
             bristle.share(v, x[place], share)
             place += 1

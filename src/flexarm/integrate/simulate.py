@@ -102,7 +102,7 @@ def simulate(
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     start
         A run at whose end this one begins, at time 0, instead of at the model file's start;
-        integrals of servos begin at 0.
+        states of servos and drive trains begin at 0.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
         by a method that was asked for, the run's ``reason`` says so.
@@ -151,8 +151,8 @@ def simulate(
                     lambda model: equation_of(model, name=formulation, paper=paper))  # fmt: skip
     if law is not None and not course.single:
         raise SimulationError(
-            "control: a Sampled law cannot be had together with events and brakes that slip: write "
-            "it as a CasADi function"
+            "control: a Sampled law cannot be had together with events, dry friction and brakes "
+            "that slip: write it as a CasADi function"
         )
     if start is not None and not isinstance(start, Run):
         raise refused("start", start, "a Run, such as flexarm.load_run(path)", SimulationError)

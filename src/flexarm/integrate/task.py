@@ -224,11 +224,17 @@ class Task:
         apart = not self.motion.actuators.is_in_basis(self.equation.model)
         if self.motion.law is not None or apart:
             wanted *= method.under_law
-        elif has_dry_friction(self.equation.model) or has_strong_dampers(self):
+        elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
         counted = self.vibrations(rates=not method.solves_vibrations)
         share = min(1.0, CALIBRATED / max(counted, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
+
+    @property
+    def _rubs(self) -> bool:
+        """Whether forces follow states of drive trains, or ties, which modes do not know."""
+        actuators = self.motion.actuators
+        return bool(actuators.bristles or actuators.windings or actuators.ties)
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
         """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""
