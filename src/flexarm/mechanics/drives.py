@@ -18,6 +18,7 @@ from flexarm.model import Axis, Model
 from flexarm.spatial import Expr, constant
 
 AnyFriction = Friction[Any, Any, Any, Any]
+ONSET = 0.01  # of a gap: how deep in touch a transmission's damper acts in full
 MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # what is lost in
 
 
@@ -204,7 +205,10 @@ def _lever(axis: Axis, q: Expr) -> Expr:
 
 
 def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
-    """Effort of the damper across a transmission; one with a gap damps in touch and never pulls."""
+    """Effort of the damper across a transmission; one with a gap damps in touch and never pulls.
+
+    There it sets in over a part of the gap: no step gets past an effort that jumps.
+    """
     drive = axis.acts.drive
     assert drive is not None
     link = ca.dot(constant(hub_row(model, axis)), v)
@@ -213,6 +217,7 @@ def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
         return damped
     tight = slack(axis, windup(model, axis, q))
     pressed = _effort(drive.stiffness, tight)
+    damped = damped * ca.fmin(ca.fabs(tight) / (ONSET * drive.backlash), 1)
     pushing = ca.if_else(tight > 0, ca.fmax(damped, -pressed), 0)
     return pushing + ca.if_else(tight < 0, ca.fmin(damped, -pressed), 0)
 
