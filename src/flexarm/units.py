@@ -17,12 +17,13 @@ from flexarm.errors import ModelError
 
 
 class Dimension(NamedTuple):
-    """Exponents of kg, m, s and rad."""
+    """Exponents of kg, m, s, rad and A."""
 
     kg: int = 0
     m: int = 0
     s: int = 0
     rad: int = 0
+    A: int = 0
 
 
 class Scale(NamedTuple):
@@ -48,6 +49,10 @@ _PREFIXED = {  # units that take an SI prefix
     "Pa": Scale(_ONE, _STRESS),
     "Hz": Scale(_ONE, Dimension(s=-1)),
     "rad": Scale(_ONE, Dimension(rad=1)),
+    "A": Scale(_ONE, Dimension(A=1)),
+    "V": Scale(_ONE, Dimension(kg=1, m=2, s=-3, A=-1)),
+    "ohm": Scale(_ONE, Dimension(kg=1, m=2, s=-3, A=-2)),
+    "H": Scale(_ONE, Dimension(kg=1, m=2, s=-2, A=-2)),
 }
 
 _UNITS = {
@@ -79,7 +84,7 @@ _WORDS = {  # what people write out, and the symbol to write instead
     "foot": "ft", "gram": "g", "kilogram": "kg", "kilo": "kg", "pound": "lb", "tonne": "t",
     "ton": "t", "sec": "s", "second": "s", "minute": "min", "hour": "h", "hr": "h", "newton": "N",
     "pascal": "Pa", "joule": "J", "watt": "W", "hertz": "Hz", "degree": "deg", "radian": "rad",
-    "turn": "rev", "revolution": "rev", "percent": "%",
+    "turn": "rev", "revolution": "rev", "percent": "%", "ampere": "A", "volt": "V", "henry": "H",
 }  # fmt: skip
 
 _QUANTITIES = {  # SI unit: its quantity, and how one may write it
@@ -105,6 +110,10 @@ _QUANTITIES = {  # SI unit: its quantity, and how one may write it
     "kg m^2": ("inertia", ("0.02 kg m^2", "200 kg cm^2")),
     "kg m": ("rotary inertia per length", ("1e-4 kg m",)),
     "N m^2": ("bending stiffness", ("120 N m^2",)),
+    "A": ("current", ("2 A", "500 mA")),
+    "ohm": ("resistance", ("0.8 ohm", "800 mohm")),
+    "H": ("inductance", ("1e-3 H", "1 mH")),
+    "N m/A": ("torque constant", ("0.05 N m/A", "50 mN m/A")),
     "m^2": ("area", ("1e-4 m^2", "100 mm^2")),
     "m^4": ("second moment of area", ("1e-8 m^4", "10000 mm^4")),
 }
@@ -349,4 +358,8 @@ MassPerLength = Annotated[float, Unit("kg/m")]
 Inertia = Annotated[float, Unit("kg m^2")]
 RotaryPerLength = Annotated[float, Unit("kg m")]
 BendingStiffness = Annotated[float, Unit("N m^2")]
+Current = Annotated[float, Unit("A")]
+Resistance = Annotated[float, Unit("ohm")]
+Inductance = Annotated[float, Unit("H")]
+TorqueConstant = Annotated[float, Unit("N m/A")]
 AxialStiffness = Annotated[float, Unit("N", "axial stiffness")]

@@ -53,6 +53,8 @@ def mission(number: int) -> Arm:
         if random.random() < 0.6 and _can_brake(model, axis):
             changes[f"{key}.brake"] = _brake(random)
             braked.append(axis.name)
+        if random.random() < 0.5:
+            changes |= _drive_train(random, model, axis)
     changes["bodies"] = [_body(random)]
     arm = change_arm(arm, changes)
     return change_arm(arm, {"events": _events(random, build(arm), servoed, braked)})
@@ -77,9 +79,51 @@ def _servo(random: np.random.Generator) -> dict[str, Any]:
         servo["integral_time"] = float(random.uniform(0.1, 1))
     if random.random() < 0.4:
         servo["effort"] = float(random.uniform(0.5, 10))
+    if random.random() < 0.2:
+        servo |= {"period": 0.02, "delay": float(random.choice([0.0, 0.013]))}
     if random.random() < 0.3:
         servo["target"] = {"kind": "sine", "amplitude": 0.2, "frequency": 2.0}
     return servo
+
+
+def _friction(random: np.random.Generator, kinds: list[str]) -> dict[str, Any]:
+    friction: dict[str, Any] = {"kind": str(random.choice(kinds))}
+    friction |= {"viscous": float(random.uniform(0, 0.2)), "coulomb": float(random.uniform(0.1, 2))}
+    if friction["kind"] != "smooth" and random.random() < 0.6:
+        friction["static"] = friction["coulomb"] * float(random.uniform(1, 2))
+        friction["stribeck_speed"] = float(random.uniform(0.02, 0.5))
+    if friction["kind"] == "lugre":
+        friction["bristle_stiffness"] = float(random.uniform(20, 400))
+        friction["bristle_damping"] = float(random.uniform(0, 2))
+    return friction
+
+
+def _drive_train(random: np.random.Generator, model: Model, axis: Axis) -> dict[str, Any]:
+    """Give an axis friction and, where it can have one, a motor and a worse transmission."""
+    key, kinds = _key(axis), ["lugre", *["dry"] * _can_brake(model, axis)]
+    found: dict[str, Any] = {}
+    if axis.motor is None:
+        found[f"{key}.friction"] = _friction(random, kinds)
+    if axis.label:
+        return found
+    drive: dict[str, Any] = {"friction": _friction(random, ["smooth", *kinds])}
+    if random.random() < 0.5:
+        motor: dict[str, Any] = {
+            "torque_constant": float(random.uniform(0.05, 1)),
+            "resistance": 0.8,
+        }
+        if random.random() < 0.5:
+            motor |= {"input": "voltage", "inductance": float(random.uniform(1e-3, 0.1))}
+        if random.random() < 0.5:
+            motor["current_limit"] = float(random.uniform(0.1, 3))
+        drive |= {"motor_torque": False, "motor": motor}
+    if axis.motor is not None:
+        drive |= {"backlash": 0.01, "hysteresis": {"effort": 0.5, "stiffness": 50.0}}
+        drive["kinematic_error"] = {"amplitude": 1e-3, "phase": float(random.uniform(0, 6))}
+        drive["efficiency"] = float(random.choice([1.0, 0.9]))
+    if axis.acts.drive is None:
+        return found | {f"{key}.drive": drive}
+    return found | {f"{key}.drive.{name}": value for name, value in drive.items()}
 
 
 def _brake(random: np.random.Generator) -> dict[str, Any]:
@@ -107,7 +151,7 @@ def _body(random: np.random.Generator) -> dict[str, Any]:
 def _events(
     random: np.random.Generator, model: Model, servoed: list[str], braked: list[str]
 ) -> list[dict[str, Any]]:
-    kinds = ["capture", "let_go", "end", *["brake", "release"] * bool(braked)]
+    kinds = ["capture", "let_go", "attach", "end", *["brake", "release"] * bool(braked)]
     kinds += ["servo"] * bool(servoed)
     q = flexarm.model.start_state(model)[0]
     events: list[dict[str, Any]] = []
@@ -120,6 +164,12 @@ def _events(
         elif kind == "servo":
             target = {"kind": "constant", "value": float(random.uniform(-0.3, 0.3))}
             event["servo"] = {str(random.choice(servoed)): {"target": target}}
+        elif kind == "attach":
+            damping = float(random.uniform(0, 5))
+            event[kind] = {"name": "rope", "stiffness": 40.0, "damping": damping}
+            if random.random() < 0.5:
+                sway = {"kind": "sine", "amplitude": 0.3, "frequency": 1.0}
+                event[kind]["path"] = [sway, {"kind": "constant", "value": 0.5}, sway]
         elif kind == "end":
             event = {"at": 0.9 * T_END, "end": True}
         else:
@@ -174,8 +224,9 @@ def judge(number: int) -> Outcome:
 
 
 def _events_of(run: Run) -> list[str]:
-    """List events; a brake may hold and slip again at one instant, which rounding decides."""
-    return [each.what for each in run.happenings if not each.what.startswith("brake of")]
+    """List events; what holds may slip again at one instant, which rounding decides."""
+    held = ("brake of", "friction of")
+    return [each.what for each in run.happenings if not each.what.startswith(held)]
 
 
 def main() -> None:

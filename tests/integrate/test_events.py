@@ -1,6 +1,7 @@
 """Brakes, events, bodies captured and let go: closed forms, conserved quantities, refusals."""
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.arm import Arm
+from flexarm.check.check import check
 from flexarm.errors import ModelError, SimulationError
-from tests.integrate.mission_arms import flexible_arm, one_joint
+from flexarm.runs.forces import accelerations
+from tests.integrate.mission_arms import flexible_arm, one_joint, parsed
 from tests.physics.random_arms import random_arm
 
 TIGHT = (1e-3, 1e-6, 1e-9)
@@ -273,10 +277,57 @@ def test_an_unknown_quantity_is_refused_with_those_there_are() -> None:
     arm = one_joint(events=[{"when": {"quantity": "tip.w", "above": 1.0}, "end": True}])
     with pytest.raises(SimulationError, match=r"no quantity 'tip.w': there are hinge, hinge.speed"):
         flexarm.simulate(arm, t_end=1.0)
+    with pytest.raises(ModelError, match=r"events\[1\].when: no quantity 'tip.w'"):
+        check(arm)
+
+
+def test_the_force_of_a_contact_makes_an_event() -> None:
+    wall = {"kind": "plane", "point": [0, 0.1, 0], "normal": [0, -1, 0]}
+    arm = one_joint(
+        start={"speed": 0.5},
+        events=[{"when": {"quantity": "contact.wall", "above": 20.0}, "end": True}],
+    )
+    touching = {"name": "wall", "obstacle": wall, "stiffness": 1e4, "exponent": 1.0}
+    run = flexarm.simulate(flexarm.change_arm(arm, {"contacts": [touching]}), t_end=1.0, rtol=1e-8)
+    assert float(run.contacts().normal_force[-1, 0]) == pytest.approx(20.0, rel=1e-6)
+    assert run.t[-1] < 1.0
+
+
+def test_what_stops_a_joint_is_charged_with_its_energy() -> None:
+    """Two brakes close at one instant; the joint of one of them moves."""
+    data = one_joint(brake={"closed": False}, start={"speed": 2.0}).model_dump(exclude_unset=True)
+    joint = {"kind": "revolute", "name": "wrist", "brake": {"closed": False}, "axis": [1, 0, 0]}
+    still = {"joint": joint, "length": 0.1, "body": {"mass": 0.1, "inertia": [0.1] * 3}}
+    events = [{"at": 0.5, "name": name, "brake": [name]} for name in ("hinge", "wrist")]
+    arm = flexarm.change_arm(one_joint(), {"links": [data["links"][0], still], "events": events})
+    run = flexarm.simulate(arm, t_end=1.0)
+    lost = {each.what: each.lost for each in run.happenings}
+    assert lost["hinge"] == pytest.approx(run.works[-1, 3])
+    assert lost["hinge"] > 1.9
+    assert lost["wrist"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_table_that_an_event_names_lies_beside_the_model_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "arms"
+    folder.mkdir()
+    (folder / "ramp.csv").write_text("time,value\n0,0\n2,1\n")
+    target = {"kind": "csv", "file": "ramp.csv"}
+    events = [{"at": 0.5, "servo": {"hinge": {"target": target}}}]
+    flexarm.save(one_joint(servo={"stiffness": 400.0, "damping": 40.0}), folder / "arm.yaml")
+    text = (folder / "arm.yaml").read_text().replace("events: []", f"events: {json.dumps(events)}")
+    (folder / "arm.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    run = flexarm.simulate(flexarm.load(folder / "arm.yaml"), t_end=2.0)
+    assert run.q[-1, 0] == pytest.approx(0.75, abs=0.01)
+    run.save(tmp_path / "run.nc")
+    (folder / "ramp.csv").unlink()
+    assert flexarm.load_run(tmp_path / "run.nc").model.arm.events[0].servo
 
 
 def test_many_runs_refuse_what_they_would_ignore() -> None:
-    with pytest.raises(SimulationError, match="events and brakes"):
+    with pytest.raises(SimulationError, match="events, brakes and dry friction"):
         flexarm.simulate_many(one_joint(brake={}), t_end=1.0, parameters=[{}])
 
 
@@ -298,3 +349,61 @@ def test_formulations_agree_where_motors_are_held(number: int) -> None:
         )
     assert np.all(found[1][motors] == 0.0)
     assert np.abs(found[0] - found[1]).max() <= 1e-10 * np.abs(found[1]).max()
+
+
+def slider(events: list[dict[str, Any]], **start: float) -> Arm:
+    """Make a slide of 1 kg along x whose tip is 0.5 m ahead of it."""
+    joint = {"kind": "prismatic", "axis": [1, 0, 0], "name": "slide", "start": start}
+    links = [{"joint": joint, "length": 0.5, "body": {"mass": 1.0}}]
+    data = {"flexarm": 1, "name": "slide", "gravity": [0, 0, 0], "links": links, "events": events}
+    return parsed(data)
+
+
+@pytest.mark.parametrize("rtol", TIGHT)
+def test_a_tip_is_tied_to_the_ground_and_let_loose(rtol: float) -> None:
+    """A spring of 25 N/m and a damper of 6 N s/m from 0.4 s to 1 s: exp(-3 t) sin(4 t)/4."""
+    tie = {"name": "rope", "stiffness": 25.0, "damping": 6.0}
+    arm = slider([{"at": 0.4, "attach": tie}, {"at": 1.0, "detach": "rope"}], speed=1.0)
+    run = flexarm.simulate(arm, t_end=2.0, rtol=rtol)
+
+    def swing(t: Any) -> Any:
+        return np.exp(-3 * t) * np.sin(4 * t) / 4
+
+    loose = 0.4 + swing(0.6) + (run.t - 1) * np.exp(-1.8) * (np.cos(2.4) - 0.75 * np.sin(2.4))
+    tied = 0.4 + swing(np.maximum(run.t - 0.4, 0))
+    wanted = np.where(run.t < 0.4, run.t, np.where(run.t < 1, tied, loose))
+    assert np.abs(run.q[:, 0] - wanted).max() <= rtol
+    assert run.happenings[1].lost == pytest.approx(12.5 * swing(0.6) ** 2, rel=10 * rtol)
+    assert run.losses["tie rope"][-1] > 0
+    assert run.energy_balance <= max(10 * rtol, 1e-8)
+
+
+@pytest.mark.parametrize("base", [None, FREE])
+def test_a_tip_is_towed_by_a_moving_place(base: dict[str, Any] | None) -> None:
+    still = {"kind": "constant", "value": 0.0}
+    path = [{"kind": "table", "times": [0, 9], "values": [0.5, 2.3]}, still, still]
+    tie = {"name": "rope", "stiffness": 25.0, "damping": 6.0, "path": path}
+    arm = slider([{"at": 0.0, "attach": tie}])
+    if base is None:
+        run = flexarm.simulate(arm, t_end=1.0, rtol=1e-9)
+        behind = -0.2 * np.exp(-3 * run.t) * np.sin(4 * run.t) / 4
+        assert np.abs(run.q[:, 0] - 0.2 * run.t - behind).max() <= 1e-9
+        assert run.works[-1, 2] > 0
+    else:
+        rubs = {"kind": "lugre", "coulomb": 0.1, "bristle_stiffness": 50.0, "bristle_damping": 1.0}
+        arm = flexarm.change_arm(arm, {"base": base, "links.1.joint.friction": rubs})
+        run = flexarm.simulate(arm, t_end=1.0, rtol=1e-9)
+        a = accelerations(run)
+        slope = np.gradient(run.v[:, -1], run.t)
+        assert np.abs(a[2:-2, -1] - slope[2:-2]).max() <= 1e-3 * np.abs(a).max()
+    assert run.energy_balance <= 1e-8
+
+
+def test_ties_are_refused_in_words() -> None:
+    tie = {"name": "rope", "stiffness": 25.0}
+    with pytest.raises(ModelError, match="nothing is attached as 'chain'"):
+        slider([{"at": 0.4, "attach": tie}, {"at": 1.0, "detach": "chain"}])
+    run = flexarm.simulate(
+        slider([{"at": 0.4, "attach": tie}, {"at": 0.2, "detach": "rope"}]), t_end=1.0
+    )
+    assert "rope cannot be detached: it is not attached at this time" in run.reason

@@ -15,7 +15,7 @@ import scipy.linalg
 from scipy.interpolate import CubicSpline
 
 from flexarm.arm import Arm, Body, Frame, Link
-from flexarm.arm.joint import SpringTable
+from flexarm.arm.drive import SpringTable
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span

@@ -1,13 +1,12 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
 from flexarm.arm.base import FixedBase, FreeBase, MovedBase
+from flexarm.arm.drive import Drive, Friction, SpringTable
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import (
     DH,
     AnyActuated,
-    Drive,
     Fixed,
-    Friction,
     Joint,
     Limits,
     Moving,
@@ -17,7 +16,6 @@ from flexarm.arm.joint import (
     Sliding,
     Spherical,
     Spring,
-    SpringTable,
     Universal,
 )
 from flexarm.arm.link import Arm, Link, Payload, RigidPiece

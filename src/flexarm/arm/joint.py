@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 from typing_extensions import TypeVar as DefaultTypeVar
 
-from flexarm.arm.part import Body, Flag, Frame, Name, Number, Part, fault
+from flexarm.arm.drive import Drive, Friction, SpringTable, require_positive
+from flexarm.arm.part import Body, Frame, Name, Number, Part, fault
 from flexarm.arm.profile import (
     AngleProfile,
     AngularSpeedProfile,
@@ -22,7 +23,6 @@ from flexarm.units import (
     Force,
     ForceDamping,
     ForceStiffness,
-    Inertia,
     Length,
     Speed,
     Torque,
@@ -51,28 +51,6 @@ class DH(Part):
     alpha: Angle = 0.0
 
 
-class SpringTable(Part, Generic[Q, E]):
-    """A spring's effort at given deflections; beyond the ends the last slope goes on."""
-
-    deflection: Annotated[tuple[Q, ...], Field(min_length=2, max_length=1000)]
-    effort: Annotated[tuple[E, ...], Field(min_length=2, max_length=1000)]
-
-    @model_validator(mode="after")
-    def _columns_match(self) -> Self:
-        x = self.deflection
-        for i in range(1, len(x)):
-            if x[i] <= x[i - 1]:  # type: ignore[operator]
-                raise fault("must be larger than the deflection before it", "deflection", i)
-        if len(x) != len(self.effort):
-            raise fault(
-                "has {efforts} efforts for {count} deflections: give one each",
-                "effort",
-                efforts=len(self.effort),
-                count=len(x),
-            )
-        return self
-
-
 class Limits(Part, Generic[Q, S, E]):
     """Range of the coordinate and the largest speed and effort."""
 
@@ -92,39 +70,6 @@ class Limits(Part, Generic[Q, S, E]):
         return self
 
 
-class Drive(Part, Generic[Q, E, K, D]):
-    """Motor and transmission of a joint.
-
-    Without ``stiffness`` the transmission is rigid and the rotor adds ``gear_ratio^2
-    rotor_inertia`` to the joint.  With it, motor and link are two coordinates joined by a spring.
-    ``rotor: simple`` counts the rotor's spin energy alone (Chen, Zhang & Liu 2012), ``full`` lets
-    its spin momentum act on the link that carries it.  ``motor_torque: true`` means that inputs
-    are given on the motor's side of the gear.
-    """
-
-    rotor_inertia: Annotated[Inertia, Field(ge=0)] = 0.0
-    gear_ratio: Number = 1.0
-    rotor: Literal["simple", "full"] = "simple"
-    stiffness: K | SpringTable[Q, E] | None = None
-    damping: D | None = None
-    motor_torque: Flag = False
-
-    @model_validator(mode="after")
-    def _elastic_needs_rotor(self) -> Self:
-        if self.gear_ratio == 0:
-            raise fault("must not be 0", "gear_ratio")
-        if self.stiffness is not None and self.rotor_inertia == 0:
-            raise fault(
-                "an elastic joint needs a rotor inertia > 0, else its motor side has no mass; "
-                "for a passive spring without motor use the joint's 'spring' instead",
-                "rotor_inertia" if "rotor_inertia" in self.model_fields_set else "stiffness",
-            )
-        if self.stiffness is None and self.damping is not None:
-            raise fault("acts across the transmission spring: give stiffness too", "damping")
-        _require_positive(self.stiffness, self.damping)
-        return self
-
-
 class Spring(Part, Generic[Q, E, K, D]):
     """A passive spring across the joint, relaxed at ``rest``."""
 
@@ -134,25 +79,7 @@ class Spring(Part, Generic[Q, E, K, D]):
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
-        _require_positive(self.stiffness, self.damping)
-        return self
-
-
-class Friction(Part, Generic[S, E, D]):
-    """Viscous and Coulomb friction; Coulomb's is ``coulomb tanh(speed/smoothing)``."""
-
-    viscous: D | None = None
-    coulomb: E | None = None
-    smoothing: S | None = None
-
-    @model_validator(mode="after")
-    def _positive(self) -> Self:
-        for name in ("viscous", "coulomb"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise fault("must be >= 0", name)
-        if self.smoothing is not None and self.smoothing <= 0:  # type: ignore[operator]
-            raise fault("must be > 0", "smoothing")
+        require_positive(self.stiffness, self.damping)
         return self
 
 
@@ -209,9 +136,9 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS]):
     brake: Brake[E] | None = None
     limits: Limits[Q, S, E] | None = None
     stops: Stops[S, K] | None = None
-    drive: Drive[Q, E, K, D] | None = None
+    drive: Drive[Q, S, E, K, D] | None = None
     spring: Spring[Q, E, K, D] | None = None
-    friction: Friction[S, E, D] | None = None
+    friction: Friction[S, E, K, D] | None = None
     start: Start[Q, S] = Field(default_factory=dict, validate_default=True)
 
     @model_validator(mode="after")
@@ -231,9 +158,21 @@ class Actuated(Part, Generic[Q, S, E, K, D, PQ, PE, PS]):
             raise fault("follows from the prescribed motion: leave it out", "start")
         if self.start.model_fields_set & {"motor_position", "motor_speed"} and not self.elastic:
             raise fault("there is no motor coordinate without drive.stiffness", "start")
+        if self.drive is not None and self.drive.motor is not None and self.actuation != "torque":
+            raise fault("a motor is used only with 'actuation: torque'", "drive", "motor")
+        if prescribed:
+            self._refuse_sticking()
         if self.elastic and self.actuation == "free":
             raise fault("a free joint has no drive: leave drive or say 'torque'", "actuation")
         return self
+
+    def _refuse_sticking(self) -> None:
+        rubbing: dict[tuple[str, ...], Any] = {("friction",): self.friction}
+        if self.drive is not None:
+            rubbing["drive", "friction"] = self.drive.friction
+        for path, friction in rubbing.items():
+            if friction is not None and friction.kind == "dry":
+                raise fault("no friction holds a prescribed joint: use smooth or lugre", *path)
 
     @property
     def elastic(self) -> bool:
@@ -434,10 +373,3 @@ Joint = Annotated[
     Revolute | Prismatic | Sliding | Screw | Universal | Spherical | Fixed,
     Field(discriminator="kind"),
 ]
-
-
-def _require_positive(stiffness: object, damping: object) -> None:
-    if isinstance(stiffness, float) and stiffness <= 0:
-        raise fault("must be > 0", "stiffness")
-    if isinstance(damping, float) and damping < 0:
-        raise fault("must be >= 0", "damping")

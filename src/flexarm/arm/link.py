@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
+from pydantic import Discriminator, Field, StrictInt, Tag, ValidationInfo, model_validator
 
 from flexarm.arm.base import Base, FixedBase
 from flexarm.arm.forces import At, Contact, Point, PointSpring, Wrench
@@ -474,13 +474,13 @@ class Arm(Part):
         return self
 
     @model_validator(mode="after")
-    def _events_name_what_is_there(self) -> Self:
+    def _events_name_what_is_there(self, info: ValidationInfo) -> Self:
         acts = [
             pair
             for i, link in enumerate(self.links)
             for pair in zip(self.axis_names(i), link.joint.axes.values(), strict=True)
         ]
-        require_events_fit(self.events, self.bodies, dict(acts))
+        require_events_fit(self.events, self.bodies, dict(acts), info.context)
         return self
 
     @model_validator(mode="after")

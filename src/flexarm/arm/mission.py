@@ -7,7 +7,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from flexarm.arm.joint import AnyActuated
 from flexarm.arm.part import Angles, Body, Flag, Name, Number, Part, Vector, fault
-from flexarm.units import AngularSpeed, Length, Speed, Time
+from flexarm.arm.profile import LengthProfile
+from flexarm.arm.side_files import BesideModel
+from flexarm.units import AngularSpeed, ForceDamping, ForceStiffness, Length, Speed, Time
 
 PAYLOAD = "payload"  # the name of what the arm holds at the start
 Names = tuple[str, ...]
@@ -27,6 +29,19 @@ class When(Part):
         return self
 
 
+class Tie(Part):
+    """A spring and damper between the arm's tip and a place in the world.
+
+    Without ``path`` that is where the tip is when it is attached; a path gives x, y and z as
+    functions of the time since then.
+    """
+
+    name: Name
+    stiffness: Annotated[ForceStiffness, Field(gt=0)]
+    damping: Annotated[ForceDamping, Field(ge=0)] = 0.0
+    path: tuple[LengthProfile, LengthProfile, LengthProfile] | None = None
+
+
 class Event(Part):
     """Something that happens once: ``at`` a time, or ``when`` a quantity is beyond a value.
 
@@ -42,6 +57,8 @@ class Event(Part):
     servo: dict[str, dict[str, Any]] = {}
     capture: Name | None = None
     let_go: Name | None = None
+    attach: Tie | None = None
+    detach: Name | None = None
     end: Flag = False
 
     @model_validator(mode="after")
@@ -70,12 +87,14 @@ class Event(Part):
             *(f"servo {name}" for name in self.servo),
             *([f"capture {self.capture}"] if self.capture else []),
             *([f"let go {self.let_go}"] if self.let_go else []),
+            *([f"attach {self.attach.name}"] if self.attach else []),
+            *([f"detach {self.detach}"] if self.detach else []),
             *(["end"] if self.end else []),
         ]
         return ", ".join(told)
 
 
-ACTIONS = ("brake", "release", "servo", "capture", "let_go", "end")
+ACTIONS = ("brake", "release", "servo", "capture", "let_go", "attach", "detach", "end")
 
 
 class FreeBody(Part):
@@ -104,20 +123,32 @@ class FreeBody(Part):
 
 
 def require_events_fit(
-    events: Sequence[Event], bodies: Sequence[FreeBody], acts: Mapping[str, AnyActuated]
+    events: Sequence[Event],
+    bodies: Sequence[FreeBody],
+    acts: Mapping[str, AnyActuated],
+    context: Any,
 ) -> None:
-    """Refuse events that name what an arm does not have, and bodies of one name."""
+    """Refuse events that name what an arm does not have, and bodies of one name.
+
+    Files that servos are to follow are read, where the context says that they lie.
+    """
     names = [body.name for body in bodies]
     for i, name in enumerate(names):
         if name in names[:i]:
             raise fault("the name '{name}' is taken", "bodies", i, "name", name=name)
+    ties = [event.attach.name for event in events if event.attach is not None]
     for i, event in enumerate(events):
+        if event.attach is not None and ties.count(event.attach.name) > 1:
+            raise fault("the name '{name}' is taken", "events", i, "attach", "name",
+                        name=event.attach.name)  # fmt: skip
+        if event.detach is not None and event.detach not in ties:
+            raise fault("nothing is attached as '{name}'", "events", i, "detach", name=event.detach)
         for key in ("brake", "release"):
             for name in getattr(event, key):
                 if name not in acts or acts[name].brake is None:
                     raise fault("'{name}' is no joint with a brake", "events", i, key, name=name)
         for name, changes in event.servo.items():
-            _require_servo_fits(acts, i, name, changes)
+            _require_servo_fits(acts, i, name, changes, context)
         for key, known in (("capture", names), ("let_go", [*names, PAYLOAD])):
             named = getattr(event, key)
             if named is not None and named not in known:
@@ -125,13 +156,13 @@ def require_events_fit(
 
 
 def _require_servo_fits(
-    acts: Mapping[str, AnyActuated], index: int, name: str, changes: dict[str, Any]
+    acts: Mapping[str, AnyActuated], index: int, name: str, changes: dict[str, Any], context: Any
 ) -> None:
     servo = acts[name].servo if name in acts else None
     if servo is None:
         raise fault("'{name}' is no joint with a servo", "events", index, "servo", name=name)
     try:
-        servo.changed(changes)
+        found = servo.changed(changes, context)
     except ValidationError as error:
         first = error.errors()[0]
         within = (*first["loc"], *first.get("ctx", {}).get("path", ()))
@@ -139,3 +170,6 @@ def _require_servo_fits(
         raise fault(
             "{said}", "events", index, "servo", name, *place[:1], said=first["msg"]
         ) from None
+    for key in ("target", "rate"):
+        if key in changes and isinstance(getattr(found, key), BesideModel):
+            changes[key] = getattr(found, key)

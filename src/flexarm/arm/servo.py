@@ -26,6 +26,10 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
     does not wind up meanwhile.
 
     ``side`` is where the position is measured: of an elastic joint at its motor or at its link.
+
+    With ``period`` it is a digital device: it measures once per period, asks for an effort a
+    ``delay`` later, and holds it.  Positions are then measured in steps of ``resolution``, and
+    speed is their difference over the period.
     """
 
     target: PQ | None = None
@@ -36,10 +40,20 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
     side: Literal["motor", "link"] = "motor"
     speed: S | None = None
     effort: E | None = None
+    period: Annotated[Time, Field(gt=0)] | None = None
+    delay: Annotated[Time, Field(ge=0)] = 0.0
+    resolution: Q | None = None
+
+    @model_validator(mode="after")
+    def _is_digital(self) -> Self:
+        for name in ("delay", "resolution"):
+            if getattr(self, name) and self.period is None:
+                raise fault("is of a servo that is sampled: give period too", name)
+        return self
 
     @model_validator(mode="after")
     def _has_gains(self) -> Self:
-        for name in ("stiffness", "damping", "speed", "effort"):
+        for name in ("stiffness", "damping", "speed", "effort", "resolution"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise fault("must be > 0", name)
@@ -55,13 +69,16 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
             raise fault("limits the rate that the servo asks for: give damping too", "speed")
         return self
 
-    def changed(self, changes: dict[str, Any]) -> Self:
-        """Give a servo with other values by key; one that gets a rate loses its target."""
+    def changed(self, changes: dict[str, Any], context: Any = None) -> Self:
+        """Give a servo with other values by key; one that gets a rate loses its target.
+
+        The context says where files lie that the values name.
+        """
         kept = {name: getattr(self, name) for name in self.model_fields_set}
         for key, others in (("rate", ("target", "stiffness", "speed")), ("target", ("rate",))):
             for other in others if key in changes else ():
                 kept.pop(other, None)
-        return type(self).model_validate(kept | changes)
+        return type(self).model_validate(kept | changes, context=context)
 
 
 class Stops(Part, Generic[S, K]):

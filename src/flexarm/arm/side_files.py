@@ -184,6 +184,8 @@ def parts_beside(part: Any) -> Iterator[BesideModel]:
         yield part
     if isinstance(part, BaseModel):
         part = [getattr(part, name) for name in type(part).model_fields]
+    if isinstance(part, dict):
+        part = list(part.values())
     if isinstance(part, list | tuple):
         for each in part:
             yield from parts_beside(each)

@@ -35,7 +35,8 @@ from flexarm.check.report import (
     Vector,
 )
 from flexarm.check.unheld import unheld_notices
-from flexarm.errors import ModelError
+from flexarm.errors import ModelError, SimulationError
+from flexarm.integrate.mission.lookouts import require_quantities
 from flexarm.io.model_file import validated
 from flexarm.linear.at_start import (
     RK4_REACH,
@@ -72,10 +73,15 @@ def check(arm: Arm) -> Report:
     Raises
     ------
     ModelError
-        If the arm cannot be built: one line per link that cannot.
+        If the arm cannot be built: one line per link that cannot; or an event looks out for what it
+        does not have.
     """
     arm = validated(arm)
     model = _build(arm)
+    try:
+        require_quantities(model)
+    except SimulationError as error:
+        raise ModelError(str(error)) from None
     start, speeds = start_state(model)
     pose = _within_shapes(model, start)
     large = (

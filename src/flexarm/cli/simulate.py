@@ -250,6 +250,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "energy_balance": finite(result.energy_balance),
         "q": dict(zip(result.model.names, map(finite, result.q[-1].tolist()), strict=True)),
         "missed": result.missed,
+        "lost": {name: finite(float(lost[-1])) for name, lost in result.losses.items()},
         "happenings": [dataclasses.asdict(each) for each in result.happenings],
         "validity": finite(dataclasses.asdict(result.validity)),
         "errors": finite(dataclasses.asdict(result.errors) | {"total": result.errors.total}),
@@ -287,6 +288,8 @@ def _print(result: "Run", prepared: float, outputs: dict[str, Path]) -> None:
     }
     for name, text in lines.items():
         print_line(console, f"{name + ':':8s} {text}")
+    for name, lost in result.losses.items():
+        print_line(console, f"lost in {name}: {lost[-1]:.6g} J")
     for each in result.happenings:
         loss = f" ({each.lost:.3g} J lost)" if each.lost else ""
         print_line(console, f"t = {each.t:.6g} s: {each.what}{loss}")

@@ -9,7 +9,8 @@ import numpy as np
 from flexarm.arguments import is_word, refused, require_array, require_kind, require_number
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import hub_row, input_matrix, input_names
+from flexarm.mechanics.drives import hub_row
+from flexarm.mechanics.loads import input_matrix, input_names
 from flexarm.model import Model
 
 Side = Literal["motor", "link"]

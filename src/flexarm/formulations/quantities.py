@@ -181,12 +181,22 @@ def _smooth_matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 
 def _motion(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
     """Trace accelerations and powers."""
+    return _pushed_motion(f, q, v, u, w, given)[:2]
+
+
+def _pushed_motion(
+    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr, push: Expr | None = None
+) -> tuple[Expr, Expr, Expr]:
+    """Trace accelerations, powers and efforts under one more generalised force, not in a power."""
     driving = ca.SX(constant(input_matrix(f.model))) @ u
     loading = wrench_force(f.model, q, w)
     losing = dissipative_force(f.model, q, v)
     applied = driving + loading - elastic_force(f.model, q) - losing
+    if push is not None:
+        applied += push
     a, effort = f.forward_expression(q, v, given, applied)
-    return a, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
+    powers = (ca.dot(v, part) for part in (driving, loading, effort, losing))
+    return a, ca.vertcat(*powers), effort
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
@@ -267,6 +277,9 @@ QUANTITIES: dict[str, Quantity] = {
     "balance": Quantity(_balance, ("q", "v", "w"), ("M", "force")),
     "smooth_matrices": Quantity(_smooth_matrices, ("q", "v"), ("K", "D")),
     "motion": Quantity(_motion, ("q", "v", "u", "w", "given"), ("a", "power")),
+    "pushed_motion": Quantity(
+        _pushed_motion, ("q", "v", "u", "w", "given", "push"), ("a", "power", "effort")
+    ),
     "observation": Quantity(_observation, ("q", "v"), ("seen",)),
     "tip_pose": Quantity(lambda f, q: end_frame(f.model, q), ("q",), ("R", "p")),
     "tip_jacobian": Quantity(_tip_jacobian, ("q",), ("J",)),

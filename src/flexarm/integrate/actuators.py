@@ -12,16 +12,28 @@ import numpy as np
 
 from flexarm.arm.profile import Constant
 from flexarm.arm.servo import Servo
-from flexarm.errors import SimulationError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.quantities import trace
+from flexarm.integrate.drivetrain import (
+    Bristle,
+    Share,
+    Slipping,
+    Tied,
+    Winding,
+    accounts,
+    bristles,
+    told,
+    windings,
+)
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import gear_gain, hub_row, input_matrix
+from flexarm.mechanics.drives import gear_gain, hub_row
+from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
 
+NO_GAINS = {"target", "rate", "period", "delay", "resolution"}  # no part of expressions
 STATE_FLOOR = 1e-2  # [rad], [m]: an integral that moves a joint by less needs no digits
 
 
@@ -58,9 +70,9 @@ class Servoed:
     @property
     def key(self) -> str:
         """What determines its expressions, as a text."""
-        gains = self.servo.model_dump_json(exclude={"target", "rate"})
+        gains = self.servo.model_dump_json(exclude=NO_GAINS)
         follows = "position" if self.servo.rate is None else "rate"
-        limits = f"{self.gain} {self.limit}"
+        limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
         return f"{self.column} {self.row.tolist()} {gains} {follows} {limits} {self.state}"
 
     def profile(self, q: Array) -> AnyProfile:
@@ -74,25 +86,43 @@ class Servoed:
         self, u: Expr, q: Expr, v: Expr, target: tuple[Expr, Expr], x: Expr
     ) -> tuple[Expr, Expr]:
         """Trace the input, u included, and rate of the integral x."""
-        servo, (wanted, moving) = self.servo, target
         row = constant(self.row)
+        total, rate = self.asks(u, ca.dot(row, q), ca.dot(row, v), target, x)
+        return self.kept(total), rate
+
+    def asks(
+        self, u: Expr, position: Expr, speed: Expr, target: tuple[Expr, Expr], x: Expr
+    ) -> tuple[Expr, Expr]:
+        """Give the input that it asks for, u included, and the rate of its integral x."""
+        servo, (wanted, moving) = self.servo, target
         stiffness, damping = servo.stiffness or 0.0, servo.damping or 0.0
         if servo.rate is not None:
-            share = damping * (wanted - ca.dot(row, v))
+            share = damping * (wanted - speed)
         elif damping:
-            rate = moving + stiffness / damping * (wanted - ca.dot(row, q))
-            share = damping * (_within(rate, servo.speed or math.inf) - ca.dot(row, v))
+            rate = moving + stiffness / damping * (wanted - position)
+            share = damping * (_within(rate, servo.speed or math.inf) - speed)
         else:
-            share = stiffness * (wanted - ca.dot(row, q))
+            share = stiffness * (wanted - position)
         share = share / self.gain
         total = u + share + x
-        kept = _within(total, self.limit)
         over = math.inf if servo.integral_time is None else servo.integral_time
-        return kept, (share + kept - total) / over
+        return total, (share + self.kept(total) - total) / over
+
+    def kept(self, total: Expr) -> Expr:
+        """Cut an input at its limit."""
+        return _within(total, self.limit)
 
 
 def _within(value: Expr, limit: float) -> Expr:
     return value if math.isinf(limit) else ca.fmin(ca.fmax(value, -limit), limit)
+
+
+def _amperes(axis: Axis) -> float:
+    """Give the largest current that a motor's input asks for; infinite if it is no current."""
+    drive = axis.acts.drive
+    if drive is None or drive.motor is None or drive.motor.input == "voltage":
+        return math.inf
+    return drive.motor.current_limit or math.inf
 
 
 def servos(model: Model) -> tuple[Servoed, ...]:
@@ -108,38 +138,11 @@ def servos(model: Model) -> tuple[Servoed, ...]:
             row = np.eye(model.size)[axis.motor]
         top = None if limits is None or limits.effort is None else limits.effort
         most = math.inf if top is None else top / abs(gear_gain(axis))
-        limit = servo.effort or most
-        state = None if servo.integral_time is None else states
+        limit = min(servo.effort or most, _amperes(axis))
+        state = None if servo.integral_time is None or servo.period is not None else states
         states += state is not None
         found.append(Servoed(axis.name, column, row, servo, gear_gain(axis), float(limit), state))
     return tuple(found)
-
-
-@dataclass(frozen=True)
-class Slipping:
-    """A brake that can slip: column of its joint's input, and the effort at the joint of one."""
-
-    column: int
-    gain: float
-
-
-def braked_coordinate(model: Model, axis: Axis) -> int:
-    """Give the coordinate that a brake holds: the motor's, or the joint's.
-
-    Raises
-    ------
-    SimulationError
-        If a brake cannot hold it.
-    """
-    if axis.motor is not None:
-        return axis.motor
-    elastic = model.links[axis.link].elastic
-    if elastic is not None and np.any(elastic.root_angle):
-        raise SimulationError(
-            f"{axis.name}: its brake would hold a hub that its link's pinned shapes turn: use "
-            "other shapes, or give the drive a stiffness"
-        )
-    return axis.index
 
 
 @dataclass(frozen=True)
@@ -148,41 +151,83 @@ class Actuators:
 
     Attributes
     ----------
-    servos, slipping
-        What drives joints beside their inputs.
+    servos, slipping, bristles, windings, ties
+        What drives joints beside their inputs, rubs with a state of its own, or holds the tip.
+    accounts
+        What energy is lost in, by name, as far as it is told apart.
     lookouts
         Quantities that are computed along, for what happens when one crosses a value.
     """
 
     servos: tuple[Servoed, ...] = ()
     slipping: tuple[Slipping, ...] = ()
+    bristles: tuple[Bristle, ...] = ()
+    windings: tuple[Winding, ...] = ()
+    ties: tuple[Tied, ...] = ()
+    accounts: tuple[str, ...] = ()
     lookouts: tuple[Lookout, ...] = ()
 
     @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states: integrals of servos, bristles, currents."""
+        return (
+            *(each.name for each in self.servos if each.state is not None),
+            *(each.name for each in self.bristles),
+            *(each.name for each in self.windings if each.has_state),
+        )
+
+    @property
+    def targets(self) -> int:
+        """How many targets there are: of servos, and three of each tie."""
+        return len(self.servos) + 3 * len(self.ties)
+
+    @property
+    def sampled(self) -> int:
+        """How many servos are sampled."""
+        return sum(each.servo.period is not None for each in self.servos)
+
+    @property
     def states(self) -> int:
-        """How many states servos have."""
-        return sum(each.state is not None for each in self.servos)
+        """How many states there are."""
+        return len(self.state_names)
 
     @property
     def floors(self) -> Array:
         """Least ranges that errors of the states are measured in."""
         servos = [each for each in self.servos if each.state is not None]
         return np.array([
-            STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0) / abs(each.gain)
-            for each in servos
+            *(STATE_FLOOR * (each.servo.stiffness or each.servo.damping or 1.0) / abs(each.gain)
+              for each in servos),
+            *(each.floor for each in self.bristles),
+            *(each.floor for each in self.windings if each.has_state),
         ])  # fmt: skip
 
     @property
     def key(self) -> str:
         """All of it as a text, which determines the expressions."""
         lines = [each.key for each in self.servos]
-        return "; ".join([*lines, *map(repr, self.slipping), *map(repr, self.lookouts)])
+        more = (
+            *self.slipping,
+            *self.bristles,
+            *self.windings,
+            *self.ties,
+            *self.accounts,
+            *self.lookouts,
+        )
+        return "; ".join([*lines, *map(repr, more)])
+
+    @property
+    def drives(self) -> bool:
+        """Whether drive trains are part of it."""
+        return bool(self.slipping or self.bristles or self.windings or self.ties)
 
     def is_in_basis(self, model: Model) -> bool:
         """Tell whether all servos act where they see, as springs and dampers would."""
         matrix = input_matrix(model)
         return all(
-            np.allclose(matrix[:, each.column] / each.gain, each.row) for each in self.servos
+            np.allclose(matrix[:, each.column] / each.gain, each.row)
+            for each in self.servos
+            if each.servo.period is None
         )
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
@@ -190,36 +235,60 @@ class Actuators:
         K, D = np.zeros((2, model.size, model.size))
         matrix = input_matrix(model)
         for each in self.servos:
-            if np.allclose(matrix[:, each.column] / each.gain, each.row):
+            acts = np.allclose(matrix[:, each.column] / each.gain, each.row)
+            if acts and each.servo.period is None:
                 sees = np.outer(each.row, each.row)
                 K += (each.servo.stiffness or 0.0) * sees
                 D += (each.servo.damping or 0.0) * sees
         return K, D
 
     def symbols(self) -> dict[str, Expr]:
-        """Make symbols of targets with their rates, and of servos' states if there are any."""
-        found = {"r": ca.SX.sym("r", 2 * len(self.servos))}
-        return found | ({"x": ca.SX.sym("x", self.states)} if self.states else {})
+        """Make symbols of what is in use: targets with their rates, states, efforts of holders."""
+        sizes = {"r": 2 * self.targets, "x": self.states, "b": 2 * len(self.slipping),
+                 "h": self.sampled}  # fmt: skip
+        return {name: ca.SX.sym(name, size) for name, size in sizes.items() if size}
 
-    def brakes(self, efforts: Expr, u: Expr) -> Expr:
-        """Give the inputs that brakes which slip are like."""
-        columns = [ca.SX(0)] * u.shape[0]
-        for k, each in enumerate(self.slipping):
-            columns[each.column] = efforts[k] / each.gain
-        return ca.vertcat(*columns)
+    def shares(
+        self, model: Model, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, b: Expr
+    ) -> tuple[Share, Expr, list[Expr]]:
+        """Trace what drive trains and ties add, the inputs that act on the arm, and currents."""
+        share, currents = Share(ca.SX(v.shape[0], 1)), []
+        columns = ca.vertsplit(u) if u.shape[0] else []
+        place = sum(each.state is not None for each in self.servos)
+        for k, slipping in enumerate(self.slipping):
+            slipping.share(b[2 * k], b[2 * k + 1], v, share)
+        for k, tie in enumerate(self.ties):
+            first = len(self.servos) + 3 * k
+            where, moving = (r[n : n + 3] for n in (first, self.targets + first))
+            tie.share(model, q, v, (where, moving), share)
+        for bristle in self.bristles:
+            bristle.share(v, x[place], share)
+            place += 1
+        for winding in self.windings:
+            state = x[place] if winding.has_state else None
+            place += winding.has_state
+            seen = columns[winding.column]
+            columns[winding.column], current = winding.share(seen, v, state, share)
+            currents.append(current)
+        return share, ca.vertcat(*columns), currents
 
-    def looks(self, seen: Seen, a: Expr) -> dict[str, Expr]:
+    def looks(self, seen: Seen, a: Expr, dx: Expr) -> dict[str, Expr]:
         """Trace what is looked out for, and its rate where accelerations give it."""
         values = ca.vertcat(*(each.trace(seen) for each in self.lookouts))
         smooth = ca.DM([each.smooth for each in self.lookouts])
-        rate = ca.jtimes(values, ca.vertcat(seen.t, seen.q, seen.v), ca.vertcat(1, seen.v, a))
+        state = ca.vertcat(seen.t, seen.q, seen.v, *seen.x.values())
+        rate = ca.jtimes(values, state, ca.vertcat(1, seen.v, a, dx))
         return {"seen": ca.densify(values), "seen_rate": ca.densify(smooth * rate)}
 
-    def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr) -> tuple[Expr, Expr]:
-        """Trace the inputs with what servos add, and the rates of the servos' states."""
+    def inputs(self, u: Expr, q: Expr, v: Expr, r: Expr, x: Expr, h: Expr) -> tuple[Expr, Expr]:
+        """Trace the inputs with what servos add or hold, and the rates of the servos' states."""
         columns, rates = ca.vertsplit(u), []
-        count = len(self.servos)
+        count, sampled = self.targets, 0
         for k, each in enumerate(self.servos):
+            if each.servo.period is not None:
+                columns[each.column] = each.kept(columns[each.column] + h[sampled])
+                sampled += 1
+                continue
             held = 0.0 if each.state is None else x[each.state]
             seen = columns[each.column]
             columns[each.column], rate = each.answer(seen, q, v, (r[k], r[count + k]), held)
@@ -247,52 +316,86 @@ def motion_of(
 ) -> ca.Function:
     """Trace accelerations and powers of an arm under a law, servos, brakes and lookouts.
 
-    Inputs by name, those in use: t, targets r, servos' states x, efforts b of slipping brakes, q,
-    v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the states, seen and
-    seen_rate.
+    Inputs by name, those in use: t, targets r, states x, efforts b of what slips, what sampled
+    servos hold h, q, v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the
+    states, seen and seen_rate.
     """
-    function = trace(formulation, "motion")
     if law is None and not actuators.key:
-        return function
+        return trace(formulation, "motion")
+    pushed = bool(actuators.slipping or actuators.bristles or actuators.ties)
+    function = trace(formulation, "pushed_motion" if pushed else "motion")
     inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
-    added: dict[str, Expr] = {"t": ca.SX.sym("t")}
+    q, v, u = (inputs[name] for name in "qvu")
     found: dict[str, Expr] = {}
-    u = inputs["u"]
+    added: dict[str, Expr] = {"t": ca.SX.sym("t")} | actuators.symbols()
+    r, x, b, h = (added.get(name, ca.SX(0, 1)) for name in "rxbh")
     if law is not None:
-        u = found["u"] = ca.densify(law(added["t"], inputs["q"], inputs["v"]))
+        u = found["u"] = ca.densify(law(added["t"], q, v))
         del inputs["u"]
-    if actuators.servos:
-        added |= actuators.symbols()
-        u, rates = actuators.inputs(
-            u, inputs["q"], inputs["v"], added["r"], added.get("x", ca.SX())
-        )
-        found |= {"dx": ca.densify(rates)} if actuators.states else {}
-    lost = ca.SX(0)
-    if actuators.slipping:
-        added["b"] = ca.SX.sym("b", len(actuators.slipping))
-        pushed = actuators.brakes(added["b"], u)
-        lost = -ca.dot(inputs["v"], constant(input_matrix(formulation.model)) @ pushed)
-        u = u + pushed
-    given = [u if name == "u" else inputs[name] for name in function.name_in()]
-    a, power = function.call(given, True, False)[:2]
-    found = {"a": a, "power": power + ca.vertcat(lost, 0, 0, lost)} | found
+    u, rates = actuators.inputs(u, q, v, r, x, h) if actuators.servos else (u, ca.SX(0, 1))
+    model = formulation.model
+    if "anchor" in inputs:
+        model = model.anchored(inputs["anchor"])
+    share, u, _ = actuators.shares(model, u, q, v, r, x, b)
+    rates = ca.vertcat(rates, *share.rates)
+    found |= {"dx": ca.densify(rates)} if actuators.states else {}
+    replaced = {"u": u, "push": share.push}
+    given = [replaced[k] if k in replaced else inputs[k] for k in function.name_in()]
+    inputs.pop("push", None)
+    a, power, *effort = function.call(given, True, False)
+    found = {"a": a, "power": _powers(formulation.model, power, share, actuators, q, v)} | found
     if actuators.lookouts:
-        effort = trace(formulation, "forward_dynamics").call(given, True, False)[1]
-        model = formulation.model
-        if "anchor" in inputs:
-            model = model.anchored(inputs["anchor"])
-        found |= actuators.looks(Seen(model, added["t"], inputs["q"], inputs["v"], effort), a)
+        if not effort:
+            effort = [trace(formulation, "forward_dynamics").call(given, True, False)[1]]
+        states = {name: x[k] for k, name in enumerate(actuators.state_names)}
+        seen = Seen(model, added["t"], q, v, states, effort[0])
+        found |= actuators.looks(seen, a, rates)
     inputs = added | inputs
     # A law that contains the arm's own equations shares most of them with the arm.
     results = ca.cse(list(found.values()))
     return ca.Function("motion", list(inputs.values()), results, list(inputs), list(found))
 
 
-def slips(model: Model, names: Sequence[str]) -> tuple[Slipping, ...]:
-    """List brakes that can slip, by the names of their axes."""
-    driven = [axis for axis in model.axes if axis.driven]
+def _powers(
+    model: Model, power: Expr, share: Share, actuators: Actuators, q: Expr, v: Expr
+) -> Expr:
+    """Trace the powers with what drive trains put in and take, and after them the accounts."""
+    if not (actuators.drives or actuators.accounts):
+        return power
+    lost = sum(share.taken.values(), ca.SX(0))
+    known = told(model, q, v) if actuators.accounts else {}
+    accounts = [known.get(key, 0.0) + share.taken.get(key, 0.0) for key in actuators.accounts]
+    return ca.densify(
+        ca.vertcat(power + ca.vertcat(share.fed, 0, share.moved, lost), *map(ca.SX, accounts))
+    )
+
+
+def actuators_of(
+    model: Model,
+    *,
+    slipping: Sequence[Slipping] = (),
+    ties: Sequence[Tied] = (),
+    told_apart: tuple[str, ...] | None = None,
+    lookouts: Sequence[Lookout] = (),
+) -> Actuators:
+    """List what drives an arm, and where its drive trains have corners that steps end at."""
+    kept = accounts(model) if told_apart is None else told_apart
+    wound = windings(model)
+    seen = (*lookouts, *_corners(model, wound))
+    rubbing = bristles(model)
+    return Actuators(servos(model), tuple(slipping), rubbing, wound, tuple(ties), kept, seen)
+
+
+def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:
+    """List where equations have corners: at the ends of backlash and at limits of currents."""
     found = []
-    for column, axis in enumerate(driven):
-        if axis.name in names:
-            found.append(Slipping(column, gear_gain(axis)))
-    return tuple(found)
+    for k, axis in enumerate(model.axes):
+        drive = axis.acts.drive
+        if axis.motor is not None and drive is not None and drive.backlash is not None:
+            ends = (-drive.backlash / 2, drive.backlash / 2)
+            found += [Lookout("wind-up", k, corner=end) for end in ends]
+    for winding in wound:
+        limit = winding.motor.current_limit
+        if winding.has_state and limit is not None:
+            found += [Lookout("state", body=winding.name, corner=end) for end in (-limit, limit)]
+    return found

@@ -196,7 +196,7 @@ def march(m: March) -> int:
         widen(m)
         m.peak = m.t
         # Every step evaluates the equations last at its end.
-        if beyond(m) >= 0 or peaks(m) >= 0 or slips_within(m) == 1:
+        if beyond(m) >= 0 or peaks(m, 0) >= 0 or slips_within(m) == 1:
             m.h = wish
             return SEEN
         note_seen(m)

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -32,7 +32,7 @@ SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 STEEPEST, STEEPEST_SERIES = 2.5, 1.0
 ROUNDED = 1e-3  # of the tolerance: what rounding a place may take
 TIGHT = 1e-7  # a tolerance below is not asked of places far away
-MISSION_PORTS = ("r", "x", "dx", "b", "seen", "seen_rate")  # of equations that have them
+MISSION_PORTS = ("r", "x", "dx", "b", "h", "seen", "seen_rate")  # of equations that have them
 TURN = 1.0  # [rad] of a free base's middle angle, whose singularity is at pi/2
 
 
@@ -75,6 +75,8 @@ class Measures:
         Whether a group is a deflection; the others are joints and base.
     energy_floor
         Least energy [J] that errors of works are measured in, (lanes,).
+    state_floor
+        Least ranges of the states of servos and drives.
     """
 
     rows: Array
@@ -86,6 +88,7 @@ class Measures:
     pace: Array
     deflects: tuple[bool, ...]
     energy_floor: Array
+    state_floor: Array = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -165,12 +168,17 @@ def refuse_short_tables(listed: Sequence[Channel], t_end: float) -> None:
 
 
 def system_of(
-    equation: Equation, compiled: Compiled, groups: tuple[list[Channel], ...], *, lanes: int = 1
+    equation: Equation,
+    compiled: Compiled,
+    groups: tuple[list[Channel], ...],
+    *,
+    lanes: int = 1,
+    accounts: int = 0,
 ) -> tuple[System, dict[str, Array]]:
     """Join compiled equations and channels.
 
     With several lanes, each element of every array is that many numbers side by side, one per arm,
-    and channels are listed likewise.
+    and channels are listed likewise.  Accounts are works after the first four.
     """
     model = equation.model
     listed = [channel for group in groups for channel in group]
@@ -180,7 +188,8 @@ def system_of(
     buffers = {
         "t": np.zeros(1), "q": np.zeros(n), "v": np.zeros(n), "u": np.zeros(len(groups[0])),
         "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
-        "power": np.zeros(WORKS * lanes), "anchor": np.array(equation.anchor, dtype=float).ravel(),
+        "power": np.zeros((WORKS + accounts) * lanes),
+        "anchor": np.array(equation.anchor, dtype=float).ravel(),
         **{name: np.zeros(sizes.get(name, 0)) for name in MISSION_PORTS},
     }  # fmt: skip
     table, kept = table_of(compiled, buffers)
@@ -192,7 +201,7 @@ def system_of(
         wrenches=len(groups[1]),
         known=len(groups[2]),
         targets=len(groups[3]),
-        works=WORKS * lanes,
+        works=(WORKS + accounts) * lanes,
         states=len(buffers["x"]),
         equations=compiled.table_address,
         table=table,

@@ -71,11 +71,14 @@ def thin(solution: Solution, parts: int, curves: Curves) -> Solution:
 
 
 def _pick(solution: Solution, rows: npt.NDArray[np.int_]) -> Solution:
-    held = None if solution.held is None else solution.held[rows]
+    held, servoed = (
+        None if each is None else each[rows] for each in (solution.held, solution.servoed)
+    )
     return replace(
         solution,
         times=solution.times[rows],
         states=solution.states[rows],
         anchors=solution.anchors[rows],
         held=held,
+        servoed=servoed,
     )

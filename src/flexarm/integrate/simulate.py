@@ -23,7 +23,7 @@ from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.situation import State
-from flexarm.integrate.options import TIGHTEST, refuse_kinds, refuse_options
+from flexarm.integrate.options import MOST_SAMPLES, TIGHTEST, refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
     channels,
@@ -103,10 +103,10 @@ def simulate(
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     start
-        Where to begin, at time 0.  A run: at its end, integrals of servos at 0.  An `Equilibrium`.
-        ``equilibrium``: where nothing accelerates, joints at their speeds, servos and inputs
-        balancing the loads.  ``stated``: where the model file puts joints and links.  If None, what
-        its ``start`` says, ``stated`` if nothing.
+        Where to begin, at time 0.  A run: at its end, states of servos and drive trains at 0.  An
+        `Equilibrium`.  ``equilibrium``: where nothing accelerates, joints at their speeds, servos
+        and inputs balancing the loads.  ``stated``: where the model file puts joints and links.  If
+        None, what its ``start`` says, ``stated`` if nothing.
     energy_audit
         Step so closely that the energy balance closes to 1e-8, whatever ``rtol``; if it does not,
         by a method that was asked for, the run's ``reason`` says so.
@@ -155,8 +155,8 @@ def simulate(
                     lambda model: equation_of(model, name=formulation, paper=paper))  # fmt: skip
     if law is not None and not course.single:
         raise SimulationError(
-            "control: a Sampled law cannot be had together with events and brakes that slip: write "
-            "it as a CasADi function"
+            "control: a Sampled law cannot be had together with events, dry friction and brakes "
+            "that slip: write it as a CasADi function"
         )
     begins = arm.start if start is None else start
     if not isinstance(begins, Run | Equilibrium) and not is_word(begins, STARTS):
@@ -172,6 +172,7 @@ def simulate(
             "control: a law takes the place of servos, which events change: leave one of them out"
         )
     task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
+    period = refuse_ticks(task, t_end) if control is None else period
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
     else:
@@ -214,7 +215,7 @@ def simulate(
 
     run, found = go(task, None)
     while found.ending.status in ("finished", "seen"):
-        state = replace(state, **after(task, found))
+        state = replace(state, **after(task, found, state))
         if t_end - state.t <= rounding(t_end):
             break
         try:
@@ -271,38 +272,61 @@ def leg_task(
         else c
         for c in task.groups[2]
     ]
-    integrals = [each.name for each in task.motion.actuators.servos if each.state is not None]
+    names = task.motion.actuators.state_names
     return replace(
         task,
-        groups=(*task.groups[:2], moved, task.groups[3]),
+        groups=(*task.groups[:2], moved, [*task.groups[3], *course.tied()]),
         works=state.works,
         brought=state.brought,
-        states=np.array([state.x.get(name, 0.0) for name in integrals]),
+        memory=state.memory,
+        states=np.array([state.x.get(name, 0.0) for name in names]),
         efforts=course.efforts(),
         bounds=course.bounds(state.t),
     )
 
 
-def after(task: Task, solution: Solution) -> dict[str, Any]:
+def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
     """Give the state that a leg ended in, by its fields."""
     n, last = task.equation.model.size, solution.states[-1]
-    integrals = [each.name for each in task.motion.actuators.servos if each.state is not None]
+    actuators = task.motion.actuators
+    first = 2 * n + WORKS + len(actuators.accounts)
     return {
         "t": float(solution.times[-1]),
         "q": last[:n].copy(),
         "v": last[n : 2 * n].copy(),
-        "works": last[2 * n : 2 * n + WORKS].copy(),
-        "x": dict(zip(integrals, last[2 * n + WORKS :].tolist(), strict=True)),
+        "works": last[2 * n : first].copy(),
+        "x": {**before.x, **dict(zip(actuators.state_names, last[first:].tolist(), strict=True))},
         "anchor": solution.anchors[-1],
+        "memory": {**before.memory, **solution.memory},
     }
 
 
+def refuse_ticks(task: Task, t_end: float) -> float | None:
+    """Give the shortest period of a sampled servo [s], None if there is none.
+
+    Raises
+    ------
+    SimulationError
+        If it would be asked too often.
+    """
+    known = {each.name: each.servo.period for each in task.motion.actuators.servos}
+    periods = {name: period for name, period in known.items() if period is not None}
+    for name, period in periods.items():
+        if t_end / period > MOST_SAMPLES:
+            raise SimulationError(
+                f"{name}: its servo's period of {period:g} s makes {t_end / period:.3g} samples, "
+                f"more than {MOST_SAMPLES:.0e}: take a longer period or a shorter run"
+            )
+    return min(periods.values(), default=None)
+
+
 def refuse_states(method: Method, task: Task) -> None:
-    """Refuse a method that cannot solve for the states of servos."""
+    """Refuse a method that cannot solve for states of servos and drives."""
     if task.motion.actuators.states and not method.carries_states:
         others = ", ".join(each.name for each in METHODS.values() if each.carries_states)
         raise SimulationError(
-            f"method {method.name} takes no servo with integral_time: take auto, {others}"
+            f"method {method.name} takes no servo with integral_time, bristles, hysteresis or "
+            f"inductance: take auto, {others}"
         )
 
 
@@ -389,6 +413,12 @@ def joined(first: Run, second: Run) -> Run:
         name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])
         for name in ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
     }
+    changes["losses"] = {
+        name: np.concatenate([values[kept], second.losses[name]])
+        for name, values in first.losses.items()
+    }
+    if first.drives is not None and second.drives is not None:
+        changes["drives"] = first.drives.joined(second.drives)
     counts = [
         sum(pair)
         for pair in zip(astuple(first.statistics), astuple(second.statistics), strict=True)

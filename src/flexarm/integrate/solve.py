@@ -1,7 +1,7 @@
 """Run an integrator from begin to end, and say how it ended."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,8 @@ from flexarm.integrate.loop import (
 )
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
-from flexarm.integrate.mission.seen import beyond, note_seen
+from flexarm.integrate.mission.digital import Digital, Memory
+from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
 from flexarm.integrate.system import rates
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
@@ -54,15 +55,17 @@ class Solution:
     Attributes
     ----------
     times, states
-        The kept times (T,) and states (T, 2n + 4).
+        The kept times (T,) and states (T, size).
     anchors
         Attitude that a free base's angles are relative to, (T, 3, 3).
     ending
         How it ended.
     steps, rejections, evaluations, renewals, seconds
         Statistics; seconds of CPU.
-    held
-        Inputs of a sampled law at the kept times, or None.
+    held, servoed
+        Inputs of a sampled law at the kept times, and of sampled servos, or None.
+    memory
+        What sampled servos know at the end.
     seen, value
         Which quantity that was looked out for ended it, -1 if none did, and its value.
     """
@@ -77,6 +80,8 @@ class Solution:
     renewals: int = 0
     seconds: float = 0.0
     held: Array | None = None
+    servoed: Array | None = None
+    memory: Mapping[str, Memory] = field(default_factory=dict)
     seen: int = -1
     value: float = 0.0
 
@@ -86,6 +91,7 @@ def begin_march(beginning: Beginning) -> March:
     m: March = beginning.method.begin(beginning)
     m.__dict__["beginning"] = beginning  # whose arrays the compiled code points to
     begin(m)
+    turn_corners(m, beginning)
     assert march.address  # compiled before the clock starts
     return m
 
@@ -103,13 +109,17 @@ def solve(
     """
     m = begin_march(beginning)
     anchors = [(0, np.array(beginning.equation.anchor, dtype=float))]
-    log = Log(control, beginning)
+    sampled = bool(beginning.motion.actuators.sampled)
+    log = Digital(beginning) if sampled else Log(control, beginning)
     started, aside = time.process_time(), 0.0
 
     def collected(ending: Ending) -> Solution:
         spent = time.process_time() - started - aside
         solution = collect(m, anchors, ending, spent)
-        solution.held = log.at(solution.times)
+        if isinstance(log, Digital):
+            solution.servoed, solution.memory = log.at(solution.times), dict(log.memory)
+        else:
+            solution.held = log.at(solution.times)
         return solution
 
     def between() -> None:
@@ -136,7 +146,7 @@ def _drive(
     beginning: Beginning,
     anchors: list[tuple[int, Array]],
     progress: Callable[[float], None],
-    log: Log,
+    log: Log | Digital,
     between: Callable[[], None],
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
@@ -154,13 +164,17 @@ def _drive(
 
 
 def after_march(
-    m: March, beginning: Beginning, anchors: list[tuple[int, Array]], log: Log, code: int
+    m: March,
+    beginning: Beginning,
+    anchors: list[tuple[int, Array]],
+    log: Log | Digital,
+    code: int,
 ) -> Ending | None:
     """Do what a call of `march` has returned for; None if the run goes on."""
     if code == FINISHED:
         return Ending() if m.t >= log.end else _asked(log, m)
     if code == SEEN:
-        return _at_sight(m)
+        return _at_sight(m, beginning)
     if code == WATCHED and not beginning.watched[m.watched].what:
         _anchor(m, beginning, anchors)
     elif code == WATCHED:
@@ -170,7 +184,7 @@ def after_march(
     return None
 
 
-def _asked(log: Log, m: March) -> Ending | None:
+def _asked(log: Log | Digital, m: March) -> Ending | None:
     said = log.ask(m)
     return Ending("stopped", said) if said else None
 
@@ -187,6 +201,11 @@ def _anchor(m: March, beginning: Beginning, anchors: list[tuple[int, Array]]) ->
         angles[:] = 0.0
     anchors.append((m.kept, turned))
     beginning.buffers["anchor"][:] = turned.ravel()
+    start_anew(m, beginning)
+
+
+def start_anew(m: March, beginning: Beginning) -> None:
+    """Go on from a state at which the equations or their coordinates have changed."""
     rates(m.system, m.t, m.y, m.f)
     note_seen(m)
     m.h_done = 0.0
@@ -216,8 +235,20 @@ def _at_bound(m: March, beginning: Beginning) -> Ending:
     )
 
 
-def _at_sight(m: March) -> Ending | None:
-    """Find when a quantity that is looked out for left its bounds within the last step, if so."""
+def turn_corners(m: March, beginning: Beginning) -> None:
+    """Look out for corners of the equations from the side on which the arm is now."""
+    for k, look in enumerate(beginning.motion.actuators.lookouts):
+        if look.corner is not None:
+            above = m.seen[k] > look.corner
+            m.seen_low[k] = look.corner if above else -np.inf
+            m.seen_high[k] = np.inf if above else look.corner
+
+
+def _at_sight(m: March, beginning: Beginning) -> Ending | None:
+    """Find when a quantity that is looked out for left its bounds within the last step, if so.
+
+    At a corner of the equations the motion goes on with a new step.
+    """
     scratch = np.zeros(m.size)
 
     def is_beyond(t: float) -> bool:
@@ -226,7 +257,8 @@ def _at_sight(m: March) -> Ending | None:
 
     early, late = m.t_old, m.peak
     if late < m.t and not is_beyond(late):  # the cubic through the step's ends only seemed to be
-        rates(m.system, m.t, m.y, scratch)
+        late = _other_sight(m, is_beyond)
+    if late < 0:
         note_seen(m)
         keep_samples(m)
         return None
@@ -240,9 +272,25 @@ def _at_sight(m: March) -> Ending | None:
     state = _state_at(m, late)
     m.t = late
     m.y[:] = state
-    _keep(m, late, state)
     is_beyond(late)
-    return Ending("seen")
+    if beginning.motion.actuators.lookouts[beyond(m)].corner is None:
+        _keep(m, late, state)
+        return Ending("seen")
+    turn_corners(m, beginning)
+    start_anew(m, beginning)
+    return None
+
+
+def _other_sight(m: March, is_beyond: Callable[[float], bool]) -> float:
+    """Look at the other quantities of a step after a false alarm; a time beyond bounds, or -1."""
+    k = -1
+    while True:
+        is_beyond(m.t)  # cubics go by what is seen at the step's end
+        k = int(peaks(m, k + 1))
+        if k < 0:
+            return m.peak if slips_within(m) == 1 else -1.0
+        if is_beyond(m.peak):
+            return m.peak
 
 
 def _state_at(m: March, t: float) -> Array:

@@ -12,10 +12,11 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.actuators import Actuators, servos
+from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, Motion
+from flexarm.integrate.mission.digital import Memory
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -32,11 +33,12 @@ from flexarm.integrate.sampling import parts_for
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.system import WORKS
 from flexarm.links.base import Array
+from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.mechanics.inertia import require_inertia
-from flexarm.mechanics.loads import coulomb_frictions
+from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
-from flexarm.runs.data import Statistics
+from flexarm.runs.data import DriveData, Statistics
 from flexarm.runs.run import Run
 
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
@@ -92,7 +94,7 @@ def prepare(
         refuse_misfit(control, model)
     q, v = start_state(model) if state is None else state
     groups = channels(model, read_inputs(model, inputs), q if home is None else home, begins or {})
-    actuators = actuators or Actuators(servos(model))
+    actuators = actuators or actuators_of(model)
     if control is not None:  # in place of the file's inputs and servos
         still = Constant[float](kind="constant", value=0.0)
         groups = ([replace(channel, profile=still) for channel in groups[0]], *groups[1:3], [])
@@ -141,11 +143,13 @@ class Task:
     times
         Times to keep.
     q, v, works, states
-        The initial state, the work done before it, and the states of servos, 0 if left out.
+        The initial state, works and accounts before it, states of servos and drives; 0 if left out.
     efforts
-        Of brakes that can slip.
+        Of brakes and dry friction that can slip.
     bounds
         Of the quantities that are looked out for, low and high.
+    memory
+        What sampled servos know and what they hold, by joint.
     brought
         Energy [J] of bodies captured before, less that of bodies let go.
     vibration
@@ -162,10 +166,11 @@ class Task:
     v: Array
     vibration: Vibration
     wanted: float = 1e-3
-    works: Array = field(default_factory=lambda: np.zeros(WORKS))
+    works: Array = field(default_factory=lambda: np.zeros(0))
     states: Array = field(default_factory=lambda: np.zeros(0))
     efforts: Array = field(default_factory=lambda: np.zeros(0))
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    memory: Mapping[str, Memory] = field(default_factory=dict)
     brought: float = 0.0
 
     @property
@@ -200,7 +205,8 @@ class Task:
     @cached_property
     def measures(self) -> Measures:
         """What errors are measured in."""
-        return measures(self.equation.model, self.q, self.vibration)
+        found = measures(self.equation.model, self.q, self.vibration)
+        return replace(found, state_floor=self.motion.actuators.floors)
 
     @cached_property
     def watches(self) -> tuple[Watch, ...]:
@@ -218,11 +224,17 @@ class Task:
         apart = not self.motion.actuators.is_in_basis(self.equation.model)
         if self.motion.law is not None or apart:
             wanted *= method.under_law
-        elif has_dry_friction(self.equation.model) or has_strong_dampers(self):
+        elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
         counted = self.vibrations(rates=not method.solves_vibrations)
         share = min(1.0, CALIBRATED / max(counted, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
+
+    @property
+    def _rubs(self) -> bool:
+        """Whether forces follow states of drive trains, or ties, which modes do not know."""
+        actuators = self.motion.actuators
+        return bool(actuators.bristles or actuators.windings or actuators.ties)
 
     def parts(self, method: Method, wanted: float, step: float | None = None) -> int:
         """Choose into how many parts to split intervals between samples; rk4 ends steps at them."""
@@ -234,8 +246,13 @@ class Task:
 
     def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
         """Begin the motion by a method."""
-        system, buffers = system_of(self.equation, self.motion.compiled(), self.groups)
+        actuators = self.motion.actuators
+        system, buffers = system_of(
+            self.equation, self.motion.compiled(), self.groups, accounts=len(actuators.accounts)
+        )
         buffers["b"][:] = self.efforts
+        sampled = [each.name for each in actuators.servos if each.servo.period is not None]
+        buffers["h"][:] = [self.memory[k].held if k in self.memory else 0.0 for k in sampled]
         listed = [channel for group in self.groups for channel in group]
         if method.adaptive:
             h = 0.01 / max(self.vibration.fastest, 10.0 / float(self.times[-1]))
@@ -260,6 +277,7 @@ class Task:
             method.reach / max(rate, 1e-12),
             self.bounds,
             self._peeks(),
+            self.memory,
         )
 
     def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
@@ -269,17 +287,23 @@ class Task:
         placed = replace(self.equation, anchor=solution.anchors)
         energy, rotation, position = placed.observe(q, v)
         works = solution.states[:, 2 * n : 2 * n + WORKS]
+        actuators, first = self.motion.actuators, 2 * n + WORKS
+        losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.accounts)}
+        u = self._inputs(solution)
+        drives = self._drives(solution, u) if actuators.accounts else None
         return Run(
             model=self.equation.model,
             t=solution.times,
             q=q,
             v=v,
-            u=self._inputs(solution),
+            u=u,
             tip=position,
             tip_rotation=rotation,
             energy=energy,
             works=np.column_stack([works, np.full(len(works), self.brought)]),
             anchors=solution.anchors,
+            losses=losses,
+            drives=drives,
             status=solution.ending.status,
             reason=solution.ending.reason,
             method=method.name,
@@ -305,33 +329,71 @@ class Task:
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
             rows = self.motion.law(solution.times[None, :], q.T, v.T)
             return np.array(rows).T.reshape(count, -1)
-        given, wanted = (
-            [[evaluate(c.profile, t - c.begin)[:2] for t in solution.times] for c in group]
-            for group in (self.groups[0], self.groups[3])
-        )
+        given = [
+            [evaluate(c.profile, t - c.begin)[:2] for t in solution.times] for c in self.groups[0]
+        ]
         u = np.array(given).reshape(-1, count, 2)[:, :, 0]
         servoed = self.motion.actuators
         if servoed.servos:
-            sizes = {"u": len(given), "q": n, "v": n, "r": 2 * len(wanted), "x": servoed.states}
+            targets = self._targets(solution.times)
+            sizes = {"u": len(given), "q": n, "v": n, "r": len(targets), "x": servoed.states,
+                     "h": servoed.sampled}  # fmt: skip
             symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
             total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
-            r = np.array(wanted).reshape(-1, count, 2)
-            x = solution.states[:, 2 * n + WORKS :]
+            x = self._states_of(solution)
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-            u = np.array(total(u, q.T, v.T, np.concatenate([r[:, :, 0], r[:, :, 1]]), x.T))
+            h = np.zeros((count, 0)) if solution.servoed is None else solution.servoed
+            u = np.array(total(u, q.T, v.T, targets, x.T, h.T))
         return u.T.reshape(count, len(given))
 
     def _peeks(self) -> bool:
         """Tell whether something is looked out for that has no rate: what a brake holds."""
         low, high = self.bounds
-        pairs = zip(self.motion.actuators.lookouts, np.minimum(-low, high), strict=True)
+        looks = self.motion.actuators.lookouts[: len(low)]  # corners come after them
+        pairs = zip(looks, np.minimum(-low, high), strict=True)
         return any(not each.smooth and np.isfinite(bound) for each, bound in pairs)
 
     @property
     def state(self) -> Array:
         """The initial state y."""
-        states = self.states if len(self.states) else np.zeros(self.motion.actuators.states)
-        return np.concatenate([self.q, self.v, self.works, states])
+        actuators = self.motion.actuators
+        works = self.works if len(self.works) else np.zeros(WORKS + len(actuators.accounts))
+        states = self.states if len(self.states) else np.zeros(actuators.states)
+        return np.concatenate([self.q, self.v, works, states])
+
+    def _states_of(self, solution: Solution) -> Array:
+        """Give the states of servos and drives at the samples, (T, states)."""
+        first = 2 * self.equation.model.size + WORKS + len(self.motion.actuators.accounts)
+        return solution.states[:, first:]
+
+    def _targets(self, times: Array) -> Array:
+        """Evaluate targets, and after them their rates, (2 targets, T)."""
+        rows = [[evaluate(c.profile, t - c.begin)[:2] for t in times] for c in self.groups[3]]
+        both = np.array(rows).reshape(-1, len(times), 2)
+        return np.concatenate([both[:, :, 0], both[:, :, 1]])
+
+    def _drives(self, solution: Solution, u: Array) -> DriveData:
+        """Evaluate what drive trains push and store, and their states, at the samples."""
+        model, actuators, n = self.equation.model, self.motion.actuators, self.equation.model.size
+        x, v = self._states_of(solution), solution.states[:, n : 2 * n]
+        q, anchors = solution.states[:, :n], solution.anchors
+        rows = self._targets(solution.times)
+        sizes = {"u": u.shape[1], "q": n, "v": n, "r": len(rows), "x": x.shape[1],
+                 "b": len(self.efforts)}  # fmt: skip
+        symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
+        anchor = ca.SX.sym("anchor", *anchors.shape[1:])
+        placed = model.anchored(anchor) if model.attitudes else model
+        share, acting, currents = actuators.shares(placed, *symbols)
+        push = share.push + ca.DM(input_matrix(model)) @ (acting - symbols[0])
+        efforts = np.tile(self.efforts[:, None], len(v))
+        given = (u.T, q.T, v.T, rows, x.T, efforts, np.concatenate(anchors, axis=1))
+        results = [push, share.stored, ca.vertcat(*currents)]
+        found = ca.Function("drives", [*symbols, anchor], results)(*given)
+        pushed, stored, amperes = (np.array(each) for each in found)
+        states = dict(zip(actuators.state_names, x.T, strict=True))
+        shown = {each.name: states[each.name] for each in actuators.bristles}
+        shown |= dict(zip([each.name for each in actuators.windings], amperes, strict=True))
+        return DriveData(pushed.T, stored.ravel(), shown)
 
 
 def has_strong_dampers(task: "Task") -> bool:

@@ -10,7 +10,8 @@ import scipy.linalg
 from flexarm.engine.operators import direct_operators
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import dissipative_force, elastic_force, hub_row
+from flexarm.mechanics.drives import hub_row
+from flexarm.mechanics.loads import dissipative_force, elastic_force
 from flexarm.model import Model, undeformed
 
 SINGULAR = 1e-12

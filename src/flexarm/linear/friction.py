@@ -9,7 +9,7 @@ import numpy as np
 from flexarm.arguments import is_word, refused, require_positive
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import Coulomb, coulomb_frictions
+from flexarm.mechanics.drives import Coulomb, coulomb_frictions
 from flexarm.model import Model
 
 FrictionChoice = Literal["off", "secant", "tangent"]
@@ -54,7 +54,7 @@ class DryFriction:
     def damping(self, model: Model, v: Array) -> Array:
         """Give its part of the damping matrix at rates v, (n, n)."""
         result = np.zeros((model.size, model.size))
-        for each in coulomb_frictions(model):
+        for each in coulomb_frictions(model, smooth=False):
             result += self._coefficient(each, v) * np.outer(each.row, each.row)
         return result
 
@@ -67,7 +67,7 @@ class DryFriction:
             columns = np.delete(np.eye(model.size), model.prescribed, axis=1)
         return tuple(
             self._notice(each, v)
-            for each in coulomb_frictions(model)
+            for each in coulomb_frictions(model, smooth=False)
             if np.any(columns.T @ each.row)
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 from flexarm.linear.eigen import Complex
 from flexarm.links.base import DIRECTIONS, Array, Direction
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.loads import hub_row
+from flexarm.mechanics.drives import hub_row
 from flexarm.model import Axis, LinkModel, Model
 
 WORDS: dict[Direction, str] = {

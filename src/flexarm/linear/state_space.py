@@ -21,8 +21,8 @@ from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.linear.zeros import Complex, transmission_zeros
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import hub_row
-from flexarm.model import Axis, Model, build, start_state
+from flexarm.mechanics.drives import hub_row
+from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def state_space(
         states=(*kept, *(f"{name}.rate" for name in kept)),
         state_units=(*(model.units[i] for i in open_), *(f"{model.units[i]}/s" for i in open_)),
         inputs=tuple(axis.name for axis in driven),
-        input_units=tuple(_input_unit(axis) for axis in driven),
+        input_units=tuple(axis.input_unit for axis in driven),
         outputs=names,
         output_units=units,
         point=point,
@@ -163,11 +163,6 @@ def _required(model: Model, point: Point, inputs: int) -> Point:
         t=require_number("about.t", point.t),
         anchor=None if given is None else require_shaped("about.anchor", given, wanted),
     )
-
-
-def _input_unit(axis: Axis) -> str:
-    motor = axis.acts.drive is not None and axis.acts.drive.motor_torque
-    return "N m" if motor else axis.effort_unit
 
 
 def _default_outputs(model: Model) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from flexarm.arm import AnyActuated, Arm, Link
-from flexarm.arm.joint import SpringTable
+from flexarm.arm.drive import SpringTable
 from flexarm.arm.shapes import Loaded
 from flexarm.links.span import Span
 

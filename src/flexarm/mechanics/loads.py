@@ -1,23 +1,18 @@
 """Forces that do not come from inertia: springs, damping, friction, contact, inputs, wrenches."""
 
-import math
-from dataclasses import dataclass
-from typing import Any
-
 import casadi as ca
 import numpy as np
 
-from flexarm.arm import FreeBase, SpringTable, Wrench
-from flexarm.arm.joint import Friction
+from flexarm.arm import FreeBase, Wrench
 from flexarm.links.base import Array
 from flexarm.mechanics.attached import attach, place
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.base import table_energy
+from flexarm.mechanics.drives import axis_loss, gear_gain, hub_row, spring_energy, windup_energy
 from flexarm.mechanics.kinematics import LinkFrames, base_frame, frames
 from flexarm.mechanics.point_forces import point_energy, point_forces
 from flexarm.mechanics.sections import picked
 from flexarm.mechanics.stops import stop_energy, stop_loss
-from flexarm.model import Axis, Model, prescribed_motion
+from flexarm.model import Model, prescribed_motion
 from flexarm.model.profiles import evaluate
 from flexarm.spatial import Expr, constant
 
@@ -42,23 +37,6 @@ def input_matrix(model: Model) -> Array:
         unit = hub_row(model, axis) if axis.motor is None else np.eye(model.size)[axis.motor]
         columns.append(gain * unit)
     return np.stack(columns, axis=1) if columns else np.zeros((model.size, 0))
-
-
-def gear_gain(axis: Axis) -> float:
-    """Give the effort at a joint per input: that of its gear if inputs are on the motor's side."""
-    drive = axis.acts.drive
-    return drive.gear_ratio if drive is not None and drive.motor_torque else 1.0
-
-
-def hub_row(model: Model, axis: Axis) -> Array:
-    """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
-    row: Array = np.eye(model.size)[axis.index]
-    part = model.links[axis.link]
-    if part.elastic is None or not np.any(part.elastic.root_angle):
-        return row
-    direction = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
-    slopes, last = direction @ part.elastic.root_angle, part.modes.stop
-    return np.asarray(np.concatenate([row[: part.modes.start], slopes, row[last:]]))
 
 
 def elastic_force(model: Model, q: Expr) -> Expr:
@@ -95,31 +73,6 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
     return elastic, weight
 
 
-@dataclass(frozen=True)
-class Coulomb:
-    """Coulomb friction of a joint, ``force tanh(rate/smoothing)`` with ``rate = row @ v``."""
-
-    axis: Axis
-    row: Array
-    force: float
-    smoothing: float
-
-    def slope(self, rate: float) -> float:
-        """Differentiate it by the rate."""
-        return self.force / self.smoothing * (1 - math.tanh(rate / self.smoothing) ** 2)
-
-
-def coulomb_frictions(model: Model) -> list[Coulomb]:
-    """List the joints with Coulomb friction."""
-    found = []
-    for axis in model.axes:
-        friction = axis.acts.friction
-        if friction is not None and friction.coulomb:
-            smoothing = friction.smoothing or axis.smoothing
-            found.append(Coulomb(axis, hub_row(model, axis), float(friction.coulomb), smoothing))
-    return found
-
-
 def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
     """Generalised force that damping and friction need, (n,); v times it is what they take."""
     result = type(v).zeros(model.size, 1)
@@ -135,27 +88,11 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
                 result[k] += row
         for axis in part.axes:
             row = constant(hub_row(model, axis))
-            result += _along(axis, row, v, coulomb)
+            result += axis_loss(model, axis, q, v, coulomb=coulomb)
             if axis.acts.stops is not None:
                 result += row * stop_loss(axis, ca.dot(row, q), ca.dot(row, v))
     for each in point_forces(model, q, v, friction=coulomb):
         result -= each.attached.effort(each.lost, each.torque)
-    return result
-
-
-def _along(axis: Axis, row: Expr, v: Expr, coulomb: bool) -> Expr:
-    """Generalised force that friction and dampers along a joint's axis need, (n,)."""
-    acts, rate = axis.acts, ca.dot(row, v)
-    force = type(v)(0)
-    if acts.friction is not None:
-        force += _friction(acts.friction, axis, rate, coulomb)
-    if acts.spring is not None and acts.spring.damping:
-        force += acts.spring.damping * rate
-    result = row * force
-    if axis.motor is not None and acts.drive is not None and acts.drive.damping:
-        across = acts.drive.damping * (v[axis.motor] - rate)
-        result -= row * across
-        result[axis.motor] += across
     return result
 
 
@@ -228,27 +165,11 @@ def _joint_energy(model: Model, q: Expr) -> Expr:
     """Energy of joint springs and elastic transmissions [J]."""
     energy = type(q)(0)
     for axis in model.axes:
-        spring, drive = axis.acts.spring, axis.acts.drive
+        spring = axis.acts.spring
         if spring is not None:
             wound = ca.dot(constant(hub_row(model, axis)), q) - (spring.rest or 0.0)
-            energy += _spring_energy(spring.stiffness, wound)
+            energy += spring_energy(spring.stiffness, wound)
         if axis.acts.stops is not None:
             energy += stop_energy(axis, ca.dot(constant(hub_row(model, axis)), q))
-        if axis.motor is not None and drive is not None:
-            wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
-            energy += _spring_energy(drive.stiffness, wound)
+        energy += windup_energy(model, axis, q)
     return energy
-
-
-def _spring_energy(stiffness: Any, wound: Expr) -> Expr:
-    if isinstance(stiffness, SpringTable):
-        return table_energy(stiffness.deflection, stiffness.effort, wound)
-    return stiffness * wound**2 / 2
-
-
-def _friction(friction: Friction[Any, Any, Any], axis: Axis, rate: Expr, coulomb: bool) -> Expr:
-    force = (friction.viscous or 0.0) * rate
-    if coulomb and friction.coulomb:
-        smoothing = friction.smoothing or axis.smoothing
-        force += friction.coulomb * ca.tanh(rate / smoothing)
-    return force

@@ -10,7 +10,8 @@ from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import shortening
 from flexarm.mechanics.bodies.deformed import Deformed
 from flexarm.mechanics.deformed import blocks, deformed, fibre_strain, flexible_links
-from flexarm.mechanics.loads import gear_gain, input_names
+from flexarm.mechanics.drives import gear_gain
+from flexarm.mechanics.loads import input_names
 from flexarm.model import LinkModel, Model
 
 # Of exact links, by how many nodes they have beyond their shapes: what the nodes leave in the first

@@ -134,6 +134,14 @@ class Axis:
         return "N m" if self.turns else "N"
 
     @property
+    def input_unit(self) -> str:
+        """Unit of its input."""
+        drive = self.acts.drive
+        if drive is not None and drive.motor is not None:
+            return "V" if drive.motor.input == "voltage" else "A"
+        return "N m" if drive is not None and drive.motor_torque else self.effort_unit
+
+    @property
     def driven(self) -> bool:
         """Whether it takes an input."""
         return self.acts.actuation == "torque"

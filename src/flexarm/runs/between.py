@@ -20,7 +20,7 @@ def fill_in(run: RunData) -> RunData:
     """Put as many samples between those of a run as it takes to draw it by lines, if they show it.
 
     Coordinates and rates follow the cubics that samples and their rates fix, the tip follows them;
-    inputs, energies and works are interpolated linearly.
+    inputs, energies and works are interpolated linearly; losses by name are left out.
     """
     curves = curves_of(run.model, run.q[0])
     values, bends = run.q @ curves.rows.T, np.abs(np.diff(run.v @ curves.rows.T, axis=0))
@@ -41,7 +41,7 @@ def fill_in(run: RunData) -> RunData:
         return np.asarray((1 - share) * values[before] + share * values[before + 1])
 
     legs = tuple(replace(leg, first=parts * leg.first) for leg in run.legs)
-    return replace(run, legs=legs, t=t, q=q, v=v, anchors=anchors, tip=tip,
+    return replace(run, legs=legs, losses={}, drives=None, t=t, q=q, v=v, anchors=anchors, tip=tip,
                    tip_rotation=tip_rotation, u=on_lines(run.u), energy=on_lines(run.energy),
                    works=on_lines(run.works))  # fmt: skip
 
@@ -76,4 +76,6 @@ def pick(run: RunData, rows: npt.NDArray[np.int_]) -> RunData:
     arrays = {name: getattr(run, name)[rows] for name in ARRAYS}
     firsts = {int(np.searchsorted(rows, leg.first)): leg for leg in run.legs}
     legs = tuple(replace(leg, first=k) for k, leg in firsts.items() if k < len(rows))
-    return replace(run, legs=legs, **arrays)
+    losses = {name: values[rows] for name, values in run.losses.items()}
+    drives = None if run.drives is None else run.drives.at(rows)
+    return replace(run, legs=legs, losses=losses, drives=drives, **arrays)

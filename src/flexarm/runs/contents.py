@@ -70,6 +70,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "energy_balance": run.energy_balance,
         "happenings": json.dumps([[each.t, each.what, each.lost] for each in run.happenings]),
         "legs": json.dumps([leg.as_list() for leg in run.legs]),
+        "drives": json.dumps([list(run.losses), list(run.drives.states if run.drives else ())]),
         "model_file": dumps(run.model.arm),
     }
 
@@ -107,10 +108,36 @@ def main_variables(run: RunData) -> list[Variable]:
         found.append(Variable(name, ("time",), run.energy[:, k], "J", f"{name} energy"))
     for k, (name, meaning) in enumerate(WORKS.items()):
         found.append(Variable(name, ("time",), run.works[:, k], "J", meaning))
+    found += drive_variables(run)
     axes = ("time", "axis", "anchor_axis")
     for k, (name, owner) in enumerate(anchor_names(run.model)):
         meaning = f"axes that the angles of {owner} are about"
         found.append(Variable(name, axes, run.anchors[:, 3 * k : 3 * k + 3], "1", meaning))
+    return found
+
+
+def drive_variables(run: RunData) -> list[Variable]:
+    """List what energy was lost in by name, and what drive trains did; nothing if there is none."""
+    found = []
+    if run.losses:
+        lost, axes = np.stack(list(run.losses.values()), axis=1), ("time", "account")
+        found += [
+            Variable("account", ("account",), _words(run.losses), "", "what energy is lost in"),
+            Variable("lost", axes, lost, "J", "parts of what was dissipated so far"),
+        ]
+    if run.drives is not None:
+        push, unit = run.drives.push, "effort of the coordinate"
+        found += [
+            Variable("drive_push", ("time", "coordinate"), push, unit, "by friction and windings"),
+            Variable("drive_energy", ("time",), run.drives.stored, "J", "in bristles and windings"),
+        ]
+    if run.drives is not None and run.drives.states:
+        states, names = run.drives.states, _words(run.drives.states)
+        found += [
+            Variable("drive_state", ("drive_state",), names, "", "bristles [rad, m], currents [A]"),
+            Variable("drive", ("time", "drive_state"), np.stack(list(states.values()), axis=1),
+                     "see 'drive_state'", "states of drive trains"),
+        ]  # fmt: skip
     return found
 
 
@@ -211,11 +238,15 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
         yield f"{name} energy [J]", run.energy[:, k]
     for k, name in enumerate(WORKS):
         yield f"{name.replace('_', ' ')} [J]", run.works[:, k]
+    for name, lost in run.losses.items():
+        yield f"lost in {name} [J]", lost
+    for name, values in ({} if run.drives is None else run.drives.states).items():
+        yield f"{name} [{'A' if name.endswith('.current') else 'rad, m'}]", values
 
 
 def input_units(model: Model) -> dict[str, str]:
     """Give the driven joints in the order of u, with the unit of their input."""
-    return {axis.name: axis.effort_unit for axis in model.axes if axis.driven}
+    return {axis.name: axis.input_unit for axis in model.axes if axis.driven}
 
 
 def quaternions(rotations: Array) -> Array:

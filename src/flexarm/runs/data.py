@@ -61,26 +61,23 @@ class RunLeg:
         Coordinates that are prescribed or held.
     tip
         What the last link's tip carries, in its frame; None if it is what the model has.
-    brakes
-        Efforts of brakes that slip, by joint.
     """
 
     first: int
     held: tuple[int, ...]
     tip: Inertia | None = None
-    brakes: Mapping[str, float] = field(default_factory=dict)
 
     def as_list(self) -> list[Any]:
         """Give it as lists of plain numbers."""
         body = None
         if self.tip is not None:
             body = [self.tip.mass, self.tip.first.tolist(), self.tip.second.tolist()]
-        return [self.first, list(self.held), body, dict(self.brakes)]
+        return [self.first, list(self.held), body]
 
     @classmethod
     def of_list(cls, given: Any, model: Model, samples: int) -> "RunLeg":
         """Read it from lists; a ValueError or TypeError if they are none of this arm."""
-        first, held, body, brakes = given
+        first, held, body = given
         held = tuple(int(i) for i in held)
         if not 0 <= first < samples or not all(0 <= i < model.size for i in held):
             raise ValueError
@@ -90,7 +87,7 @@ class RunLeg:
             tip = Inertia(float(mass), np.array(moment, float), np.array(second, float))
             if tip.first.shape != (3,) or tip.second.shape != (3, 3):
                 raise ValueError
-        return cls(int(first), held, tip, {str(name): float(b) for name, b in brakes.items()})
+        return cls(int(first), held, tip)
 
     def model(self, model: Model) -> Model:
         """Give the arm's model in this part."""
@@ -98,6 +95,41 @@ class RunLeg:
         if self.tip is not None:
             links = (*links[:-1], replace(links[-1], tip_body=self.tip))
         return replace(model, prescribed=self.held, links=links, variant=f"held {self.held}")
+
+
+@dataclass(frozen=True)
+class DriveData:
+    """What drive trains did at T instants.
+
+    Attributes
+    ----------
+    push
+        Generalised forces beside those of inputs and of the arm's own equations, (T, n).
+    stored
+        Energy in bristles and windings [J], (T,).
+    states
+        By name: deflections of bristles, currents [A], (T,) each; 0 of a joint that is locked.
+    """
+
+    push: Array
+    stored: Array
+    states: dict[str, Array]
+
+    def joined(self, other: "DriveData") -> "DriveData":
+        """Go on with other instants, the first of which is the last one of these."""
+        names = dict.fromkeys([*self.states, *other.states])
+        parts = [
+            (each.push, each.stored, [each.states.get(k, 0 * each.stored) for k in names])
+            for each in (self.at(slice(0, -1)), other)
+        ]
+        push, stored, rows = (np.concatenate(pair, axis=-1 - (k == 0))
+                              for k, pair in enumerate(zip(*parts, strict=True)))  # fmt: skip
+        return DriveData(push, stored, dict(zip(names, rows, strict=True)))
+
+    def at(self, rows: Any) -> "DriveData":
+        """Take some of the instants."""
+        states = {name: values[rows] for name, values in self.states.items()}
+        return DriveData(self.push[rows], self.stored[rows], states)
 
 
 @dataclass(frozen=True)
@@ -123,6 +155,12 @@ class RunData:
         what bodies brought that were captured, less what they took when let go [J], (T, 5).
     anchors
         Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
+    losses
+        Parts of what was dissipated so far [J], (T,) each, by name: ``JOINT: motor friction``,
+        ``link friction``, ``gear``, ``winding``, ``hysteresis``, ``brake``; empty of an arm whose
+        drive trains have none of these.
+    drives
+        What drive trains did, if they have states or stick, or brakes slip.
     status, reason
         ``finished``, ``stopped``, ``interrupted``, or ``running`` if it is not the end; when, why
         and what to try.
@@ -165,6 +203,8 @@ class RunData:
     paper: bool = False
     happenings: tuple[Happening, ...] = ()
     legs: tuple[RunLeg, ...] = ()
+    losses: Mapping[str, Array] = field(default_factory=dict)
+    drives: DriveData | None = None
     kept: bool = True
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
@@ -194,6 +234,8 @@ class RunData:
     def balance(self) -> Array:
         """Energy less what was put in, from the start on [J], (T,): 0 but for the solver."""
         error = self.energy.sum(axis=1) - self.energy[0].sum() - (self.work - self.work[0])
+        if self.drives is not None:
+            error = error + (self.drives.stored - self.drives.stored[0])
         return np.asarray(error)
 
     @property
@@ -228,7 +270,7 @@ class RunData:
         motion = Motion(self.t, self.q, self.v, self.u, self.anchors)
         rtol = self.rtol if self.kept else None
         found = run_errors(self.model, motion, self.validity, rtol=rtol, closer=self.closer)
-        if self.legs:
+        if self.legs or self.losses:
             return replace(found, model=None, shapes=None, parts=found.parts | {"theory": None})
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})

@@ -7,7 +7,6 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import gear_gain
 from flexarm.runs.data import RunData, RunLeg
 
 
@@ -47,23 +46,18 @@ def over_legs(
 
 def accelerations(run: RunData) -> Array:
     """Find the accelerations of a run's samples under its inputs, (T, n)."""
-    u = run.u + _brakes(run)
-    return over_legs(
-        run,
-        lambda equation, rows: equation.forward_dynamics(
-            run.q[rows], run.v[rows], u[rows], run.t[rows]
-        ),
-    )
 
+    def find(equation: Equation, rows: slice) -> Array:
+        q, v = run.q[rows], run.v[rows]
+        found = equation.forward_dynamics(q, v, run.u[rows], run.t[rows])
+        if run.drives is None:
+            return found
+        open_ = [i for i in range(equation.model.size) if i not in equation.model.prescribed]
+        mass = equation.mass_matrix(q)[:, open_][:, :, open_]
+        found[:, open_] += np.linalg.solve(mass, run.drives.push[rows][:, open_, None])[..., 0]
+        return found
 
-def _brakes(run: RunData) -> Array:
-    """Give what brakes that slip add to the inputs, (T, inputs)."""
-    added = np.zeros_like(run.u)
-    driven = [axis for axis in run.model.axes if axis.driven]
-    for leg, rows in spans(run):
-        for column, axis in enumerate(driven):
-            added[rows, column] = leg.brakes.get(axis.name, 0.0) / gear_gain(axis)
-    return added
+    return over_legs(run, find)
 
 
 def joint_wrenches(run: RunData) -> Array:

@@ -15,7 +15,7 @@ from flexarm.io.model_file import parse
 from flexarm.links.base import Array
 from flexarm.model import LinkTheory, Model, TipRotation, build
 from flexarm.runs.contents import ENERGIES, FILE, FORMAT, WORKS, anchor_names, input_units
-from flexarm.runs.data import Happening, RunLeg, Statistics
+from flexarm.runs.data import DriveData, Happening, RunLeg, Statistics
 from flexarm.runs.run import Run
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
         paper=by.paper,
         happenings=_happenings(stored),
         legs=_legs(stored, model, samples),
+        losses=_losses(stored, samples),
+        drives=_drives(stored, model, samples),
         kept=stored.text("method") != "rk4",  # whose steps may have been given
         statistics=Statistics(
             int(stored.number("steps", whole=True)),
@@ -158,6 +160,36 @@ def _legs(stored: "Stored", model: Model, samples: int) -> tuple[RunLeg, ...]:
     if firsts and (firsts[0] != 0 or firsts != sorted(set(firsts))):
         raise stored.wrong("legs", "must begin one after the other, the first at 0")
     return tuple(found)
+
+
+def _named(stored: "Stored", which: int) -> list[str]:
+    """Read the names of losses (0) or drives' states (1); files of before have none."""
+    if not stored.says("drives"):
+        return []
+    try:
+        return [str(name) for name in json.loads(stored.text("drives"))[which]]
+    except (TypeError, ValueError, LookupError, RecursionError):
+        raise stored.wrong("drives", "must be two lists of names") from None
+
+
+def _losses(stored: "Stored", samples: int) -> dict[str, Array]:
+    """Read what energy was lost in, by name."""
+    names = _named(stored, 0)
+    lost = stored.numbers("lost", (samples, len(names))) if names else np.zeros((samples, 0))
+    return dict(zip(names, lost.T, strict=True))
+
+
+def _drives(stored: "Stored", model: Model, samples: int) -> DriveData | None:
+    """Read what drive trains did."""
+    if not stored.has("drive_push"):
+        return None
+    names = _named(stored, 1)
+    states = stored.numbers("drive", (samples, len(names))) if names else np.zeros((samples, 0))
+    return DriveData(
+        stored.numbers("drive_push", (samples, model.size)),
+        stored.numbers("drive_energy", (samples,)),
+        dict(zip(names, states.T, strict=True)),
+    )
 
 
 def _status(stored: "Stored") -> str:

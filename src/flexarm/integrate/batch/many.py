@@ -28,6 +28,7 @@ from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
+from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.etd4 import ETD4
@@ -122,10 +123,10 @@ def simulate_many(
             )
         refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
     arm = validated(arm)
-    if arm.events or any(acts.brake for link in arm.links for acts in link.joint.axes.values()):
+    if arm.events or holders(build(arm)):
         raise SimulationError(
-            "arm: its events and brakes need runs one by one: use flexarm.simulate, or leave them "
-            "out (events=() and brake=None)"
+            "arm: its events, brakes and dry friction need runs one by one: use flexarm.simulate, "
+            "or leave them out (events=(), brake=None and friction of another kind)"
         )
     if arm.start != "stated":
         raise SimulationError(

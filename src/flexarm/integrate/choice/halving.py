@@ -8,7 +8,6 @@ import numpy as np
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.problem import Measures
 from flexarm.integrate.solve import Solution, solve
-from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import Task, has_dry_friction
 from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix
@@ -92,9 +91,10 @@ def _error(
 def _difference(
     one: Solution, other: Solution, measures: Measures, attitudes: tuple[int, ...]
 ) -> float:
-    """Give the largest difference of a quantity, its rate or a work over what it is measured in."""
+    """Give the largest difference of a quantity, rate, work or state over its measure."""
     n = measures.rows.shape[1]
-    values, rates, works, _ = np.split(other.states, [n, 2 * n, 2 * n + WORKS], axis=1)
+    last = other.states.shape[1] - len(measures.state_floor)
+    values, rates, works, states = np.split(other.states, [n, 2 * n, last], axis=1)
     # The last state of a run that stopped is at a time of its own.
     count = min(len(each.times) - (each.ending.status != "finished") for each in (one, other))
     apart = one.states[:count] - other.states[:count]
@@ -113,7 +113,8 @@ def _difference(
     shares = (
         apart[:, :n] @ measures.rows.T / scale[measures.group],
         apart[:, n : 2 * n] @ measures.rows.T / top[measures.group],
-        apart[:, 2 * n : 2 * n + WORKS] / energy,
+        apart[:, 2 * n : last] / energy,
+        apart[:, last:] / np.maximum(measures.state_floor, np.ptp(states, axis=0)),
     )
     return max(float(np.abs(share).max(initial=0.0)) for share in shares)
 

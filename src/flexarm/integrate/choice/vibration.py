@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
-from flexarm.mechanics.loads import coulomb_frictions
+from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.model import Model, start_state
 
 MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found

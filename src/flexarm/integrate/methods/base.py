@@ -151,7 +151,7 @@ class Beginning:
     times, breaks
         Times to keep states at, the first being the begin; times at which channels jump.
     y
-        The state, (2n + 4,), after it those of servos.
+        The state: coordinates, rates, works and accounts, states of servos and drives.
     method
         The integrator.
     tolerance
@@ -161,9 +161,11 @@ class Beginning:
     largest
         Bound of the step [s].
     bounds
-        Of the quantities that are looked out for, low and high.
+        Of the quantities that are looked out for, low and high; corners come after them.
     peeks
         Whether they are looked at within steps too.
+    memory
+        What sampled servos know, by joint.
     """
 
     equation: Equation
@@ -181,6 +183,7 @@ class Beginning:
     largest: float = math.inf
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     peeks: bool = False
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -193,6 +196,9 @@ class Beginning:
         count, groups = len(measured.rows), len(measured.floor)
         begin, end = float(self.times[0]), float(self.times[-1])
         watched = [watch.row for watch in self.watched]
+        lookouts = len(self.motion.actuators.lookouts)
+        low, high = np.full(lookouts, -np.inf), np.full(lookouts, np.inf)
+        low[: len(self.bounds[0])], high[: len(self.bounds[1])] = self.bounds
         return March(
             system=self.system,
             obstacles=obstacles_of(self.equation, self.buffers),
@@ -232,21 +238,21 @@ class Beginning:
             least=np.full(size - 2 * self.system.n, np.inf),
             most=np.full(size - 2 * self.system.n, -np.inf),
             energy=measured.energy_floor.copy(),
-            state_floor=self.motion.actuators.floors,
+            state_floor=measured.state_floor,
             watches=len(self.watched),
             watch_rows=np.concatenate(watched) if watched else np.zeros(1),
             watch_low=np.array([watch.low for watch in self.watched]),
             watch_high=np.array([watch.high for watch in self.watched]),
-            lookouts=len(self.bounds[0]),
+            lookouts=lookouts,
             seen=self.buffers["seen"],
             seen_rate=self.buffers["seen_rate"],
-            seen_here=np.zeros(len(self.bounds[0])),
-            rate_here=np.zeros(len(self.bounds[0])),
+            seen_here=np.zeros(lookouts),
+            rate_here=np.zeros(lookouts),
             peeks=int(self.peeks),
-            peeked=np.zeros(5 * len(self.bounds[0])),
+            peeked=np.zeros(5 * lookouts),
             aside=np.zeros(size),
-            seen_low=self.bounds[0],
-            seen_high=self.bounds[1],
+            seen_low=low,
+            seen_high=high,
             times=self.times,
             samples=np.zeros(len(self.times) * size),
             wanted=len(self.times),

@@ -42,7 +42,9 @@ DENSE = (
 def _begin(beginning: Beginning) -> RosenbrockMarch:
     n, size = beginning.system.n, len(beginning.y)
     compiled = beginning.motion.tangent()
-    arrays = zeros({"by_q": n * n, "by_v": n * n, "power_by_q": 4 * n, "power_by_v": 4 * n})
+    works = beginning.system.works
+    sizes = {"by_q": n * n, "by_v": n * n, "power_by_q": works * n, "power_by_v": works * n}
+    arrays = zeros(sizes)
     table, kept = table_of(compiled, beginning.buffers | arrays)
     beginning.buffers["tangent work"] = kept[-1]
     square = [np.zeros((STAGES, STAGES)) for _ in range(2)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from flexarm.integrate.march import March, measure
-from flexarm.integrate.system import WORKS, drive, prescribe, rates
+from flexarm.integrate.system import drive, prescribe, rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
 
@@ -19,7 +19,7 @@ class RosenbrockMarch(March):
     tangent, tangent_table
         Compiled derivatives of the equations and the table of the pointers that they take.
     by_q, by_v, power_by_q, power_by_v
-        Derivatives of accelerations (n, n) and powers (4, n).
+        Derivatives of accelerations (n, n) and powers (works, n).
     timely
         Whether any channel changes within its pieces.
     gamma, alpha, d, a, c
@@ -106,7 +106,7 @@ def linearise(m: RosenbrockMarch) -> int:
         for i in range(n):
             m.by_q[i * n + k] = 0.0
             m.by_v[i * n + k] = 0.0
-        for i in range(WORKS):
+        for i in range(m.system.works):
             m.power_by_q[i * n + k] = 0.0
             m.power_by_v[i * n + k] = 0.0
     g = 1.0 / (m.h * m.gamma)
@@ -153,7 +153,7 @@ def solve_stage(m: RosenbrockMarch, u: Array) -> None:
     for c in range(m.system.known):  # its rate is a function of time, not of the state
         k = m.system.coordinates[c]
         u[k] = m.right[k] / g
-    for i in range(WORKS):
+    for i in range(m.system.works):
         value = m.right[2 * n + i]
         for j in range(n):
             value += m.power_by_q[i * n + j] * u[j] + m.power_by_v[i * n + j] * u[n + j]

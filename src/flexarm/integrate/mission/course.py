@@ -8,19 +8,23 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
-from flexarm.arm.mission import PAYLOAD, Event
+from flexarm.arm.mission import PAYLOAD, Event, Tie
+from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.actuators import Actuators, braked_coordinate, servos, slips
+from flexarm.integrate.actuators import Actuators, actuators_of
+from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holders, tie_account
 from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
-from flexarm.integrate.mission.lookouts import Lookout, quantities
-from flexarm.integrate.mission.situation import Situation, State, capacity
+from flexarm.integrate.mission.lookouts import Lookout, require_quantities
+from flexarm.integrate.mission.situation import Situation, State
 from flexarm.integrate.mission.starts import state_of, steady_state
-from flexarm.integrate.system import rounding
+from flexarm.integrate.problem import Channel
+from flexarm.integrate.system import WORKS, rounding
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
-from flexarm.model import Axis, Model, start_state
+from flexarm.model import Model, start_state
+from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Happening, RunData, RunLeg
 from flexarm.spatial import Inertia
 
@@ -30,11 +34,11 @@ ROUNDED = 1e-12  # of the largest rate: what impulses leave of one that was 0
 
 @dataclass(frozen=True)
 class Look:
-    """What a run looks out for: for an event, or for a brake that begins or ceases to slip."""
+    """What a run looks out for: for an event, or for what begins or ceases to hold a coordinate."""
 
     lookout: Lookout
     event: int = -1
-    brake: str = ""
+    holder: str = ""
 
 
 class Course:
@@ -59,6 +63,8 @@ class Course:
         self.events: tuple[Event, ...] = model.arm.events
         self._legs = legs(model, locks, t_end)
         self._axes = {axis.name: axis for axis in model.axes}
+        self._holders = holders(model)
+        self._accounts = accounts(model)
         self.looks = self._look_for()
         times = [leg.begin for leg in self._legs]
         times += [t for e in self.events for t in ([e.after] if e.at is None else [e.at])]
@@ -81,31 +87,24 @@ class Course:
     def leg(self, model: Model) -> RunLeg:
         """Say of the present leg what a run keeps of it."""
         loaded = self.situation.held != self.start.held
-        efforts = zip(self._able(), self.efforts().tolist(), strict=True)
         tip = model.links[-1].tip_body if loaded else None
-        return RunLeg(0, model.prescribed, tip, {axis.name: b for axis, b in efforts if b})
+        return RunLeg(0, model.prescribed, tip)
 
-    def _able(self) -> list[Axis]:
-        """List the axes whose brakes can slip now."""
-        axes = (axis for name, axis in self._axes.items() if name not in self.situation.locked)
-        return [axis for axis in axes if math.isfinite(capacity(axis))]
+    def _able(self) -> list[Holder]:
+        """List what can slip: brakes and dry friction of joints that are not locked."""
+        loose = (h for h in self._holders.values() if h.axis.name not in self.situation.locked)
+        return [holder for holder in loose if holder.able]
 
     def _look_for(self) -> tuple[Look, ...]:
         found = []
-        known = quantities(self.model)
+        require_quantities(self.model)
         for i, event in enumerate(self.events):
             if event.when is not None:
-                if event.when.quantity not in known:
-                    raise SimulationError(
-                        f"events[{i + 1}].when: no quantity '{event.when.quantity}': there are "
-                        f"{', '.join(known)}"
-                    )
                 found.append(Look(Lookout.of(self.model, event.when.quantity), event=i))
-        for name, axis in self._axes.items():
-            if math.isfinite(capacity(axis)):
-                held = braked_coordinate(self.model, axis)
-                found.append(Look(Lookout("effort", held), brake=name))
-                found.append(Look(Lookout("speed", held), brake=name))
+        for name, holder in self._holders.items():
+            if holder.able:
+                found.append(Look(Lookout("effort", holder.index), holder=name))
+                found.append(Look(Lookout("speed", holder.index), holder=name))
         return tuple(found)
 
     def equation(self, anchor: Array, situation: Situation | None = None) -> Equation:
@@ -126,16 +125,18 @@ class Course:
         target hold it, but in an equilibrium with servos that they balance: those hold the start.
         """
         q, v = start_state(self.model)
-        state = State(0.0, q, v, self.model.start_anchors)
+        works = np.zeros(WORKS + len(self._accounts))
+        state = State(0.0, q, v, self.model.start_anchors, works)
         self.home = q
         if isinstance(other, RunData):
             state = _continued(self.model, state, other)
             self.home = state.q
         elif isinstance(other, Equilibrium):
-            state = state_of(self.model, other)
+            state = state_of(self.model, other, works)
             self.home = state.q
         elif other is not None:
-            state = steady_state(self.model, inputs, locked=set(self.situation.locked), law=law)
+            locked = set(self.situation.locked)
+            state = steady_state(self.model, inputs, works, locked=locked, law=law)
         self._turn_brakes(state)
         return self.enter(state)
 
@@ -146,7 +147,22 @@ class Course:
     def actuators(self, model: Model) -> Actuators:
         """Give what drives the arm in the present situation, and what is looked out for."""
         lookouts = tuple(self._placed(look) for look in self.looks)
-        return Actuators(servos(model), slips(model, [a.name for a in self._able()]), lookouts)
+        slipping = [Slipping.of(holder) for holder in self._able()]
+        ties = [
+            Tied(tie_account(name), float(tie.stiffness), float(tie.damping))
+            for name, (tie, _, _) in self.situation.ties.items()
+        ]
+        return actuators_of(
+            model, slipping=slipping, ties=ties, told_apart=self._accounts, lookouts=lookouts
+        )
+
+    def tied(self) -> list[Channel]:
+        """Give the places that the tip is tied to as functions of time, three by three."""
+        found = []
+        for name, (tie, place, begin) in self.situation.ties.items():
+            still = [Constant[float](kind="constant", value=float(x)) for x in place]
+            found += [Channel(f"tie {name}", path, begin) for path in tie.path or still]
+        return found
 
     def _placed(self, look: Look) -> Lookout:
         """Tell a distance where its body is, if it still counts."""
@@ -161,9 +177,14 @@ class Course:
         )
 
     def efforts(self) -> Array:
-        """Give the efforts of brakes that can slip."""
-        slipping = self.situation.closed
-        return np.array([-slipping.get(a.name, 0) * capacity(a) for a in self._able()])
+        """Give the effort of each brake that can slip, and the way in which friction acts."""
+        found: list[float] = []
+        for holder in self._able():
+            way = -self.situation.closed.get(holder.name, 0)
+            braked = holder.axis.name in self.situation.braked
+            brake = (holder.brake or 0.0) if braked and way else 0.0
+            found += [way * brake, way]
+        return np.array(found, dtype=float)
 
     def bounds(self, t: float) -> tuple[Array, Array]:
         """Give the bounds of what is looked out for; infinite where it does not count now."""
@@ -178,10 +199,11 @@ class Course:
                     if look.lookout.squared:
                         low[k], high[k] = low[k] * abs(low[k]), high[k] * abs(high[k])
                 continue
-            locked = look.brake in self.situation.locked
-            slipping = None if locked else self.situation.closed.get(look.brake)
+            holder = self._holders[look.holder]
+            locked = holder.axis.name in self.situation.locked
+            slipping = None if locked else self.situation.closed.get(look.holder)
             if look.lookout.kind == "effort" and slipping == 0:
-                high[k] = capacity(self._axes[look.brake])
+                high[k] = self.situation.capacity(holder)
                 low[k] = -high[k]
             elif look.lookout.kind == "speed" and slipping:
                 low[k], high[k] = (0.0, np.inf) if slipping > 0 else (-np.inf, 0.0)
@@ -209,16 +231,19 @@ class Course:
         self._changes = (state.t, count)
         if count > MOST_AT_ONCE:
             raise SimulationError(
-                f"{look.brake}: its brake neither holds nor slips: look at the loads there"
+                f"{look.holder}: it is neither held nor slips: look at the loads there"
             )
         begins = look.lookout.kind == "effort"
         slipping = -int(np.sign(value)) if begins else 0
         v = state.v.copy()
         v[look.lookout.index] = 0.0
-        closed = {**self.situation.closed, look.brake: slipping}
+        closed = {**self.situation.closed, look.holder: slipping}
         self.situation = replace(self.situation, closed=closed)
         what = "begins to slip" if begins else "holds"
-        self.log.append(Happening(state.t, f"brake of {look.brake} {what}"))
+        holder = self._holders[look.holder]
+        braked = holder.axis.name in self.situation.braked and holder.brake is not None
+        which = f"brake of {holder.axis.name}" if braked else f"friction of {holder.name}"
+        self.log.append(Happening(state.t, f"{which} {what}"))
         return self._stopped(replace(state, v=v))
 
     def _happen(self, due: Sequence[int], state: State) -> State:
@@ -226,18 +251,18 @@ class Course:
         events = [self.events[i] for i in due]
         self.situation = replace(self.situation, done=self.situation.done | set(due))
         losses = dict.fromkeys(due, 0.0)
-        closed = {
-            name: slips
-            for name, slips in self.situation.closed.items()
-            if not any(name in event.release for event in events)
-        }
-        self.situation = replace(self.situation, closed=closed)
+        self._release({name for event in events for name in event.release})
         for event in events:
             if event.let_go is not None:
                 state = self._let_go(event.let_go, state)
         for i, event in zip(due, events, strict=True):
             if event.capture is not None:
                 state, losses[i] = self._capture(event.capture, state)
+        for i, event in zip(due, events, strict=True):
+            if event.detach is not None:
+                state, losses[i] = self._detach(event.detach, state, losses[i])
+            if event.attach is not None:
+                state = self._attach(event.attach, state)
         for event in events:
             self._brake(event, state)
             self._change_servos(event, state.t)
@@ -249,13 +274,24 @@ class Course:
         ]
         return state
 
+    def _release(self, names: set[str]) -> None:
+        """Open brakes; dry friction stays."""
+        closed = {
+            name: slips
+            for name, slips in self.situation.closed.items()
+            if self._holders[name].frictions or self._holders[name].axis.name not in names
+        }
+        braked = self.situation.braked - names
+        self.situation = replace(self.situation, closed=closed, braked=braked)
+
     def _brake(self, event: Event, state: State) -> None:
-        closed = dict(self.situation.closed)
-        for name in event.brake:
-            axis = self._axes[name]
-            rate = float(state.v[braked_coordinate(self.model, axis)])
-            closed.setdefault(name, int(np.sign(rate)) if math.isfinite(capacity(axis)) else 0)
-        self.situation = replace(self.situation, closed=closed)
+        closed, braked = dict(self.situation.closed), self.situation.braked | set(event.brake)
+        for name, holder in self._holders.items():
+            if holder.brake is not None and holder.axis.name in event.brake:
+                rate = float(state.v[holder.index])
+                held = math.isinf(holder.brake) or closed.get(name) == 0
+                closed[name] = 0 if held else int(np.sign(rate))
+        self.situation = replace(self.situation, closed=closed, braked=braked)
 
     def _change_servos(self, event: Event, t: float) -> None:
         changed = dict(self.situation.servos)
@@ -285,21 +321,57 @@ class Course:
         self.situation = replace(self.situation, held=held, drifting=drifting)
         after = self.equation(state.anchor, self.situation.loosened(self.model))
         impulse = joined(before, after, state.q, state.v, body)
-        works = state.works + np.array([0.0, 0.0, impulse.given, impulse.lost])
+        works = _spent(state, impulse.given, impulse.lost)
         brought = state.brought + body.energy
         state = replace(state, v=impulse.v, works=works, brought=brought)
         self._turn_brakes(state)
         return state, impulse.lost
 
+    def _charge(self, index: int, lost: float, t: float) -> None:
+        """Put what stopping a coordinate took [J] to the event that closed its brake."""
+        names = {each.axis.name for each in self._holders.values() if each.index == index}
+        for i, event in enumerate(self.events):
+            if lost and i in self.situation.done and names & set(event.brake):
+                places = [k for k, each in enumerate(self.log)
+                          if each.t == t and each.what == event.title]  # fmt: skip
+                if places:
+                    seen = self.log[places[0]]
+                    self.log[places[0]] = replace(seen, lost=seen.lost + lost)
+                    return
+
     def _turn_brakes(self, state: State) -> None:
         """Let closed brakes that can slip do so where their joints move, and hold where not."""
         closed = dict(self.situation.closed)
         still = ROUNDED * float(np.abs(state.v).max(initial=0.0))
-        for axis in self._able():
-            rate = float(state.v[braked_coordinate(self.model, axis)])
-            if axis.name in closed:
-                closed[axis.name] = int(np.sign(rate)) if abs(rate) > still else 0
+        for holder in self._able():
+            rate = float(state.v[holder.index])
+            if holder.name in closed and math.isfinite(self.situation.capacity(holder)):
+                closed[holder.name] = int(np.sign(rate)) if abs(rate) > still else 0
         self.situation = replace(self.situation, closed=closed)
+
+    def _attach(self, tie: Tie, state: State) -> State:
+        """Tie the tip to a place; what the tie stores at once is brought."""
+        place = self.equation(state.anchor).tip_pose(state.q)[1]
+        ties = {**self.situation.ties, tie.name: (tie, place, state.t)}
+        self.situation = replace(self.situation, ties=ties)
+        return replace(state, brought=state.brought + self._stored(tie.name, state))
+
+    def _detach(self, name: str, state: State, lost: float) -> tuple[State, float]:
+        """Take a tie away, and with it the energy that it stores."""
+        if name not in self.situation.ties:
+            raise SimulationError(f"{name} cannot be detached: it is not attached at this time")
+        stored = self._stored(name, state)
+        ties = {key: each for key, each in self.situation.ties.items() if key != name}
+        self.situation = replace(self.situation, ties=ties)
+        return replace(state, works=_spent(state, 0.0, stored)), lost + stored
+
+    def _stored(self, name: str, state: State) -> float:
+        """Give the energy of a tie [J]."""
+        tie, place, begin = self.situation.ties[name]
+        if tie.path is not None:
+            place = np.array([evaluate(each, state.t - begin)[0] for each in tie.path])
+        off = self.equation(state.anchor).tip_pose(state.q)[1] - place
+        return float(tie.stiffness * off @ off) / 2
 
     def _let_go(self, name: str, state: State) -> State:
         if name not in self.situation.held:
@@ -321,12 +393,19 @@ class Course:
             return state
         equation = self.equation(state.anchor, self.situation.loosened(self.model))
         v, given, lost = arrest(equation, state.q, state.v.copy(), held)
-        works = state.works + np.array([0.0, 0.0, given, lost])
-        if lost and self.log and self.log[-1].t == state.t:
-            self.log[-1] = replace(self.log[-1], lost=self.log[-1].lost + lost)
+        works = _spent(state, given, float(lost.sum()))
+        for index, part in zip(held, lost.tolist(), strict=True):
+            self._charge(index, part, state.t)
         state = replace(state, v=v, works=works)
         self._turn_brakes(state)
         return state
+
+
+def _spent(state: State, given: float, lost: float) -> Array:
+    """Add to the works what prescribed coordinates gave and what an impact took [J]."""
+    works = state.works.copy()
+    works[2:WORKS] += (given, lost)
+    return works
 
 
 def _continued(model: Model, state: State, other: RunData) -> State:

@@ -102,10 +102,15 @@ def lock(model: Model, names: Sequence[str]) -> Model:
 
 
 def _held(acts: AnyActuated) -> AnyActuated:
-    """Prescribe a standstill to an axis of a joint."""
+    """Prescribe a standstill to an axis of a joint; nothing that is held needs to stick or run."""
     kept = acts.model_dump(
-        exclude_unset=True, exclude={"input", "start", "actuation", "servo", "brake"}
-    )
+        exclude_unset=True,
+        exclude={"input": True, "start": True, "actuation": True, "servo": True, "brake": True,
+                 "drive": {"motor"}},
+    )  # fmt: skip
+    for part in (kept, kept.get("drive") or {}):
+        if (part.get("friction") or {}).get("kind") == "dry":
+            del part["friction"]
     still = {"actuation": "prescribed", "motion": {"kind": "constant", "value": 0.0}}
     return type(acts).model_validate(kept | still)
 
@@ -117,18 +122,18 @@ def _with(joint: Any, axis: Axis) -> Any:
 
 def arrest(
     equation: Equation, q: Array, v: Array, held: Sequence[int]
-) -> tuple[Array, float, float]:
+) -> tuple[Array, float, Array]:
     """Stop coordinates at once, those of a model in which they are held.
 
     Returns
     -------
     after, given, lost
         Rates after the impulse (n,), the work [J] that it takes from what is prescribed to move,
-        and the energy [J] that is dissipated.
+        and the energy [J] that is dissipated by stopping each coordinate.
     """
     model, held = equation.model, list(held)
     if not held or not np.any(v[held]):
-        return v, 0.0, 0.0
+        return v, 0.0, np.zeros(len(held))
     mass = equation.mass_matrix(q)
     open_ = [i for i in range(model.size) if i not in model.prescribed]
     change = np.zeros(model.size)
@@ -136,4 +141,5 @@ def arrest(
     change[open_] = np.linalg.solve(mass[np.ix_(open_, open_)], -mass[open_] @ change)
     after = v + change
     after[held] = 0.0
-    return after, float(after @ mass @ change), float(change @ mass @ change) / 2
+    impulse = mass @ change
+    return after, float(after @ impulse), change[held] * impulse[held] / 2

@@ -1,11 +1,14 @@
 """Quantities that a run looks out for: what happens when one crosses a value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import casadi as ca
 
-from flexarm.mechanics.kinematics import end_frame, end_jacobian
+from flexarm.errors import SimulationError
+from flexarm.mechanics.contacts import touches
+from flexarm.mechanics.drives import windup
+from flexarm.mechanics.kinematics import end_frame, end_jacobian, frames
 from flexarm.model import Model
 from flexarm.spatial import Expr
 
@@ -14,12 +17,13 @@ XYZ = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Seen:
-    """What a quantity may be made of: the arm, time, coordinates, rates, efforts that hold."""
+    """What a quantity may be made of: the arm, time, coordinates, rates, states, held efforts."""
 
     model: Model
     t: Expr
     q: Expr
     v: Expr
+    x: dict[str, Expr]
     effort: Expr
 
 
@@ -31,20 +35,27 @@ class Lookout:
     ----------
     kind
         ``place`` or ``speed`` of a coordinate, ``effort`` that holds one which stands still,
-        ``tip`` along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture.
+        ``tip`` along an axis, ``tip speed``, ``distance`` of the tip from a body's fixture,
+        normal force of a ``contact``, ``wind-up`` of a transmission, a ``state`` of servos and
+        drive trains.
     index
-        Of the coordinate, or the axis.
+        Of the coordinate, the axis, or the contact.
     body
-        Name of a body.
+        Name of a body, or of a state.
     path
         Of a body's fixture: c0, c1, c2 of its place ``c0 + c1 t + c2 t^2``; empty where it does
         not count.
+    corner
+        Value at which the equations have a corner, so that steps end there; nothing else happens.
     """
 
-    kind: Literal["place", "speed", "effort", "tip", "tip speed", "distance"]
+    kind: Literal[
+        "place", "speed", "effort", "tip", "tip speed", "distance", "contact", "wind-up", "state",
+    ]  # fmt: skip
     index: int = 0
     body: str = ""
     path: tuple[tuple[float, ...], ...] = ()
+    corner: float | None = field(default=None, repr=False)  # no part of expressions
 
     @classmethod
     def of(cls, model: Model, quantity: str) -> "Lookout":
@@ -52,6 +63,8 @@ class Lookout:
         name, _, what = quantity.rpartition(".")
         if name == "distance":
             return cls("distance", body=what)
+        if name == "contact":
+            return cls("contact", model.arm.contact_names.index(what))
         if name == "tip" and (what in XYZ or what == "speed"):
             return cls("tip speed") if what == "speed" else cls("tip", XYZ.index(what))
         if quantity in model.names:
@@ -80,6 +93,13 @@ class Lookout:
             start, rate, bend = (ca.DM(each) for each in self.path)
             place = start + seen.t * (rate + seen.t * bend)
             return ca.sumsqr(end_frame(seen.model, seen.q)[1] - place)
+        if self.kind == "contact":
+            touch = touches(seen.model, seen.q, frames(seen.model, seen.q))[self.index]
+            return touch.forces(seen.v)[0]
+        if self.kind == "wind-up":
+            return windup(seen.model, seen.model.axes[self.index], seen.q)
+        if self.kind == "state":
+            return seen.x[self.body]
         return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
 
 
@@ -89,4 +109,22 @@ def quantities(model: Model) -> tuple[str, ...]:
     places = [name for name in model.names if name not in turned]
     tip = [f"tip.{axis}" for axis in XYZ]
     tip += [f"distance.{body.name}" for body in model.arm.bodies]
+    tip += [f"contact.{name}" for name in model.arm.contact_names]
     return (*places, *(f"{name}.speed" for name in places), *tip, "tip.speed")
+
+
+def require_quantities(model: Model) -> None:
+    """Refuse events that look out for what an arm does not have.
+
+    Raises
+    ------
+    SimulationError
+        If there is one.
+    """
+    known = quantities(model)
+    for i, event in enumerate(model.arm.events):
+        if event.when is not None and event.when.quantity not in known:
+            raise SimulationError(
+                f"events[{i + 1}].when: no quantity '{event.when.quantity}': there are "
+                f"{', '.join(known)}"
+            )

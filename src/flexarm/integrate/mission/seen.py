@@ -26,20 +26,20 @@ def note_seen(m: March) -> None:
 
 
 @kernel
-def peaks(m: March) -> int:
-    """Find a quantity whose cubic over the trial step leaves its bounds in between, or -1."""
-    for k in range(m.lookouts):
+def peaks(m: March, first: int) -> int:
+    """Find a quantity, from a number on, whose cubic over the step leaves its bounds, or -1."""
+    for k in range(first, m.lookouts):
         change = m.seen[k] - m.seen_here[k]
-        first = m.h_done * m.rate_here[k]
+        begin = m.h_done * m.rate_here[k]
         last = m.h_done * m.seen_rate[k]
-        if first * last < 0.0:  # p' = first + x (2 b + 3 c x)
-            b = 3.0 * change - 2.0 * first - last
-            c = first + last - 2.0 * change
-            root = math.sqrt(max(b * b - 3.0 * c * first, 0.0))
-            x = -first / (b + root if b > 0.0 else b - root)
+        if begin * last < 0.0:  # p' = begin + x (2 b + 3 c x)
+            b = 3.0 * change - 2.0 * begin - last
+            c = begin + last - 2.0 * change
+            root = math.sqrt(max(b * b - 3.0 * c * begin, 0.0))
+            x = -begin / (b + root if b > 0.0 else b - root)
             if not 0.0 < x < 1.0:
                 x = (-b + root if b < 0.0 else -b - root) / (3.0 * c)
-            value = m.seen_here[k] + x * (first + x * (b + x * c))
+            value = m.seen_here[k] + x * (begin + x * (b + x * c))
             if value < m.seen_low[k] or value > m.seen_high[k]:
                 m.peak = m.t_old + x * m.h_done
                 return k

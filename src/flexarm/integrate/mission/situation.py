@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm.mission import PAYLOAD
-from flexarm.integrate.actuators import braked_coordinate
+from flexarm.arm.mission import PAYLOAD, Tie
+from flexarm.integrate.drivetrain import Holder, holders
 from flexarm.integrate.mission.bodies import Drift
 from flexarm.integrate.mission.locks import lock
-from flexarm.integrate.system import WORKS
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia, tip_inertia
 from flexarm.model import Axis, Model
@@ -29,9 +28,9 @@ class State:
     q, v
         Coordinates and rates, (n,).
     works, brought
-        Works so far [J], (4,), and the energy of bodies captured less that of bodies let go.
-    x
-        States of servos by joint.
+        Works and accounts so far [J], and the energy of bodies captured less that of bodies let go.
+    x, memory
+        States of servos and drives by name, and what sampled servos know.
     anchor
         Attitudes that angles are relative to.
     """
@@ -40,9 +39,10 @@ class State:
     q: Array
     v: Array
     anchor: Array
-    works: Array = field(default_factory=lambda: np.zeros(WORKS))
+    works: Array
     brought: float = 0.0
     x: Mapping[str, float] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,16 @@ class Situation:
     ----------
     locked
         Joints that are locked.
+    braked
+        Joints whose brakes are closed.
     closed
-        Joints whose brakes are closed, with the direction in which each slips: 0 if it holds.
+        Coordinates that brakes or dry friction act on, with the direction in which each slips: 0
+        if it is held.
     servos
         By joint: a servo in place of the model file's, the time [s] its target counts from, and
         what events have changed of the model file's.
+    ties
+        What the tip is attached to: ties, the places where they were made and the times [s].
     held
         Bodies that the tip holds, in its frame.
     drifting
@@ -69,9 +74,11 @@ class Situation:
     """
 
     locked: tuple[str, ...] = ()
+    braked: frozenset[str] = frozenset()
     closed: Mapping[str, int] = field(default_factory=dict)
     servos: Mapping[str, tuple[Any, float, dict[str, Any]]] = field(default_factory=dict)
     held: Mapping[str, Inertia] = field(default_factory=dict)
+    ties: Mapping[str, tuple[Tie, Array, float]] = field(default_factory=dict)
     drifting: Mapping[str, Drift] = field(default_factory=dict)
     done: frozenset[int] = frozenset()
     over: bool = False
@@ -79,11 +86,16 @@ class Situation:
     @classmethod
     def at_start(cls, model: Model, locked: tuple[str, ...]) -> "Situation":
         """Give the situation that a model file describes."""
-        closed = {axis.name: 0 for axis in model.axes if axis.is_braked}
+        braked = frozenset(axis.name for axis in model.axes if axis.is_braked)
+        closed = {
+            name: 0
+            for name, each in holders(model).items()
+            if each.frictions or each.axis.name in braked
+        }
         payload = model.arm.payload
         held = {} if payload is None else {PAYLOAD: body_inertia(payload)}
         drifting = {body.name: Drift.of(body, np.array(model.gravity)) for body in model.arm.bodies}
-        return cls(locked, closed, {}, held, drifting)
+        return cls(locked, braked, closed, held=held, drifting=drifting)
 
     @property
     def key(self) -> str:
@@ -99,23 +111,26 @@ class Situation:
         axes = {axis.name: axis for axis in model.axes}
         found = {name: axes[name].index for name in self.locked}
         stuck = (name for name, slips in self.closed.items() if slips == 0)
-        return found | {name: braked_coordinate(model, axes[name]) for name in stuck}
+        return found | {name: model.names.index(name) for name in stuck}
 
     def rigid(self, model: Model) -> list[int]:
         """Give the coordinates that are held whatever it takes: by locks, and ideal brakes."""
-        axes = {axis.name: axis for axis in model.axes}
-        held = self.holding(model)
+        known = holders(model)
         return [
             index
-            for name, index in held.items()
-            if name in self.locked or math.isinf(capacity(axes[name]))
+            for name, index in self.holding(model).items()
+            if name in self.locked or math.isinf(self.capacity(known[name]))
         ]
+
+    def capacity(self, holder: Holder) -> float:
+        """Give the effort beyond which a coordinate slips."""
+        return holder.capacity(braked=holder.axis.name in self.braked)
 
     def loosened(self, model: Model) -> "Situation":
         """Let brakes slip that can: none of them holds an impulse."""
-        axes = {axis.name: axis for axis in model.axes}
+        known = holders(model)
         closed = {
-            name: slips or int(math.isfinite(capacity(axes[name])))
+            name: slips or int(math.isfinite(self.capacity(known[name])))
             for name, slips in self.closed.items()
         }
         return replace(self, closed=closed)
@@ -151,9 +166,3 @@ class Situation:
         last = replace(model.links[-1], tip_body=total)
         name = f"{model.variant} holds {sorted(self.held)}".strip()
         return replace(model, links=(*model.links[:-1], last), variant=name)
-
-
-def capacity(axis: Axis) -> float:
-    """Give the effort beyond which a joint's brake slips; infinite if it never does."""
-    brake = axis.acts.brake
-    return math.inf if brake is None or brake.effort is None else float(brake.effort)

@@ -19,7 +19,7 @@ from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 
 
-def state_of(model: Model, found: Equilibrium) -> State:
+def state_of(model: Model, found: Equilibrium, works: Array) -> State:
     """Begin in an equilibrium that was found before."""
     if found.model.names != model.names:
         raise SimulationError(
@@ -31,10 +31,12 @@ def state_of(model: Model, found: Equilibrium) -> State:
     at = found.point.q.copy(), found.point.v.copy()
     for value, stated in zip(at, (q, v), strict=True):
         value[known] = stated[known]
-    return State(0.0, *at, model.start_anchors)
+    return State(0.0, at[0], at[1], model.start_anchors, works)
 
 
-def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], law: bool) -> State:
+def steady_state(
+    model: Model, inputs: Mapping[str, Any], works: Array, *, locked: Set[str], law: bool
+) -> State:
     """Find the state in which nothing accelerates at time 0, at the speeds that joints start with.
 
     Servos balance loads, and their integrals hold them; joints with an input, and free ones, are
@@ -52,7 +54,7 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
         rates[part.modes] = 0.0
     read = read_inputs(model, inputs)
     driven, _, _, followed = channels(model, read, q, {})
-    working = () if law else servos(model)
+    working = () if law else tuple(map(_as_continuous, servos(model)))
     u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
     r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
     by_name = {each.name: each for each in working}
@@ -81,7 +83,12 @@ def steady_state(model: Model, inputs: Mapping[str, Any], *, locked: Set[str], l
         name: float(found.point.u[each.column] - pushed(found.point.q)[0][each.column])
         for name, each in holding.items()
     }
-    return State(0.0, found.point.q, rates, model.start_anchors, x=x)
+    return State(0.0, found.point.q, rates, model.start_anchors, works, x=x)
+
+
+def _as_continuous(servo: Servoed) -> Servoed:
+    """Take a servo as one that samples all the time."""
+    return replace(servo, servo=servo.servo.model_copy(update={"period": None}))
 
 
 def _balances(served: bool, driven: bool, given: object, law: bool) -> bool:
@@ -93,7 +100,9 @@ def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: A
     """Make a function of q: inputs, generalised forces of inputs and servos, derivative by q."""
     q, at_work = ca.SX.sym("q", model.size), Actuators(working)
     targets = ca.DM(np.concatenate([r[:, 0], r[:, 1]])) if working else ca.DM(0, 1)
-    given = at_work.inputs(ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(at_work.states, 1))[0]
+    given = at_work.inputs(
+        ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(at_work.states, 1), ca.SX()
+    )[0]
     force = ca.DM(input_matrix(model)) @ given
     outputs = [ca.densify(given), ca.densify(force), ca.densify(ca.jacobian(force, q))]
     function = ca.Function("pushed", [q], outputs)

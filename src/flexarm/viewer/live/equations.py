@@ -24,11 +24,11 @@ from flexarm.links.base import DIRECTIONS, Array
 from flexarm.links.ends import body_inertia, end_pose, tip_inertia
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.kinematics import base_frame, end_frame, frames, section
 from flexarm.mechanics.loads import (
     dissipative_force,
     elastic_force,
-    hub_row,
     potential_energy,
     wrench_force,
     wrench_list,

@@ -15,6 +15,7 @@ from flexarm.io.whole_file import require_writable
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
+from flexarm.mechanics.drives import gear_gain
 from flexarm.model import Axis, Model, build
 from flexarm.viewer.bundle import fill_page
 from flexarm.viewer.live.equations import SETTINGS, LiveArm
@@ -209,11 +210,7 @@ def _holding(arm: LiveArm) -> list[float]:
         held = equilibrium(arm.model).point.u.tolist()
     except FlexarmError:
         return [0.0] * len(arm.driven)
-    drives = [axis.acts.drive for axis in arm.driven]
-    return [
-        u * (drive.gear_ratio if drive is not None and drive.motor_torque else 1.0)
-        for u, drive in zip(held, drives, strict=True)
-    ]
+    return [u * gear_gain(axis) for u, axis in zip(held, arm.driven, strict=True)]
 
 
 def _curves(model: Model) -> list[dict[str, Any]]:

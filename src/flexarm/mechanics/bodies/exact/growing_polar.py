@@ -30,7 +30,7 @@ def grown_polar_terms(
         grown = ca.horzcat(rows @ e.slope, rows @ e.matrix)
         columns = ca.vertcat(grown, ca.horzcat(1, new(1, k - 1)))
         bias = ca.vertcat(rows @ e.bend, 0)
-        left = float(sections.left[g])
+        left = constant(sections.left[g : g + 1])
         found = _section()(place, columns @ rates, bias, omega, weight, left)
         inertia, turned, pushed = found
         second += inertia[:3, :3]

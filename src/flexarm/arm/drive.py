@@ -1,0 +1,208 @@
+"""Drive trains: friction, motor, and transmission with its gap, its hysteresis and its errors."""
+
+from typing import Annotated, Generic, Literal, Self
+
+from pydantic import Field, model_validator
+
+from flexarm.arm.part import Flag, Number, Part, fault
+from flexarm.arm.servo import D, E, K, Q, S
+from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
+
+
+class SpringTable(Part, Generic[Q, E]):
+    """A spring's effort at given deflections; beyond the ends the last slope goes on."""
+
+    deflection: Annotated[tuple[Q, ...], Field(min_length=2, max_length=1000)]
+    effort: Annotated[tuple[E, ...], Field(min_length=2, max_length=1000)]
+
+    @model_validator(mode="after")
+    def _columns_match(self) -> Self:
+        x = self.deflection
+        for i in range(1, len(x)):
+            if x[i] <= x[i - 1]:  # type: ignore[operator]
+                raise fault("must be larger than the deflection before it", "deflection", i)
+        if len(x) != len(self.effort):
+            raise fault(
+                "has {efforts} efforts for {count} deflections: give one each",
+                "effort",
+                efforts=len(self.effort),
+                count=len(x),
+            )
+        return self
+
+
+class Friction(Part, Generic[S, E, K, D]):
+    """Viscous and Coulomb friction.
+
+    ``smooth``: Coulomb's is ``coulomb tanh(speed/smoothing)``.  ``dry``: it holds what stands still
+    up to ``static``, and slides with ``coulomb + (static - coulomb)
+    exp(-(speed/stribeck_speed)^stribeck_exponent)``, at once with ``coulomb`` without that speed.
+    ``lugre``: bristles of a stiffness and a damping carry it (Canudas de Wit et al. 1995).
+    """
+
+    kind: Literal["smooth", "dry", "lugre"] = "smooth"
+    viscous: D | None = None
+    coulomb: E | None = None
+    smoothing: S | None = None
+    static: E | None = None
+    stribeck_speed: S | None = None
+    stribeck_exponent: Annotated[Number, Field(ge=1, le=10)] = 2.0
+    bristle_stiffness: K | None = None
+    bristle_damping: D | None = None
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        for name in ("viscous", "coulomb", "bristle_damping"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise fault("must be >= 0", name)
+        for name in ("smoothing", "stribeck_speed", "bristle_stiffness"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise fault("must be > 0", name)
+        return self
+
+    @model_validator(mode="after")
+    def _of_its_kind(self) -> Self:
+        own = {
+            "smooth": ("smoothing",),
+            "dry": ("static", "stribeck_speed", "stribeck_exponent"),
+            "lugre": ("static", "stribeck_speed", "stribeck_exponent", "bristle_stiffness",
+                      "bristle_damping"),
+        }  # fmt: skip
+        for name in self.model_fields_set - {"kind", "viscous", "coulomb", *own[self.kind]}:
+            if getattr(self, name) is not None:
+                kinds = " or ".join(kind for kind, keys in own.items() if name in keys)
+                raise fault("is of friction of 'kind: {kinds}'", name, kinds=kinds)
+        if self.kind == "smooth":
+            return self
+        if not self.coulomb:
+            raise fault("{kind} friction needs coulomb > 0", "coulomb", kind=self.kind)
+        if self.static is not None and self.static < self.coulomb:  # type: ignore[operator]
+            raise fault("must be >= coulomb", "static")
+        if self.stribeck_speed is not None and self.static is None:
+            raise fault("is how fast friction falls from static to coulomb: give static too",
+                        "stribeck_speed")  # fmt: skip
+        if self.kind == "lugre" and self.bristle_stiffness is None:
+            raise fault("lugre friction needs a bristle_stiffness", "bristle_stiffness")
+        if self.kind == "lugre" and self.static is not None and self.stribeck_speed is None:
+            raise fault("bristles need the stribeck_speed at which it falls to coulomb", "static")
+        return self
+
+    @property
+    def holds(self) -> float:
+        """Largest effort of what stands still."""
+        return float(self.coulomb if self.static is None else self.static)  # type: ignore[arg-type]
+
+
+class Motor(Part):
+    """An electric motor on the rotor: its input is a current [A], or a voltage [V].
+
+    Its torque is ``torque_constant`` times the current; the same constant [V s/rad] times the
+    rotor's speed is the voltage that it induces.  Without ``inductance`` the current follows the
+    voltage at once.  The amplifier keeps the current within ``current_limit`` either way.
+    """
+
+    torque_constant: Annotated[TorqueConstant, Field(gt=0)]
+    input: Literal["current", "voltage"] = "current"
+    resistance: Annotated[Resistance, Field(gt=0)] | None = None
+    inductance: Annotated[Inductance, Field(gt=0)] | None = None
+    current_limit: Annotated[Current, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _has_a_winding(self) -> Self:
+        if self.input == "voltage" and self.resistance is None:
+            raise fault("a voltage drives its current through a resistance: give it", "resistance")
+        if self.input == "current" and self.inductance is not None:
+            raise fault("matters where the input is a voltage: say 'input: voltage'", "inductance")
+        return self
+
+
+class Hysteresis(Part, Generic[E, K]):
+    """What a transmission loses in each cycle, however slow: Dahl's friction across its spring.
+
+    It begins with ``stiffness`` at each reversal and saturates at ``effort``.
+    """
+
+    effort: E
+    stiffness: K
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        for name in ("effort", "stiffness"):
+            if getattr(self, name) <= 0:
+                raise fault("must be > 0", name)
+        return self
+
+
+class KinematicError(Part, Generic[Q]):
+    """By how much a gear turns its output too far: ``amplitude sin(per_turn rotor + phase)``."""
+
+    amplitude: Q
+    per_turn: Annotated[Number, Field(gt=0)] = 2.0
+    phase: Angle = 0.0
+
+
+class Drive(Part, Generic[Q, S, E, K, D]):
+    """Motor and transmission of a joint.
+
+    Without ``stiffness`` the transmission is rigid and the rotor adds ``gear_ratio^2
+    rotor_inertia`` to the joint.  With it, motor and link are two coordinates joined by a spring.
+    ``rotor: simple`` counts the rotor's spin energy alone (Chen, Zhang & Liu 2012), ``full`` lets
+    its spin momentum act on the link that carries it.  ``motor_torque: true`` means that inputs
+    are given on the motor's side of the gear.
+
+    What is named below acts at the joint, so that the rotor feels it over ``gear_ratio``:
+    ``friction`` on the motor's side; ``efficiency`` of the gear, 1 without losses; ``backlash``,
+    the whole gap before the spring winds up; ``hysteresis``; ``kinematic_error``.
+    """
+
+    rotor_inertia: Annotated[Inertia, Field(ge=0)] = 0.0
+    gear_ratio: Number = 1.0
+    rotor: Literal["simple", "full"] = "simple"
+    stiffness: K | SpringTable[Q, E] | None = None
+    damping: D | None = None
+    motor_torque: Flag = False
+    motor: Motor | None = None
+    friction: Friction[S, E, K, D] | None = None
+    efficiency: Annotated[Ratio, Field(gt=0, le=1)] = 1.0
+    backlash: Q | None = None
+    hysteresis: Hysteresis[E, K] | None = None
+    kinematic_error: KinematicError[Q] | None = None
+
+    @model_validator(mode="after")
+    def _elastic_needs_rotor(self) -> Self:
+        if self.gear_ratio == 0:
+            raise fault("must not be 0", "gear_ratio")
+        if self.stiffness is not None and self.rotor_inertia == 0:
+            raise fault(
+                "an elastic joint needs a rotor inertia > 0, else its motor side has no mass; "
+                "for a passive spring without motor use the joint's 'spring' instead",
+                "rotor_inertia" if "rotor_inertia" in self.model_fields_set else "stiffness",
+            )
+        if self.stiffness is None and self.damping is not None:
+            raise fault("acts across the transmission spring: give stiffness too", "damping")
+        require_positive(self.stiffness, self.damping)
+        return self
+
+    @model_validator(mode="after")
+    def _windup_needs_stiffness(self) -> Self:
+        if self.backlash is not None and self.backlash <= 0:  # type: ignore[operator]
+            raise fault("must be > 0", "backlash")
+        if self.motor is not None and self.motor_torque:
+            raise fault("is for inputs that are torques: leave it or motor out", "motor_torque")
+        for name in ("backlash", "hysteresis", "kinematic_error"):
+            if getattr(self, name) is not None and self.stiffness is None:
+                raise fault("is of an elastic transmission: give stiffness too", name)
+        if self.efficiency < 1 and self.stiffness is None:
+            raise fault("needs stiffness: what a gear loses depends on the effort through it",
+                        "efficiency")  # fmt: skip
+        return self
+
+
+def require_positive(stiffness: object, damping: object) -> None:
+    """Refuse a stiffness that is not > 0, and damping < 0."""
+    if isinstance(stiffness, float) and stiffness <= 0:
+        raise fault("must be > 0", "stiffness")
+    if isinstance(damping, float) and damping < 0:
+        raise fault("must be >= 0", "damping")

@@ -1,0 +1,114 @@
+"""Servos that are sampled: they measure at ticks, and hold what they ask for in between."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.integrate.march import March
+from flexarm.integrate.methods.base import Beginning
+from flexarm.integrate.system import rates, rounding
+from flexarm.links.base import Array
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a sampled servo knows from one tick to the next.
+
+    Attributes
+    ----------
+    ticks
+        Ticks so far, or passed while its joint was locked.
+    before
+        Position that it measured last.
+    integral
+        Of its effort over time, as an input.
+    waiting
+        Times [s] and inputs that are still to come after its delay.
+    held
+        The input that it holds.
+    """
+
+    ticks: int = 0
+    before: float | None = None
+    integral: float = 0.0
+    waiting: tuple[tuple[float, float], ...] = ()
+    held: float = 0.0
+
+
+class Digital:
+    """Sampled servos at work, and what they held when."""
+
+    def __init__(self, beginning: Beginning) -> None:
+        self.beginning, self.end = beginning, float(beginning.times[-1])
+        self.servos = [
+            (k, each)
+            for k, each in enumerate(beginning.motion.actuators.servos)
+            if each.servo.period is not None
+        ]
+        self.memory: dict[str, Memory] = dict(beginning.memory)
+        self.held = beginning.buffers["h"]
+        self.times: list[float] = []
+        self.values: list[Array] = []
+
+    def ask(self, m: March) -> str:
+        """Let servos measure whose time has come, and go on to the next time."""
+        for place in range(len(self.servos)):
+            self._tick(m, place)
+        self.times.append(m.t)
+        self.values.append(self.held.copy())
+        rates(m.system, m.t, m.y, m.f)
+        m.h_done = 0.0
+        due = [self._due(place) for place in range(len(self.servos))]
+        later = min(due, default=self.end)
+        m.t_end = later if later < self.end - rounding(self.end) else self.end
+        return ""
+
+    def at(self, times: Array) -> Array:
+        """Give what was held at given times, (T, sampled servos)."""
+        if not self.times:
+            return np.tile(self.held, (len(times), 1))
+        which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
+        return np.array(self.values)[np.maximum(which, 0)]
+
+    def _due(self, place: int) -> float:
+        _, each = self.servos[place]
+        known = self.memory[each.name]
+        tick = known.ticks * (each.servo.period or 0.0)
+        return min([tick, *(t for t, _ in known.waiting)])
+
+    def _tick(self, m: March, place: int) -> None:
+        k, each = self.servos[place]
+        period, delay = each.servo.period or 0.0, each.servo.delay
+        now = m.t + rounding(m.t)
+        known = self.memory.get(each.name, Memory())
+        passed = int(np.ceil((m.t - rounding(m.t)) / period))
+        known = replace(known, ticks=max(known.ticks, passed))
+        if known.ticks * period <= now:
+            known, asked = self._measure(m, k, known)
+            known = replace(known, waiting=(*known.waiting, (m.t + delay, asked)))
+        for t, asked in known.waiting:
+            if t <= now:
+                self.held[place] = asked
+        left = tuple((t, asked) for t, asked in known.waiting if t > now)
+        self.memory[each.name] = replace(known, waiting=left, held=float(self.held[place]))
+
+    def _measure(self, m: March, k: int, known: Memory) -> tuple[Memory, float]:
+        each, s = self.beginning.motion.actuators.servos[k], m.system
+        servo, period = each.servo, each.servo.period or 0.0
+        n = s.n
+        position, speed = float(each.row @ m.y[:n]), float(each.row @ m.y[n : 2 * n])
+        if servo.resolution is not None:
+            position = float(np.round(position / servo.resolution) * servo.resolution)
+            before = position if known.before is None else known.before
+            speed = (position - before) / period
+        rates(s, m.t, m.y, m.f)  # the targets at this time
+        target = (float(s.r[k]), float(s.r[s.targets + k]))
+        fed = float(s.u[each.column])
+        total, rate = each.asks(fed, position, speed, target, known.integral)
+        known = replace(
+            known,
+            ticks=known.ticks + 1,
+            before=position,
+            integral=known.integral + period * float(rate),
+        )
+        return known, float(total) - fed

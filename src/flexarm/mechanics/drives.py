@@ -1,0 +1,234 @@
+"""What drives and rubs along the axis of a joint: gear, friction, transmission.
+
+What has a state of its own, and friction that sticks, is part of runs alone
+(`flexarm.integrate.drivetrain`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arm import Friction, SpringTable
+from flexarm.links.base import Array
+from flexarm.mechanics.bodies.base import table_energy
+from flexarm.model import Axis, Model
+from flexarm.spatial import Expr, constant
+
+AnyFriction = Friction[Any, Any, Any, Any]
+ONSET = 0.01  # of a gap: how deep in touch a transmission's damper acts in full
+MOTOR_SIDE, LINK_SIDE, GEAR = "motor friction", "link friction", "gear"  # what is lost in
+
+
+def gear_gain(axis: Axis) -> float:
+    """Give the effort at a joint per input: at standstill, if that is a voltage."""
+    drive = axis.acts.drive
+    if drive is None:
+        return 1.0
+    motor = drive.motor
+    if motor is None:
+        return drive.gear_ratio if drive.motor_torque else 1.0
+    through = motor.resistance if motor.input == "voltage" else None
+    return drive.gear_ratio * motor.torque_constant / (through or 1.0)
+
+
+def hub_row(model: Model, axis: Axis) -> Array:
+    """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
+    row: Array = np.eye(model.size)[axis.index]
+    part = model.links[axis.link]
+    if part.elastic is None or not np.any(part.elastic.root_angle):
+        return row
+    direction = part.pose_JL.rotation.T @ np.array([0.0, 0.0, 1.0])
+    slopes, last = direction @ part.elastic.root_angle, part.modes.stop
+    return np.asarray(np.concatenate([row[: part.modes.start], slopes, row[last:]]))
+
+
+def motor_row(model: Model, axis: Axis) -> Array:
+    """Row that gives the motor's coordinate from q, (n,): of a rigid drive the hub's."""
+    return hub_row(model, axis) if axis.motor is None else np.eye(model.size)[axis.motor]
+
+
+def rubbing(model: Model, axis: Axis) -> dict[str, tuple[Array, AnyFriction]]:
+    """List the frictions along an axis by side, each with the row of its coordinate."""
+    found: dict[str, tuple[Array, AnyFriction]] = {}
+    if axis.acts.friction is not None:
+        found[LINK_SIDE] = (hub_row(model, axis), axis.acts.friction)
+    if axis.acts.drive is not None and axis.acts.drive.friction is not None:
+        found[MOTOR_SIDE] = (motor_row(model, axis), axis.acts.drive.friction)
+    return found
+
+
+@dataclass(frozen=True)
+class Coulomb:
+    """Coulomb friction of a joint, ``force tanh(rate/smoothing)`` with ``rate = row @ v``."""
+
+    axis: Axis
+    row: Array
+    force: float
+    smoothing: float
+
+    def slope(self, rate: float) -> float:
+        """Differentiate it by the rate."""
+        return self.force / self.smoothing * (1 - math.tanh(rate / self.smoothing) ** 2)
+
+
+def coulomb_frictions(model: Model, *, smooth: bool = True) -> list[Coulomb]:
+    """List Coulomb frictions: the smooth ones, or all, which then count as smooth."""
+    found = []
+    for axis in model.axes:
+        for row, friction in rubbing(model, axis).values():
+            if friction.coulomb and (friction.kind == "smooth" or not smooth):
+                smoothing = friction.smoothing or axis.smoothing
+                found.append(Coulomb(axis, row, float(friction.coulomb), smoothing))
+    return found
+
+
+def axis_loss(model: Model, axis: Axis, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
+    """Generalised force that friction and dampers along a joint's axis need, (n,)."""
+    acts, drive = axis.acts, axis.acts.drive
+    row = constant(hub_row(model, axis))
+    rate = ca.dot(row, v)
+    force = type(v)(0)
+    if acts.friction is not None:
+        force += smooth_friction(acts.friction, axis, rate, coulomb=coulomb)
+    if acts.spring is not None and acts.spring.damping:
+        force += acts.spring.damping * rate
+    result = row * force
+    if drive is None:
+        return result
+    if axis.motor is not None and drive.damping:
+        across = _across(model, axis, q, v)
+        result -= row * across
+        result[axis.motor] += _lever(axis, q) * across
+    if drive.friction is not None or drive.motor is not None or drive.efficiency < 1:
+        behind = motor_row(model, axis)
+        turning = ca.dot(constant(behind), v)
+        rubbed = back_emf(axis) * turning
+        if drive.friction is not None:
+            rubbed += smooth_friction(drive.friction, axis, turning, coulomb=coulomb)
+        if coulomb and axis.motor is not None and drive.efficiency < 1:
+            rubbed += gear_loss(model, axis, q, turning)
+        result += constant(behind) * rubbed
+    return result
+
+
+def smooth_friction(friction: AnyFriction, axis: Axis, rate: Expr, *, coulomb: bool = True) -> Expr:
+    """Effort of friction that has neither state nor standstill, at a rate."""
+    force = (friction.viscous or 0.0) * rate
+    if coulomb and friction.coulomb and friction.kind == "smooth":
+        smoothing = friction.smoothing or axis.smoothing
+        force += friction.coulomb * ca.tanh(rate / smoothing)
+    return force
+
+
+def back_emf(axis: Axis) -> float:
+    """Give the damping at a joint by the voltage that its motor induces."""
+    drive = axis.acts.drive
+    if drive is None or drive.motor is None or drive.motor.input == "current":
+        return 0.0
+    constant_at_joint = drive.gear_ratio * drive.motor.torque_constant
+    return constant_at_joint**2 / (drive.motor.resistance or math.inf)
+
+
+def gear_loss(model: Model, axis: Axis, q: Expr, turning: Expr) -> Expr:
+    """Effort that a gear takes from its motor, which turns at a rate, beside what it passes on.
+
+    Notes
+    -----
+    With efficiency e and effort T through it the motor feels T/e while it drives and e T while it
+    is driven.  About standstill that changes over the joint's smoothing.
+    """
+    drive = axis.acts.drive
+    assert drive is not None
+    passed = _effort(drive.stiffness, slack(axis, windup(model, axis, q)))
+    share = ca.if_else(passed * turning > 0, 1 / drive.efficiency - 1, 1 - drive.efficiency)
+    return ca.fabs(passed) * share * ca.tanh(turning / axis.smoothing)
+
+
+def windup(model: Model, axis: Axis, q: Expr) -> Expr:
+    """By how much the motor of an elastic joint is ahead of its link, by the gear's errors too."""
+    drive = axis.acts.drive
+    assert drive is not None
+    wound = q[axis.motor] - ca.dot(constant(hub_row(model, axis)), q)
+    error = drive.kinematic_error
+    if error is not None:
+        turned = error.per_turn * drive.gear_ratio * q[axis.motor]
+        wound += error.amplitude * ca.sin(turned + error.phase)
+    return wound
+
+
+def slack(axis: Axis, wound: Expr) -> Expr:
+    """Give what a transmission's spring is wound up by: a gap takes its part."""
+    drive = axis.acts.drive
+    if drive is None or drive.backlash is None:
+        return wound
+    half = drive.backlash / 2
+    return ca.fmax(wound - half, 0) + ca.fmin(wound + half, 0)
+
+
+def windup_energy(model: Model, axis: Axis, q: Expr) -> Expr:
+    """Energy [J] of an elastic transmission."""
+    if axis.motor is None or axis.acts.drive is None:
+        return 0.0
+    return spring_energy(axis.acts.drive.stiffness, slack(axis, windup(model, axis, q)))
+
+
+def spring_energy(stiffness: Any, wound: Expr) -> Expr:
+    """Energy [J] of a spring, by its stiffness or its table."""
+    if isinstance(stiffness, SpringTable):
+        return table_energy(stiffness.deflection, stiffness.effort, wound)
+    return stiffness * wound**2 / 2
+
+
+def _effort(stiffness: Any, wound: Expr) -> Expr:
+    """Effort of a spring."""
+    if not isinstance(stiffness, SpringTable):
+        return stiffness * wound
+    x, y = stiffness.deflection, stiffness.effort
+    slopes = [(y[k + 1] - y[k]) / (x[k + 1] - x[k]) for k in range(len(x) - 1)]
+    total = y[0] + slopes[0] * (wound - x[0])
+    for k in range(1, len(slopes)):
+        total += (slopes[k] - slopes[k - 1]) * ca.fmax(wound - x[k], 0)
+    return total
+
+
+def _lever(axis: Axis, q: Expr) -> Expr:
+    """By how much a transmission winds up per motion of its motor."""
+    drive = axis.acts.drive
+    error = None if drive is None else drive.kinematic_error
+    if drive is None or error is None:
+        return 1.0
+    turns = error.per_turn * drive.gear_ratio
+    return 1 + error.amplitude * turns * ca.cos(turns * q[axis.motor] + error.phase)
+
+
+def _across(model: Model, axis: Axis, q: Expr, v: Expr) -> Expr:
+    """Effort of the damper across a transmission; one with a gap damps in touch and never pulls.
+
+    There it sets in over a part of the gap: no step gets past an effort that jumps.
+    """
+    drive = axis.acts.drive
+    assert drive is not None
+    link = ca.dot(constant(hub_row(model, axis)), v)
+    damped = drive.damping * (_lever(axis, q) * v[axis.motor] - link)
+    if drive.backlash is None:
+        return damped
+    tight = slack(axis, windup(model, axis, q))
+    pressed = _effort(drive.stiffness, tight)
+    damped = damped * ca.fmin(ca.fabs(tight) / (ONSET * drive.backlash), 1)
+    pushing = ca.if_else(tight > 0, ca.fmax(damped, -pressed), 0)
+    return pushing + ca.if_else(tight < 0, ca.fmin(damped, -pressed), 0)
+
+
+def rubbed(model: Model, axis: Axis, q: Expr, v: Expr) -> dict[str, Expr]:
+    """Trace what friction and gear along an axis take [W], by where; what sticks is not in it."""
+    found: dict[str, Expr] = {}
+    for side, (row, friction) in rubbing(model, axis).items():
+        rate = ca.dot(constant(row), v)
+        found[side] = rate * smooth_friction(friction, axis, rate)
+    drive = axis.acts.drive
+    if axis.motor is not None and drive is not None and drive.efficiency < 1:
+        found[GEAR] = v[axis.motor] * gear_loss(model, axis, q, v[axis.motor])
+    return found
