@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from flexarm.accuracy.slender import shear_error, shear_ratio
-from flexarm.arm.outline import Tube
-from flexarm.arm.section import Material, Section
+from flexarm.arm.section import Material, Section, Tube
 from flexarm.check.check import check
 from flexarm.check.report import Notice
 from flexarm.errors import ModelError

@@ -7,8 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from flexarm.arm import shapes as choices
-from flexarm.arm.outline import Rectangle
-from flexarm.arm.section import Material, Section
+from flexarm.arm.section import Material, Rectangle, Section
 from flexarm.errors import ShapeError
 from flexarm.links.base import Counts, Direction, Ends, Shapes
 from flexarm.links.basis import MOTIONS

@@ -8,15 +8,17 @@ import numpy.typing as npt
 import pytest
 from scipy.integrate import quad
 
-from flexarm.arm.outline import (
+from flexarm.arm.section import (
     Box,
     IBeam,
+    Material,
     Rectangle,
+    Section,
     Tube,
     rectangle_torsion,
     section_numbers,
+    shape_properties,
 )
-from flexarm.arm.section import Material, Section, shape_properties
 from flexarm.links.span import Span
 
 Array = npt.NDArray[np.float64]

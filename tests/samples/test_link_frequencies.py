@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from flexarm.arm import Arm, Link, Revolute
-from flexarm.arm.outline import Tube
+from flexarm.arm.section import Tube
 from flexarm.io.model_file import load
 from flexarm.samples import sample_path
 

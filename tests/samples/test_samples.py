@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from flexarm.arm import Arm, Body, FreeBase, Link, Revolute, Section, Sliding
-from flexarm.arm.outline import Rectangle, Tube
 from flexarm.arm.profile import Cycloid, SpinUp, Table
+from flexarm.arm.section import Rectangle, Tube
 from flexarm.arm.shapes import ClampedFree, ClampedMass, Elements
 from flexarm.io.model_file import load
 from flexarm.samples import sample_names, sample_path

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
-from flexarm.arm.section import Section
+from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
 from flexarm.links.base import Array
 from flexarm.links.basis import MOTIONS, Motion
 from flexarm.links.span import Span

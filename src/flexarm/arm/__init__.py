@@ -1,6 +1,6 @@
 """The arm as its user describes it: frozen, validated once, SI units, no algorithms."""
 
-from flexarm.arm.base import FixedBase, FreeBase, MovedBase
+from flexarm.arm.arm import Arm, FixedBase, FreeBase, MovedBase, Payload
 from flexarm.arm.drive import Drive, Friction, SpringTable
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import (
@@ -18,7 +18,7 @@ from flexarm.arm.joint import (
     Spring,
     Universal,
 )
-from flexarm.arm.link import Arm, Link, Payload, RigidPiece
+from flexarm.arm.link import Link, RigidPiece
 from flexarm.arm.part import Body, Frame
 from flexarm.arm.section import Material, Properties, Section, Station
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexarm.arguments import is_word, refused, require_flag, shown
 from flexarm.arm import Arm
-from flexarm.arm.link import STARTS
+from flexarm.arm.arm import STARTS
 from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import DEFAULT, FORMULATIONS

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.arguments import refused, require_array
-from flexarm.arm.outline import Box, IBeam, Rectangle, Tube
-from flexarm.arm.section import Section
+from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arm import FreeBase, MovedBase
-from flexarm.arm.outline import IBeam, Tube
+from flexarm.arm.section import IBeam, Tube
 from flexarm.arm.shapes import Lumped
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation

@@ -1,0 +1,222 @@
+"""The arm: what it stands on, its links, what it holds, touches and is tied to."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
+from flexarm.arm.link import Link
+from flexarm.arm.mission import Event, FreeBody, require_events_fit
+from flexarm.arm.part import Body, Flag, Frame, Part, fault
+from flexarm.arm.profile import AngleProfile, LengthProfile
+from flexarm.arm.shapes import (
+    ClampedMass,
+)
+from flexarm.arm.summary import Summary, draw_chain
+from flexarm.units import Acceleration, AngularSpeed, Speed
+
+
+class FixedBase(Frame):
+    """A base at rest."""
+
+    kind: Literal["fixed"] = "fixed"
+
+
+class BaseMotion(Part):
+    """How a base moves: profiles of its three coordinates [m] and angles [rad] (0 if left out).
+
+    The base frame is at ``position + (x, y, z)``, turned from ``rotation`` by
+    ``Rx(rx) Ry(ry) Rz(rz)``.
+    """
+
+    x: LengthProfile | None = None
+    y: LengthProfile | None = None
+    z: LengthProfile | None = None
+    rx: AngleProfile | None = None
+    ry: AngleProfile | None = None
+    rz: AngleProfile | None = None
+
+
+class MovedBase(Frame):
+    """A base that moves as a given function of time."""
+
+    kind: Literal["moved"]
+    motion: BaseMotion
+
+
+class FreeBase(Frame):
+    """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame."""
+
+    kind: Literal["free"]
+    body: Body
+    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
+    spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
+    wrenches: tuple[Wrench, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_mass(self) -> Self:
+        if self.body.mass == 0:
+            raise fault("a free base needs a mass", "body", "mass")
+        return self
+
+
+Base = Annotated[FixedBase | MovedBase | FreeBase, Field(discriminator="kind")]
+
+
+class Payload(Body):
+    """A rigid body held at the arm's tip, in the last link's tip frame."""
+
+
+STARTS = ("stated", "equilibrium")
+
+
+class Arm(Part):
+    """A serial arm: base, links from base to tip, payload; what it touches and is tied to.
+
+    ``start: equilibrium`` lets runs begin where nothing accelerates, joints at the speeds that they
+    start with, in place of where links and joints are stated to be.
+    """
+
+    flexarm: Literal[1]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    notes: Annotated[str, Field(max_length=20_000)] = ""
+    gravity: tuple[Acceleration, Acceleration, Acceleration] = (0.0, 0.0, -9.81)
+    stiffening: Flag = True
+    start: Literal["stated", "equilibrium"] = "stated"
+    base: Base = FixedBase()
+    links: Annotated[tuple[Link, ...], Field(min_length=1, max_length=1000)]
+    payload: Payload | None = None
+    bodies: Annotated[tuple[FreeBody, ...], Field(max_length=100)] = ()
+    events: Annotated[tuple[Event, ...], Field(max_length=1000)] = ()
+    contacts: Annotated[tuple[Contact, ...], Field(max_length=1000)] = ()
+    springs: Annotated[tuple[PointSpring, ...], Field(max_length=1000)] = ()
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is; `flexarm.io.model_file.dumps` writes all of it."""
+        return self._summary().text()
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        names = zip(self.link_names, self.links, strict=True)
+        parts = [(name, each.joint.kind, each.length, each.flexible) for name, each in names]
+        return self._summary().html(draw_chain(parts))
+
+    def _summary(self) -> Summary:
+        g = ", ".join(f"{each:g}" for each in self.gravity)
+        held = self.payload.mass if self.payload is not None else 0.0
+        said = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {held:g} kg"
+        rows = [
+            (name, f"{joint} {link.joint.kind}", f"{link.length:g} m",
+             "flexible" if link.flexible else "rigid")
+            for name, joint, link in zip(self.link_names, self.joint_names, self.links, strict=True)
+        ]  # fmt: skip
+        return Summary(f"Arm: {self.name}", (said,), ("link", "joint", "length", "kind"), rows)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links, ``link1`` and so on where the file gives none."""
+        return tuple(link.name or f"link{i}" for i, link in enumerate(self.links, 1))
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, ``joint1`` and so on where the file gives none."""
+        return tuple(link.joint.name or f"joint{i}" for i, link in enumerate(self.links, 1))
+
+    def axis_names(self, index: int) -> tuple[str, ...]:
+        """Names of a joint's coordinates: its own, or one per axis."""
+        labels, name = self.links[index].joint.axes, self.joint_names[index]
+        return tuple(".".join(filter(None, (name, label))) for label in labels)
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, ``contact1`` and so on where the file gives none."""
+        return tuple(each.name or f"contact{i}" for i, each in enumerate(self.contacts, 1))
+
+    @property
+    def spring_names(self) -> tuple[str, ...]:
+        """Names of the springs between points, ``spring1`` and so on where the file gives none."""
+        return tuple(each.name or f"spring{i}" for i, each in enumerate(self.springs, 1))
+
+    @model_validator(mode="after")
+    def _points_exist(self) -> Self:
+        for key, names in (("contacts", self.contact_names), ("springs", self.spring_names)):
+            for i, name in enumerate(names):
+                if name in names[:i]:
+                    raise fault("the name '{name}' is taken", key, i, "name", name=name)
+        for i, contact in enumerate(self.contacts):
+            self._check_point(contact.point, "contacts", i, "point")
+            fixed = isinstance(self.base, FixedBase)
+            if fixed and contact.point != "tip" and contact.point.link == "base":
+                raise fault("is a base that does not move", "contacts", i, "point", "link")
+        for i, spring in enumerate(self.springs):
+            for k, point in enumerate(spring.between):
+                self._check_point(point, "springs", i, "between", k)
+        return self
+
+    def _check_point(self, point: Point | Literal["tip"], *path: str | int) -> None:
+        if point == "tip" or point.link is None or point.link == "base":
+            return
+        if point.link not in self.link_names:
+            raise fault(
+                "there is no link '{name}': there are {names}, or base",
+                *path, "link", name=point.link, names=", ".join(self.link_names),
+            )  # fmt: skip
+        link = self.links[self.link_names.index(point.link)]
+        link.check_place(point.at or "tip", *path, "at")
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        seen: dict[str, int] = {}
+        for i, pair in enumerate(zip(self.link_names, self.joint_names, strict=True)):
+            for name in pair:
+                if name == "base" or name in seen:
+                    raise fault(
+                        "the name '{name}' is taken: names must differ",
+                        "links",
+                        i,
+                        "name",
+                        name=name,
+                    )
+                seen[name] = i
+        return self
+
+    @model_validator(mode="after")
+    def _events_name_what_is_there(self, info: ValidationInfo) -> Self:
+        acts = [
+            pair
+            for i, link in enumerate(self.links)
+            for pair in zip(self.axis_names(i), link.joint.axes.values(), strict=True)
+        ]
+        require_events_fit(self.events, self.bodies, dict(acts), info.context)
+        return self
+
+    @model_validator(mode="after")
+    def _dh_lengths_agree(self) -> Self:
+        for i, link in enumerate(self.links):
+            dh = link.joint.dh
+            if dh is None or dh.a is None:
+                continue
+            previous = self.links[i - 1].length if i else 0.0
+            length = link.length if dh.convention == "standard" else previous
+            if abs(dh.a - length) > 1e-12 * max(1.0, abs(length)):
+                whose = "this link's" if dh.convention == "standard" else "the previous link's"
+                raise fault(
+                    "must be {whose} length, {length} m ({convention} DH); leave it out",
+                    "links", i, "joint", "dh", "a",
+                    whose=whose, length=length, convention=dh.convention,
+                )  # fmt: skip
+        return self
+
+    @model_validator(mode="after")
+    def _configurations_name_joints(self) -> Self:
+        for i, link in enumerate(self.links):
+            if isinstance(link.shapes, ClampedMass):
+                outboard = [n for k in range(i + 1, len(self.links)) for n in self.axis_names(k)]
+                for name in link.shapes.configuration:
+                    if name not in outboard:
+                        raise fault(
+                            "'{name}' is no moving joint outboard of this link",
+                            "links", i, "shapes", "configuration", name, name=name,
+                        )  # fmt: skip
+        return self
