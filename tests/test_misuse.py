@@ -50,6 +50,21 @@ simulate(arm, t_end=1, dt=True)
 simulate(arm, t_end=1, rtol="tight")
 simulate(arm, t_end=1, rtol=None)
 simulate(arm, t_end=1, rtol=True)
+# nodes
+reduce(np.eye(9), np.eye(3), "x", hub=[0], tip=[1])
+reduce(np.eye(9), np.eye(3), None, hub=[0], tip=[1])
+reduce(np.eye(9), np.eye(3), [[0, 0], [1, 1]], hub=[0], tip=[1])
+# modes
+reduce(np.eye(9), np.eye(3), np.eye(3), hub=[0, 1, 2], tip=[1], modes="8")
+# hub
+reduce(np.eye(9), np.eye(3), np.eye(3), hub="a", tip=[1])
+reduce(np.eye(9), np.eye(3), np.eye(3), hub=[0.5], tip=[1])
+reduce(np.eye(9), np.eye(3), np.eye(3), hub=[0, 9, 1], tip=[1])
+# stiffness
+reduce(None, np.eye(6), places, hub=[0, 1, 2], tip=[3, 4, 5])
+reduce("K", np.eye(6), places, hub=[0, 1, 2], tip=[3, 4, 5])
+# mass
+reduce(np.eye(18), None, places, hub=[0, 1, 2], tip=[3, 4, 5])
 # step
 simulate(arm, t_end=1, step="x", method="rk4")
 simulate(arm, t_end=1, step=[1], method="rk4")
@@ -761,6 +776,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "HostileValues": HostileValues, "Fraction": Fraction, "mode_page": mode_page,
         "run_page": run_page, "save_movie": save_movie, "save_page": save_page,
         "shapes_of": shapes_of,
+        "places": np.concatenate([np.eye(3), np.eye(3) + 5]),
         "Point": Point, "swept": swept, "partly": control.sensors(one),
         "single": control.joint_move(one, {"joint1": 0.5}, control.Timing("quintic", 1.0)),
         "law": control.pd_law(traj, stiffness=1.0, damping=1.0),
@@ -768,7 +784,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     os.chdir(before)
 
 
-@pytest.mark.parametrize(("name", "use"), misuses(), ids=lambda text: text)
+@pytest.mark.parametrize(("name", "use"), list(misuses()), ids=lambda text: text)
 def test_misuse_is_told_in_a_line(name: str, use: str, names: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

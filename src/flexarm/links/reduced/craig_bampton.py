@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.reduced.body import ReducedBody
@@ -83,7 +84,9 @@ def reduced_data(
     name: str,
 ) -> BodyData:
     """Reduce a finite-element model, as `reduce` does, to data that are still to be checked."""
-    places = np.asarray(nodes, dtype=np.float64)
+    from scipy.sparse import issparse
+
+    places = require_array("nodes", nodes, ModelError)
     if places.ndim != 2 or places.shape[1] != 3 or not np.all(np.isfinite(places)):
         raise ModelError(f"nodes: must be finite numbers (N, 3), got shape {places.shape}")
     if type(modes) is not int or not 0 <= modes <= MOST_MODES:
@@ -91,6 +94,9 @@ def reduced_data(
     faces = [_face(key, rows, places) for key, rows in (("hub", hub), ("tip", tip))]
     if np.intersect1d(faces[0], faces[1]).size:
         raise ModelError("hub, tip: the faces have nodes in common: they must be apart")
+    for key, matrix in (("stiffness", stiffness), ("mass", mass)):
+        if not issparse(matrix):
+            require_array(key, matrix, ModelError)
     K, m = _whole("stiffness", stiffness, 3 * len(places)), _scalar_mass(mass, len(places))
     _refuse_grounded(K, places)
     hub_frame = hub_frame or Pose(np.eye(3), places[faces[0]].mean(axis=0))
@@ -156,14 +162,16 @@ def _shapes(
 
 def _face(key: str, rows: npt.ArrayLike, places: Array) -> Integers:
     """Read the nodes of a face, and refuse those that fix no frame."""
-    found = np.unique(np.asarray(rows))
-    if found.dtype.kind not in "iu" or not len(found):
+    given = require_array(key, rows, ModelError)
+    found = np.unique(given)
+    if not len(found) or np.any(found != np.floor(found)):
         raise ModelError(f"{key}: must be numbers of nodes, three at least")
     if found[0] < 0 or found[-1] >= len(places):
-        raise ModelError(f"{key}: must be among the {len(places)} nodes, got {found[-1]}")
-    if not spans_a_frame(places[found]):
+        raise ModelError(f"{key}: must be among the {len(places)} nodes, got {found[-1]:g}")
+    numbers = found.astype(np.int64)
+    if not spans_a_frame(places[numbers]):
         raise ModelError(f"{key}: must be three nodes at least, not on one line")
-    return found.astype(np.int64)
+    return numbers
 
 
 def _whole(key: str, matrix: Sparse, size: int) -> Sparse:
