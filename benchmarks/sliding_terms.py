@@ -65,7 +65,7 @@ def _dropped(names: tuple[str, ...]) -> Iterator[None]:
         yield
 
 
-def _nothing_inside(whole: float, own: Expr, rates: Expr, omega: Expr, table: Any) -> Terms:
+def _nothing_inside(shapes: Any, whole: float, own: Expr, rates: Expr, omega: Expr) -> Terms:
     k = own.shape[0]
     none = ca.SX(3, k)
     return Terms(0.0, ca.SX(3, 1), ca.SX(3, 3), none, none, ca.SX(k, k), ca.SX(3, 1), ca.SX(3, 1),

@@ -22,6 +22,7 @@ from flexarm.integrate.batch.lanes import solve_abreast
 from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.methods.base import Motion
 from flexarm.integrate.solve import Solution, solve
+from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
 from flexarm.runs.run import Run
@@ -281,3 +282,16 @@ def test_runs_are_one_dataset() -> None:
         flexarm.runs_dataset([])
     with pytest.raises(flexarm.FlexarmError, match="parameters: "):
         flexarm.runs_dataset(runs, masses[:1])
+
+
+def test_a_sliding_link_that_twists_is_one_of_many() -> None:
+    arm = loads(
+        "flexarm: 1\nname: twisting\ngravity: [0, 0, -9.81]\nlinks:\n"
+        "  - joint: {kind: sliding, start: {position: 0.5}, limits: {lower: 0.2, upper: 0.9}}\n"
+        "    length: 1\n    section: {mass_per_length: 1, EIy: 20, GJ: 5, Jx: 0.01}\n"
+        "    shapes: {kind: clamped-free, bending_z: 1, torsion: 1}\n"
+        "payload: {mass: 0.1, com: [0, 0.1, 0]}\n"
+    )
+    (run,) = flexarm.simulate_many(arm, t_end=0.05, dt=0.05, method="dop853", rtol=[1e-6])
+    alone = flexarm.simulate(arm, t_end=0.05, dt=0.05, method="dop853", rtol=1e-6)
+    assert np.abs(run.q - alone.q).max() < 1e-12
