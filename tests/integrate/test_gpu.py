@@ -114,6 +114,9 @@ def test_what_a_gpu_does_not_do_is_refused_by_name() -> None:
     touching = flexarm.change_arm(arm, {"contacts": [floor | {"stiffness": 1e4}]})
     with pytest.raises(SimulationError, match="may touch something is not for a GPU"):
         flexarm.simulate_many(touching, t_end=1, method="etd4", starts=[{}], device="gpu")
+    sampled = {"links.1.joint.servo": {"stiffness": 10, "damping": 1, "period": 0.01}}
+    with pytest.raises(SimulationError, match="has sampled servos is not for a GPU"):
+        flexarm.simulate_many(arm, t_end=1, method="etd4", parameters=[{}, sampled], device="gpu")
 
 
 class OldDriver:

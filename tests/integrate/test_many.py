@@ -295,3 +295,51 @@ def test_a_sliding_link_that_twists_is_one_of_many() -> None:
     (run,) = flexarm.simulate_many(arm, t_end=0.05, dt=0.05, method="dop853", rtol=[1e-6])
     alone = flexarm.simulate(arm, t_end=0.05, dt=0.05, method="dop853", rtol=1e-6)
     assert np.abs(run.q - alone.q).max() < 1e-12
+
+
+ONE = (
+    "flexarm: 1\nname: one\ngravity: [0, -9.81, 0]\nlinks:\n  - joint: {{kind: revolute, {}}}\n"
+    "    length: 1\n    body: {{mass: 2, com: [0.5, 0, 0], inertia: [0.01, 0.2, 0.2]}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("joint", "key"),
+    [
+        ("drive: {rotor_inertia: 2e-5, gear_ratio: 100, efficiency: 0.8, stiffness: 3000}", "mass"),
+        ("friction: {kind: lugre, coulomb: 1, bristle_stiffness: 100}", "coulomb"),
+    ],
+)
+def test_losses_of_drives_follow_each_run_s_numbers(joint: str, key: str) -> None:
+    arm = loads(ONE.format(joint))
+    where = "links.1.body.mass" if key == "mass" else "links.1.joint.friction.coulomb"
+    options: dict[str, Any] = {"t_end": 0.05, "dt": 0.05, "method": "dop853"}
+    runs = flexarm.simulate_many(arm, parameters=[{where: 1.0}, {where: 2.0}], **options)
+    for run, value in zip(runs, (1.0, 2.0), strict=True):
+        alone = flexarm.simulate(flexarm.change_arm(arm, {where: value}), **options)
+        assert np.abs(run.q - alone.q).max() < 1e-6
+        for name, lost in alone.losses.items():
+            assert np.allclose(run.losses[name], lost, rtol=1e-3)
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"links.1.joint.brake": {"effort": 3.0}},
+        {"links.1.joint.friction": {"kind": "dry", "coulomb": 5.0}},
+        {"events": [{"name": "stop", "at": 0.1, "end": True}]},
+        {"start": "equilibrium"},
+    ],
+)
+def test_what_needs_runs_one_by_one_is_refused_in_any_run(change: Any, device: Any) -> None:
+    arm = loads(ONE.format(""))
+    with pytest.raises(SimulationError, match=r"run 2 of 2: arm: .* one by one"):
+        flexarm.simulate_many(arm, t_end=0.1, parameters=[{}, change], device=device)
+
+
+def test_servos_without_a_target_hold_where_each_run_starts() -> None:
+    arm = flexarm.change_arm(loads(ONE.format("servo: {stiffness: 50, damping: 5}")),
+                             {"gravity": [0, 0, 0]})  # fmt: skip
+    runs = flexarm.simulate_many(arm, t_end=0.2, starts=[{"joint1": 0.3}, {"joint1": -0.2}])
+    assert [float(run.q[-1, 0]) for run in runs] == pytest.approx([0.3, -0.2], abs=1e-12)

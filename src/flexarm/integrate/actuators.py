@@ -4,7 +4,7 @@ All of it becomes part of the compiled equations of a motion.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -12,6 +12,7 @@ import numpy as np
 
 from flexarm.arm.profile import Constant
 from flexarm.arm.servo import Servo
+from flexarm.engine.numbers import Book, book_of
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.quantities import trace
 from flexarm.integrate.drivetrain import (
@@ -325,6 +326,7 @@ def motion_of(
     pushed = bool(actuators.slipping or actuators.bristles or actuators.ties)
     function = trace(formulation, "pushed_motion" if pushed else "motion")
     inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
+    book = book_of(formulation.model)
     q, v, u = (inputs[name] for name in "qvu")
     found: dict[str, Expr] = {}
     added: dict[str, Expr] = {"t": ca.SX.sym("t")} | actuators.symbols()
@@ -339,21 +341,30 @@ def motion_of(
     share, u, _ = actuators.shares(model, u, q, v, r, x, b)
     rates = ca.vertcat(rates, *share.rates)
     found |= {"dx": ca.densify(rates)} if actuators.states else {}
-    replaced = {"u": u, "push": share.push}
-    given = [replaced[k] if k in replaced else inputs[k] for k in function.name_in()]
+    given = inputs | {"u": u, "push": share.push}
     inputs.pop("push", None)
-    a, power, *effort = function.call(given, True, False)
+    a, power, *effort = _called(function, given, book)
     found = {"a": a, "power": _powers(formulation.model, power, share, actuators, q, v)} | found
     if actuators.lookouts:
         if not effort:
-            effort = [trace(formulation, "forward_dynamics").call(given, True, False)[1]]
+            effort = [_called(trace(formulation, "forward_dynamics"), given, book)[1]]
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}
         seen = Seen(model, added["t"], q, v, states, effort[0])
         found |= actuators.looks(seen, a, rates)
     inputs = added | inputs
+    if book is not None:  # more may have been read since
+        inputs["numbers"] = book.symbols
     # A law that contains the arm's own equations shares most of them with the arm.
     results = ca.cse(list(found.values()))
     return ca.Function("motion", list(inputs.values()), results, list(inputs), list(found))
+
+
+def _called(function: ca.Function, given: Mapping[str, Expr], book: Book | None) -> list[Expr]:
+    """Call a traced function by names, with the symbols of the arm's own numbers."""
+    values = [given[name] for name in function.name_in() if name != "numbers"]
+    if book is not None:
+        values.append(book.symbols[: function.numel_in("numbers")])
+    return list(function.call(values, True, False))
 
 
 def _powers(

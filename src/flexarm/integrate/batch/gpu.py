@@ -35,14 +35,17 @@ def refuse_on_gpu(method: Method, tasks: Sequence[Task]) -> None:
         raise SimulationError(
             f"device: method '{method.name}' is not for a GPU: use one of {able}, or device 'cpu'"
         )
-    actuators = tasks[0].motion.actuators
-    for what, there in (
-        ("may touch something", bool(tasks[0].equation.model.arm.contacts)),
-        ("has drives with play, dry friction or current limits", bool(actuators.lookouts)),
-        ("has sampled servos", any(each.servo.period is not None for each in actuators.servos)),
-    ):
-        if there:
-            raise SimulationError(f"device: an arm that {what} is not for a GPU: use device 'cpu'")
+    for motion in {id(task.motion): task.motion for task in tasks}.values():
+        servos = motion.actuators.servos
+        for what, there in (
+            ("may touch something", bool(motion.equation.model.arm.contacts)),
+            ("has drives with play or current limits", bool(motion.actuators.lookouts)),
+            ("has sampled servos", any(each.servo.period is not None for each in servos)),
+        ):
+            if there:
+                raise SimulationError(
+                    f"device: an arm that {what} is not for a GPU: use device 'cpu'"
+                )
 
 
 def solve_on_gpu(

@@ -32,6 +32,7 @@ from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.problem import Channel
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import Solution, begin_march, solve
@@ -39,7 +40,7 @@ from flexarm.integrate.task import Task, equation_of, prepare, refuse_outside
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
-from flexarm.model import TipRotation, build
+from flexarm.model import Model, TipRotation, build
 from flexarm.runs.run import Run
 
 Device = Literal["cpu", "gpu"]
@@ -123,15 +124,7 @@ def simulate_many(
             )
         refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
     arm = validated(arm)
-    if arm.events or holders(build(arm)):
-        raise SimulationError(
-            "arm: its events, brakes and dry friction need runs one by one: use flexarm.simulate, "
-            "or leave them out (events=(), brake=None and friction of another kind)"
-        )
-    if arm.start != "stated":
-        raise SimulationError(
-            f"arm: 'start: {arm.start}' needs runs one by one: use flexarm.simulate, or starts=..."
-        )
+    _refuse_alone(build(arm))
     t_end, dt = float(t_end), None if dt is None else float(dt)
     structures = Structures()
     times = sample_times(t_end, dt)
@@ -140,6 +133,7 @@ def simulate_many(
 
     def equation(varied: Arm) -> Equation:
         model = build(varied, tip_rotation=tip_rotation)
+        _refuse_alone(model)
         return equation_of(model, name=formulation, paper=paper).among(structures)
 
     tasks = _tasks(arm, times, wanted, laws, equation, parameters, starts, inputs)
@@ -195,6 +189,20 @@ def simulate_many(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return runs
+
+
+def _refuse_alone(model: Model) -> None:
+    """Refuse what needs runs one by one."""
+    if model.arm.events or holders(model):
+        raise SimulationError(
+            "arm: its events, brakes and dry friction need runs one by one: use flexarm.simulate, "
+            "or leave them out (events=(), brake=None and friction of another kind)"
+        )
+    start = model.arm.start
+    if start != "stated":
+        raise SimulationError(
+            f"arm: 'start: {start}' needs runs one by one: use flexarm.simulate, or starts=..."
+        )
 
 
 def _tasks(
@@ -281,10 +289,19 @@ def _started(task: Task, start: Mapping[str, float]) -> Task:
             raise SimulationError(f"starts: no coordinate '{plain}': there are {', '.join(names)}")
         require_number(f"starts: {name}", value, SimulationError)
         (v if name.endswith(".rate") else q)[names.index(plain)] = value
-    started = replace(task, q=q, v=v)
+    started = replace(task, q=q, v=v, groups=_targets(task, q))
     started.__dict__["watches"] = task.watches
     refuse_outside(started)
     # What errors are measured in depends on where sliding links start, and on nothing else here.
     if not any(part.sliding is not None for part in task.equation.model.links):
         started.__dict__["measures"] = task.measures
     return started
+
+
+def _targets(task: Task, q: Array) -> tuple[list[Channel], ...]:
+    """Let servos without a target hold where a run starts."""
+    servos = task.motion.actuators.servos
+    if all(each.servo.target or each.servo.rate for each in servos):
+        return task.groups
+    pairs = zip(task.groups[3], servos, strict=True)
+    return (*task.groups[:3], [replace(c, profile=each.profile(q)) for c, each in pairs])
