@@ -14,8 +14,8 @@ from tests.docs_blocks import blocks
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
-SAMPLE = "count-6-6-3"
-TIME = 2.6  # [s]
+SAMPLE = "canadarm-free-base"
+TIME = 50.0  # [s]
 SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
 FRAMES = 60  # per second
 PULL = (-60, -220)  # [px]
@@ -44,11 +44,14 @@ def opened(file: Path, width: int, height: int) -> Iterator[Page]:
 
 
 def draw_run(folder: Path) -> None:
-    """Simulate, open the page, go to a moment in which the arm is well bent."""
+    """Fly a mission, open the page, go to a moment after the capture."""
     file = folder / "run.html"
-    save_page(run_page([flexarm.simulate(flexarm.sample(SAMPLE), t_end=3.0)]), file)
-    with opened(file, 1000, 960) as page:
+    save_page(run_page([flexarm.simulate(flexarm.sample(SAMPLE), t_end=75.0)]), file)
+    with opened(file, 1000, 820) as page:
+        # It warns of its curves, which are not in the picture.
+        page.evaluate("document.getElementById('warning').hidden = true")
         page.evaluate("t => flexarm.seek(t)", TIME)
+        page.wait_for_timeout(500)
         page.screenshot(path=IMAGES / "viewer.png")
 
 
