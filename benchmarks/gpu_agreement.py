@@ -22,12 +22,12 @@ T_END, RTOL, RUNS = 0.2, 1e-4, 3
 
 
 def difference(one: Run, other: Run) -> float:
-    """Give the largest difference of a coordinate or its rate, over the range of its kind."""
+    """Give the largest difference of a coordinate or rate over its range, or what is of others."""
     if one.status != other.status or len(one.t) != len(other.t):
         return np.inf
     apart = 0.0
     for here, there in ((one.q, other.q), (one.v, other.v)):
-        scale = np.maximum(np.abs(there).max(axis=0), 1e-6 * np.abs(there).max() + 1e-300)
+        scale = np.maximum(np.abs(there).max(axis=0), 1e-3 * np.abs(there).max() + 1e-300)
         apart = max(apart, float((np.abs(here - there) / scale).max()))
     return apart
 
