@@ -501,6 +501,44 @@ def test_reduce_takes_matrix_market_files_and_lists_of_nodes(tmp_path: Path) -> 
     assert main(["reduce", "--out", str(tmp_path / "other.npz")]) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["reduce", "--tip-nodes", "20-17", "--out", "b.npz"], 3,
+         "tip_nodes: 20-17 runs backwards: write 17-20"),
+        (["reduce", "--out", "b.txt"], 2, "--out: a body is written as .npz, got b.txt"),
+        (["import-body", "--out", "b.txt"], 2, "--out: a body is written as .npz, got b.txt"),
+    ],
+)  # fmt: skip
+def test_lists_that_run_backwards_and_other_endings_are_refused(
+    words: list[str], status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    np.savez("full.npz", **full_arrays())
+    assert main([words[0], "full.npz", *words[1:]]) == status
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["full.npz"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("root_piece", {"length": 0.1}),
+        ("start_curve", {"stations": [0.1, 0.2], "y": [0, 0.01]}),
+        ("shapes", {"kind": "loaded"}),
+        ("section", {"mass_per_length": 1, "EIz": 50}),
+    ],
+)
+def test_keys_of_beams_are_not_for_bodies(tmp_path: Path, key: str, value: Any) -> None:
+    np.savez(tmp_path / "body.npz", **clamped(1))
+    link = {"joint": {"kind": "revolute"}, "body": {"kind": "modal", "file": "body.npz"}}
+    path = tmp_path / "arm.yaml"
+    path.write_text(json.dumps({"flexarm": 1, "name": "a", "links": [link | {key: value}]}))
+    with pytest.raises(ModelError, match=rf"links\[1\].{key}: is not for a body with modes"):
+        flexarm.load(path)
+
+
 @pytest.mark.parametrize("kind", SOLIDS)
 def test_solid_elements_weigh_a_linear_field_exactly(kind: int) -> None:
     solid = SOLIDS[kind]
