@@ -58,7 +58,7 @@ def violations(package: Path) -> list[str]:
     found = []
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package).with_suffix("").parts
-        room = FRONT if parts == ("__init__",) else parts[0]
+        room = {"__init__": FRONT, "__main__": "cli"}.get(parts[0], parts[0])
         for line, module in imported_modules(path, inside=("flexarm", *parts[:-1])):
             target = room_of(module, package)
             why = forbidden(room, target)
@@ -107,7 +107,7 @@ def room_of(module: str, package: Path) -> str:
 def top_level_rooms(package: Path) -> set[str]:
     """Collect the rooms that hold Python files."""
     files = (path.relative_to(package) for path in package.rglob("*.py"))
-    return {file.parts[0].removesuffix(".py") for file in files} - {"__init__"}
+    return {file.parts[0].removesuffix(".py") for file in files} - {"__init__", "__main__"}
 
 
 def write_tree(package: Path, files: dict[str, str]) -> Path:

@@ -1,5 +1,6 @@
 """What `print` and notebooks show: a few lines, and HTML in which names are only text."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import flexarm
 from flexarm.arm.summary import ROWS, Summary
 from flexarm.io.model_file import loads
+from tests.links.reduced_bodies import arm_with, clamped
 
 ARM = """\
 flexarm: 1
@@ -66,6 +68,13 @@ def test_notebooks_get_whole_html_in_which_names_are_text(
     assert title is not None
     assert "<b>two</b> & one" in "".join(title.itertext())
     assert {"arm": "svg", "run": "img"}.get(name, "table") in {each.tag for each in root.iter()}
+
+
+def test_bodies_with_modes_name_their_file_and_are_drawn_apart(tmp_path: Path) -> None:
+    arm = arm_with(tmp_path, clamped(1), clamped(1))
+    assert "link2  joint2 revolute  of body1.npz  flexible" in repr(arm)
+    circles = ElementTree.fromstring(arm._repr_html_()).iter("circle")
+    assert [each.get("cx") for each in circles] == ["20.0", "320.0", "620.0"]
 
 
 def test_long_tables_are_counted() -> None:

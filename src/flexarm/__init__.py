@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load, save
     from flexarm.io.overrides import change_arm
-    from flexarm.io.rigid import rigid
     from flexarm.io.sample import sample
     from flexarm.linear.equilibrium import equilibrium
     from flexarm.linear.modes import modes
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from flexarm.links.reduced.craig_bampton import reduce
     from flexarm.model import build
     from flexarm.model.curve import fit_curve
+    from flexarm.model.rigid import rigid
     from flexarm.runs.read import load_run
     from flexarm.runs.together import runs_dataset
     from flexarm.samples import sample_names
@@ -85,7 +85,7 @@ _HOMES = {
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
     "reduce": "flexarm.links.reduced.craig_bampton",
-    "rigid": "flexarm.io.rigid",
+    "rigid": "flexarm.model.rigid",
     "runs_dataset": "flexarm.runs.together",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",

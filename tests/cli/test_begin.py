@@ -28,6 +28,9 @@ def test_new_writes_a_model_file_in_which_nothing_looks_wrong(
     assert main(["new", "12: yes", "--out", "odd.yaml"]) == 0
     assert flexarm.load("odd.yaml").name == "12: yes"
     capsys.readouterr()
+    assert main(["new", "n.yaml"]) == 0
+    assert flexarm.load("n.yaml").name == "n"
+    capsys.readouterr()
     assert main(["new", "two-link"]) == 1
     assert "is there already" in capsys.readouterr().err
 
@@ -38,6 +41,8 @@ def test_new_writes_a_model_file_in_which_nothing_looks_wrong(
         (["--links", "0"], "--links: must be 1 to 30, got 0"),
         (["--length", "1 kg"], "links[1].length"),
         (["--wall", "30 mm"], "thickness"),
+        ([""], "NAME: must be the name of an arm, or of its file, got ''"),
+        (["."], "NAME: must be the name of an arm, or of its file, got '.'"),
     ],
 )
 def test_new_writes_nothing_that_is_not_valid(
@@ -45,7 +50,7 @@ def test_new_writes_nothing_that_is_not_valid(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    assert main(["new", "arm", *argv]) == 2
+    assert main(["new", *(argv if len(argv) == 1 else ["arm", *argv])]) == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 

@@ -233,3 +233,10 @@ def test_every_command_on_an_arm_can_change_its_file(
     assert cli.main([*command, "--set", "links.1.length=-1"]) == 3
     assert "links[1].length" in capsys.readouterr().err
     assert cli.main([*command, "--set", "length"]) == 2
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "flexarm", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"flexarm {version('flexarm')}\n"

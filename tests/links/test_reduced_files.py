@@ -142,7 +142,22 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
                       "refused: .*units"),
     "shapes that are zero": (clamped, lambda k: k | {"shapes": 0 * k["shapes"]}, "refused"),
     "negative mass in all": (craig_bampton, lambda k: without("total_mass")(k)
-                             | {"node_mass": -k["node_mass"]}, "refused: .*must be > 0|refused"),
+                             | {"node_mass": -k["node_mass"]},
+                             "refused: .*node_mass: is -.{,8} kg in all: must be > 0$"),
+    "frequency zero": (clamped, lambda k: k | {"frequencies": [0, 1, 2, 3, 4]},
+                       r"refused: .*frequencies\[1\]: must be 0.01 to 100000 Hz, got 0:"),
+    "frequency negative": (clamped, lambda k: k | {"frequencies": [1, 2, 3, 4, -5]},
+                           r"refused: .*frequencies\[5\]: must be .* got -5:"),
+    "frequency too large to be squared": (clamped, lambda k: k | {"frequencies": [1e200] * 5},
+                                          "refused: .* got 1e.200:"),
+    "K and other frequencies": (craig_bampton, lambda k: k | {"frequencies": np.arange(1, 11)},
+                                "refused: .*frequencies: are up to .* off those of K"),
+    "lines from node 0": (craig_bampton, lambda k: k | {"lines": [[0, 1]]},
+                          "refused: .*lines: must be numbers of nodes from 1 to 20"),
+    "lines to no node": (craig_bampton, lambda k: k | {"lines": [[1, 21]]},
+                         "refused: .*lines: must be numbers of nodes from 1 to 20"),
+    "lines of three nodes": (craig_bampton, lambda k: k | {"lines": [[1, 2, 3]]},
+                             "refused: .*lines: must be pairs"),
 }  # fmt: skip
 
 
@@ -206,6 +221,7 @@ def test_a_hostile_or_damaged_file_is_refused(
     [
         ("stiffness", None), ("flexarm_body", 2), ("modal_mass", -1), ("tip_rotation", -1),
         ("tip_position", -1), ("shape_shape", -1), ("drawn_axis", 1), ("drawn_lines", 7),
+        ("drawn_lines", [[0, -1]]),
         ("mass", np.nan), ("names", "x"),
     ],
 )  # fmt: skip
@@ -215,7 +231,7 @@ def test_a_kept_body_that_was_changed_is_refused(tmp_path: Path, key: str, value
     kept = dict(np.load(tmp_path / "kept.npz"))
     if value is None:
         del kept[key]
-    elif value == -1:
+    elif np.array_equal(value, -1):
         kept[key] = -kept[key]
     else:
         kept[key] = np.array(value)
@@ -483,6 +499,44 @@ def test_reduce_takes_matrix_market_files_and_lists_of_nodes(tmp_path: Path) -> 
     hand = read_body(tmp_path / "hand.npz")
     assert np.allclose(made.integrals.stiffness, hand.integrals.stiffness, rtol=1e-6, atol=1e-3)
     assert main(["reduce", "--out", str(tmp_path / "other.npz")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["reduce", "--tip-nodes", "20-17", "--out", "b.npz"], 3,
+         "tip_nodes: 20-17 runs backwards: write 17-20"),
+        (["reduce", "--out", "b.txt"], 2, "--out: a body is written as .npz, got b.txt"),
+        (["import-body", "--out", "b.txt"], 2, "--out: a body is written as .npz, got b.txt"),
+    ],
+)  # fmt: skip
+def test_lists_that_run_backwards_and_other_endings_are_refused(
+    words: list[str], status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    np.savez("full.npz", **full_arrays())
+    assert main([words[0], "full.npz", *words[1:]]) == status
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["full.npz"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("root_piece", {"length": 0.1}),
+        ("start_curve", {"stations": [0.1, 0.2], "y": [0, 0.01]}),
+        ("shapes", {"kind": "loaded"}),
+        ("section", {"mass_per_length": 1, "EIz": 50}),
+    ],
+)
+def test_keys_of_beams_are_not_for_bodies(tmp_path: Path, key: str, value: Any) -> None:
+    np.savez(tmp_path / "body.npz", **clamped(1))
+    link = {"joint": {"kind": "revolute"}, "body": {"kind": "modal", "file": "body.npz"}}
+    path = tmp_path / "arm.yaml"
+    path.write_text(json.dumps({"flexarm": 1, "name": "a", "links": [link | {key: value}]}))
+    with pytest.raises(ModelError, match=rf"links\[1\].{key}: is not for a body with modes"):
+        flexarm.load(path)
 
 
 @pytest.mark.parametrize("kind", SOLIDS)

@@ -14,6 +14,7 @@ from flexarm.arm.side_files import SideFiles
 from flexarm.formulations import FORMULATIONS
 from flexarm.links.reduced.file import inspect_body, write_body
 from flexarm.model import Model
+from flexarm.study.equations import closed_form
 from flexarm.study.operations import operation_counts
 from tests.links.reduced_bodies import arm_with, clamped, craig_bampton
 
@@ -130,6 +131,8 @@ def test_every_other_formulation_refuses_in_words(pair: tuple[Model, list[dict[s
     for name in set(FORMULATIONS) - {"articulated", "composite"}:
         with pytest.raises(flexarm.FlexarmError, match="body with modes"):
             flexarm.formulation(name, pair[0])
+    with pytest.raises(flexarm.FlexarmError, match="link1 is a body with modes, of which no short"):
+        closed_form(pair[0])
 
 
 def beam_arm() -> Arm:

@@ -98,8 +98,11 @@ class Arm(Part):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        names = zip(self.link_names, self.links, strict=True)
-        parts = [(name, each.joint.kind, each.length, each.flexible) for name, each in names]
+        unknown = max([each.length for each in self.links]) or 1.0  # the files of bodies have it
+        parts = [
+            (name, each.joint.kind, each.length if each.modal is None else unknown, each.flexible)
+            for name, each in zip(self.link_names, self.links, strict=True)
+        ]
         return self._summary().html(draw_chain(parts))
 
     def _summary(self) -> Summary:
@@ -107,7 +110,8 @@ class Arm(Part):
         held = self.payload.mass if self.payload is not None else 0.0
         said = f"base {self.base.kind}, gravity ({g}) m/s^2, payload {held:g} kg"
         rows = [
-            (name, f"{joint} {link.joint.kind}", f"{link.length:g} m",
+            (name, f"{joint} {link.joint.kind}",
+             f"{link.length:g} m" if link.modal is None else f"of {link.modal.file}",
              "flexible" if link.flexible else "rigid")
             for name, joint, link in zip(self.link_names, self.joint_names, self.links, strict=True)
         ]  # fmt: skip

@@ -177,14 +177,14 @@ class Link(Part):
 
     @model_validator(mode="after")
     def _rules_of_a_link(self) -> Self:
+        if self.modal is not None:
+            self._check_modal()
         if self.section is not None and self.length == 0:
             raise fault("must be > 0 for a link with a section", "length")
         if self.span < 0 or (self.section is not None and self.span == 0):
             raise fault("the rigid ends leave no span between them", "length")
         if self.section is not None and self.body is not None:
             raise fault("a link with a section has its mass there: put a body in joint.hub", "body")
-        if self.modal is not None:
-            self._check_modal()
         if self.section is None and "shapes" in self.model_fields_set:
             raise fault("a link without a section cannot bend: give its section", "shapes")
         if self.root_piece is not None and isinstance(self.shapes, PinnedFree | PinnedPinned):
@@ -212,9 +212,14 @@ class Link(Part):
 
     def _check_modal(self) -> None:
         """Refuse what a body with modes in a file has there, or cannot have."""
-        for name in ("length", "rigid", "root_piece", "tip_piece", "quadratic_shapes"):
-            if name in self.model_fields_set:
+        for name in (
+            "length", "section", "rigid", "root_piece", "tip_piece", "shapes", "quadratic_shapes",
+        ):  # fmt: skip
+            if name in self.model_fields_set and getattr(self, name) is not None:
                 raise fault("is not for a body with modes: its file says all of it", name)
+        if self.start_curve is not None:
+            raise fault("is not for a body with modes: give its amplitudes by 'start'",
+                        "start_curve")  # fmt: skip
         if isinstance(self.joint, Sliding):
             raise fault("a body with modes does not grow: make the joint prismatic", "joint")
         if self.joint.dh is not None and self.joint.dh.a is not None:

@@ -41,11 +41,14 @@ def add_arm(parser: argparse.ArgumentParser) -> None:
 def read_arm(args: argparse.Namespace) -> "Arm":
     """Load the arm with the changes that `--set` asks for, or its rigid twin."""
     from flexarm.io.overrides import load_changed
-    from flexarm.io.rigid import rigid
     from flexarm.io.sample import arm_path
 
     arm = load_changed(arm_path(args.arm), args.changes, files=args.allow_files)
-    return rigid(arm) if args.rigid else arm
+    if not args.rigid:
+        return arm
+    from flexarm.model.rigid import rigid
+
+    return rigid(arm)
 
 
 def require_outputs(args: argparse.Namespace, *outputs: Path | None) -> None:

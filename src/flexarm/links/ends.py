@@ -14,12 +14,14 @@ from itertools import zip_longest
 import numpy as np
 
 from flexarm.arm import Arm, Body, Link, RigidPiece
+from flexarm.arm.part import Frame
 from flexarm.arm.shapes import ClampedMass
 from flexarm.links.base import Array, Ends
 from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.reduced.file import read_body
 from flexarm.links.span import Span
 from flexarm.spatial import (
+    IDENTITY,
     NO_INERTIA,
     Inertia,
     Pose,
@@ -53,6 +55,13 @@ def piece_inertia(piece: RigidPiece | None) -> Inertia:
     return NO_INERTIA if piece is None else body_inertia(piece.body)
 
 
+def framed(frame: Frame | None) -> Pose:
+    """Place a frame; one that is not given is that which it would be placed in."""
+    if frame is None:
+        return IDENTITY
+    return Pose(rotation_from_angles(frame.rotation), np.array(frame.position))
+
+
 def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
     """Fold a link's constant frames: joint in previous tip, root in turned joint, end in tip.
 
@@ -67,10 +76,8 @@ def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
             after, end = slide, twist
         else:
             before, after = twist, slide
-    if joint.before is not None:
-        before = Pose(rotation_from_angles(joint.before.rotation), np.array(joint.before.position))
-    if joint.after is not None:
-        after = Pose(rotation_from_angles(joint.after.rotation), np.array(joint.after.position))
+    if joint.dh is None:
+        before, after = framed(joint.before), framed(joint.after)
     to_axis = Pose(_axis_rotation(link), np.zeros(3))
     return before @ to_axis, Pose(to_axis.rotation.T, np.zeros(3)) @ after, end
 

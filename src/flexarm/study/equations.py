@@ -13,7 +13,6 @@ import numpy as np
 from flexarm.arm.summary import Summary
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import beams_only
 from flexarm.formulations.lagrange import bodies_of, closed_gravity, closed_mass_matrix
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
 from flexarm.mechanics.bodies.points import homogeneous
@@ -297,8 +296,12 @@ def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
 
 
 def _check(model: Model) -> None:
-    if (reason := beams_only(model)) is not None:
-        raise FlexarmError(f"no closed form: {reason}")
+    for part in model.links:
+        if part.reduced is not None:
+            raise FlexarmError(
+                f"{part.name} is a body with modes, of which no short closed form is printed: "
+                "'flexarm count' counts its operations"
+            )
     if model.size > LARGEST:
         raise FlexarmError(
             f"{model.arm.name} has {model.size} coordinates: equations of at most {LARGEST} are "

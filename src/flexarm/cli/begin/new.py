@@ -53,7 +53,7 @@ TAIL = "payload: {{mass: {payload}}}               # held at the tip\n"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
-    add("name", metavar="NAME", help="the arm's name; the file is NAME.yaml unless --out says")
+    add("name", metavar="NAME", help="the arm's name, or its file NAME.yaml")
     add("--links", type=int, default=2, metavar="N", help="number of links (default 2)")
     add("--length", default="1 m", metavar="L", help="of a link (default '1 m')")
     add("--diameter", default="40 mm", metavar="D", help="of its tube (default '40 mm')")
@@ -78,8 +78,11 @@ def run(args: argparse.Namespace) -> int:
 
     if not 1 <= args.links <= MOST:
         raise Misuse(f"--links: must be 1 to {MOST}, got {args.links}")
-    out = args.out or Path(f"{args.name}.yaml")
-    text = model_text(args, out.name)
+    name = args.name.removesuffix(".yaml")
+    if not name.strip("./ "):
+        raise Misuse(f"NAME: must be the name of an arm, or of its file, got '{args.name}'")
+    out = args.out or Path(f"{name}.yaml")
+    text = model_text(args, Path(name).name if name != args.name else name, out.name)
     try:
         loads(text, out.name)
     except ModelError as error:
@@ -89,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def model_text(args: argparse.Namespace, file: str) -> str:
+def model_text(args: argparse.Namespace, name: str, file: str) -> str:
     """Write the model file as a text."""
     axis, shapes = PLANES[args.plane]
     links = [
@@ -105,4 +108,4 @@ def model_text(args: argparse.Namespace, file: str) -> str:
         for k in range(1, args.links + 1)
     ]
     tail = TAIL.format(payload=args.payload)
-    return HEAD.format(file=file, name=json.dumps(args.name)) + "".join(links) + tail
+    return HEAD.format(file=file, name=json.dumps(name)) + "".join(links) + tail

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flexarm.cli.arguments import add_options, file_path
+from flexarm.cli.arguments import Misuse, add_options, file_path
 
 if TYPE_CHECKING:
     from flexarm.links.measured.report import Report
@@ -40,12 +40,19 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.io.whole_file import require_apart, require_writable
     from flexarm.links.reduced.imports import Choices, import_body
 
+    require_npz(args.out)
     require_writable(args.out, force=args.force)
     require_apart(args.out, args.files)
     choices = Choices(
         args.frames, args.hub_node, args.tip_node, args.hub_set, args.tip_set, args.density
     )
     return finish(*import_body(args.files, choices), args.out, args)
+
+
+def require_npz(out: Path) -> None:
+    """Refuse a body's file of another name than what it is."""
+    if out.suffix != ".npz":
+        raise Misuse(f"--out: a body is written as .npz, got {out.name}")
 
 
 def finish(

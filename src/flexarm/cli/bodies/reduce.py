@@ -3,7 +3,7 @@
 import argparse
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
-from flexarm.cli.bodies.import_body import finish
+from flexarm.cli.bodies.import_body import finish, require_npz
 
 SUMMARY = "reduce a finite-element model between two rigid faces to a body (Craig-Bampton)"
 
@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if args.model is not None and any(each is not None for each in parts):
         raise Misuse("give FILE, or --stiffness, --mass and --nodes, not both")
     inputs = [path for path in (args.model, *parts) if path is not None]
+    require_npz(args.out)
     require_writable(args.out, force=args.force)
     require_apart(args.out, inputs)
     read = full_model(args.model) if args.model is not None else market_model(*parts)

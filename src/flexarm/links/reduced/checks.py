@@ -5,6 +5,7 @@ import numpy as np
 from flexarm.links.base import Array
 from flexarm.links.measured.checks import (
     DEFINITE_TOLERANCE,
+    FREQUENCIES,
     LENGTHS,
     Total,
     check_frequencies,
@@ -14,7 +15,7 @@ from flexarm.links.measured.checks import (
 )
 from flexarm.links.measured.report import NOTE_ABOVE, REFUSE_ABOVE, Findings, percent, triple
 from flexarm.links.reduced.body import ReducedBody, cleaned, orthogonal, rigid_mass
-from flexarm.links.reduced.data import BodyData, Stated
+from flexarm.links.reduced.data import BodyData, Integers, Stated, modal_mass
 from flexarm.spatial import IDENTITY, Pose
 
 OUTSIDE = 0.5  # of the body's size: how far from its nodes an interface may be
@@ -101,7 +102,7 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
         "M": (data.mass, (m, m)),
         "D": (data.damping, (m, m)),
         "strains": (data.strains, (m, 0 if data.strains is None else data.strains.shape[-1])),
-        "frequencies": (data.squares, (m,)),
+        "frequencies": (data.hertz, (m,)),
         "damping_ratios": (data.ratios, (m,)),
     }
     for key, (array, shape) in wanted.items():
@@ -113,11 +114,14 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
             findings.refuse((key,), "must be finite numbers: was the file cut off?")
     if n < 1 or m < 1:
         findings.refuse(("shapes",), f"must be one shape and one node at least, got {m} and {n}")
-    for key, rows in (("hub_nodes", data.hub_nodes), ("tip_nodes", data.tip_nodes)):
+    named = {"hub_nodes": data.hub_nodes, "tip_nodes": data.tip_nodes, "lines": data.lines}
+    for key, rows in named.items():
         if len(rows) and not (rows.min() >= 0 and rows.max() < n):
             findings.refuse((key,), f"must be numbers of nodes from 1 to {n}")
     for key, pose in (("hub", data.hub), ("tip", data.tip or IDENTITY)):
         _check_rotation(findings, key, pose)
+    if not findings.problems and not (total := float(data.node_mass.sum())) > 0:
+        findings.refuse(("node_mass",), f"is {total:.4g} kg in all: must be > 0")
     return not findings.problems
 
 
@@ -253,6 +257,28 @@ def check_orthogonal(findings: Findings, mass: Array) -> None:
             "frequencies are: nodes in another order, masses of another mesh, or no modes? else "
             "give K",
         )
+
+
+def check_modes(data: BodyData, findings: Findings, kept: Integers) -> None:
+    """Refuse frequencies that no shape which deforms has, or that are not those of K."""
+    if data.hertz is None:
+        return
+    low, high = FREQUENCIES
+    for j in kept:
+        if not low <= data.hertz[j] <= high:
+            findings.refuse(
+                ("frequencies", int(j)),
+                f"must be {low:g} to {high:g} Hz, got {data.hertz[j]:.4g}: are the units right?",
+            )
+    mass = modal_mass(data) if data.mass is None else data.mass
+    if data.stiffness is None or findings.problems or least_eigenvalue(mass) <= DEFINITE_TOLERANCE:
+        return
+    own = check_frequencies(Findings(), ("K",), data.stiffness, mass)[0] / (2 * np.pi)
+    told = np.sort(data.hertz)
+    apart = float((np.abs(own - told) / np.maximum(told, 1e-3 * told[-1])).max())
+    if apart > NOTE_ABOVE:
+        why = f"are up to {percent(apart)} off those of K: leave one of the two out"
+        findings.judge(apart, ("frequencies",), why)
 
 
 def _state_effective_mass(findings: Findings, whole: Array) -> None:

@@ -34,9 +34,9 @@ class BodyData:
         Of the body and of its m shapes.
     stiffness, mass, damping
         K, M, D of the amplitudes, (m, m), each None where it is not given.
-    squares, ratios
-        Of shapes that are modes: squared frequencies [rad^2/s^2] in place of K, (m,), and damping
-        ratios in place of D, (m,) or None.
+    hertz, ratios
+        Of shapes that are modes: frequencies [Hz] in place of K, or to compare with it, (m,), and
+        damping ratios in place of D, (m,) or None.
     hub, tip
         The interface frames; a tip that is None is amid its nodes.
     nodes, node_mass, node_inertia
@@ -63,7 +63,7 @@ class BodyData:
     stiffness: Array | None = None
     mass: Array | None = None
     damping: Array | None = None
-    squares: Array | None = None
+    hertz: Array | None = None
     ratios: Array | None = None
     hub: Pose = IDENTITY
     tip: Pose | None = None

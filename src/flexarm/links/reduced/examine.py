@@ -11,6 +11,7 @@ from flexarm.links.reduced.body import ReducedBody, gram_integrals, rigid_mass
 from flexarm.links.reduced.checks import (
     check_faces,
     check_modal_mass,
+    check_modes,
     check_order,
     check_orthogonal,
     check_size,
@@ -55,7 +56,10 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
     if data.rotations is not None:
         rotations = data.rotations @ turn - hub[:, None, 3:]
     kept = _deforming(data, findings, shapes, rotations)
-    stiffness, mass, damping = _matrices(data, findings)
+    check_modes(data, findings, kept)
+    if findings.problems:
+        return None
+    stiffness, mass, damping = _matrices(data, findings, kept)
     if findings.problems:
         return None
     gram, rotary = gram_of(data, places, shapes), rotary_of(data, turn, rotations)
@@ -77,7 +81,7 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
             "is not used: with the masses of the nodes it makes a mass matrix with a negative "
             "eigenvalue, as lumped masses may; that of nodes and shapes is",
         )
-    return finished(body, findings, modal=data.squares is not None)
+    return finished(body, findings, modal=data.stiffness is None)
 
 
 def _tip_frame(data: BodyData) -> Pose:
@@ -188,18 +192,22 @@ def _deforming(
     return kept
 
 
-def _matrices(data: BodyData, findings: Findings) -> tuple[Array, Array | None, Array | None]:
+def _matrices(
+    data: BodyData, findings: Findings, kept: Integers
+) -> tuple[Array, Array | None, Array | None]:
     """Give K, M and D, made of frequencies and ratios where those are given."""
     stiffness, mass, damping = data.stiffness, data.mass, data.damping
     if mass is not None:
         mass = check_matrix(findings, "M", mass, definite=True)
-    if data.squares is not None:
+    if data.hertz is not None and stiffness is None:
         own = modal_mass(data)
         check_orthogonal(findings, own)
         size = np.diag(own if mass is None else mass)
-        stiffness = np.diag(data.squares * size)
+        omega = np.zeros(len(size))
+        omega[kept] = 2 * np.pi * data.hertz[kept]
+        stiffness = np.diag(omega**2 * size)
         if data.ratios is not None:
-            damping = np.diag(2 * data.ratios * np.sqrt(np.maximum(data.squares, 0.0)) * size)
+            damping = np.diag(2 * data.ratios * omega * size)
     if stiffness is None:
         findings.refuse(("K",), "or frequencies are required")
         return np.zeros((0, 0)), mass, damping

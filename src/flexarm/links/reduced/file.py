@@ -145,7 +145,8 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         found["drawn_places"], found["drawn_moved"], found["drawn_lines"].astype(np.int64),
         int(found["drawn_axis"]),
     )  # fmt: skip
-    if not 2 <= drawn.axis <= points or (lines and not 0 <= drawn.lines.max() < points):
+    inside = not lines or (drawn.lines.min() >= 0 and drawn.lines.max() < points)
+    if not 2 <= drawn.axis <= points or not inside:
         raise ModelError(
             f"{name}: drawn_axis: must be 2 to {points} points, and lines between them"
         )

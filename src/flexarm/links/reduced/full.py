@@ -116,7 +116,9 @@ def listed_nodes(text: str, key: str) -> Integers:
     for word in text.split(","):
         first, _, last = word.strip().partition("-")
         if not first.isdecimal() or not (last or "1").isdecimal() or int(first) < 1:
-            raise ModelError(f"{key}: must be numbers of nodes such as 1-12,40, got {word!r}")
+            raise ModelError(f"{key}_nodes: must be numbers of nodes such as 1-12,40, got {word!r}")
+        if last and int(last) < int(first):
+            raise ModelError(f"{key}_nodes: {word.strip()} runs backwards: write {last}-{first}")
         found.extend(range(int(first) - 1, int(last or first)))
     return np.array(found, dtype=np.int64)
 

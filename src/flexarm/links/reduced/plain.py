@@ -122,11 +122,11 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         None if (found := _any(keys, names, name)) is None else found * motions
         for names in ((start + "hub_shapes", start + "hub"), (start + "tip_shapes", start + "tip"))
     )
+    stiffness = matrix("K", energy / time**2)
     hertz = _optional(keys, start + "frequencies", name)
     squares = _optional(keys, start + "w2", name)
-    if hertz is not None:
-        squares = (2 * np.pi * hertz) ** 2
-    stiffness = matrix("K", energy / time**2)
+    if hertz is None and stiffness is None and squares is not None:
+        hertz = np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi)
     inertia = _optional(keys, "inertia", name)
     return BodyData(
         name=title,
@@ -137,7 +137,7 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         stiffness=stiffness,
         mass=matrix("M", energy),
         damping=matrix("D", energy / time),
-        squares=None if stiffness is not None else squares,
+        hertz=hertz,
         ratios=_optional(keys, start + "damping_ratios", name),
         hub=frames["hub"] or Pose(np.eye(3), np.zeros(3)),
         tip=frames["tip"],
@@ -305,9 +305,12 @@ def _names(keys: Mapping[str, Any], start: str, m: int, name: str) -> tuple[str,
 
 def element_lines(keys: Mapping[str, Any], name: str) -> Integers:
     """Give lines between corners of elements, pairs of rows (k, 2); none where none are given."""
-    if "lines" in keys:
-        return node_rows(keys, "lines", name).reshape(-1, 2)
-    return no_lines()
+    rows = node_rows(keys, "lines", name)
+    if not rows.size:
+        return no_lines()
+    if rows.shape != (len(rows), 2):
+        raise ModelError(f"{name}: lines: must be pairs of nodes (k, 2), got {rows.shape}")
+    return rows
 
 
 def _any(keys: Mapping[str, Any], names: tuple[str, ...], name: str) -> Array | None:
@@ -336,6 +339,6 @@ def node_rows(keys: Mapping[str, Any], key: str, name: str) -> Integers:
     if key not in keys:
         return no_nodes()
     found = numbers_of(keys, key, name)
-    if not np.all(np.isfinite(found)) or np.any(found != np.round(found)):
+    if not np.all(np.abs(found) < 2**53) or np.any(found != np.round(found)):
         raise ModelError(f"{name}: {key}: must be whole numbers")
     return found.astype(np.int64) - 1

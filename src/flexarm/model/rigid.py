@@ -1,0 +1,113 @@
+"""The rigid twin of an arm: the same masses and joints, nothing bends."""
+
+import math
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from flexarm.arm import Arm, Link
+from flexarm.arm.side_files import files_of
+from flexarm.errors import ModelError
+from flexarm.io.explain import explain_data
+from flexarm.io.model_file import validated
+from flexarm.io.source import show_path
+from flexarm.links.base import Array
+from flexarm.links.ends import framed
+from flexarm.links.reduced.file import read_body
+from flexarm.spatial import Pose, skew_matrix
+
+# What only links that bend may say.
+OF_FLEXIBLE = (
+    "shapes", "damping", "material_damping", "elastic_energy", "elastic_force",
+    "quadratic_shapes", "start", "start_speed", "start_curve",
+)  # fmt: skip
+# What only transmissions that wind up may say.
+OF_ELASTIC = ("stiffness", "damping", "efficiency", "backlash", "hysteresis", "kinematic_error")
+
+
+def rigid(arm: Arm) -> Arm:
+    """Make the rigid twin of an arm: links that do not deform, transmissions that do not wind up.
+
+    Parameters
+    ----------
+    arm
+        The arm; masses, inertias, inputs, passive springs of its joints and all else stay.  A body
+        with modes becomes a rigid one, with the tip where it was.
+
+    Returns
+    -------
+    Arm
+        Of the same name, with ``, rigid`` behind it.
+
+    Raises
+    ------
+    ModelError
+        If it is no arm, or something in it needs a link to bend.
+    """
+    data = validated(arm).model_dump(exclude_unset=True, mode="json")
+    data["name"] = f"{arm.name[:190]}, rigid"
+    for name, link, described in zip(arm.link_names, arm.links, data["links"], strict=True):
+        _stiffen(described["joint"])
+        if link.flexible:
+            for key in OF_FLEXIBLE:
+                described.pop(key, None)
+        if link.modal is not None:
+            _freeze(name, link, described)
+        elif link.flexible:
+            described["rigid"] = True
+    try:
+        return Arm.model_validate(data, context={"files": files_of(arm)})
+    except ValidationError as error:
+        problem = explain_data(error, Arm, data)[0]
+    raise ModelError(f"{show_path(problem.path)}: {problem.message}")
+
+
+def _stiffen(joint: dict[str, Any]) -> None:
+    """Take springs, what winds up with them, and motor coordinates out of a joint."""
+    for key, value in joint.items():
+        if key == "drive" and value is not None:
+            for name in OF_ELASTIC:
+                value.pop(name, None)
+        elif key == "start" and isinstance(value, dict):
+            value.pop("motor_position", None)
+            value.pop("motor_speed", None)
+        elif isinstance(value, dict):
+            _stiffen(value)
+
+
+def _freeze(name: str, link: Link, described: dict[str, Any]) -> None:
+    """Describe a body with modes as a rigid one, whose root lies behind its tip along x."""
+    assert link.modal is not None
+    body = read_body(link.modal.side_file)
+    turn, tip = body.tip.rotation, body.tip.position
+    length = max(float(turn[:, 0] @ tip), 0.0)
+    root = Pose(turn, tip - length * turn[:, 0])
+    if np.any(root.position) or np.any(turn != np.eye(3)):
+        if link.joint.dh is not None:
+            raise ModelError(
+                f"rigid: {name} is a body with modes whose tip is not along its x axis, or turned, "
+                "which a rigid link on a joint with 'dh' cannot have: give before and after"
+            )
+        after = framed(link.joint.after) @ root
+        described["joint"]["after"] = {
+            "position": after.position.tolist(), "rotation": _angles(after.rotation)
+        }  # fmt: skip
+    weighed = body.inertia.moved(Pose(turn.T, -turn.T @ root.position))
+    com = weighed.first / weighed.mass
+    cross = skew_matrix(com)
+    xx, xy, xz, _, yy, yz, _, _, zz = (weighed.second + weighed.mass * cross @ cross).ravel()
+    described["length"] = length
+    described["body"] = {
+        "mass": weighed.mass, "com": com.tolist(),
+        "inertia": [float(each) for each in (xx, yy, zz, xy, xz, yz)],
+    }  # fmt: skip
+
+
+def _angles(turn: Array) -> list[float]:
+    """Give the angles about fixed x, y, z of a rotation matrix [rad]."""
+    level = math.hypot(turn[0, 0], turn[1, 0])
+    y = math.atan2(-turn[2, 0], level)
+    if level < 1e-9:  # x and z turn about one axis: all of it is x's
+        return [math.atan2(-turn[1, 2], turn[1, 1]), y, 0.0]
+    return [math.atan2(turn[2, 1], turn[2, 2]), y, math.atan2(turn[1, 0], turn[0, 0])]
