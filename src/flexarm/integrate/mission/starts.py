@@ -9,6 +9,8 @@ import numpy as np
 
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.actuators import Actuators, Servoed, servos
+from flexarm.integrate.drivetrain import windings
+from flexarm.integrate.mission.digital import Memory
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.problem import channels, read_inputs
 from flexarm.linear.equilibrium import Equilibrium, settle_down
@@ -40,8 +42,8 @@ def steady_state(
     """Find the state in which nothing accelerates at time 0, at the speeds that joints start with.
 
     Servos balance loads, and their integrals hold them; joints with an input, and free ones, are
-    where forces balance near their start.  Joints that are locked or braked, turn, or are driven by
-    nothing stay at their start, and under a law all that are driven.
+    where forces balance downhill of their start.  Joints that are locked or braked, turn, or are
+    driven by nothing stay at their start, and under a law all that are driven.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def steady_state(
     u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
     r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
     by_name = {each.name: each for each in working}
-    holding = {name: each for name, each in by_name.items() if each.state is not None}
+    holding = {name for name, each in by_name.items() if each.servo.integral_time is not None}
     settle = [
         axis.name
         for axis in model.axes
@@ -79,11 +81,55 @@ def steady_state(
         )
     except FlexarmError as error:
         raise SimulationError(f"start: {error}") from None
-    x = {
-        name: float(found.point.u[each.column] - pushed(found.point.q)[0][each.column])
-        for name, each in holding.items()
+    asked = pushed(found.point.q)[0]
+    acting = asked.copy()
+    for each in working:
+        if each.name in holding:
+            acting[each.column] = found.point.u[each.column]
+    kept = locked | {axis.name for axis in model.axes if axis.is_braked}
+    _require_strength(model, working, acting, rates, holding - kept)
+    integrals = {e.name: float(acting[e.column] - asked[e.column]) for e in working}
+    memory = {
+        each.name: Memory(
+            integral=integrals[each.name], held=float(acting[each.column] - u[each.column])
+        )
+        for each in servos(model)
+        if each.name in by_name and each.servo.period is not None
     }
-    return State(0.0, found.point.q, rates, model.start_anchors, works, x=x)
+    x = {name: integrals[name] for name in holding - set(memory)}
+    x |= {} if law else _currents(model, acting, rates)
+    return State(0.0, found.point.q, rates, model.start_anchors, works, x=x, memory=memory)
+
+
+def _require_strength(
+    model: Model, working: tuple[Servoed, ...], u: Array, v: Array, holding: Set[str]
+) -> None:
+    """Refuse what servos that hold joints cannot give."""
+    for each in working:
+        if each.name in holding:
+            _require_within(each.name, float(u[each.column]), each.limit, "its servo's limit")
+    for winding in windings(model):
+        limit = winding.motor.current_limit
+        if winding.joint in holding and limit is not None:
+            current = winding.settled(float(u[winding.column]), v)
+            _require_within(winding.joint, current, limit, "its current_limit")
+
+
+def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
+    """Give the currents [A] that inputs drive through windings in the long run, by winding."""
+    found = {}
+    for each in windings(model):
+        limit = each.motor.current_limit or np.inf
+        found[each.name] = float(np.clip(each.settled(float(u[each.column]), v), -limit, limit))
+    return found
+
+
+def _require_within(name: str, value: float, limit: float, what: str) -> None:
+    if abs(value) > limit:
+        raise SimulationError(
+            f"start: no equilibrium: {name} needs {value:.4g} to stay, and {what} is {limit:g}: "
+            "raise it, or lighten the load"
+        )
 
 
 def _as_continuous(servo: Servoed) -> Servoed:
@@ -103,7 +149,12 @@ def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: A
     given = at_work.inputs(
         ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(at_work.states, 1), ca.SX()
     )[0]
-    force = ca.DM(input_matrix(model)) @ given
+    at_once = [each.without_inductance() for each in windings(model)]
+    nothing = ca.SX(0, 1)
+    acting = Actuators(windings=tuple(at_once)).shares(
+        model, given, q, ca.SX(ca.DM(v)), nothing, nothing, nothing
+    )[1]
+    force = ca.DM(input_matrix(model)) @ acting
     outputs = [ca.densify(given), ca.densify(force), ca.densify(ca.jacobian(force, q))]
     function = ca.Function("pushed", [q], outputs)
 
