@@ -221,6 +221,15 @@ def test_a_servo_balances_the_load_from_the_first_instant(joint: str) -> None:
         assert run.drives.states["j.current"][0] == pytest.approx(amperes, rel=1e-7)
 
 
+def test_a_servo_that_integrates_holds_what_it_sees_at_its_target() -> None:
+    """Its motor is ahead by what the transmission gives way; a closed brake keeps it away."""
+    drive = f"drive: {{{GEAR}, stiffness: 3000, damping: 4}}"
+    servo = f"{SERVO}, integral_time: 0.5, side: link, target: {{kind: constant, value: 0.4}}}}"
+    run = stays(level(f"{drive}, {servo}"))
+    np.testing.assert_allclose(run.q[0], [0.4 + WEIGHT * np.cos(0.4) / 3000, 0.4], atol=1e-10)
+    assert stays(level(f"{servo}, brake: {{closed: true}}")).q[0, 0] == 0
+
+
 def test_a_gap_closes_on_the_side_that_the_load_presses() -> None:
     found = flexarm.equilibrium(level(GAP))
     angle = found.deflections()["j"]

@@ -1,6 +1,6 @@
 """Where a run begins: as the model file has it, in equilibrium, or at the end of another."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,16 @@ from flexarm.integrate.drivetrain import windings
 from flexarm.integrate.mission.digital import Memory
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.problem import channels, read_inputs
+from flexarm.linear.balance import Push
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
+
+ROUNDS = 30  # of bringing joints to their targets
+SEEN = 1e-11  # [rad], [m], and of the place: how far from its target a servo may be
 
 
 def state_of(model: Model, found: Equilibrium, works: Array) -> State:
@@ -69,24 +73,19 @@ def steady_state(
         and not rates[axis.index]
         and _balances(axis.name in by_name, axis.driven, axis.name in read or axis.acts.input, law)
     ]
-    joints = {
-        each.name: float(r[k, 0])
+    kept = locked | {axis.name for axis in model.axes if axis.is_braked}
+    goals = {
+        each.name: (each.row, float(r[k, 0]))
         for k, each in enumerate(working)
-        if each.name in holding and each.servo.rate is None
+        if each.name in holding - kept and each.servo.rate is None
     }
     pushed = _pushed(felt, working, u, rates, r)
-    try:
-        found = settle_down(
-            Tangent(felt), joints, {}, settle, push=lambda q: pushed(q)[1:], rates=rates
-        )
-    except FlexarmError as error:
-        raise SimulationError(f"start: {error}") from None
+    found = _brought(Tangent(felt), goals, settle, lambda q: pushed(q)[1:], rates)
     asked = pushed(found.point.q)[0]
     acting = asked.copy()
     for each in working:
         if each.name in holding:
             acting[each.column] = found.point.u[each.column]
-    kept = locked | {axis.name for axis in model.axes if axis.is_braked}
     _require_strength(model, working, acting, rates, holding - kept)
     integrals = {e.name: float(acting[e.column] - asked[e.column]) for e in working}
     memory = {
@@ -99,6 +98,32 @@ def steady_state(
     x = {name: integrals[name] for name in holding - set(memory)}
     x |= {} if law else _currents(model, acting, rates)
     return State(0.0, found.point.q, rates, model.start_anchors, works, x=x, memory=memory)
+
+
+def _brought(
+    tangent: Tangent,
+    goals: Mapping[str, tuple[Array, float]],
+    settle: Sequence[str],
+    push: Push,
+    rates: Array,
+) -> Equilibrium:
+    """Find the equilibrium in which servos see their targets, whatever sags behind what is held."""
+    joints = {name: wanted for name, (_, wanted) in goals.items()}
+    try:
+        for _ in range(ROUNDS):
+            found = settle_down(tangent, joints, {}, settle, push=push, rates=rates)
+            off = {
+                name: wanted - float(row @ found.point.q) for name, (row, wanted) in goals.items()
+            }
+            if all(abs(off[name]) <= SEEN * max(1.0, abs(joints[name])) for name in off):
+                return found
+            joints = {name: joints[name] + each for name, each in off.items()}
+    except FlexarmError as error:
+        raise SimulationError(f"start: {error}") from None
+    raise SimulationError(
+        f"start: no equilibrium was found with {', '.join(goals)} at the targets: stiffen what "
+        "sags, or start as stated"
+    )
 
 
 def _require_strength(
