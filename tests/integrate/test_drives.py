@@ -351,6 +351,11 @@ def test_every_formulation_and_a_file_keep_it_all(tmp_path: Any) -> None:
         ({"friction": {"kind": "lugre", "coulomb": 2}}, "needs a bristle_stiffness"),
         ({"drive": {"backlash": 0.1}}, "of an elastic transmission"),
         ({"drive": {"efficiency": 0.9}}, "needs stiffness"),
+        ({"drive": {"gear_ratio": 1e160}}, r"gear_ratio: must be <= 1e\+09"),
+        (
+            {"drive": ELASTIC | {"kinematic_error": {"amplitude": 1, "per_turn": 1e9}}},
+            "per_turn: must be <= 10000",
+        ),
         ({"drive": {"motor": {"torque_constant": 1, "input": "voltage"}}}, "a resistance"),
         ({"drive": {"motor": {"torque_constant": 1, "inductance": 1}}}, "input: voltage"),
     ],

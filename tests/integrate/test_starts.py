@@ -166,3 +166,100 @@ def test_what_the_shapes_leave_of_a_curve_is_told() -> None:
     np.testing.assert_allclose(start[1:], list(found.amplitudes.values()))
     smooth = flexarm.fit_curve(flexarm.build(arm), "link1", y=lambda x: 0.01 * x**2)
     assert 0 < smooth.residual < 0.05
+
+
+GEAR = "rotor_inertia: 2e-5, gear_ratio: 100"
+VOLTAGE = "motor: {input: voltage, torque_constant: 0.05, resistance: 1"
+SERVO = "servo: {stiffness: 300, damping: 20"
+GAP = f"{SERVO}}}, drive: {{{GEAR}, stiffness: 3000, damping: 4, backlash: 0.01}}"
+WOUND = f"drive: {{{GEAR}, {VOLTAGE}, inductance: 5e-3}}}}, {SERVO}}}"
+WEIGHT = 9.81  # N m, of the rigid link about its joint while it is level
+
+
+def level(joint: str, *, kind: str = "revolute", gravity: str = "[0, -9.81, 0]") -> Arm:
+    """Make a rigid link that starts level, in equilibrium if there is one."""
+    return loads(
+        f"flexarm: 1\nname: level\ngravity: {gravity}\nstart: equilibrium\nlinks:\n"
+        f"  - joint: {{kind: {kind}, name: j, {joint}}}\n    length: 1\n"
+        "    body: {mass: 2, com: [0.5, 0, 0], inertia: [0.01, 0.2, 0.2]}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("joint", "angle"),
+    [
+        ("input: {kind: constant, value: 5}", -np.arccos(5 / WEIGHT)),
+        ("actuation: free", -np.pi / 2),
+        ("actuation: free, start: {position: 0.5}", -np.pi / 2),
+        ("actuation: free, start: {position: -0.1}", -np.pi / 2),
+        (f"{SERVO}, effort: 5}}", -np.arccos(5 / WEIGHT)),
+        (f"drive: {{{GEAR}, {VOLTAGE}, current_limit: 1}}}}, {SERVO}}}", -np.arccos(5 / WEIGHT)),
+        (f"{SERVO}, integral_time: 0.5, period: 0.002, delay: 0.003}}", 0.0),
+        (WOUND.replace("damping: 20", "damping: 20, integral_time: 0.5"), 0.0),
+    ],
+)
+def test_joints_go_downhill_to_the_nearest_stable_place(joint: str, angle: float) -> None:
+    run = stays(level(joint))
+    assert run.q[0, 0] == pytest.approx(angle, abs=1e-8)
+
+
+def test_a_pendulum_does_not_start_on_its_head() -> None:
+    run = stays(level(f"actuation: free, start: {{position: {np.pi / 2}}}"))
+    assert abs(run.q[0, 0] - np.pi / 2) == pytest.approx(np.pi, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "joint", [GAP, WOUND, f"{SERVO}, period: 0.002, delay: 0.003}}"], ids=["gap", "coil", "delay"]
+)
+def test_a_servo_balances_the_load_from_the_first_instant(joint: str) -> None:
+    run = stays(level(joint))
+    motor, link = run.q[0, 0], run.q[0, -1]
+    assert 300 * -motor == pytest.approx(WEIGHT * np.cos(link), rel=1e-7)
+    if joint == WOUND:
+        assert run.drives is not None
+        amperes = WEIGHT * np.cos(link) / (0.05 * 100)
+        assert run.drives.states["j.current"][0] == pytest.approx(amperes, rel=1e-7)
+
+
+def test_a_servo_that_integrates_holds_what_it_sees_at_its_target() -> None:
+    """Its motor is ahead by what the transmission gives way; a closed brake keeps it away."""
+    drive = f"drive: {{{GEAR}, stiffness: 3000, damping: 4}}"
+    servo = f"{SERVO}, integral_time: 0.5, side: link, target: {{kind: constant, value: 0.4}}}}"
+    run = stays(level(f"{drive}, {servo}"))
+    np.testing.assert_allclose(run.q[0], [0.4 + WEIGHT * np.cos(0.4) / 3000, 0.4], atol=1e-10)
+    assert stays(level(f"{servo}, brake: {{closed: true}}")).q[0, 0] == 0
+
+
+def test_a_gap_closes_on_the_side_that_the_load_presses() -> None:
+    found = flexarm.equilibrium(level(GAP))
+    angle = found.deflections()["j"]
+    assert 3000 * (-angle - 0.005) == pytest.approx(WEIGHT * np.cos(angle), rel=1e-9)
+    assert found.holding()["j"] == pytest.approx(WEIGHT * np.cos(angle), rel=1e-9)
+
+
+def test_what_falls_or_is_too_weak_is_refused() -> None:
+    falls = level("actuation: free", kind="prismatic", gravity="[0, 0, -9.81]")
+    with pytest.raises(flexarm.SimulationError, match="start: no equilibrium was found"):
+        flexarm.simulate(falls, t_end=0.1)
+    motor = f"drive: {{{GEAR}, {VOLTAGE}, current_limit: 1}}}}"
+    weak = level(f"{motor}, {SERVO}, integral_time: 0.5}}")
+    with pytest.raises(flexarm.SimulationError, match=r"j needs 1\.962 .* current_limit is 1"):
+        flexarm.simulate(weak, t_end=0.1)
+    weak = level(f"{SERVO}, integral_time: 0.5, effort: 5}}")
+    with pytest.raises(flexarm.SimulationError, match=r"j needs 9\.81 .* servo's limit is 5"):
+        flexarm.simulate(weak, t_end=0.1)
+
+
+def test_currents_and_bristles_go_on_with_a_run() -> None:
+    lugre = "friction: {kind: lugre, coulomb: 3, bristle_stiffness: 1000, bristle_damping: 1}"
+    target = f"{SERVO}, target: {{kind: constant, value: 0}}"
+    arm = level(f"{WOUND}, {lugre}".replace(SERVO, target))
+    whole = flexarm.simulate(arm, t_end=0.04, dt=0.02, rtol=1e-8, start="stated")
+    half = flexarm.simulate(arm, t_end=0.02, dt=0.02, rtol=1e-8, start="stated")
+    second = flexarm.simulate(arm, t_end=0.02, dt=0.02, rtol=1e-8, start=half)
+    assert whole.drives is not None
+    assert second.drives is not None
+    assert set(second.drives.states) == {"j.current", "j.bristle"}
+    for name, values in second.drives.states.items():
+        assert abs(values[0]) > 1e-5
+        np.testing.assert_allclose(values, whole.drives.states[name][1:], rtol=1e-4)

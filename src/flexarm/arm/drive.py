@@ -139,7 +139,7 @@ class KinematicError(Part, Generic[Q]):
     """By how much a gear turns its output too far: ``amplitude sin(per_turn rotor + phase)``."""
 
     amplitude: Q
-    per_turn: Annotated[Number, Field(gt=0)] = 2.0
+    per_turn: Annotated[Number, Field(gt=0, le=1e4)] = 2.0
     phase: Angle = 0.0
 
 
@@ -158,7 +158,7 @@ class Drive(Part, Generic[Q, S, E, K, D]):
     """
 
     rotor_inertia: Annotated[Inertia, Field(ge=0)] = 0.0
-    gear_ratio: Number = 1.0
+    gear_ratio: Annotated[Number, Field(ge=-1e9, le=1e9)] = 1.0
     rotor: Literal["simple", "full"] = "simple"
     stiffness: K | SpringTable[Q, E] | None = None
     damping: D | None = None

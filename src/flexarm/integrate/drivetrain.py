@@ -4,7 +4,7 @@ Each adds a generalised force, what it takes [W] by name, and what it stores.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
@@ -113,6 +113,22 @@ class Winding:
     def floor(self) -> float:
         """Least range that errors of its state are measured in [A]."""
         return LITTLE_CURRENT * (self.motor.current_limit or 1 / (self.motor.resistance or 1.0))
+
+    @property
+    def joint(self) -> str:
+        """Name of its joint's axis."""
+        return self.name.removesuffix(".current")
+
+    def without_inductance(self) -> "Winding":
+        """Give one whose current follows its input at once."""
+        return replace(self, motor=self.motor.model_copy(update={"inductance": None}))
+
+    def settled(self, u: float, v: Array) -> float:
+        """Give the current [A] that an input drives in the long run, whatever the limit."""
+        if self.motor.input == "current":
+            return u
+        induced = self.motor.torque_constant * self.ratio * float(self.row @ v)
+        return (u - induced) / (self.motor.resistance or 1.0)
 
     def share(self, u: Expr, v: Expr, x: Expr | None, to: Share) -> tuple[Expr, Expr]:
         """Trace what it adds; give the input that acts like its current, and the current."""

@@ -1,7 +1,7 @@
 """Static deflection of an arm, and its deflection in steady rotation, by Newton's method."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,16 +9,13 @@ from flexarm.arguments import require_flag, require_names, require_number, requi
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summary
 from flexarm.errors import FlexarmError
-from flexarm.linear.at_start import Linear, moves
+from flexarm.linear.at_start import moves
+from flexarm.linear.balance import Push, Pushed, balance
 from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.validity import validity
 from flexarm.model import LinkModel, Model, build, prescribed_motion, start_state, undeformed
 
-Push = Callable[[Array], tuple[Array, Array]]  # generalised force at q, (n,), and its derivative
-ITERATIONS = 40
-STAGES = (1, 4, 16, 64)  # in which the load is put on, where all at once does not converge
-CONVERGED = 1e-13  # step over deflection, both by their strain energy's square root
 UNHELD = 1e-9  # of the largest force, straight or deflected: what needs no holding
 STEADY = 1e-6  # of the forces, by which they may change per radian or metre of the joints' motion
 
@@ -92,7 +89,7 @@ def equilibrium(
     speeds
         Speeds [rad/s], [m/s] of joints that turn steadily; the others are at rest.
     settle
-        Joints that nothing holds: they go where forces balance, near where they are.
+        Joints that nothing holds: they go downhill to where forces balance and push them back.
     straight
         Whether to leave the links straight, as if forces kept them so.
     t
@@ -140,8 +137,8 @@ def settle_down(
     still, count = np.zeros(model.size), 0
     size = float(np.abs(tangent.force(point, still)).max(initial=0.0))
     if not straight and columns.shape[1]:
-        pushed = tangent if push is None else _Pushed(tangent, push)
-        point, count = _newton(pushed, point, columns)
+        pushed = tangent if push is None else Pushed(tangent, push)
+        point, count = balance(pushed, point, columns, stable=bool(settle))
     effort = tangent.force(point, still)
     size = max(size, float(np.abs(effort).max(initial=0.0)))
     u = np.asarray(np.linalg.lstsq(tangent.inputs, effort, rcond=None)[0], dtype=np.float64)
@@ -200,98 +197,6 @@ def _base(model: Model, columns: Array) -> np.ndarray[tuple[int], np.dtype[np.bo
     if not model.floats:
         return np.zeros(columns.shape[1], dtype=bool)
     return np.asarray(np.any(columns[:6] != 0, axis=0))
-
-
-@dataclass(frozen=True)
-class _Pushed:
-    """An arm's equation under forces that depend on its coordinates."""
-
-    tangent: Tangent
-    push: Push
-
-    @property
-    def model(self) -> Model:
-        return self.tangent.model
-
-    def force(self, point: Point, a: Array) -> Array:
-        return np.asarray(self.tangent.force(point, a) - self.push(point.q)[0])
-
-    def matrices(self, point: Point, a: Array) -> Linear:
-        found = self.tangent.matrices(point, a)
-        return replace(found, stiffness=found.stiffness - self.push(point.q)[1])
-
-
-Balanced = Tangent | _Pushed
-
-
-def _newton(tangent: Balanced, start: Point, columns: Array) -> tuple[Point, int]:
-    """Balance the forces along given directions (n, k), the load put on in stages if need be."""
-    count = 0
-    for stages in STAGES:
-        point = start
-        first = _pushed(tangent, start, columns)
-        for stage in range(1, stages + 1):
-            rest = (1 - stage / stages) * first
-            found = _converge(tangent, point, columns, rest)
-            count += found[1]
-            if found[0] is None:
-                break
-            point = found[0]
-        else:
-            return point, count
-    raise FlexarmError(
-        "no equilibrium was found: the load may be more than the arm can carry (a link buckles, a "
-        "joint that settles falls): lighten it, hold more joints, or take the links as straight"
-    )
-
-
-def _converge(
-    tangent: Balanced, point: Point, columns: Array, rest: Array
-) -> tuple[Point | None, int]:
-    """Make the forces along directions equal to a rest, or give None."""
-    still, travelled = np.zeros(tangent.model.size), np.zeros(columns.shape[1])
-    residual = _pushed(tangent, point, columns) - rest
-    for count in range(ITERATIONS):
-        if not np.any(residual):
-            return point, count
-        stiffness = tangent.matrices(point, still).stiffness
-        if not (np.all(np.isfinite(stiffness)) and np.all(np.isfinite(residual))):
-            return None, count
-        tangents = columns.T @ stiffness @ columns
-        size = np.sqrt(np.maximum(np.abs(np.diag(tangents)), 1e-300))
-        scaled = tangents / np.outer(size, size)
-        step = -np.linalg.lstsq(scaled, residual / size, rcond=1e-14)[0] / size
-        if not np.all(np.isfinite(step)):
-            return None, count
-        point, residual, share = _advance(tangent, point, columns, step, rest, residual)
-        travelled = travelled + share * step
-        moved = float(np.linalg.norm(size * step))
-        if moved <= CONVERGED * float(np.linalg.norm(size * travelled)) + 1e-300:
-            return point, count + 1
-        if share == 0:
-            done = moved <= np.sqrt(CONVERGED) * float(np.linalg.norm(size * travelled))
-            return (point if done else None), count + 1
-    return None, ITERATIONS
-
-
-def _advance(
-    tangent: Balanced, point: Point, columns: Array, step: Array, rest: Array, residual: Array
-) -> tuple[Point, Array, float]:
-    """Take a step, or the largest share of it that lessens the residual; 0 if none does."""
-    before = float(np.linalg.norm(residual))
-    share = 1.0
-    while share > 1e-4:
-        q = point.q + columns @ (share * step)
-        moved = Point(q, point.v, point.u, point.t)
-        after = _pushed(tangent, moved, columns) - rest
-        if np.all(np.isfinite(after)) and float(np.linalg.norm(after)) < before:
-            return moved, after, share
-        share /= 2
-    return point, residual, 0.0
-
-
-def _pushed(tangent: Balanced, point: Point, columns: Array) -> Array:
-    return np.asarray(columns.T @ tangent.force(point, np.zeros(tangent.model.size)))
 
 
 def _unheld(model: Model, left: Array, *, straight: bool) -> list[str]:

@@ -424,7 +424,9 @@ def _continued(model: Model, state: State, other: RunData) -> State:
     known = list(model.prescribed)
     q, v = other.q[-1].copy(), other.v[-1].copy()
     q[known], v[known] = state.q[known], state.v[known]
-    return replace(state, q=q, v=v, anchor=other.anchors[-1])
+    states = {} if other.drives is None else other.drives.states
+    x = {name: float(values[-1]) for name, values in states.items()}
+    return replace(state, q=q, v=v, anchor=other.anchors[-1], x=x)
 
 
 def _is_same(one: Inertia, other: Inertia) -> bool:

@@ -1,6 +1,6 @@
 """Where a run begins: as the model file has it, in equilibrium, or at the end of another."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +9,20 @@ import numpy as np
 
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.actuators import Actuators, Servoed, servos
+from flexarm.integrate.drivetrain import windings
+from flexarm.integrate.mission.digital import Memory
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.problem import channels, read_inputs
+from flexarm.linear.balance import Push
 from flexarm.linear.equilibrium import Equilibrium, settle_down
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
+
+ROUNDS = 30  # of bringing joints to their targets
+SEEN = 1e-11  # [rad], [m], and of the place: how far from its target a servo may be
 
 
 def state_of(model: Model, found: Equilibrium, works: Array) -> State:
@@ -40,8 +46,8 @@ def steady_state(
     """Find the state in which nothing accelerates at time 0, at the speeds that joints start with.
 
     Servos balance loads, and their integrals hold them; joints with an input, and free ones, are
-    where forces balance near their start.  Joints that are locked or braked, turn, or are driven by
-    nothing stay at their start, and under a law all that are driven.
+    where forces balance downhill of their start.  Joints that are locked or braked, turn, or are
+    driven by nothing stay at their start, and under a law all that are driven.
 
     Raises
     ------
@@ -58,7 +64,7 @@ def steady_state(
     u = np.array([evaluate(each.profile, 0.0)[0] for each in driven])
     r = np.array([evaluate(each.profile, -each.begin)[:2] for each in followed]).reshape(-1, 2)
     by_name = {each.name: each for each in working}
-    holding = {name: each for name, each in by_name.items() if each.state is not None}
+    holding = {name for name, each in by_name.items() if each.servo.integral_time is not None}
     settle = [
         axis.name
         for axis in model.axes
@@ -67,23 +73,88 @@ def steady_state(
         and not rates[axis.index]
         and _balances(axis.name in by_name, axis.driven, axis.name in read or axis.acts.input, law)
     ]
-    joints = {
-        each.name: float(r[k, 0])
+    kept = locked | {axis.name for axis in model.axes if axis.is_braked}
+    goals = {
+        each.name: (each.row, float(r[k, 0]))
         for k, each in enumerate(working)
-        if each.name in holding and each.servo.rate is None
+        if each.name in holding - kept and each.servo.rate is None
     }
     pushed = _pushed(felt, working, u, rates, r)
-    try:
-        found = settle_down(
-            Tangent(felt), joints, {}, settle, push=lambda q: pushed(q)[1:], rates=rates
+    found = _brought(Tangent(felt), goals, settle, lambda q: pushed(q)[1:], rates)
+    asked = pushed(found.point.q)[0]
+    acting = asked.copy()
+    for each in working:
+        if each.name in holding:
+            acting[each.column] = found.point.u[each.column]
+    _require_strength(model, working, acting, rates, holding - kept)
+    integrals = {e.name: float(acting[e.column] - asked[e.column]) for e in working}
+    memory = {
+        each.name: Memory(
+            integral=integrals[each.name], held=float(acting[each.column] - u[each.column])
         )
+        for each in servos(model)
+        if each.name in by_name and each.servo.period is not None
+    }
+    x = {name: integrals[name] for name in holding - set(memory)}
+    x |= {} if law else _currents(model, acting, rates)
+    return State(0.0, found.point.q, rates, model.start_anchors, works, x=x, memory=memory)
+
+
+def _brought(
+    tangent: Tangent,
+    goals: Mapping[str, tuple[Array, float]],
+    settle: Sequence[str],
+    push: Push,
+    rates: Array,
+) -> Equilibrium:
+    """Find the equilibrium in which servos see their targets, whatever sags behind what is held."""
+    joints = {name: wanted for name, (_, wanted) in goals.items()}
+    try:
+        for _ in range(ROUNDS):
+            found = settle_down(tangent, joints, {}, settle, push=push, rates=rates)
+            off = {
+                name: wanted - float(row @ found.point.q) for name, (row, wanted) in goals.items()
+            }
+            if all(abs(off[name]) <= SEEN * max(1.0, abs(joints[name])) for name in off):
+                return found
+            joints = {name: joints[name] + each for name, each in off.items()}
     except FlexarmError as error:
         raise SimulationError(f"start: {error}") from None
-    x = {
-        name: float(found.point.u[each.column] - pushed(found.point.q)[0][each.column])
-        for name, each in holding.items()
-    }
-    return State(0.0, found.point.q, rates, model.start_anchors, works, x=x)
+    raise SimulationError(
+        f"start: no equilibrium was found with {', '.join(goals)} at the targets: stiffen what "
+        "sags, or start as stated"
+    )
+
+
+def _require_strength(
+    model: Model, working: tuple[Servoed, ...], u: Array, v: Array, holding: Set[str]
+) -> None:
+    """Refuse what servos that hold joints cannot give."""
+    for each in working:
+        if each.name in holding:
+            _require_within(each.name, float(u[each.column]), each.limit, "its servo's limit")
+    for winding in windings(model):
+        limit = winding.motor.current_limit
+        if winding.joint in holding and limit is not None:
+            current = winding.settled(float(u[winding.column]), v)
+            _require_within(winding.joint, current, limit, "its current_limit")
+
+
+def _currents(model: Model, u: Array, v: Array) -> dict[str, float]:
+    """Give the currents [A] that inputs drive through windings in the long run, by winding."""
+    found = {}
+    for each in windings(model):
+        limit = each.motor.current_limit or np.inf
+        found[each.name] = float(np.clip(each.settled(float(u[each.column]), v), -limit, limit))
+    return found
+
+
+def _require_within(name: str, value: float, limit: float, what: str) -> None:
+    if abs(value) > limit:
+        raise SimulationError(
+            f"start: no equilibrium: {name} needs {value:.4g} to stay, and {what} is {limit:g}: "
+            "raise it, or lighten the load"
+        )
 
 
 def _as_continuous(servo: Servoed) -> Servoed:
@@ -103,7 +174,12 @@ def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: A
     given = at_work.inputs(
         ca.SX(ca.DM(u)), q, ca.DM(v), targets, ca.SX(at_work.states, 1), ca.SX()
     )[0]
-    force = ca.DM(input_matrix(model)) @ given
+    at_once = [each.without_inductance() for each in windings(model)]
+    nothing = ca.SX(0, 1)
+    acting = Actuators(windings=tuple(at_once)).shares(
+        model, given, q, ca.SX(ca.DM(v)), nothing, nothing, nothing
+    )[1]
+    force = ca.DM(input_matrix(model)) @ acting
     outputs = [ca.densify(given), ca.densify(force), ca.densify(ca.jacobian(force, q))]
     function = ca.Function("pushed", [q], outputs)
 
