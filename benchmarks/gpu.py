@@ -12,6 +12,7 @@ import numpy as np
 import flexarm
 from flexarm.engine.cuda import gpu
 
+STEPS = 20_000  # in a step of a batch
 ARMS = {  # sample: duration [s] and tolerance of an adaptive run, method
     "korayem-two-link": (2.0, "dop853"),
     "deluca-siciliano": (2.0, "dop853"),
@@ -48,18 +49,41 @@ def measured(name: str, *, stiffening: bool, count: int) -> str:
     )
 
 
+def stepped(name: str, *, stiffening: bool, count: int) -> str:
+    """Measure Runge-Kutta steps of a batch, and give a row of the table."""
+    arm = flexarm.change_arm(flexarm.sample(name), {"stiffening": stiffening, "events": []})
+    short = flexarm.batch(arm, 1, dt=1e-3)
+    dt = STEPS * short.dt / short.substeps
+
+    def run(device: Literal["cpu", "gpu"], some: int) -> float:
+        arms = flexarm.batch(arm, some, dt=dt, device=device)
+        u = np.zeros(len(arms.input_names))
+        arms.step(u)
+        began = time.perf_counter()
+        arms.step(u)
+        return some * arms.substeps / (time.perf_counter() - began)
+
+    links = "exact" if stiffening else "linear"
+    return f"| {name}, {links} | {run('gpu', count):.2g} | {run('cpu', 4):.2g} |"
+
+
 def main() -> None:
-    """Write the table."""
+    """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=16384, help="runs of each arm")
     parser.add_argument("--arms", nargs="*", default=list(ARMS))
+    parser.add_argument("--steps-only", action="store_true", help="leave whole runs out")
     options = parser.parse_args()
     print(f"{gpu().name}, {options.count} runs, tolerance 1e-3\n")
     print("| arm, links | run | runs/s | steps/s | runs/s of one core | runs/s with Python |")
     print("|---|---|---|---|---|---|")
-    for name in options.arms:
+    for name in [] if options.steps_only else options.arms:
         for stiffening in (False, True):
             print(measured(name, stiffening=stiffening, count=options.count), flush=True)
+    print("\n| batch of arms, links | Runge-Kutta steps/s | of one core |\n|---|---|---|")
+    for name in options.arms:
+        for stiffening in (False, True):
+            print(stepped(name, stiffening=stiffening, count=4 * options.count), flush=True)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,22 @@ simulate(arm, t_end=1, dt=True)
 simulate(arm, t_end=1, rtol="tight")
 simulate(arm, t_end=1, rtol=None)
 simulate(arm, t_end=1, rtol=True)
+# count
+batch(arm, 0, dt=0.1)
+batch(arm, "2", dt=0.1)
+# dt
+batch(arm, 2, dt=0)
+batch(arm, 2, dt="x")
+# device
+batch(arm, 2, dt=0.1, device="tpu")
+# parameters
+batch(arm, 2, dt=0.1, parameters=[{}])
+# u
+batch(arm, 2, dt=0.1).step([1.0, 2.0, 3.0])
+batch(arm, 2, dt=0.1).step("x")
+# starts
+batch(arm, 2, dt=0.1).reset([0], [{}, {}])
+batch(arm, 2, dt=0.1).reset([0], [{"elbow": 1.0}])
 # nodes
 reduce(np.eye(9), np.eye(3), "x", hub=[0], tip=[1])
 reduce(np.eye(9), np.eye(3), None, hub=[0], tip=[1])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.formulations import formulation
+    from flexarm.integrate.batch.batch import batch
     from flexarm.integrate.batch.many import simulate_many
     from flexarm.integrate.laws import Sampled
     from flexarm.integrate.simulate import simulate
@@ -42,6 +43,7 @@ __all__ = [
     "Sampled",
     "ShapeError",
     "SimulationError",
+    "batch",
     "build",
     "change_arm",
     "compare",
@@ -72,6 +74,7 @@ _HOMES = {
     "Sampled": "flexarm.integrate.laws",
     "ShapeError": "flexarm.errors",
     "SimulationError": "flexarm.errors",
+    "batch": "flexarm.integrate.batch.batch",
     "build": "flexarm.model",
     "change_arm": "flexarm.io.overrides",
     "compare": "flexarm.study.compare",

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import host, load_object, machine
-from flexarm.integrate.batch import gpu as batch
+from flexarm.integrate.batch import batch, gpu
 from flexarm.loops import ptx
 from flexarm.loops.ptx import GpuProgram
 
@@ -84,6 +84,7 @@ def emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ptx, "UNROLLED", 0)  # long straight code is for GPUs
     monkeypatch.setattr(GpuProgram, "ptx", compiled)
-    monkeypatch.setattr(batch, "gpu", EmulatedGpu)
-    monkeypatch.setattr(batch, "GpuArray", HostArray)
-    monkeypatch.setattr(batch, "GpuKernel", HostKernel)
+    for module in (gpu, batch):
+        monkeypatch.setattr(module, "gpu", EmulatedGpu)
+        monkeypatch.setattr(module, "GpuArray", HostArray)
+        monkeypatch.setattr(module, "GpuKernel", HostKernel)

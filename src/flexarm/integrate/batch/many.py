@@ -124,7 +124,7 @@ def simulate_many(
             )
         refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
     arm = validated(arm)
-    _refuse_alone(build(arm))
+    refuse_alone(build(arm))
     t_end, dt = float(t_end), None if dt is None else float(dt)
     structures = Structures()
     times = sample_times(t_end, dt)
@@ -133,7 +133,7 @@ def simulate_many(
 
     def equation(varied: Arm) -> Equation:
         model = build(varied, tip_rotation=tip_rotation)
-        _refuse_alone(model)
+        refuse_alone(model)
         return equation_of(model, name=formulation, paper=paper).among(structures)
 
     tasks = _tasks(arm, times, wanted, laws, equation, parameters, starts, inputs)
@@ -191,7 +191,7 @@ def simulate_many(
     return runs
 
 
-def _refuse_alone(model: Model) -> None:
+def refuse_alone(model: Model) -> None:
     """Refuse what needs runs one by one."""
     if model.arm.events or holders(model):
         raise SimulationError(
@@ -241,7 +241,7 @@ def _tasks(
                     equation=made,
                     wanted=float(tolerance),
                 )
-            tasks.append(base if starts is None else _started(base, starts[k]))
+            tasks.append(base if starts is None else started_at(base, starts[k]))
         except FlexarmError as error:
             raise type(error)(f"run {k + 1} of {len(laws)}: {error}") from error
     return tasks
@@ -280,7 +280,8 @@ def _count(
     return lengths.pop()
 
 
-def _started(task: Task, start: Mapping[str, float]) -> Task:
+def started_at(task: Task, start: Mapping[str, float]) -> Task:
+    """Begin a motion at other coordinates and rates, by name."""
     q, v = task.q.copy(), task.v.copy()
     names = list(task.equation.model.names)
     for name, value in start.items():

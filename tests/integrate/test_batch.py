@@ -1,0 +1,78 @@
+"""Arms that are stepped together move as they do alone, on the processor and on a GPU."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.errors import SimulationError
+from flexarm.integrate.batch.batch import Batch
+from flexarm.io.model_file import loads
+from tests.engine.emulated_gpu import emulated_gpu
+
+__all__ = ["emulated_gpu"]
+KEY, STIFF = "links.1.section.EIz", (40.0, 80.0)
+ARM = """
+flexarm: 1
+name: link
+gravity: [0, 0, 0]
+links:
+  - joint: {kind: revolute, limits: {upper: 0.5}, hub: {outboard: {inertia: [0, 0, 0.1]}}}
+    length: 1
+    section: {mass_per_length: 1, EIz: 50}
+    shapes: {kind: clamped-free, bending_y: 2}
+    wrenches: [{force: [0, 1, 0], factor: {kind: sine, amplitude: 1, frequency: 2}}]
+"""
+PUSHES = ((1.0, -0.5), (-2.0, 0.5), (0.5, 0.0))
+
+
+def flown(device: Any) -> Batch:
+    """Step two arms of different stiffness."""
+    arms = flexarm.batch(
+        loads(ARM), 2, dt=0.05, device=device, parameters=[{KEY: stiff} for stiff in STIFF]
+    )
+    for push in PUSHES:
+        assert not np.any(arms.step(np.array(push)[:, None]))
+    return arms
+
+
+def test_each_arm_moves_as_it_does_alone() -> None:
+    arms = flown("cpu")
+    assert arms.t == pytest.approx([0.15, 0.15])
+    for k, stiff in enumerate(STIFF):
+        values = [each[k] for each in (*PUSHES, PUSHES[-1])]
+        held = {"kind": "table", "times": [0, 0.05, 0.1, 0.15], "values": values,
+                "interpolation": "hold"}  # fmt: skip
+        alone = flexarm.simulate(
+            flexarm.change_arm(loads(ARM), {KEY: stiff}), t_end=0.15, inputs={"joint1": held},
+            rtol=1e-8, method="dop853",
+        )  # fmt: skip
+        assert np.abs(arms.q[k] - alone.q[-1]).max() < 1e-4 * np.abs(alone.q).max()
+        assert np.abs(arms.tip()[k] - alone.tip[-1]).max() < 1e-5
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_gpu_takes_the_same_steps() -> None:
+    there, here = flown("gpu"), flown("cpu")
+    assert np.abs(there.q - here.q).max() < 1e-12
+    there.reset([1])
+    there.step([0.0])
+    assert there.t == pytest.approx([0.2, 0.05])
+
+
+def test_arms_end_at_their_limits_and_begin_anew() -> None:
+    arms = flexarm.batch(loads(ARM), 3, dt=0.1)
+    arms.reset([0, 2], [{"joint1": 0.45, "joint1.rate": 2.0}, {"joint1": -0.3}])
+    assert arms.step([0.0]).tolist() == [True, False, False]
+    arms.reset(arms.ended)
+    assert arms.t == pytest.approx([0.0, 0.1, 0.1])
+    assert not np.any(arms.ended)
+
+
+def test_what_a_batch_does_not_do_is_refused() -> None:
+    free = flexarm.change_arm(loads(ARM), {"base": {"kind": "free", "body": {"mass": 1}}})
+    braked = flexarm.change_arm(loads(ARM), {"links.1.joint.brake": {"effort": 1}})
+    for arm, said in ((free, "no free bases"), (braked, "one by one")):
+        with pytest.raises(SimulationError, match=said):
+            flexarm.batch(arm, 2, dt=0.1)
