@@ -60,6 +60,15 @@ batch(arm, 2, dt="x")
 batch(arm, 2, dt=0.1, device="tpu")
 # parameters
 batch(arm, 2, dt=0.1, parameters=[{}])
+batch(arm, 2, dt=0.1, parameters=3)
+batch(arm, 2, dt=0.1, parameters=[1, 2])
+# which
+batch(arm, 2, dt=0.1).reset("x")
+batch(arm, 2, dt=0.1).reset([2])
+batch(arm, 2, dt=0.1).reset([0.5])
+batch(arm, 2, dt=0.1).reset([[0]])
+# arm
+batch(None, 2, dt=0.1)
 # u
 batch(arm, 2, dt=0.1).step([1.0, 2.0, 3.0])
 batch(arm, 2, dt=0.1).step("x")

@@ -70,6 +70,34 @@ def test_arms_end_at_their_limits_and_begin_anew() -> None:
     assert not np.any(arms.ended)
 
 
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_arms_of_other_operations_wrenches_and_limits_go_their_own_way(device: Any) -> None:
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"links.1.wrenches.1.force": [0, 2, 0]},  # where 1 was: other operations
+        {"links.1.wrenches.1.factor.amplitude": 5.0},
+        {"links.1.joint.limits.upper": 0.001},
+    )
+    arms = flexarm.batch(loads(ARM), 4, dt=0.1, device=device, parameters=changes)
+    ended = arms.step([1.0])
+    for k, change in enumerate(changes):
+        alone = flexarm.batch(flexarm.change_arm(loads(ARM), change), 1, dt=0.1)
+        gone = alone.step([1.0])
+        assert arms.substeps == alone.substeps
+        assert np.abs(arms.q[k] - alone.q[0]).max() < 1e-12
+        assert ended[k] == gone[0]
+    assert ended.tolist() == [False, False, False, True]
+    assert len({float(value) for value in arms.q[:3, 0]}) == 3
+
+
+def test_a_servo_without_a_target_is_not_begun_elsewhere() -> None:
+    held = flexarm.change_arm(loads(ARM), {"links.1.joint.servo": {"stiffness": 5, "damping": 1}})
+    arms = flexarm.batch(held, 1, dt=0.1)
+    with pytest.raises(SimulationError, match="a servo without a target"):
+        arms.reset(starts=[{"joint1": 0.2}])
+
+
 def test_what_a_batch_does_not_do_is_refused() -> None:
     free = flexarm.change_arm(loads(ARM), {"base": {"kind": "free", "body": {"mass": 1}}})
     braked = flexarm.change_arm(loads(ARM), {"links.1.joint.brake": {"effort": 1}})

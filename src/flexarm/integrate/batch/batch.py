@@ -1,12 +1,13 @@
 """Many arms stepped together from outside: inputs in, states out, some begun anew."""
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from flexarm.arguments import refused, require_array, require_count, require_number
+from flexarm.arguments import listed, refused, require_array, require_count, require_number
 from flexarm.arm import Arm
 from flexarm.arm.profile import Constant
 from flexarm.engine.cuda import GpuArray, GpuKernel, gpu
@@ -21,6 +22,7 @@ from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.loops.desks import Desk
+from flexarm.loops.language import Ints
 from flexarm.loops.ptx import ENTRY, Equations, gpu_program, interleaved
 from flexarm.model import build
 
@@ -64,17 +66,25 @@ def batch(
         raise SimulationError(f"dt: must be > 0, got {dt}")
     if device not in get_args(Literal["cpu", "gpu"]):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
-    if parameters is not None and len(parameters) != count:
-        raise SimulationError(f"parameters: must be one mapping per arm, {count}")
+    changed = _mappings("parameters", parameters, count)
     arm, structures, known = validated(arm), Structures(), dict[str, Task]()
     tasks = []
-    for k in range(count):
-        changes = {} if parameters is None else dict(parameters[k])
+    for changes in changed:
         key = repr(sorted(changes.items()))
         if key not in known:
             known[key] = _task(change_arm(arm, changes) if changes else arm, structures)
         tasks.append(known[key])
     return Batch(tasks, float(dt), device)
+
+
+def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
+    """Take one mapping per arm; none is of empty ones."""
+    if given is None:
+        return [{}] * count
+    found = listed(given)
+    if found is None or len(found) != count or not all(isinstance(e, Mapping) for e in found):
+        raise refused(name, given, f"a list of {count} mappings, one per arm", SimulationError)
+    return [dict(each) for each in found]
 
 
 def _task(arm: Arm, structures: Structures) -> Task:
@@ -109,6 +119,8 @@ class Batch:
 
     def __init__(self, tasks: Sequence[Task], dt: float, device: str) -> None:
         first = tasks[0]
+        if any(task.equation.model.names != first.equation.model.names for task in tasks):
+            raise SimulationError("parameters: must leave all arms the same coordinates")
         self._tasks, self.dt = tasks, dt
         self.names, self.input_names = first.equation.model.names, first.equation.input_names
         distinct = {id(task): task.vibration for task in tasks}.values()
@@ -116,7 +128,10 @@ class Batch:
         self.substeps = int(np.ceil(dt / min(*steps, dt / FEWEST)))
         self._rows = np.zeros((len(tasks), 1 + len(first.state)))
         kind = _OnGpu if device == "gpu" else _OnCores
-        self._engine = kind(tasks, self._rows, dt / self.substeps, self.substeps)
+        self._engines = [
+            (mine, kind([tasks[k] for k in mine], dt / self.substeps, self.substeps))
+            for mine in _alike(tasks)
+        ]
         self.reset()
 
     def __len__(self) -> int:
@@ -161,19 +176,20 @@ class Batch:
             )
         held = np.zeros((len(self), max(shape[1], 1)))
         held[:, : shape[1]] = given
-        self._engine.step(held)
+        for mine, engine in self._engines:
+            self._rows[mine] = engine.step(held[mine])
         return self.ended
 
     @property
     def ended(self) -> Array:
         """Which arms are where their run would end, (count,) of bool."""
-        n, task = len(self.names), self._tasks[0]
-        states = self._rows[:, 1 : 1 + 2 * n]
+        states = self._rows[:, 1 : 1 + 2 * len(self.names)]
         found = ~np.all(np.isfinite(states), axis=1)
-        for watch in task.watches:
-            with np.errstate(invalid="ignore"):
-                values = states @ watch.row
-                found |= (values < watch.low) | (values > watch.high)
+        for task, mine in self._by_task():
+            for watch in task.watches:
+                with np.errstate(invalid="ignore"):
+                    values = states[mine] @ watch.row
+                    found[mine] |= (values < watch.low) | (values > watch.high)
         return np.asarray(found)
 
     def reset(self, which: Any = None, starts: Sequence[Mapping[str, float]] | None = None) -> None:
@@ -187,23 +203,60 @@ class Batch:
             By arm that is begun: coordinates by name, and rates as ``NAME.rate``, in place of the
             file's.
         """
-        rows = np.arange(len(self))[slice(None) if which is None else np.asarray(which)]
-        if starts is not None and len(starts) != len(rows):
-            raise SimulationError(f"starts: must be one mapping per arm begun, {len(rows)}")
+        rows = self._chosen(which)
+        given = None if starts is None else _mappings("starts", starts, len(rows))
         for k, row in enumerate(rows.tolist()):
             task = self._tasks[row]
+            begun = task if given is None else started_at(task, given[k])
+            if begun.groups is not task.groups:
+                raise SimulationError(
+                    "starts: a servo without a target holds where the model file starts: give it a "
+                    "target"
+                )
             self._rows[row, 0] = 0.0
-            self._rows[row, 1:] = (task if starts is None else started_at(task, starts[k])).state
-        self._engine.take()
+            self._rows[row, 1:] = begun.state
+        for mine, engine in self._engines:
+            engine.take(self._rows[mine])
+
+    def _chosen(self, which: object) -> Ints:
+        """Read which arms are meant."""
+        numbers = np.arange(len(self))
+        if which is None:
+            return numbers
+        found = np.asarray(which if isinstance(which, np.ndarray) else listed(which))
+        if found.shape == (len(self),) and found.dtype == bool:
+            return np.flatnonzero(found)
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            raise refused("which", which, "numbers of arms, or a bool for each", SimulationError)
+        if np.any((found < 0) | (found >= len(self))):
+            raise SimulationError(f"which: must be from 0 to {len(self) - 1}, got {which}")
+        return np.array(found, dtype=np.int64)
+
+    def _by_task(self) -> list[tuple[Task, list[int]]]:
+        """List arms by their model."""
+        return [(self._tasks[mine[0]], mine) for mine in _sorted(self._tasks, id)]
 
     def tip(self) -> Array:
         """Give the tips' positions [m], (count, 3)."""
         places = np.zeros((len(self), 3))
         q, v = self.q, self.v
-        for task in {id(task): task for task in self._tasks}.values():
-            mine = [k for k, each in enumerate(self._tasks) if each is task]
+        for task, mine in self._by_task():
             places[mine] = task.equation.observe(q[mine], v[mine])[2]
         return places
+
+
+def _sorted(tasks: Sequence[Task], key: Callable[[Task], Hashable]) -> list[list[int]]:
+    """List the numbers of tasks by a key."""
+    found: dict[Hashable, list[int]] = {}
+    for k, task in enumerate(tasks):
+        found.setdefault(key(task), []).append(k)
+    return list(found.values())
+
+
+def _alike(tasks: Sequence[Task]) -> list[list[int]]:
+    """List arms that go together: of the same operations, wrenches, motions and targets."""
+    said = {id(task): repr(task.groups[1:]) for task in tasks}
+    return _sorted(tasks, lambda task: (id(_member(task).structure), said[id(task)]))
 
 
 def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
@@ -222,29 +275,32 @@ def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array
 
 
 class _OnCores:
-    """Steps on the processor, one arm after the other."""
+    """Steps of arms that go together, on the processor, one after the other."""
 
-    def __init__(self, tasks: Sequence[Task], rows: Array, h: float, steps: int) -> None:
+    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
         stepper, self._buffers = _stepper(tasks[0], h, steps)
         self._numbers = np.array([_member(task).constants[0] for task in tasks])
         entry = len(_member(tasks[0]).inputs) - 1
         self._rank = Rank(
-            stepper, len(tasks), rows, np.zeros((len(tasks), max(stepper.inputs, 1))), entry,
+            stepper, len(tasks), np.zeros((len(tasks), 1 + stepper.size)), stepper.held, entry,
             self._numbers.ctypes.data, self._numbers.strides[0],
         )  # fmt: skip
 
-    def step(self, u: Array) -> None:
-        self._rank.held = u
+    def step(self, held: Array) -> Array:
+        """Step with inputs, and give times and states."""
+        self._rank.held = held
         step_all(self._rank)
+        return self._rank.rows
 
-    def take(self) -> None:
-        """Go on from the rows as they are."""
+    def take(self, rows: Array) -> None:
+        """Go on from times and states."""
+        self._rank.rows[:] = rows
 
 
 class _OnGpu:
-    """Steps on a GPU, an arm per thread."""
+    """Steps of arms that go together, on a GPU, an arm per thread."""
 
-    def __init__(self, tasks: Sequence[Task], rows: Array, h: float, steps: int) -> None:
+    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
         gpu().enter()
         kinds = {id(task): task for task in tasks}
         made = {key: _stepper(task, h, steps) for key, task in kinds.items()}
@@ -259,20 +315,27 @@ class _OnGpu:
         )  # fmt: skip
         self._kernel = GpuKernel(program.ptx(), ENTRY)
         images = {key: program.row(desk) for key, desk in desks.items()}
-        self._image = GpuArray(interleaved(np.array([images[id(task)] for task in tasks])))
-        self._codes = GpuArray(np.zeros(len(tasks), dtype=np.int64))
-        self._rows = GpuArray(rows)
-        self._held = GpuArray(np.zeros((len(tasks), max(len(tasks[0].equation.input_names), 1))))
+        stepper, _ = made[id(tasks[0])]
+        count = len(tasks)
+        image = GpuArray(interleaved(np.array([images[id(task)] for task in tasks])))
+        codes = GpuArray(np.zeros(count, dtype=np.int64))
+        self._rows = GpuArray(np.zeros((count, len(stepper.row))))
+        self._held = GpuArray(np.zeros((count, len(stepper.held))))
+        self._arrays = [codes, image, self._rows, self._held]
+        for array in self._arrays:
+            weakref.finalize(self, array.free)
 
-    def step(self, u: Array) -> None:
-        self._held.values[:] = u
+    def step(self, held: Array) -> Array:
+        """Step with inputs, and give times and states."""
+        self._held.values[:] = held
         self._held.send()
-        self._kernel.launch(len(u), [self._codes, self._image, self._rows, self._held])
+        self._kernel.launch(len(held), self._arrays)
         gpu().finish()
-        self._rows.fetch()
+        return self._rows.fetch()
 
-    def take(self) -> None:
-        """Go on from the rows as they are."""
+    def take(self, rows: Array) -> None:
+        """Go on from times and states."""
+        self._rows.values[:] = rows
         self._rows.send()
 
 

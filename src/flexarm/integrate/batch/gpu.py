@@ -98,7 +98,7 @@ class Flight:
     ----------
     task, method, step
         What is solved, by what, and its equal steps [s].
-    m, desk, beginning, anchors
+    m, anchors
         The record of the run, made when it is needed on the processor; attitudes that a free
         base's angles are relative to, from which sample on.
     solution
