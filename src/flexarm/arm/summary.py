@@ -56,6 +56,20 @@ class Summary:
         return f"<table>{_row('th', self.columns)}{body}</table>{rest}"
 
 
+class Summarised:
+    """A result that says in a few lines what it is; dataclasses of it have ``repr=False``."""
+
+    def __repr__(self) -> str:
+        """Say in a few lines what it is."""
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+    def _summary(self) -> Summary:
+        raise NotImplementedError
+
+
 def _row(tag: str, cells: Sequence[str]) -> str:
     inner = [f'<{tag} style="{CELL}">{escape(cell)}</{tag}>' for cell in cells]
     return f"<tr>{''.join(inner)}</tr>"

@@ -7,7 +7,7 @@ import numpy as np
 
 from flexarm.arguments import require_flag, require_names, require_number, require_numbers
 from flexarm.arm import Arm
-from flexarm.arm.summary import Summary
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
 from flexarm.linear.balance import Push, Pushed, balance
@@ -20,8 +20,8 @@ UNHELD = 1e-9  # of the largest force, straight or deflected: what needs no hold
 STEADY = 1e-6  # of the forces, by which they may change per radian or metre of the joints' motion
 
 
-@dataclass(frozen=True)
-class Equilibrium:
+@dataclass(frozen=True, repr=False)
+class Equilibrium(Summarised):
     """A state in which nothing but the joints asked for moves, and they at a steady speed.
 
     Attributes
@@ -42,13 +42,6 @@ class Equilibrium:
     effort: Array
     iterations: int
     notes: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        """Say in a few lines what it is."""
-        return self._summary().text()
-
-    def _repr_html_(self) -> str:
-        return self._summary().html()
 
     def _summary(self) -> Summary:
         names = zip(self.model.names, self.point.q, self.model.units, strict=True)

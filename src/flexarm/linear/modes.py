@@ -12,7 +12,7 @@ import scipy.linalg
 from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
 from flexarm.arguments import is_word, refused, require_flag, require_mapping, require_numbers
 from flexarm.arm import Arm
-from flexarm.arm.summary import Summary
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
 from flexarm.linear.eigen import Complex, eigen
@@ -89,8 +89,8 @@ class Mode:
         return -self.eigenvalue.real / size + 0.0 if size else 0.0
 
 
-@dataclass(frozen=True)
-class Modes:
+@dataclass(frozen=True, repr=False)
+class Modes(Summarised):
     """The modes of an arm about a state.
 
     Attributes
@@ -113,13 +113,6 @@ class Modes:
     modes: tuple[Mode, ...]
     mass: Array
     notices: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        """Say in a few lines what it is."""
-        return self._summary().text()
-
-    def _repr_html_(self) -> str:
-        return self._summary().html()
 
     def _summary(self) -> Summary:
         rows = [

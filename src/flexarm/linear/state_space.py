@@ -13,7 +13,7 @@ import numpy as np
 from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
 from flexarm.arguments import require_kind, require_names, require_number, require_shaped
 from flexarm.arm import Arm
-from flexarm.arm.summary import Summary
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
 from flexarm.linear.equilibrium import Equilibrium, settle_down
@@ -224,8 +224,8 @@ def _linear_outputs(model: Model) -> list[tuple[str, Array, str]]:
     return found
 
 
-@dataclass(frozen=True)
-class StateSpace:
+@dataclass(frozen=True, repr=False)
+class StateSpace(Summarised):
     """A linear model ``x' = A x + B u``, ``y = C x + D u`` of deviations from a state.
 
     Attributes
@@ -267,13 +267,6 @@ class StateSpace:
     notices: tuple[str, ...]
     model: Model
     columns: Array
-
-    def __repr__(self) -> str:
-        """Say in a few lines what it is."""
-        return self._summary().text()
-
-    def _repr_html_(self) -> str:
-        return self._summary().html()
 
     def _summary(self) -> Summary:
         named = {"inputs": (self.inputs, self.input_units),

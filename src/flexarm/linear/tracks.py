@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from flexarm.arguments import require_count, require_kind
-from flexarm.arm.summary import Summary
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -49,8 +49,8 @@ class Track:
         return -self.eigenvalue.real / np.maximum(np.abs(self.eigenvalue), 1e-300) + 0.0
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False)
+class Sweep(Summarised):
     """Modes over positions or speeds of one joint, or over positions of two.
 
     Attributes
@@ -77,13 +77,6 @@ class Sweep:
     tracks: tuple[Track, ...]
     notes: tuple[str, ...]
     notices: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        """Say in a few lines what it is."""
-        return self._summary().text()
-
-    def _repr_html_(self) -> str:
-        return self._summary().html()
 
     def _summary(self) -> Summary:
         rows = [

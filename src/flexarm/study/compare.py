@@ -16,7 +16,7 @@ import numpy as np
 
 from flexarm.arguments import refused, require_count, require_flag, require_function
 from flexarm.arm import Arm
-from flexarm.arm.summary import Summary
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.engine.stream import Counts
 from flexarm.errors import FlexarmError
 from flexarm.formulations import FORMULATIONS, formulation
@@ -91,8 +91,8 @@ class Compared:
     microseconds: float | None = None
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Summarised):
     """What `compare` found.
 
     Attributes
@@ -114,13 +114,6 @@ class Comparison:
     deflections: tuple[float, ...]
     allowed: float
     formulations: dict[str, Compared]
-
-    def __repr__(self) -> str:
-        """Say in a few lines what it is."""
-        return self._summary().text()
-
-    def _repr_html_(self) -> str:
-        return self._summary().html()
 
     def _summary(self) -> Summary:
         rows = []

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flexarm.arm.summary import Summary
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.study.shape_search import Answer
 
 
@@ -40,8 +40,8 @@ class Row:
     cpu_seconds: float | None
 
 
-@dataclass(frozen=True)
-class Convergence:
+@dataclass(frozen=True, repr=False)
+class Convergence(Summarised):
     """How well an arm's shapes describe it.
 
     Attributes
@@ -91,13 +91,6 @@ class Convergence:
     rows: tuple[Row, ...]
     answer: Answer | None
     advice: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        """Say in a few lines what it is."""
-        return self._summary().text()
-
-    def _repr_html_(self) -> str:
-        return self._summary().html()
 
     def _summary(self) -> Summary:
         rows = [
