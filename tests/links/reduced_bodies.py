@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
+from flexarm.errors import ModelError
+from flexarm.links.reduced.file import inspect_body
 
 Array = NDArray[np.float64]
 
@@ -103,3 +105,16 @@ def arm_with(folder: Path, *bodies: dict[str, Any], **keys: Any) -> Arm:
         links.append({"joint": joint, "body": {"kind": "modal", "file": f"body{k}.npz"}})
     data = {"flexarm": 1, "name": "bodies", "links": links, **keys}
     return Arm.model_validate(data, context={"files": SideFiles.beside(folder)})
+
+
+def said(folder: Path, keys: dict[str, Any]) -> str:
+    """Give what is said about a body: why it is refused, or what is noted."""
+    path = folder / "body.npz"
+    np.savez(path, **keys)
+    try:
+        report, body = inspect_body(path)
+    except ModelError as error:
+        return f"refused: {error}"
+    if body is None:
+        return "refused: " + " ".join(report.errors)
+    return "noted: " + " ".join(report.notes)
