@@ -38,7 +38,7 @@ types: setup
 	$(BIN)/mypy --strict --num-workers 2
 
 docs: setup
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "make: open out/site/index.html"
 
 campaign: setup

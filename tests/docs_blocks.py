@@ -1,4 +1,4 @@
-"""What the tests of README.md and of docs/ share: the blocks of a page, and running them.
+"""What README.md, docs/ and their tests share: the blocks of a page, and running them.
 
 A comment before a block says what it is.  ``<!-- file: NAME -->``: a file, there for the commands
 and the Python of the same page.  ``<!-- arm -->``: a model file; ``<!-- arm: NAME -->``: both.
@@ -35,9 +35,20 @@ class Block(NamedTuple):
 
 def blocks(page: Path, language: str | None = None) -> list[Block]:
     """List the blocks of a page in order, of one language or of all."""
-    text = page.read_text(encoding="utf-8")
-    found = [Block(*(group or "" for group in match.groups())) for match in _BLOCK.finditer(text)]
-    return [block for block in found if language in (None, block.language)]
+    found = pieces(page.read_text(encoding="utf-8"))
+    return [
+        block for block in found if isinstance(block, Block) and language in (None, block.language)
+    ]
+
+
+def pieces(text: str) -> list[str | Block]:
+    """Cut a page into what is written between its blocks, and the blocks."""
+    found: list[str | Block] = []
+    end = 0
+    for match in _BLOCK.finditer(text):
+        found += [text[end : match.start()], Block(*(group or "" for group in match.groups()))]
+        end = match.end()
+    return [*found, text[end:]]
 
 
 def prose(page: Path) -> str:

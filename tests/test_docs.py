@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.make_gallery import PAGE as GALLERY
+from docs.make_gallery import SHOWN
+from docs.make_gallery import page as gallery
 from docs.make_images import FIGURES
 from docs.make_viewer_image import PICTURES
 from flexarm import build
@@ -127,10 +130,14 @@ def test_every_test_that_a_page_names_is_there(page: Path) -> None:
 
 
 def test_scripts_draw_every_picture_that_pages_show() -> None:
-    shown = {
-        Path(target).stem for page in PAGES for target in links(page) if target.endswith(".png")
-    }
-    assert shown - PICTURES.keys() == set(FIGURES)
+    shown = {Path(target) for page in PAGES for target in links(page)}
+    drawn = {path.stem for path in shown if path.suffix == ".png"}
+    assert drawn - PICTURES.keys() == set(FIGURES)
+    assert {path.stem for path in shown if path.suffix == ".jpg"} == set(SHOWN)
+
+
+def test_the_gallery_is_as_the_samples_say() -> None:
+    assert GALLERY.read_text(encoding="utf-8") == gallery()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The site that `make docs` makes, in a browser: opened as a file, and from a server."""
 
+import json
+import os
 import subprocess
 import sys
 import threading
@@ -11,8 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+import flexarm.control
 from tests.conftest import Starter
-from tests.docs_blocks import ROOT
+from tests.docs_blocks import ROOT, blocks, commands
 
 PAGES = sorted(page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md"))
 UNDRAWN = """() => [
@@ -20,6 +23,7 @@ UNDRAWN = """() => [
   ...[...document.querySelectorAll("math")].filter((formula) => !formula.clientWidth)
     .map((formula) => formula.textContent),
 ]"""
+GONE = "net::ERR_ABORTED"
 NAMES = "() => [...document.querySelectorAll('[id]')].map((element) => element.id)"
 LINKS = "(links) => links.map((link) => link.href)"
 TARGET = "() => Boolean(document.getElementById(decodeURIComponent(location.hash.slice(1))))"
@@ -37,7 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the site."""
     site = tmp_path_factory.mktemp("served") / "some" / "where"
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir"]
-    subprocess.run([*command, str(site)], cwd=ROOT, check=True)
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run([*command, str(site)], cwd=ROOT, check=True, env=quiet)
     return site
 
 
@@ -65,7 +70,10 @@ def site(address: str, browsers: Starter) -> Iterator[Page]:
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
-    page.on("requestfailed", lambda request: troubles.append(request.url))
+    page.on(
+        "requestfailed",  # not those that a reader left behind
+        lambda request: None if request.failure == GONE else troubles.append(request.url),
+    )
     page.on(
         "request",
         lambda request: None if request.url.startswith(address) else troubles.append(request.url),
@@ -76,30 +84,47 @@ def site(address: str, browsers: Starter) -> Iterator[Page]:
     assert troubles == []
 
 
+def test_pages_are_drawn_whole(site: Page, address: str) -> None:
+    for page in ("gallery.html", "kinematics-and-energies.html", "start.html"):
+        site.goto(f"{address}/{page}")
+        assert site.locator("h1").count() == 1, page
+        assert site.evaluate(UNDRAWN) == [], page
+
+
+# That pages and places are there is checked by mkdocs, too, whenever it makes the site.
+@pytest.mark.campaign
 def test_the_menu_and_the_links_of_every_page_lead_to_a_page_and_a_place(
     site: Page, address: str
 ) -> None:
     links: set[str] = set()
     places: set[str] = set()
-    for k in range(len(PAGES)):
-        site.locator(".wy-menu li.toctree-l1 > a").nth(k).click()
-        site.wait_for_load_state("load")
-        here = site.url.rstrip("#")
+    menu = set(site.locator(".md-nav--primary a[href]").evaluate_all(LINKS))
+    opened = {f"{address}/{page.with_suffix('.html').as_posix()}" for page in PAGES}
+    assert opened == {link.partition("#")[0] for link in menu}
+    for here in sorted(opened):
+        site.goto(here)
         assert site.locator("h1").count() == 1, here
         assert site.evaluate(UNDRAWN) == [], here
         links |= set(site.locator("a[href]").evaluate_all(LINKS))
         places |= {here, f"{here}#", *(f"{here}#{name}" for name in site.evaluate(NAMES))}
-    opened = {place for place in places if "#" not in place}
-    assert opened == {f"{address}/{page.with_suffix('.html').as_posix()}" for page in PAGES}
-    assert [link for link in links - places if not link.startswith("https:")] == []
+    inside = {link for link in links - places if not link.startswith("https:")}
+    notebooks = {place.replace(".html", ".ipynb") for place in opened}
+    assert inside <= notebooks
+    assert {f"{address}/start.ipynb", f"{address}/how-to/mission.ipynb"} <= inside
 
 
-def test_a_link_inside_a_page_scrolls_to_its_heading(site: Page) -> None:
-    site.click("text=Shapes >> nth=0")
-    link = site.locator(".wy-menu .toctree-l2 a").last
-    link.click()
+def test_a_link_inside_a_page_scrolls_to_its_heading(site: Page, address: str) -> None:
+    site.goto(f"{address}/shapes.html")
+    site.locator(".md-nav--secondary a").last.click()
     assert site.evaluate(TARGET)
-    assert site.evaluate("window.scrollY") > 0
+    site.wait_for_function("window.scrollY > 0")
+
+
+def search(site: Page, word: str) -> None:
+    """Type a word when the search is ready."""
+    site.click(".md-search__input")
+    site.wait_for_selector("text=Type to start searching")
+    site.locator(".md-search__input").press_sequentially(word)
 
 
 @pytest.mark.parametrize(
@@ -109,20 +134,41 @@ def test_a_link_inside_a_page_scrolls_to_its_heading(site: Page) -> None:
 )
 def test_a_word_is_found_and_its_page_opens(site: Page, address: str, beginning: str) -> None:
     site.goto(f"{address}/{beginning}")
-    site.fill("#rtd-search-form input", "Campbell")
-    site.press("#rtd-search-form input", "Enter")
-    found = site.locator("#mkdocs-search-results a")
+    search(site, "Campbell")
+    found = site.locator(".md-search-result__link")
     found.first.wait_for()
-    assert all("campbell" in text.lower() for text in site.locator("article").all_inner_texts())
     found.first.click()
     site.wait_for_load_state("load")
     assert site.url.startswith(f"{address}/modes.html")
-    assert "Campbell" in site.inner_text(".document")
+    assert "Campbell" in site.inner_text("article")
 
 
-def test_what_is_nowhere_is_not_found(site: Page, address: str) -> None:
-    site.goto(f"{address}/search.html?q=zzyzx")
-    site.wait_for_selector("text=No results found")
-    site.fill("#mkdocs-search-query", "free base")
-    site.click("#mkdocs-search-results a >> nth=0")
-    assert "base" in site.inner_text("h1").lower()
+def test_what_is_nowhere_is_not_found(site: Page) -> None:
+    search(site, "zzyzx")
+    site.wait_for_selector("text=No matching documents")
+
+
+def test_a_page_is_dark_for_those_who_like_it(site: Page) -> None:
+    assert site.context.browser is not None
+    page = site.context.browser.new_page(color_scheme="dark")
+    page.goto(site.url)
+    page.wait_for_selector("body[data-md-color-scheme=slate]")
+    page.close()
+
+
+def test_every_public_name_is_in_the_reference(site: Page, address: str) -> None:
+    site.goto(f"{address}/api.html")
+    named = {place.rpartition(".")[2] for place in site.evaluate(NAMES)}
+    assert {*flexarm.__all__, *flexarm.control.__all__} - named == set()
+
+
+def test_a_notebook_has_the_files_the_commands_and_the_programs_of_its_page(folder: Path) -> None:
+    page = ROOT / "docs" / "start.md"
+    cells = json.loads((folder / "start.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code")
+    printed = "".join(output["text"] for cell in cells for output in cell.get("outputs", ()))
+    assert "%%writefile arm.yaml\n" in code
+    assert all(f"!{line}" in code for line, _ in commands(page) if not line.startswith("make"))
+    for block in blocks(page, "python"):
+        assert block.content.strip() in code
+        assert block.output in printed
