@@ -11,7 +11,8 @@ from flexarm.integrate.methods.exponential import (
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import table_of
 
-RENEWAL = 20  # steps for which a basis is kept
+# Tries of steps, also those that fail, for which a basis is kept: on a GPU all arms renew at once.
+RENEWAL = 20
 
 
 def _begin(beginning: Beginning) -> ExponentialMarch:
@@ -33,7 +34,6 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
         matrix_table=table,
         renewal=RENEWAL,
         age=RENEWAL,
-        stale=0,
         table_h=0.0,
         renewals=0,
         **fields,

@@ -22,7 +22,7 @@ from flexarm.integrate.methods.oscillator import (
 from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations
-from flexarm.loops.sums import weigh
+from flexarm.loops.sums import weigh, weigh_both
 
 SIMPSON = 1.0 / 120.0  # of a cubic's deviation from its parabola, in a position
 # The same where a mode swings within a step: what drives it may swing with it, as it does where its
@@ -40,8 +40,8 @@ class ExponentialMarch(March):
         Compiled mass, elastic and damping matrices, and where they write them, (n, n).
     matrix_q, matrix_v
         Where they read the state.
-    renewal, age, stale
-        Steps for which a basis is kept, its age, and whether a rejection asks for a new one.
+    renewal, age
+        Tries of steps for which a basis is kept, and how many it has served.
     modes, inverse, squares, losses
         The basis and its inverse by rows (n, n), squared frequencies and damping rates.
     table_h, half, whole, part
@@ -65,7 +65,6 @@ class ExponentialMarch(March):
     damping: Array
     renewal: int
     age: int
-    stale: int
     modes: Array
     inverse: Array
     squares: Array
@@ -124,7 +123,6 @@ def renew(m: ExponentialMarch) -> int:
             total += m.modes[r * n + i] * row
         m.losses[r] = max(total, 0.0)
     m.age = 0
-    m.stale = 0
     m.table_h = 0.0
     m.renewals += 1
     return 0
@@ -195,8 +193,7 @@ def free_motion(m: ExponentialMarch, table: Array, g0: Array, out: Array) -> Non
 def evaluate(m: ExponentialMarch, part: float, which: int) -> None:
     """Evaluate the equations at the modal state m.modal, into row `which` of g and p."""
     n = m.system.n
-    weigh(n, n, m.modes, m.modal, m.trial)
-    weigh(n, n, m.modes, m.modal[n:], m.trial[n:])
+    weigh_both(n, m.modes, m.modal, m.trial)
     for i in range(n):
         m.trial[i] += m.y[i]
     extra = m.size - 2 * n
@@ -221,7 +218,7 @@ def answer(m: ExponentialMarch, table: Array, b1: float, b2: float, r: int, valu
 def exponential_step(m: ExponentialMarch) -> int:
     """Try one step."""
     n = m.system.n
-    if (m.age >= m.renewal or m.stale == 1) and renew(m) != 0:
+    if m.age >= m.renewal and renew(m) != 0:
         m.error = 1e300
         return 1
     tabulate(m)
@@ -282,8 +279,8 @@ def interpolation_error(m: ExponentialMarch) -> float:
     if not alone:
         for i in range(n):
             m.trial[i] = m.y_old[i] - m.y[i]
-        weigh(n, n, m.inverse, m.trial, m.modal)
-        weigh(n, n, m.inverse, m.y_old[n:], m.modal[n:])
+            m.trial[n + i] = m.y_old[n + i]
+        weigh_both(n, m.inverse, m.trial, m.modal)
         remainder(m, m.modal, m.f_old, m.k)
     for r in range(n):
         middle = m.g[n + r] + m.g[2 * n + r]
@@ -301,8 +298,7 @@ def interpolation_error(m: ExponentialMarch) -> float:
         if not alone:
             left = third_difference(m, m.p[i], m.f_old[2 * n + i], middle, m.p[3 * extra + i])
         m.e[2 * n + i] = SIMPSON * left * h
-    weigh(n, n, m.modes, m.modal, m.e)
-    weigh(n, n, m.modes, m.modal[n:], m.e[n:])
+    weigh_both(n, m.modes, m.modal, m.e)
     size_of: float = measure(m, m.e)
     return size_of
 
@@ -312,8 +308,7 @@ def finish(m: ExponentialMarch) -> None:
     """Write the trial state and measure its error."""
     n = m.system.n
     h = m.h
-    weigh(n, n, m.modes, m.modal, m.y_new)
-    weigh(n, n, m.modes, m.modal[n:], m.y_new[n:])
+    weigh_both(n, m.modes, m.modal, m.y_new)
     for i in range(n):
         m.y_new[i] += m.y[i]
     extra = m.size - 2 * n
@@ -329,12 +324,9 @@ def finish(m: ExponentialMarch) -> None:
         m.modal[r] = 0.0
         m.modal[n + r] = 0.0
         answer(m, m.whole, -1.0 / h, 4.0 / (h * h), r, m.g[4 * n + r] - m.g[3 * n + r])
-    weigh(n, n, m.modes, m.modal, m.e)
-    weigh(n, n, m.modes, m.modal[n:], m.e[n:])
+    weigh_both(n, m.modes, m.modal, m.e)
     m.error = max(measure(m, m.e), interpolation_error(m)) / m.tolerance
-    m.stale = 1 if m.error > 1.0 and m.age > 0 else 0
-    if m.error <= 1.0:
-        m.age += 1
+    m.age += 1
 
 
 @kernel
@@ -352,8 +344,7 @@ def exponential_sample(m: ExponentialMarch) -> int:
         bend = 4.0 * (m.g[r] - middle + m.g[3 * n + r])
         answer(m, m.part, 1.0 / h, 0.0, r, slope)
         answer(m, m.part, 0.0, 1.0 / (h * h), r, bend)
-    weigh(n, n, m.modes, m.modal, m.sampled)
-    weigh(n, n, m.modes, m.modal[n:], m.sampled[n:])
+    weigh_both(n, m.modes, m.modal, m.sampled)
     for i in range(n):
         m.sampled[i] += m.y_old[i]
     z = tau / h
