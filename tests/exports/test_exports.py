@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -165,6 +166,18 @@ def test_what_is_more_than_one_equation_is_refused(arm: str, told: str) -> None:
         given = flexarm.change_arm(given, {"links.3.joint.brake": {"effort": 2}})
     with pytest.raises(ModelError, match=told):
         plant(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("Double", "double_arm"), ("2 links", "arm_2_links"), ("é", "arm"), ("unit", "unit_arm"),
+     ("a" * 39 + " b", "a" * 39)],
+)  # fmt: skip
+def test_any_name_of_an_arm_is_a_word_of_c(made: Plant, name: str, word: str) -> None:
+    model = replace(made.model, arm=made.model.arm.model_copy(update={"name": name}))
+    formulation = replace(made.task.equation.formulation, model=model)
+    equation = replace(made.task.equation, formulation=formulation)
+    assert Plant(replace(made.task, equation=equation)).name == word
 
 
 @pytest.mark.campaign

@@ -35,6 +35,14 @@ OUTPUTS = (
     *((f"tip.R{i}{j}", "1") for i in "123" for j in "123"),
     ("tip.x", "m"), ("tip.y", "m"), ("tip.z", "m"),
 )  # fmt: skip
+# Words of C and CasADi, and files beside the arm's.
+TAKEN = frozenset({
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+    "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
+    "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
+    "union", "unsigned", "void", "volatile", "while", "null", "jac", "hess", "equations",
+    "example", "unit", "fmi2", "fmi3",
+})  # fmt: skip
 SHORT = 1e-3  # duration of a motion that only begins [s]
 SMALL = 1e-3  # of a link's length: a usual deflection
 
@@ -97,8 +105,9 @@ class Plant:
     @property
     def name(self) -> str:
         """The arm's name as a word of C."""
-        word = re.sub(r"[^A-Za-z0-9]+", "_", self.model.arm.name).strip("_").lower()[:40]
-        return word if word[:1].isalpha() else f"arm_{word}".strip("_")
+        word = re.sub(r"[^A-Za-z0-9]+", "_", self.model.arm.name).lower()[:40].strip("_")
+        word = word if word[:1].isalpha() else f"arm_{word}".strip("_")
+        return f"{word}_arm" if word in TAKEN else word
 
     @cached_property
     def open(self) -> tuple[int, ...]:
@@ -136,12 +145,11 @@ class Plant:
     @cached_property
     def usual(self) -> Array:
         """Usual sizes of the states, below which errors are not relative."""
-        n, sizes = self.model.size, np.ones(self.model.size)
+        sizes = np.ones(self.model.size)
         for part in self.model.links:
             sizes[part.modes.start : part.modes.stop] = SMALL * max(part.length, SMALL)
         swift = max(self.task.vibration.fastest, 1.0)
         floors = self.task.motion.actuators.floors
-        assert len(sizes) == n
         return np.concatenate([sizes[list(self.open)], sizes[list(self.open)] * swift, floors])
 
     @property
