@@ -6,7 +6,7 @@ READY := .venv/ready
 # Programs that tests start would otherwise compile every module of flexarm anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test lint types docs campaign lock clean
+.PHONY: setup demo test lint types docs wheel campaign lock clean
 
 setup: $(READY)
 	@$(BIN)/python hatch_build.py
@@ -40,6 +40,10 @@ types: setup
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "make: open out/site/index.html"
+
+# In a bare environment of each of PYTHONS, such as "python3.12 python3.13"; beside .venv without.
+wheel: setup
+	@.ci/wheel $(PYTHONS)
 
 campaign: setup
 	@$(BIN)/python -m pytest -m campaign

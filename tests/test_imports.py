@@ -40,6 +40,7 @@ ROOMS = (
     "check",
     "study",
     "control",
+    "exports",
     "papers",
     "viewer",
     FRONT,

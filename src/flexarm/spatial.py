@@ -4,6 +4,7 @@ The functions over ``Array`` fold constants when a model is built; those over ``
 vocabulary and serve tracing (``SX``) and computing (``DM``) alike.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -33,6 +34,15 @@ def turn(axis: int, angle: float) -> Array:
 def rotation_from_angles(angles: tuple[float, float, float]) -> Array:
     """Rotation by angles [rad] about the fixed x, then y, then z axis."""
     return turn(2, angles[2]) @ turn(1, angles[1]) @ turn(0, angles[0])
+
+
+def angles_from_rotation(turn: Array) -> list[float]:
+    """Angles [rad] about the fixed x, then y, then z axis of a rotation matrix."""
+    z = math.atan2(turn[1, 0], turn[0, 0])
+    y = math.atan2(-turn[2, 0], math.hypot(turn[0, 0], turn[1, 0]))
+    # Near y = 90 deg, z is what rounding makes of it, and x what then belongs to it.
+    across = math.cos(z) * turn[1] - math.sin(z) * turn[0]
+    return [math.atan2(-across[2], across[1]), y, z]
 
 
 def rotation_z_to(axis: tuple[float, float, float]) -> Array:
@@ -70,6 +80,10 @@ class Pose:
         """Place a frame with the same axes at a distance along x [m]."""
         return cls(np.eye(3), np.array([x, 0.0, 0.0]))
 
+    def inverse(self) -> "Pose":
+        """Place A in B."""
+        return Pose(self.rotation.T, -self.rotation.T @ self.position)
+
     def __matmul__(self, other: "Pose") -> "Pose":
         """Chain A-B and B-C into A-C."""
         return Pose(self.rotation @ other.rotation, self.position + self.rotation @ other.position)
@@ -101,9 +115,25 @@ class Inertia:
         """Whether it has any mass or inertia."""
         return self.mass > 0 or bool(np.any(self.second))
 
+    def __sub__(self, other: "Inertia") -> "Inertia":
+        """Take a body away that is given in the same frame."""
+        return Inertia(self.mass - other.mass, self.first - other.first, self.second - other.second)
+
     def __add__(self, other: "Inertia") -> "Inertia":
         """Join two bodies that are given in the same frame."""
         return Inertia(self.mass + other.mass, self.first + other.first, self.second + other.second)
+
+    @property
+    def centre(self) -> Array:
+        """Centre of mass [m], (3,); the origin of what has no mass."""
+        return self.first / self.mass if self.mass else np.zeros(3)
+
+    @property
+    def central(self) -> tuple[float, ...]:
+        """Inertia about the centre of mass [kg m^2]: xx, yy, zz, xy, xz, yz."""
+        cross = skew_matrix(self.centre)
+        xx, xy, xz, _, yy, yz, _, _, zz = (self.second + self.mass * cross @ cross).ravel()
+        return tuple(float(each) for each in (xx, yy, zz, xy, xz, yz))
 
     def moved(self, pose: Pose) -> "Inertia":
         """Express the body, given in frame B, in the frame A that ``pose`` places B in."""

@@ -29,7 +29,8 @@ def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
     return PydanticCustomError("rule", message, {"path": path, **values})
 
 
-Name = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_plain_name)]
+MAX_NAME = 60
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_plain_name)]
 Number = Annotated[float, Field(strict=True)]
 Flag = StrictBool
 Count = Annotated[StrictInt, Field(ge=0, le=100)]

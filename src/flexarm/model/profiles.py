@@ -37,8 +37,11 @@ def evaluate(profile: AnyProfile, t: float) -> Values:
     )
 
 
-def trace(profile: AnyProfile, t: Expr) -> Expr:
-    """Trace value, rate and acceleration of a profile at a time [s], (3,)."""
+def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
+    """Trace value, rate and acceleration of a profile at a time [s], (3,).
+
+    The piece in force at ``since`` goes on to t; that at t if None.
+    """
     rows = pieces(profile)
     if len(rows) > MAX_TRACED:
         raise ModelError(
@@ -48,7 +51,7 @@ def trace(profile: AnyProfile, t: Expr) -> Expr:
     begins = ca.DM(rows[1:, 0])
     origin, c0, c1, c2, c3, size, rate, phase = (
         ca.SX(ca.DM(column[:1])) if np.all(column == column[0])
-        else ca.pw_const(t, begins, ca.DM(column))
+        else ca.pw_const(t if since is None else since, begins, ca.DM(column))
         for column in rows[:, 1:].T
     )  # fmt: skip
     x = t - origin

@@ -1,6 +1,5 @@
 """The rigid twin of an arm: the same masses and joints, nothing bends."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from flexarm.errors import ModelError
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import validated
 from flexarm.io.source import show_path
-from flexarm.links.base import Array
 from flexarm.links.ends import framed
 from flexarm.links.reduced.file import read_body
-from flexarm.spatial import Pose, skew_matrix
+from flexarm.spatial import Pose, angles_from_rotation
 
 # What only links that bend may say.
 OF_FLEXIBLE = (
@@ -91,23 +89,10 @@ def _freeze(name: str, link: Link, described: dict[str, Any]) -> None:
             )
         after = framed(link.joint.after) @ root
         described["joint"]["after"] = {
-            "position": after.position.tolist(), "rotation": _angles(after.rotation)
+            "position": after.position.tolist(), "rotation": angles_from_rotation(after.rotation)
         }  # fmt: skip
-    weighed = body.inertia.moved(Pose(turn.T, -turn.T @ root.position))
-    com = weighed.first / weighed.mass
-    cross = skew_matrix(com)
-    xx, xy, xz, _, yy, yz, _, _, zz = (weighed.second + weighed.mass * cross @ cross).ravel()
+    weighed = body.inertia.moved(root.inverse())
     described["length"] = length
     described["body"] = {
-        "mass": weighed.mass, "com": com.tolist(),
-        "inertia": [float(each) for each in (xx, yy, zz, xy, xz, yz)],
+        "mass": weighed.mass, "com": weighed.centre.tolist(), "inertia": list(weighed.central),
     }  # fmt: skip
-
-
-def _angles(turn: Array) -> list[float]:
-    """Give the angles about fixed x, y, z of a rotation matrix [rad]."""
-    level = math.hypot(turn[0, 0], turn[1, 0])
-    y = math.atan2(-turn[2, 0], level)
-    if level < 1e-9:  # x and z turn about one axis: all of it is x's
-        return [math.atan2(-turn[1, 2], turn[1, 1]), y, 0.0]
-    return [math.atan2(turn[2, 1], turn[2, 2]), y, math.atan2(turn[1, 0], turn[0, 0])]

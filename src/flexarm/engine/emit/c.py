@@ -65,7 +65,7 @@ def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "Source":
     parts.append(f"void {name}({parameters})\n{{")
     parts += [f"    {name}_{k}({arguments});" for k in range(len(bodies))]
     parts.append("}\n")
-    return Source(name, "\n".join(parts), header)
+    return Source(name, "\n".join(parts), header, max(planned.work_size, 1))
 
 
 def _names(stream: Stream) -> list[str]:
@@ -181,8 +181,9 @@ def _place(stream: Stream, port: int, element: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """The C file and the header of a function."""
+    """The C file and the header of a function, and the number of doubles of its scratch."""
 
     name: str
     source: str
     header: str
+    work_size: int

@@ -1,0 +1,1 @@
+"""Commands that take robots from other programs and hand arms to them."""

@@ -1,0 +1,78 @@
+"""`flexarm export`: an arm for other programs, as C, as a unit of FMI, for CasADi or MATLAB."""
+
+import argparse
+import json
+
+from flexarm.cli.arguments import (
+    Misuse,
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_outputs,
+)
+
+SUMMARY = "write an arm for other programs: C, FMI, CasADi, MATLAB"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_arm(parser)
+    add = parser.add_argument
+    add(
+        "--c", type=file_path, metavar="DIR",
+        help="write C99 that needs nothing else: equations, linear model, integrators, an example",
+    )  # fmt: skip
+    add("--fmu", type=file_path, metavar="FILE", help="write a functional mock-up unit")
+    add(
+        "--fmi", choices=("2.0", "3.0"), default="2.0",
+        help="version of the standard for --fmu (default 2.0)",
+    )  # fmt: skip
+    add(
+        "--casadi", type=file_path, metavar="FILE",
+        help="write a function (t, x, u) to (rate, y) that casadi.Function.load reads",
+    )  # fmt: skip
+    add(
+        "--matlab", type=file_path, metavar="FILE",
+        help="write A, B, C, D of the linear model about the equilibrium, with names (.mat)",
+    )  # fmt: skip
+    add_options(parser, "--force", "--json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write what is asked for, and print what was written."""
+    if not any((args.c, args.fmu, args.casadi, args.matlab)):
+        raise Misuse("say what to write: --c DIR, --fmu FILE, --casadi FILE or --matlab FILE")
+    require_outputs(args, args.fmu, args.casadi, args.matlab)
+    from flexarm.exports.plant import plant
+    from flexarm.linear.state_space import linearise
+
+    arm = read_arm(args)
+    written: dict[str, object] = {}
+    if args.matlab is not None:
+        linearise(arm).to_mat(args.matlab, force=args.force)
+        written["matlab"] = str(args.matlab)
+    if any((args.c, args.fmu, args.casadi)):
+        made = plant(arm)
+        for what in ("states", "inputs"):
+            written[what] = [name for name, _ in getattr(made, what)]
+    if args.casadi is not None:
+        from flexarm.io.whole_file import write_whole
+
+        write_whole(args.casadi, made.casadi_file(), force=args.force)
+        written["casadi"] = str(args.casadi)
+    if args.c is not None:
+        from flexarm.exports.c_source import write_c
+
+        written["c"] = [str(path) for path in write_c(made, args.c, force=args.force)]
+    if args.fmu is not None:
+        from flexarm.exports.fmu import write_fmu
+
+        written["fmu"] = str(args.fmu)
+        written["binary"] = write_fmu(made, args.fmu, fmi=args.fmi, force=args.force)
+    if args.json:
+        print(json.dumps(written))
+    else:
+        for key, value in written.items():
+            print(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+    return 0

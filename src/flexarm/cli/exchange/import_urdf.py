@@ -1,0 +1,38 @@
+"""`flexarm import-urdf`: a robot of a URDF as an arm, links and joints made flexible."""
+
+import argparse
+import json
+
+from flexarm.cli.arguments import add_options, file_path
+
+SUMMARY = "make an arm of a robot's URDF, with the links and joints flexible that you name"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add = parser.add_argument
+    add("urdf", type=file_path, metavar="URDF", help="the robot; expand xacro first")
+    add(
+        "--flex", type=file_path, metavar="FILE",
+        help="YAML file that makes links and joints flexible, by their names (default: all rigid)",
+    )  # fmt: skip
+    add("--tip", metavar="LINK", help="the link at the arm's end, where the robot branches")
+    add("--out", type=file_path, metavar="FILE", required=True, help="the model file to write")
+    add_options(parser, "--force", "--json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the model file, and print what was merged, frozen or chosen."""
+    from flexarm.io.model_file import dumps
+    from flexarm.io.urdf.convert import import_urdf
+    from flexarm.io.whole_file import require_apart, require_writable, write_whole
+
+    require_writable(args.out, force=args.force)
+    require_apart(args.out, [path for path in (args.urdf, args.flex) if path is not None])
+    arm, notes = import_urdf(args.urdf, flex=args.flex, tip=args.tip)
+    write_whole(args.out, dumps(arm).encode(), force=args.force)
+    if args.json:
+        print(json.dumps({"arm": str(args.out), "links": arm.link_names, "notes": notes}))
+    else:
+        print(*notes, f"arm: {args.out}", sep="\n")
+    return 0

@@ -1,0 +1,1 @@
+"""Arms for other programs: C, functional mock-up units, CasADi."""

@@ -1,0 +1,153 @@
+"""An arm as C: its equations, tables and integrators, a program that runs it."""
+
+import importlib.resources
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from flexarm.engine.emit.c import Source, emit_c
+from flexarm.engine.lower import lower
+from flexarm.errors import FlexarmError
+from flexarm.exports.plant import OUTPUTS, Plant
+from flexarm.integrate.methods import dop853
+from flexarm.io.whole_file import replace_file, require_writable
+from flexarm.links.base import Array
+
+WIDTH = 96
+
+
+def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write an arm as C into a folder, which is made.
+
+    Raises
+    ------
+    FlexarmError
+        If a file is there and ``force`` is false, or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FlexarmError(f"{folder}: the folder cannot be made: {error.strerror}") from None
+    files = c_files(plant, example=True)
+    for name in files:
+        require_writable(folder / name, force=force)
+    for name, text in files.items():
+        replace_file(folder / name, text.encode())
+    return [folder / name for name in files]
+
+
+def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
+    """Give the C files of an arm by name: complete, for any C99 compiler."""
+    functions = (plant.rates(), plant.outputs(), plant.tangent())
+    emitted = [emit_c(lower(function)) for function in functions]
+    words = _words(plant, emitted)
+    files = {
+        f"{plant.name}.h": template("arm.h", words),
+        f"{plant.name}.c": template("arm.c", words),
+        "equations.h": "\n".join(each.header for each in emitted),
+        "equations.c": "\n".join(
+            each.source.replace("#include <math.h>\n", "#include <math.h>\n" if k == 0 else "")
+            for k, each in enumerate(emitted)
+        ),
+    }
+    return files | ({"example.c": template("example.c", words)} if example else {})
+
+
+def template(name: str, words: dict[str, str]) -> str:
+    """Fill in a file of `sources`, whose words stand between at signs."""
+    text = importlib.resources.files("flexarm.exports").joinpath(f"sources/{name}").read_text()
+    for key, value in words.items():
+        text = text.replace(f"@{key}@", value)
+    return text
+
+
+def _words(plant: Plant, emitted: Sequence[Source]) -> dict[str, str]:
+    name = plant.name
+    sizes = {
+        "STATES": len(plant.start), "INPUTS": len(plant.inputs), "OUTPUTS": len(OUTPUTS),
+        "BOUNDS": len(plant.bounds), "JUMPS": len(plant.jumps),
+        "WORK": max(each.work_size for each in emitted),
+    }  # fmt: skip
+    defines = [f"#define {name}_{key} {value}" for key, value in sizes.items()]
+    title = plant.model.arm.name.replace("*/", "* /").replace("\\", "/")
+    return {
+        "DEFINES": "\n".join(defines), "TABLES": _tables(plant), "METHODS": _methods(),
+        "TITLE": title, "FILE": name, "NAME": name,
+    }  # fmt: skip
+
+
+def _tables(plant: Plant) -> str:
+    name, linear = plant.name, plant.linear()
+    bounds = [np.append(row, number) for row, number, _ in plant.bounds]
+    parts = [
+        numbers("static const", "start", plant.start),
+        numbers("const", f"{name}_usual", plant.usual),
+        f"static const double largest_step = {plant.largest_step!r};",
+        numbers("static const", "bounds", np.array(bounds).ravel()),
+        numbers("const", f"{name}_jumps", plant.jumps, size=len(plant.jumps) + 1),
+        *(numbers("const", f"{name}_{key}", getattr(linear, key).ravel()) for key in "ABCD"),
+        texts(f"{name}_state_names", [each for each, _ in plant.states]),
+        texts(f"{name}_state_units", [unit for _, unit in plant.states]),
+        texts(f"{name}_input_names", [each for each, _ in plant.inputs]),
+        texts(f"{name}_output_names", [each for each, _ in OUTPUTS]),
+        texts(f"{name}_bound_names", [what for _, _, what in plant.bounds]),
+        texts(f"{name}_linear_states", linear.states),
+        texts(f"{name}_linear_outputs", linear.outputs),
+    ]
+    return "\n".join(parts)
+
+
+def _methods() -> str:
+    a = np.zeros((4, 4))
+    a[1, 0] = a[2, 1] = 0.5
+    a[3, 2] = 1.0
+    stages = dop853.STAGES
+    table = np.zeros((stages, stages))
+    for row, entries in enumerate(dop853.A[:stages]):
+        for column, value in entries.items():
+            table[row, column] = value
+    tables: dict[str, Array] = {
+        "rk4_a": a.ravel(), "rk4_c": np.array([0, 0.5, 0.5, 1]),
+        "rk4_b": np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+        "dop853_a": table.ravel(), "dop853_c": np.array(dop853.C[:stages]),
+    }  # fmt: skip
+    for key, weights in (("b", dop853.B), ("e5", dop853.E5), ("e3", dop853.E3)):
+        tables[f"dop853_{key}"] = np.array([weights.get(k, 0.0) for k in range(stages)])
+    return "\n".join(numbers("static const", key, value) for key, value in tables.items())
+
+
+def numbers(kind: str, name: str, values: Array, *, size: int | None = None) -> str:
+    """Write a table of numbers; C has no empty ones."""
+    words = [_number(value) for value in values.tolist()] or ["0.0"]
+    return f"{kind} double {name}[{size or len(words)}] = {{\n{_wrapped(words)}\n}};"
+
+
+def texts(name: str, values: Sequence[str]) -> str:
+    """Write a list of texts that ends in a null pointer."""
+    words = [f'"{_escaped(value)}"' for value in values] + ["0"]
+    return f"const char *const {name}[{len(words)}] = {{\n{_wrapped(words)}\n}};"
+
+
+def _number(value: float) -> str:
+    if math.isinf(value):
+        return "HUGE_VAL" if value > 0 else "-HUGE_VAL"
+    return repr(float(value))
+
+
+def _escaped(text: str) -> str:
+    """Write a text in the letters of C: others by their bytes, in octal."""
+    plain = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
+             for b in text.encode())  # fmt: skip
+    return "".join(plain)
+
+
+def _wrapped(words: Sequence[str]) -> str:
+    lines, line = [], "   "
+    for word in words:
+        if len(line) + len(word) + 2 > WIDTH:
+            lines.append(line)
+            line = "   "
+        line += f" {word},"
+    return "\n".join([*lines, line])

@@ -1,0 +1,267 @@
+"""An arm as a functional mock-up unit: FMI 2.0 or 3.0, model exchange and co-simulation."""
+
+import hashlib
+import io
+import uuid
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from flexarm.arguments import is_word, refused
+from flexarm.exports.c_source import c_files, template
+from flexarm.exports.compiler import ENDINGS, find_compiler, shared_library, system
+from flexarm.exports.plant import OUTPUTS, Plant
+from flexarm.io.whole_file import require_writable, write_whole
+
+FMI = ("2.0", "3.0")
+TOLERANCE = 1e-6
+# Exponents of the base units.
+UNITS: dict[str, dict[str, int]] = {
+    "rad": {"rad": 1}, "rad/s": {"rad": 1, "s": -1}, "rad/s/s": {"rad": 1, "s": -2},
+    "m": {"m": 1}, "m/s": {"m": 1, "s": -1}, "m/s/s": {"m": 1, "s": -2},
+    "N m": {"kg": 1, "m": 2, "s": -2}, "N": {"kg": 1, "m": 1, "s": -2},
+    "J": {"kg": 1, "m": 2, "s": -2}, "A": {"A": 1}, "s": {"s": 1},
+    "V": {"kg": 1, "m": 2, "s": -3, "A": -1}, "1": {},
+}  # fmt: skip
+
+
+def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False) -> str:
+    """Write an arm as a functional mock-up unit.
+
+    Parameters
+    ----------
+    plant
+        The arm.
+    path
+        The file.
+    fmi
+        Version of the standard, ``2.0`` or ``3.0``.
+    force
+        Whether to overwrite a file that is there.
+
+    Returns
+    -------
+    str
+        What binary is in it, in words: there is none where there is no C compiler.
+    """
+    if not is_word(fmi, FMI):
+        raise refused("fmi", fmi, " or ".join(FMI))
+    require_writable(path, force=force)
+    sources = c_files(plant)
+    listed = variables(plant)
+    token = _token(fmi, sources)
+    words = {
+        "FILE": plant.name, "NAME": plant.name, "TOKEN": token, "TOLERANCE": repr(TOLERANCE),
+        "TITLE": plant.model.arm.name.replace("*/", "* /").replace("\\", "/"),
+    }  # fmt: skip
+    for name in ("unit.h", f"fmi{fmi[0]}.c"):
+        sources[name] = template(name, words)
+    code = sorted(name for name in sources if name.endswith(".c"))
+    describe = description_2 if fmi == "2.0" else description_3
+    files = {"modelDescription.xml": _text(describe(plant, listed, token, code))}
+    files |= {f"sources/{name}": text.encode() for name, text in sources.items()}
+    if fmi == "3.0":
+        files["sources/buildDescription.xml"] = _text(_build_description(plant, code))
+    command, (processor, kind) = find_compiler(), system()
+    said = "no C compiler is here: sources only; install one, or 'pip install flexarm[fmu]'"
+    if command is not None:
+        ending = ENDINGS.get(kind, ".so")
+        place = f"binaries/{folder_of(fmi, processor, kind)}/{plant.name}{ending}"
+        files[place] = shared_library(command, sources, f"{plant.name}{ending}")
+        said = f"{place}, compiled by {' '.join(command)}"
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data,
+                             zipfile.ZIP_DEFLATED)  # fmt: skip
+    write_whole(path, memory.getvalue(), force=force)
+    return said
+
+
+def folder_of(fmi: str, processor: str, kind: str) -> str:
+    """Name the folder of a binary."""
+    if fmi == "2.0" and processor == "x86_64":
+        return {"windows": "win64", "darwin": "darwin64"}.get(kind, f"{kind}64")
+    return f"{processor}-{kind}"
+
+
+def variables(plant: Plant) -> list["Variable"]:
+    """List the variables of a unit, each at its reference."""
+    model = plant.model
+    joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
+    seen = {model.names[k] for k in joints if k is not None}
+    found = [Variable(0, "time", "s", "independent", "Time")]
+
+    def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
+            of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
+        found.append(Variable(len(found), name, unit, causality, about, start, of, nominal))
+
+    for k, (name, unit) in enumerate(plant.states):
+        shown = name.removesuffix(".rate") in seen
+        add(name, unit, "output" if shown else "local", "state",
+            float(plant.start[k]), nominal=float(plant.usual[k]))  # fmt: skip
+    for k, (name, unit) in enumerate(plant.states):
+        add(f"der({name})", f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
+    for name, unit in plant.inputs:
+        add(name, unit, "input", "on top of the model file's input", 0.0)
+    for name, unit in OUTPUTS:
+        add(name, unit, "output", "computed")
+    for k, (_, _, what) in enumerate(plant.bounds, 1):
+        add(f"bound{k}", "1", "local", f"distance from a bound: {what}")
+    return found
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a unit; ``of`` is the reference of the state that it is the rate of."""
+
+    reference: int
+    name: str
+    unit: str
+    causality: str
+    about: str
+    start: float | None = None
+    of: int | None = None
+    nominal: float | None = None
+
+    @property
+    def computed(self) -> bool:
+        """Whether it follows from states and inputs."""
+        return self.start is None and self.causality != "independent"
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What both versions say of it."""
+        found = {"name": self.name, "valueReference": str(self.reference),
+                 "description": self.about, "causality": self.causality,
+                 "variability": "continuous"}  # fmt: skip
+        if self.causality in ("output", "local"):
+            found["initial"] = "calculated" if self.computed else "exact"
+        return found
+
+    @property
+    def numbers(self) -> dict[str, str]:
+        """Its unit, start and nominal value."""
+        found = {"unit": self.unit}
+        if self.nominal is not None:
+            found["nominal"] = repr(self.nominal)
+        if self.start is not None:
+            found["start"] = repr(self.start)
+        return found
+
+
+def description_2(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
+    """Describe a unit as FMI 2.0 does; a variable's index is its reference."""
+    counted = {"guid": token, "numberOfEventIndicators": str(len(plant.bounds))}
+    root = _root(plant, "2.0", counted)
+    listed = listed[1:]  # time may be left out, and one importer wants a start of it
+    for kind, more in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
+        ability = {
+            "modelIdentifier": plant.name,
+            "canGetAndSetFMUstate": "true",
+            "canSerializeFMUstate": "true",
+            "providesDirectionalDerivative": "true",
+        }
+        files = ET.SubElement(ET.SubElement(root, kind, ability | more), "SourceFiles")
+        for name in code:
+            ET.SubElement(files, "File", name=name)
+    _units_and_experiment(root, listed)
+    declared = ET.SubElement(root, "ModelVariables")
+    for each in listed:
+        scalar = ET.SubElement(declared, "ScalarVariable", each.attributes)
+        further = {} if each.of is None else {"derivative": str(each.of)}
+        ET.SubElement(scalar, "Real", each.numbers | further)
+    structure = ET.SubElement(root, "ModelStructure")
+    outputs = [each for each in listed if each.causality == "output"]
+    rates = [each for each in listed if each.of is not None]
+    unknowns = [each for each in outputs if each.computed] + rates
+    for kind, group in (
+        ("Outputs", outputs),
+        ("Derivatives", rates),
+        ("InitialUnknowns", unknowns),
+    ):
+        element = ET.SubElement(structure, kind)
+        for each in sorted(group, key=lambda each: each.reference):
+            ET.SubElement(element, "Unknown", index=str(each.reference))
+    return root
+
+
+_VARIABLE_STEP = {"canHandleVariableCommunicationStepSize": "true"}
+
+
+def description_3(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
+    """Describe a unit as FMI 3.0 does."""
+    root = _root(plant, "3.0", {"instantiationToken": token})
+    for kind, more in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
+        ability = {
+            "modelIdentifier": plant.name,
+            "canGetAndSetFMUState": "true",
+            "canSerializeFMUState": "true",
+            "providesDirectionalDerivatives": "true",
+        }
+        ET.SubElement(root, kind, ability | more)
+    _units_and_experiment(root, listed)
+    declared = ET.SubElement(root, "ModelVariables")
+    for each in listed:
+        further = {} if each.of is None else {"derivative": str(each.of)}
+        ET.SubElement(declared, "Float64", each.attributes | each.numbers | further)
+    structure = ET.SubElement(root, "ModelStructure")
+    for kind, group in _structure_3(listed):
+        for each in group:
+            ET.SubElement(structure, kind, valueReference=str(each.reference))
+    return root
+
+
+def _structure_3(listed: list[Variable]) -> Iterator[tuple[str, list[Variable]]]:
+    outputs = [each for each in listed if each.causality == "output"]
+    rates = [each for each in listed if each.of is not None]
+    bounds = [each for each in listed if each.name.startswith("bound") and each.computed
+              and each.causality == "local"]  # fmt: skip
+    yield "Output", outputs
+    yield "ContinuousStateDerivative", rates
+    yield "InitialUnknown", [each for each in outputs if each.computed] + rates
+    yield "EventIndicator", bounds
+
+
+def _root(plant: Plant, fmi: str, more: dict[str, str]) -> ET.Element:
+    about = {
+        "fmiVersion": fmi, "modelName": plant.model.arm.name,
+        "generationTool": f"flexarm {version('flexarm')}", "variableNamingConvention": "flat",
+    }  # fmt: skip
+    return ET.Element("fmiModelDescription", about | more)
+
+
+def _units_and_experiment(root: ET.Element, listed: list[Variable]) -> None:
+    units = ET.SubElement(root, "UnitDefinitions")
+    for unit in sorted({each.unit for each in listed}):
+        element = ET.SubElement(units, "Unit", name=unit)
+        base = {key: str(value) for key, value in UNITS.get(unit, {}).items()}
+        if unit in UNITS:
+            ET.SubElement(element, "BaseUnit", base)
+    ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1",
+                  tolerance=repr(TOLERANCE))  # fmt: skip
+
+
+def _build_description(plant: Plant, code: list[str]) -> ET.Element:
+    root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
+    configuration = ET.SubElement(root, "BuildConfiguration", modelIdentifier=plant.name)
+    files = ET.SubElement(configuration, "SourceFileSet", language="C99")
+    for name in code:
+        ET.SubElement(files, "SourceFile", name=name)
+    return root
+
+
+def _text(root: ET.Element) -> bytes:
+    ET.indent(root)
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _token(fmi: str, sources: dict[str, str]) -> str:
+    """Tell units apart by what they are: the same arm gives the same token."""
+    sha = hashlib.sha256(fmi.encode())
+    for name, text in sources.items():
+        sha.update(f"{name}\n{text}".encode())
+    return "{" + str(uuid.UUID(bytes=sha.digest()[:16])) + "}"

@@ -1,0 +1,143 @@
+/* What the units of FMI 2.0 and 3.0 share: variables by reference, and where the motion is.
+ *
+ * References: 0 time; from 1 the states, their rates, the inputs, the outputs, the distances to
+ * bounds. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "@FILE@.h"
+
+#if defined _WIN32
+#define EXPORT __declspec(dllexport)
+#elif defined __GNUC__
+#define EXPORT __attribute__((visibility("default")))
+#else
+#define EXPORT
+#endif
+
+enum {
+    STATES = @NAME@_STATES,
+    RATES_AT = 1 + STATES,
+    INPUTS_AT = RATES_AT + STATES,
+    OUTPUTS_AT = INPUTS_AT + @NAME@_INPUTS,
+    BOUNDS_AT = OUTPUTS_AT + @NAME@_OUTPUTS,
+    END = BOUNDS_AT + @NAME@_BOUNDS
+};
+
+struct unit {
+    struct @NAME@ arm;
+    double tolerance;
+};
+
+static void unit_reset(struct unit *unit)
+{
+    @NAME@_start(&unit->arm);
+    unit->tolerance = @TOLERANCE@;
+}
+
+static struct unit *unit_make(const char *given, const char *token)
+{
+    struct unit *unit = strcmp(given, token) == 0 ? malloc(sizeof *unit) : 0;
+    if (unit)
+        unit_reset(unit);
+    return unit;
+}
+
+static void unit_begin(struct unit *unit, double t, int has_tolerance, double tolerance)
+{
+    unit->arm.t = t;
+    unit->arm.since = 0.0;
+    if (has_tolerance && tolerance > 0.0)
+        unit->tolerance = tolerance;
+}
+
+/* Get values by reference; 1 if there is no such. */
+static int unit_get(struct unit *unit, const unsigned *references, size_t count, double *values)
+{
+    struct @NAME@ *arm = &unit->arm;
+    double y[@NAME@_OUTPUTS];
+    int rated = 0, seen = 0;
+    for (size_t k = 0; k < count; ++k) {
+        const unsigned r = references[k];
+        if (r >= END)
+            return 1;
+        if (r >= RATES_AT && r < INPUTS_AT && !rated++)
+            @NAME@_rate(arm, arm->t, arm->x, arm->f);
+        if (r >= OUTPUTS_AT && r < BOUNDS_AT && !seen++)
+            @NAME@_output(arm, y);
+        values[k] = r == 0            ? arm->t
+                    : r < RATES_AT    ? arm->x[r - 1]
+                    : r < INPUTS_AT   ? arm->f[r - RATES_AT]
+                    : r < OUTPUTS_AT  ? arm->u[r - INPUTS_AT]
+                    : r < BOUNDS_AT   ? y[r - OUTPUTS_AT]
+                                      : @NAME@_distance((int)(r - BOUNDS_AT), arm->x);
+    }
+    return 0;
+}
+
+/* Set states and inputs; 1 if another is to be set. */
+static int unit_set(struct unit *unit, const unsigned *references, size_t count,
+                    const double *values)
+{
+    for (size_t k = 0; k < count; ++k) {
+        const unsigned r = references[k];
+        if (r >= 1 && r < RATES_AT)
+            unit->arm.x[r - 1] = values[k];
+        else if (r >= INPUTS_AT && r < OUTPUTS_AT)
+            unit->arm.u[r - INPUTS_AT] = values[k];
+        else
+            return 1;
+    }
+    return 0;
+}
+
+/* How rates, outputs and distances change along changes of states and inputs. */
+static int unit_change(struct unit *unit, const unsigned *unknowns, size_t unknown_count,
+                       const unsigned *knowns, size_t known_count, const double *seed,
+                       double *change)
+{
+    double dx[STATES], du[@NAME@_INPUTS + 1], rate[STATES], y[@NAME@_OUTPUTS], still[STATES];
+    memset(dx, 0, sizeof dx);
+    memset(du, 0, sizeof du);
+    memset(still, 0, sizeof still);
+    for (size_t k = 0; k < known_count; ++k) {
+        const unsigned r = knowns[k];
+        if (r >= 1 && r < RATES_AT)
+            dx[r - 1] += seed[k];
+        else if (r >= INPUTS_AT && r < OUTPUTS_AT)
+            du[r - INPUTS_AT] += seed[k];
+        else
+            return 1;
+    }
+    @NAME@_change(&unit->arm, dx, du, rate, y);
+    for (size_t k = 0; k < unknown_count; ++k) {
+        const unsigned r = unknowns[k];
+        if (r >= 1 && r < RATES_AT)
+            change[k] = dx[r - 1];
+        else if (r >= RATES_AT && r < INPUTS_AT)
+            change[k] = rate[r - RATES_AT];
+        else if (r >= OUTPUTS_AT && r < BOUNDS_AT)
+            change[k] = y[r - OUTPUTS_AT];
+        else if (r >= BOUNDS_AT && r < END)
+            change[k] = @NAME@_distance((int)(r - BOUNDS_AT), dx)
+                        - @NAME@_distance((int)(r - BOUNDS_AT), still);
+        else
+            return 1;
+    }
+    return 0;
+}
+
+static int unit_outside(const struct unit *unit)
+{
+    for (int k = 0; k < @NAME@_BOUNDS; ++k)
+        if (@NAME@_distance(k, unit->arm.x) < 0.0)
+            return 1;
+    return 0;
+}
+
+/* The error per step that keeps a run of some vibrations within the tolerance. */
+static int unit_step(struct unit *unit, double t_end)
+{
+    return @NAME@_dop853(&unit->arm, t_end, 0.01 * unit->tolerance);
+}

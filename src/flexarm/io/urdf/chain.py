@@ -1,0 +1,147 @@
+"""From a tree of links to one chain: fixed joints merged, what branches off frozen and named."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flexarm.arm.part import MAX_NAME
+from flexarm.errors import ModelError
+from flexarm.io.urdf.document import Robot, UrdfJoint
+from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose
+
+ONE_AXIS = ("revolute", "continuous", "prismatic")
+
+
+def chain_of(robot: Robot, tip: str | None) -> "Chain":
+    """Choose the chain from the root of a robot to a link.
+
+    Parameters
+    ----------
+    robot
+        The tree.
+    tip
+        The link at the chain's end; None where there is one chain alone.
+
+    Raises
+    ------
+    ModelError
+        If the tree branches and no tip is chosen, there is no such link, or a joint on the way is
+        of another kind than a serial arm has.
+    """
+    ends = robot.ends()
+    if not ends:
+        raise ModelError(f"{robot.name}: nothing moves: all of its joints are fixed")
+    if tip is None and len(ends) > 1:
+        raise ModelError(
+            f"{robot.name}: branches, which a serial arm cannot: its branches end in "
+            f"{_some(ends)}; choose one (--tip LINK), the others are frozen at 0"
+        )
+    tip = ends[0] if tip is None else tip
+    if tip not in robot.links:
+        raise ModelError(f"--tip: there is no link '{tip}': branches end in {_some(ends)}")
+    path = robot.path_to(tip)
+    moving = [joint for joint in path if joint.moves]
+    if not moving:
+        raise ModelError(f"--tip: no joint moves '{tip}': branches end in {_some(ends)}")
+    for joint in moving:
+        _require_plain(joint)
+    starts = [robot.root, *(joint.child for joint in moving)]
+    segments = [_segment(robot, start, path) for start in starts]
+    return Chain(tip, tuple(moving), tuple(segments), tuple(_notes(robot, moving, segments, tip)))
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:12])
+    return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"
+
+
+def _require_plain(joint: UrdfJoint) -> None:
+    if joint.kind not in ONE_AXIS:
+        raise ModelError(
+            f"joint '{joint.name}': is {joint.kind}, which a serial arm has at most as its base: "
+            "make it fixed, and say 'base: {kind: free}' in the model file"
+        )
+    if joint.mimic:
+        raise ModelError(
+            f"joint '{joint.name}': follows another joint (mimic), which no joint of an arm can: "
+            "choose another tip (--tip), or make it fixed"
+        )
+
+
+def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
+    """Collect what moves with a link: all below it, but for the chain's next moving joint."""
+    onward = {joint.name for joint in path if joint.moves}
+    body, end, names, frozen = NO_INERTIA, IDENTITY, [], []
+    waiting = [(start, IDENTITY)]
+    while waiting:
+        name, pose = waiting.pop()
+        names.append(name)
+        body += robot.links[name].body.moved(pose)
+        if name == path[-1].child:
+            end = pose
+        for joint in robot.carried[name]:
+            if joint.name in onward:
+                end = pose @ joint.pose
+                continue
+            if joint.moves:
+                frozen.append(joint.name)
+            waiting.append((joint.child, pose @ joint.pose))
+    return Segment(start, body, end, tuple(names[1:]), tuple(frozen))
+
+
+def _notes(
+    robot: Robot, moving: list[UrdfJoint], segments: list["Segment"], tip: str
+) -> Iterator[str]:
+    yield f"{len(moving)} joints from {robot.root} to {tip}"
+    for segment in segments:
+        if segment.merged:
+            yield f"{segment.name}: with {_some(list(segment.merged))}, which are fixed to it"
+        if segment.frozen:
+            yield f"{segment.name}: joints {_some(list(segment.frozen))} branch off: frozen at 0"
+
+
+def plain_names(names: list[str]) -> list[str]:
+    """Make names of a model file of names of a URDF: words, all different, none too long."""
+    found: list[str] = []
+    for name in names:
+        word = re.sub(r"[\s.\[\]=,:]", "_", name)[: MAX_NAME - 4]
+        tried, k = word, 2
+        while tried in (*found, "base"):
+            tried, k = f"{word}_{k}", k + 1
+        found.append(tried)
+    return found
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What moves as one body.
+
+    Attributes
+    ----------
+    name
+        The link that its joint carries; its frame is that joint's, moved.
+    body
+        Mass, first and second moment in that frame.
+    end
+        The next joint's frame, or the tip's, in it.
+    merged
+        Further links of it.
+    frozen
+        Joints that branch off and do not move.
+    """
+
+    name: str
+    body: Inertia
+    end: Pose
+    merged: tuple[str, ...]
+    frozen: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Joints from base to tip, and what each carries; the first segment is the base."""
+
+    tip: str
+    joints: tuple[UrdfJoint, ...]
+    segments: tuple[Segment, ...]
+    notes: tuple[str, ...]

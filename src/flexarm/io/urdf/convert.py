@@ -1,0 +1,253 @@
+"""A URDF with what makes it flexible, as an arm."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from flexarm.arguments import require_path
+from flexarm.arm import Arm, Link
+from flexarm.arm.joint import Actuated
+from flexarm.errors import ModelError
+from flexarm.io.explain import explain_data
+from flexarm.io.model_file import files_beside, read_content
+from flexarm.io.source import Problem, Source, read, report, show_path
+from flexarm.io.urdf.beam import OWN_KEYS, Beam, beam_of
+from flexarm.io.urdf.chain import Chain, chain_of, plain_names
+from flexarm.io.urdf.document import UrdfJoint, read_urdf
+from flexarm.spatial import IDENTITY, Inertia, Pose, angles_from_rotation
+
+TINY = 1e-30  # what rounding leaves of a zero
+OF_LINKS = {*Link.model_fields, *OWN_KEYS} - {
+    "name", "joint", "length", "body", "root_piece", "tip_piece"
+}  # fmt: skip
+
+
+def import_urdf(
+    path: str | Path, *, flex: str | Path | None = None, tip: str | None = None
+) -> tuple[Arm, tuple[str, ...]]:
+    """Make an arm of a URDF.
+
+    Parameters
+    ----------
+    path
+        The URDF; xacro already expanded.
+    flex
+        A side file that makes links and joints flexible, by their names; all is rigid without.
+    tip
+        The link at the arm's end; needed where the robot branches.
+
+    Returns
+    -------
+    arm, notes
+        The arm, and what was merged, frozen, renamed or chosen, in words.
+
+    Raises
+    ------
+    ModelError
+        If a file cannot be read or trusted, or a serial arm cannot be what it describes.
+    """
+    path = require_path("path", path, ModelError)
+    robot = read_urdf(path)
+    try:
+        chain = chain_of(robot, tip)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    side = None if flex is None else _read_side(require_path("flex", flex, ModelError), chain)
+    names = plain_names(
+        [each for joint in chain.joints for each in (joint.child, joint.name)] + [chain.tip]
+    )
+    draft = _Draft(robot.name, chain, side or _NONE, names)
+    notes = [*chain.notes, *draft.renamed(), *draft.centred()]
+    return draft.arm(str(path) if side is None else str(flex), Path(flex or path)), tuple(notes)
+
+
+def _read_side(path: Path, chain: Chain) -> Source:
+    """Read a side file, and refuse what it names that there is not."""
+    source = read(read_content(path), str(path))
+    problems = list(source.problems)
+    known = {
+        "links": {segment.name for segment in chain.segments[1:]},
+        "joints": {joint.name for joint in chain.joints},
+    }
+    keys = {"links": OF_LINKS, "joints": set(Actuated.model_fields)}
+    for key, value in source.data.items():
+        if key not in ("links", "joints", "gravity", "notes"):
+            problems.append(_problem(source, (key,), "must be links, joints, gravity or notes"))
+        elif key in known and not isinstance(value, dict):
+            problems.append(_problem(source, (key,), "must be a mapping of names"))
+        elif key in known:
+            problems += _wrong_names(source, key, known[key], keys[key], chain)
+    if problems:
+        raise ModelError(report(str(path), problems))
+    return source
+
+
+def _wrong_names(
+    source: Source, key: str, known: set[str], words: set[str], chain: Chain
+) -> list[Problem]:
+    found = []
+    for name, given in source.data[key].items():
+        if name not in known:
+            home = next((each.name for each in chain.segments if name in each.merged), None)
+            told = f"is fixed to {home}: say it of that" if home else "is no moving one of the arm"
+            said = f"{told}; there are {', '.join(sorted(known))}"
+            found.append(_problem(source, (key, name), said))
+        elif not isinstance(given, dict):
+            found.append(_problem(source, (key, name), "must be a mapping"))
+        else:
+            for word in sorted(set(given) - words):
+                said = f"is no key here: there are {', '.join(sorted(words))}"
+                found.append(_problem(source, (key, name, word), said))
+            if key == "links" and not isinstance(given.get("section"), dict):
+                said = "needs a section, which makes it flexible"
+                found.append(_problem(source, (key, name), said))
+    return found
+
+
+def _problem(source: Source, path: tuple[str | int, ...], message: str) -> Problem:
+    return Problem(source.locate(path), path, message)
+
+
+_NONE = Source({}, {}, {(): (1, 1)}, ())
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """An arm in the making: its chain, what makes it flexible, and the names of its parts."""
+
+    name: str
+    chain: Chain
+    side: Source
+    names: list[str]
+
+    @property
+    def flexible(self) -> dict[str, dict[str, Any]]:
+        """What the side file says of links."""
+        found: dict[str, dict[str, Any]] = self.side.data.get("links", {})
+        return found
+
+    @property
+    def joints(self) -> dict[str, dict[str, Any]]:
+        """What the side file says of joints."""
+        found: dict[str, dict[str, Any]] = self.side.data.get("joints", {})
+        return found
+
+    def arm(self, source: str, path: Path) -> Arm:
+        """Validate it; what is wrong is told where it stands in the side file."""
+        data = self._data(source)
+        try:
+            return Arm.model_validate(data, context={"files": files_beside(path)})
+        except ValidationError as error:
+            found = [
+                Problem(self.side.locate(where), where, each.message)
+                for each in explain_data(error, Arm, data)
+                for where in [self._whence(each.path)]
+            ]
+        if self.side is _NONE:
+            lines = [f"{source}: {show_path(each.path)}: {each.message}" for each in found]
+            raise ModelError("\n".join(lines))
+        raise ModelError(report(source, found))
+
+    def _whence(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+        """Find the place in the side file, or in the robot, that a place in the arm comes from."""
+        if len(path) < 2 or not isinstance(path[1], int) or path[1] >= len(self.chain.joints):
+            return path
+        if path[2:3] == ("joint",):
+            return ("joints", self.chain.joints[path[1]].name, *path[3:])
+        return ("links", self.chain.segments[path[1] + 1].name, *path[2:])
+
+    def _data(self, source: str) -> dict[str, Any]:
+        data: dict[str, Any] = {"flexarm": 1, "name": self.name}
+        data |= {key: self.side.data[key] for key in ("notes", "gravity") if key in self.side.data}
+        end, links = self.chain.segments[0].end, []
+        for k, joint in enumerate(self.chain.joints):
+            segment = self.chain.segments[k + 1]
+            beam = None
+            if segment.name in self.flexible:
+                try:
+                    beam = beam_of(segment, self.flexible[segment.name])
+                except ModelError as error:
+                    where = self.side.locate(("links", segment.name))
+                    told = Problem(where, ("links", segment.name), str(error))
+                    raise ModelError(report(source, [told])) from None
+            links.append(self._link(k, joint, end, segment.body, beam))
+            root = IDENTITY if beam is None else beam.pose @ Pose.along(beam.length)
+            end = root.inverse() @ segment.end
+        if np.abs(end.position).max() > 1e-12 or np.abs(end.rotation - np.eye(3)).max() > 1e-12:
+            links.append(
+                {"name": self.names[-1], "joint": {"kind": "fixed", "before": _frame(end)}}
+            )
+        return data | {"links": links}
+
+    def _link(
+        self, k: int, joint: UrdfJoint, place: Pose, body: Inertia, beam: Beam | None
+    ) -> dict[str, Any]:
+        as_given = k == 0 or self.chain.segments[k].name not in self.flexible
+        plain = as_given and np.array_equal(place.rotation, joint.pose.rotation)
+        frame = _frame(place) | ({"rotation": list(joint.rpy)} if plain else {})
+        described: dict[str, Any] = {
+            "name": self.names[2 * k + 1],
+            "kind": "prismatic" if joint.kind == "prismatic" else "revolute",
+            "before": frame, "axis": list(joint.axis),
+        }  # fmt: skip
+        link: dict[str, Any] = {"name": self.names[2 * k]}
+        if joint.limits:
+            described["limits"] = joint.limits
+        if joint.friction:
+            described["friction"] = joint.friction
+        if self._centre(joint) is not None:
+            described["start"] = {"position": self._centre(joint)}
+        described |= self.joints.get(joint.name, {})
+        if beam is None:
+            return link | {"joint": described} | ({"body": _body(body)} if body.weighs else {})
+        described["after"] = _frame(beam.pose)
+        if beam.rest is not None and beam.rest.weighs:
+            described["hub"] = {"outboard": _body(beam.rest)}
+        given = self.flexible[self.chain.segments[k + 1].name]
+        further = {key: value for key, value in given.items() if key not in OWN_KEYS}
+        return link | {"joint": described, "length": beam.length} | further | {
+            "section": beam.section
+        }  # fmt: skip
+
+    def _centre(self, joint: UrdfJoint) -> float | None:
+        """Give the middle of a joint's range, where 0 is outside of it and no start is given."""
+        lower, upper = (joint.limits.get(key, 0.0) for key in ("lower", "upper"))
+        outside = "lower" in joint.limits and not lower <= 0 <= upper
+        return (lower + upper) / 2 if outside else None
+
+    def centred(self) -> list[str]:
+        """Say which joints start elsewhere than at 0."""
+        return [
+            f"{joint.name}: starts at {self._centre(joint):.4g}, the middle of its limits, which 0 "
+            "is outside of"
+            for joint in self.chain.joints
+            if self._centre(joint) is not None and "start" not in self.joints.get(joint.name, {})
+        ]
+
+    def renamed(self) -> list[str]:
+        """Say which names a model file cannot have."""
+        given = [each for joint in self.chain.joints for each in (joint.child, joint.name)]
+        pairs = zip(given, self.names, strict=False)
+        return [f"{old}: is called {new} here" for old, new in pairs if old != new]
+
+
+def _frame(pose: Pose) -> dict[str, list[float]]:
+    return {
+        "position": _cleaned(pose.position.tolist()),
+        "rotation": _cleaned(angles_from_rotation(pose.rotation)),
+    }
+
+
+def _body(body: Inertia) -> dict[str, Any]:
+    return {
+        "mass": body.mass,
+        "com": _cleaned(body.centre.tolist()),
+        "inertia": _cleaned(list(body.central)),
+    }
+
+
+def _cleaned(values: list[float]) -> list[float]:
+    return [0.0 if abs(value) < TINY else float(value) for value in values]

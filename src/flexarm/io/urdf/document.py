@@ -1,0 +1,395 @@
+"""Read the XML of a URDF into plain data: nothing is fetched, expanded or guessed."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from flexarm.arm.side_files import open_regular
+from flexarm.errors import ModelError
+from flexarm.io.source import find_unprintable, shorten
+from flexarm.spatial import NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
+
+MAX_BYTES = 5_000_000
+MAX_DEPTH = 64
+MAX_LINKS = 2000
+# Beyond these, numbers are of another unit than URDF's metres, kilograms and radians.
+FARTHEST = 100.0  # [m]
+HEAVIEST = 1e5  # [kg]
+WIDEST = 20.0  # radius of gyration [m]
+FULL_TURN = 2 * math.pi * (1 + 1e-6)
+LARGEST_ANGLE = 8 * math.pi  # of a limit [rad]
+UNLIMITED = 1e3  # what is beyond is how some write that there is no limit
+TURNING = ("revolute", "continuous")
+KINDS = (*TURNING, "prismatic", "fixed", "floating", "planar")
+
+
+def read_urdf(path: Path) -> "Robot":
+    """Read a URDF.
+
+    Raises
+    ------
+    ModelError
+        If it is no such file, or anything in it is not to be trusted; with the element it is in.
+    """
+    try:
+        with open_regular(path) as file:
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"{path}: the file cannot be read: {reason}") from None
+    try:
+        return _robot(_parse(content))
+    except _Refused as refusal:
+        raise ModelError(f"{path}: {refusal}") from None
+
+
+class _Refused(Exception):
+    """Why a URDF is not taken; the file is named where it is caught."""
+
+
+def _parse(content: bytes) -> ET.Element:
+    """Parse XML that declares nothing: without a document type there are no entities."""
+    if len(content) > MAX_BYTES:
+        raise _Refused(
+            f"is larger than {MAX_BYTES:,} bytes: a URDF names its meshes, it does not hold them"
+        )
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _Refused(f"byte {error.start} is not UTF-8: save the file as UTF-8") from None
+    declared = re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE)
+    if declared:
+        line = text.count("\n", 0, declared.start()) + 1
+        raise _Refused(
+            f"line {line}: <!{declared[1]} is not allowed in a URDF, since entities may expand "
+            "without end or read other files: take it out"
+        )
+    parser = ET.iterparse(BytesIO(text.encode()), ("start", "end"))
+    try:
+        return _shallow(parser)
+    except ET.ParseError as error:
+        raise _Refused(f"is not XML: {error}") from None
+
+
+def _shallow(events: Iterable[tuple[str, ET.Element]]) -> ET.Element:
+    """Build the tree, as long as it is one of a robot."""
+    depth, root = 0, None
+    for event, element in events:
+        depth += 1 if event == "start" else -1
+        root = element if root is None else root
+        if depth > MAX_DEPTH:
+            raise _Refused(f"<{_tag(element)}> is nested deeper than {MAX_DEPTH} levels")
+        if "xacro" in element.tag:
+            raise _Refused(
+                f"<{_tag(element)}> is of xacro: expand it first, by 'xacro FILE.xacro > FILE.urdf'"
+            )
+    if root is None or root.tag != "robot":
+        raise _Refused(
+            f"must be a URDF, whose root is <robot>, got <{'' if root is None else _tag(root)}>"
+        )
+    return root
+
+
+def _tag(element: ET.Element) -> str:
+    return shorten(element.tag)
+
+
+def _robot(root: ET.Element) -> "Robot":
+    for kind in ("link", "joint"):
+        if len(root.findall(kind)) > MAX_LINKS:
+            raise _Refused(f"has more than {MAX_LINKS} of <{kind}>: no arm has")
+    links = {each.name: each for each in map(_link, root.findall("link"))}
+    joints = {each.name: each for each in map(_joint, root.findall("joint"))}
+    for kind, found in (("link", links), ("joint", joints)):
+        names = [_name(each, kind) for each in root.findall(kind)]
+        if len(names) > len(found):
+            double = next(name for i, name in enumerate(names) if name in names[:i])
+            raise _Refused(f"{kind} '{double}': is there twice: names must differ")
+    if not links:
+        raise _Refused("there is no <link> in <robot>")
+    for joint in joints.values():
+        for side, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in links:
+                raise _Refused(f"joint '{joint.name}': there is no link '{name}', its {side}")
+    robot = Robot(shorten(root.get("name") or "robot", 200), links, joints)
+    _require_tree(robot)
+    return robot
+
+
+def _require_tree(robot: "Robot") -> None:
+    """Refuse loops, links with two parents and links that nothing carries."""
+    carried: dict[str, str] = {}
+    for joint in robot.joints.values():
+        if joint.child in carried:
+            raise _Refused(
+                f"link '{joint.child}': joints '{carried[joint.child]}' and '{joint.name}' both "
+                "carry it, a closed loop: a serial arm is a tree without loops"
+            )
+        carried[joint.child] = joint.name
+    roots = [name for name in robot.links if name not in carried]
+    if not roots:
+        raise _Refused("every link is carried by another, a closed loop: there is no base")
+    if len(roots) > 1:
+        raise _Refused(f"no joint carries {', '.join(roots[1:5])}: all links but one, {roots[0]}, "
+                       "must be carried")  # fmt: skip
+    reached = set(robot.below(roots[0]))
+    lost = [name for name in robot.links if name not in reached]
+    if lost:
+        raise _Refused(f"link '{lost[0]}' is in a closed loop of joints, apart from the base")
+
+
+def _name(element: ET.Element, kind: str) -> str:
+    name = element.get("name")
+    if not name:
+        raise _Refused(f"a <{kind}> has no name")
+    if len(name) > 200 or find_unprintable(name):
+        raise _Refused(f"{kind} {shorten(repr(name))}: is no name")
+    return name
+
+
+def _link(element: ET.Element) -> "UrdfLink":
+    name = _name(element, "link")
+    where = f"link '{name}'"
+    inertial = element.find("inertial")
+    if inertial is None:
+        return UrdfLink(name, NO_INERTIA)
+    mass = _number(inertial.find("mass"), "value", f"{where}: mass")
+    if not 0 <= mass <= HEAVIEST:
+        raise _Refused(f"{where}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
+    pose = _origin(inertial, f"{where}: inertial")
+    matrix = _inertia(inertial.find("inertia"), mass, where)
+    return UrdfLink(name, Inertia(mass, np.zeros(3), matrix).moved(pose))
+
+
+def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
+    """Read an inertia matrix about the centre of mass [kg m^2]."""
+    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    if element is None:
+        return np.zeros((3, 3))
+    xx, xy, xz, yy, yz, zz = (_number(element, key, f"{where}: inertia") for key in keys)
+    matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    most = float(np.linalg.eigvalsh(matrix)[-1])
+    if most > mass * WIDEST**2:
+        raise _Refused(
+            f"{where}: inertia of {most:g} kg m^2 at {mass:g} kg is that of a body of "
+            f"{math.sqrt(most / mass) if mass else math.inf:.3g} m: URDF has kg m^2 and kg"
+        )
+    return matrix
+
+
+def _joint(element: ET.Element) -> "UrdfJoint":
+    name = _name(element, "joint")
+    where, kind = f"joint '{name}'", element.get("type", "")
+    if kind not in KINDS:
+        raise _Refused(f"{where}: type must be one of {', '.join(KINDS)}, got '{shorten(kind)}'")
+    ends = []
+    for side in ("parent", "child"):
+        end = element.find(side)
+        if end is None or not end.get("link"):
+            raise _Refused(f"{where}: <{side} link=...> is missing")
+        ends.append(str(end.get("link")))
+    origin = element.find("origin")
+    xyz, rpy = _xyz_rpy(origin, where)
+    return UrdfJoint(
+        name, kind, ends[0], ends[1], xyz, rpy, _axis(element, where),
+        _limits(element.find("limit"), kind, where), _rubbing(element.find("dynamics"), where),
+        element.find("mimic") is not None,
+    )  # fmt: skip
+
+
+def _axis(element: ET.Element, where: str) -> tuple[float, float, float]:
+    given = element.find("axis") if element.get("type") != "fixed" else None
+    axis = (1.0, 0.0, 0.0) if given is None else _three(given, "xyz", f"{where}: axis", (1, 0, 0))
+    if not 1e-6 < math.hypot(*axis) < 1e6:
+        raise _Refused(f"{where}: axis must be a direction, got {axis}")
+    return axis
+
+
+def _limits(element: ET.Element | None, kind: str, where: str) -> dict[str, float]:
+    """Read limits by flexarm's names; what is 0 or without bound is no limit."""
+    if element is None or kind == "fixed":
+        return {}
+    names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
+    found = {
+        mine: _number(element, key, f"{where}: limit") for key, mine in names.items()
+        if element.get(key) is not None
+    }  # fmt: skip
+    for key in ("lower", "upper"):
+        found.setdefault(key, 0.0)
+        most = LARGEST_ANGLE if kind in TURNING else FARTHEST
+        if most < abs(found[key]) < UNLIMITED:
+            raise _Refused(
+                f"{where}: limit {key} must be within {most:.4g} "
+                f"{'rad: URDF has radians' if kind in TURNING else 'm: URDF has metres'}, got "
+                f"{found[key]:g}; a joint without limits is 'continuous'"
+            )
+    if kind == "continuous" or found["lower"] >= found["upper"]:
+        found.pop("lower"), found.pop("upper")
+    return {
+        key: value for key, value in found.items()
+        if (abs(value) < UNLIMITED or key == "effort") and (value > 0 or key in ("lower", "upper"))
+    }  # fmt: skip
+
+
+def _rubbing(element: ET.Element | None, where: str) -> dict[str, float]:
+    """Read damping and friction by flexarm's names."""
+    if element is None:
+        return {}
+    found = {}
+    for key, mine in (("damping", "viscous"), ("friction", "coulomb")):
+        if element.get(key) is not None:
+            found[mine] = _number(element, key, f"{where}: dynamics")
+            if found[mine] < 0:
+                raise _Refused(f"{where}: dynamics {key} must be >= 0, got {found[mine]:g}")
+    return {key: value for key, value in found.items() if value}
+
+
+def _origin(element: ET.Element, where: str) -> Pose:
+    xyz, rpy = _xyz_rpy(element.find("origin"), where)
+    return Pose(rotation_from_angles(rpy), np.array(xyz))
+
+
+Triple = tuple[float, float, float]
+
+
+def _xyz_rpy(element: ET.Element | None, where: str) -> tuple[Triple, Triple]:
+    if element is None:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    xyz, rpy = (_three(element, key, f"{where}: origin", (0, 0, 0)) for key in ("xyz", "rpy"))
+    if max(map(abs, xyz)) > FARTHEST:
+        raise _Refused(f"{where}: origin xyz must be within {FARTHEST:g} m, got {xyz}: URDF has "
+                       "metres")  # fmt: skip
+    if max(map(abs, rpy)) > FULL_TURN:
+        raise _Refused(f"{where}: origin rpy must be within a full turn of 2 pi rad, got {rpy}: "
+                       "URDF has radians")  # fmt: skip
+    return xyz, rpy
+
+
+def _three(element: ET.Element, key: str, where: str, default: Triple) -> Triple:
+    text = element.get(key)
+    if text is None:
+        return default
+    values = [_finite(word, f"{where} {key}") for word in text[:1000].split()]
+    if len(values) != 3:
+        raise _Refused(f"{where} {key}: must be three numbers, got '{shorten(text)}'")
+    return values[0], values[1], values[2]
+
+
+def _number(element: ET.Element | None, key: str, where: str) -> float:
+    text = None if element is None else element.get(key)
+    if text is None:
+        raise _Refused(f"{where}: {key} is missing")
+    return _finite(text, f"{where} {key}")
+
+
+def _finite(text: str, where: str) -> float:
+    try:
+        value = float(text) if len(text) <= 100 and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _Refused(f"{where}: must be a finite number, got '{shorten(text)}'")
+    return value
+
+
+@dataclass(frozen=True)
+class UrdfLink:
+    """A link: its name, and its body in its own frame."""
+
+    name: str
+    body: Inertia
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """A joint between two links.
+
+    Attributes
+    ----------
+    kind
+        Of `KINDS`.
+    xyz, rpy
+        Where its frame stands in its parent's [m], [rad]; its child's frame is it, moved.
+    axis
+        In its frame.
+    limits, friction
+        By the names of the model file.
+    mimic
+        Whether it follows another joint.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    xyz: Triple
+    rpy: Triple
+    axis: Triple
+    limits: dict[str, float]
+    friction: dict[str, float]
+    mimic: bool
+
+    @property
+    def pose(self) -> Pose:
+        """Its frame in its parent's, at 0."""
+        return Pose(rotation_from_angles(self.rpy), np.array(self.xyz))
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is more than an attachment."""
+        return self.kind != "fixed"
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A tree of links and joints, by name."""
+
+    name: str
+    links: dict[str, UrdfLink]
+    joints: dict[str, UrdfJoint]
+
+    @cached_property
+    def root(self) -> str:
+        """The link that nothing carries."""
+        carried = {joint.child for joint in self.joints.values()}
+        return next(name for name in self.links if name not in carried)
+
+    @cached_property
+    def carried(self) -> dict[str, list[UrdfJoint]]:
+        """Joints by their parent, in the order of the file."""
+        found: dict[str, list[UrdfJoint]] = {name: [] for name in self.links}
+        for joint in self.joints.values():
+            found[joint.parent].append(joint)
+        return found
+
+    def below(self, link: str) -> Iterator[str]:
+        """Yield a link and all that it carries."""
+        waiting = [link]
+        while waiting:
+            name = waiting.pop()
+            yield name
+            waiting += [joint.child for joint in self.carried[name]]
+
+    def path_to(self, tip: str) -> list[UrdfJoint]:
+        """Joints from the root to a link."""
+        above = {joint.child: joint for joint in self.joints.values()}
+        path: list[UrdfJoint] = []
+        while tip in above:
+            path.append(above[tip])
+            tip = path[-1].parent
+        return path[::-1]
+
+    def ends(self) -> list[str]:
+        """Name the children of the last moving joints: where the branches end."""
+        moving = [joint for joint in self.joints.values() if joint.moves]
+        carrying = {above.child for joint in moving for above in self.path_to(joint.parent)}
+        return [joint.child for joint in moving if joint.child not in carrying]

@@ -1,0 +1,208 @@
+"""Arms in other programs move as they do here: C, units of FMI, CasADi, MATLAB."""
+
+import ctypes
+import json
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.io import loadmat
+
+import flexarm
+from flexarm.cli import main
+from flexarm.engine.functions import compile_function
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.exports.fmu import write_fmu
+from flexarm.exports.plant import Plant, plant
+from flexarm.links.base import Array
+from flexarm.runs.run import Run
+from tests.exports.loaded import STRICT, Unit, built, compiler, every_kind, table
+
+END = 0.5
+
+
+@pytest.fixture(scope="module")
+def made() -> Plant:
+    return plant(every_kind())
+
+
+@pytest.fixture(scope="module")
+def program(made: Plant, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(made, tmp_path_factory.mktemp("c"))
+
+
+@pytest.fixture(scope="module")
+def closely() -> Run:
+    arm = every_kind()
+    return flexarm.simulate(arm, t_end=END, dt=END / 100, method="dop853", rtol=1e-11)
+
+
+def states(made: Plant, run: Run) -> Array:
+    open_ = list(made.open)
+    return np.hstack([run.q[:, open_], run.v[:, open_]])
+
+
+def close(found: Array, wanted: Array, share: float) -> None:
+    assert (np.abs(found - wanted).max(axis=0) <= share * np.abs(wanted).max(axis=0)).all()
+
+
+def test_exported_c_steps_as_simulate_does(made: Plant, program: Path) -> None:
+    run = flexarm.simulate(every_kind(), t_end=END, dt=END / 100, method="rk4", step=5e-4)
+    found = table(program, str(END), "5e-4")
+    np.testing.assert_allclose(found[:, 0], run.t, rtol=1e-14)
+    close(found[:, 1 : 1 + 2 * len(made.open)], states(made, run), 1e-12)
+
+
+def test_exported_c_chooses_steps_within_its_tolerance(
+    made: Plant, program: Path, closely: Run
+) -> None:
+    close(table(program, str(END))[:, 1 : 1 + 2 * len(made.open)], states(made, closely), 1e-9)
+
+
+def test_exported_equations_are_those_that_run_here(made: Plant, program: Path) -> None:
+    library = ctypes.CDLL(str(program.with_name("arm.so")))
+    random = np.random.default_rng(0)
+    size, inputs = len(made.start), len(made.inputs)
+    for function, widths in (
+        (made.rates(), [1, 1, size, inputs]),
+        (made.outputs(), [1, 1, size]),
+        (made.tangent(), [1, 1, size, inputs, size, inputs]),
+    ):
+        values = [random.normal(size=width) * 0.3 for width in widths]
+        here = compile_function(function, level="quick").call(*values)
+        there = [np.full(each.shape, np.nan) for each in here]
+        work = np.zeros(100_000)
+        arrays = [*values, *there, work]
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        library[f"flexarm_{function.name()}"](*pointers)
+        for mine, theirs in zip(here, there, strict=True):
+            np.testing.assert_allclose(theirs, mine, rtol=0, atol=1e-14 * np.abs(mine).max())
+
+
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+def test_a_unit_of_fmi_runs_as_simulate_does(
+    made: Plant, closely: Run, tmp_path: Path, fmi: str
+) -> None:
+    compiler()
+    path = tmp_path / "arm.fmu"
+    assert "compiled by" in write_fmu(made, path, fmi=fmi)
+    described = ET.fromstring(zipfile.ZipFile(path).read("modelDescription.xml"))
+    token = described.get("guid") or described.get("instantiationToken") or ""
+    names = {each.get("name"): int(each.get("valueReference", 0)) for each in described.iter()
+             if each.get("valueReference") and each.get("name")}  # fmt: skip
+    unit = Unit(path, tmp_path, token)
+    unit.begin(1e-9)
+    wanted = [names[name] for name, _ in made.states[: 2 * len(made.open)]]
+    tip = [names[f"tip.{axis}"] for axis in "xyz"]
+    found, seen = [unit.get(wanted)], [unit.get(tip)]
+    for k in range(100):
+        unit.step(k * END / 100, END / 100)
+        found.append(unit.get(wanted))
+        seen.append(unit.get(tip))
+    close(np.array(found), states(made, closely), 1e-9)
+    np.testing.assert_allclose(np.array(seen), closely.tip, atol=1e-9)
+    rates = [names[f"der({name})"] for name, _ in made.states]
+    x, u = unit.get([names[name] for name, _ in made.states]), np.zeros(len(made.inputs))
+    step, function = 1e-6, made.rates()
+    known = names["elbow"]
+    ahead = [np.array(function(END, 0.35, x + s * step * np.eye(len(x))[known - 1], u)).ravel()
+             for s in (1, -1)]  # fmt: skip
+    np.testing.assert_allclose(
+        unit.change(rates, known), (ahead[0] - ahead[1]) / (2 * step),
+        atol=1e-6 * np.abs(unit.change(rates, known)).max(),
+    )  # fmt: skip
+    with pytest.raises(AssertionError):
+        Unit(path, tmp_path / "another", "another").begin(1e-9)
+
+
+def test_without_a_compiler_a_unit_has_its_sources(
+    made: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    said = write_fmu(made, tmp_path / "arm.fmu", fmi="3.0")
+    assert "no C compiler is here: sources only" in said
+    listed = zipfile.ZipFile(tmp_path / "arm.fmu").namelist()
+    assert not any(name.startswith("binaries") for name in listed)
+    assert {"sources/fmi3.c", "sources/buildDescription.xml"} <= set(listed)
+    with pytest.raises(FlexarmError, match=r"fmi: must be 2\.0 or 3\.0, got '1'"):
+        write_fmu(made, tmp_path / "other.fmu", fmi="1")
+
+
+def test_the_command_writes_casadi_and_matlab(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    casadi, matlab = tmp_path / "arm.casadi", tmp_path / "arm.mat"
+    arm = "count-2-2-2"
+    given = ["export", arm, "--casadi", str(casadi), "--matlab", str(matlab), "--json"]
+    assert main(given) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["inputs"] == ["joint1.effort", "joint2.effort"]
+    function = ca.Function.load(str(casadi))
+    equation = flexarm.formulation("composite", flexarm.build(flexarm.sample(arm)))
+    x, u = np.random.default_rng(1).normal(size=12) * 0.05, np.array([0.3, -0.2])
+    rate, y = (np.array(each).ravel() for each in function(0.0, x, u))
+    np.testing.assert_allclose(rate[6:], equation.forward_dynamics(x[:6], x[6:], u), rtol=1e-10)
+    np.testing.assert_allclose(y[-3:], equation.tip_pose(x[:6])[1], rtol=1e-12)
+    linear = flexarm.linearise(flexarm.sample(arm))
+    np.testing.assert_array_equal(loadmat(matlab)["A"], linear.A)
+    assert main(["export", arm]) == 2
+    assert main(["export", arm, "--casadi", str(casadi)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arm", "told"),
+    [("graves-rms", "a free base or a spherical joint"), ("brake", "a brake or dry friction")],
+)
+def test_what_is_more_than_one_equation_is_refused(arm: str, told: str) -> None:
+    given = every_kind() if arm == "brake" else flexarm.sample(arm)
+    if arm == "brake":
+        given = flexarm.change_arm(given, {"links.3.joint.brake": {"effort": 2}})
+    with pytest.raises(ModelError, match=told):
+        plant(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("Double", "double_arm"), ("2 links", "arm_2_links"), ("é", "arm"), ("unit", "unit_arm"),
+     ("a" * 39 + " b", "a" * 39)],
+)  # fmt: skip
+def test_any_name_of_an_arm_is_a_word_of_c(made: Plant, name: str, word: str) -> None:
+    model = replace(made.model, arm=made.model.arm.model_copy(update={"name": name}))
+    formulation = replace(made.task.equation.formulation, model=model)
+    equation = replace(made.task.equation, formulation=formulation)
+    assert Plant(replace(made.task, equation=equation)).name == word
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+def test_units_pass_the_validation_of_fmpy(made: Plant, tmp_path: Path, fmi: str) -> None:
+    fmpy = pytest.importorskip("fmpy")
+    validation = pytest.importorskip("fmpy.validation")
+    path = tmp_path / "arm.fmu"
+    write_fmu(made, path, fmi=fmi)
+    assert validation.validate_fmu(str(path)) == []
+    run = flexarm.simulate(every_kind(), t_end=END, dt=END / 100, method="dop853", rtol=1e-11)
+    for kind, solver, share in (("CoSimulation", None, 1e-9), ("ModelExchange", "CVode", 1e-6)):
+        found = fmpy.simulate_fmu(
+            str(path), fmi_type=kind, solver=solver or "CVode", stop_time=END,
+            output_interval=END / 100, relative_tolerance=1e-9, output=["elbow", "tip.x"],
+        )  # fmt: skip
+        kept = [int(np.argmin(np.abs(found["time"] - t))) for t in run.t]
+        close(found["tip.x"][kept][:, None], run.tip[:, :1], share)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "x86_64-windows-gnu", "aarch64-macos"])
+def test_other_machines_compile_the_exported_c(program: Path, target: str) -> None:
+    pytest.importorskip("ziglang")
+    folder = program.parent
+    for source in folder.glob("*.c"):
+        command = [sys.executable, "-m", "ziglang", "cc", "-target", target, *STRICT]
+        subprocess.run([*command, "-c", str(source), "-o", str(folder / "o")], check=True)
