@@ -19,7 +19,7 @@ from flexarm.linear.state_space import point_of_run, start_point
 from flexarm.linear.tangent import Point
 from flexarm.linear.tracks import Sweep
 from flexarm.runs.write import LiveFile
-from flexarm.study.compare import compare
+from flexarm.studies.compare import compare
 from flexarm.viewer.movie import save_movie
 from flexarm.viewer.page import mode_page, run_page, save_page, shapes_of
 
