@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from flexarm.samples import sample_names
     from flexarm.studies.compare import compare
     from flexarm.studies.converge import converge
+    from flexarm.studies.design.study import study
     from flexarm.viewer.live.page import live
 
     __version__: str
@@ -64,6 +65,7 @@ __all__ = [
     "save",
     "simulate",
     "simulate_many",
+    "study",
     "sweep",
 ]
 
@@ -95,6 +97,7 @@ _HOMES = {
     "save": "flexarm.io.model_file",
     "simulate": "flexarm.integrate.simulate",
     "simulate_many": "flexarm.integrate.batch.many",
+    "study": "flexarm.studies.design.study",
     "sweep": "flexarm.linear.sweep",
 }
 
