@@ -50,6 +50,16 @@ simulate(arm, t_end=1, dt=True)
 simulate(arm, t_end=1, rtol="tight")
 simulate(arm, t_end=1, rtol=None)
 simulate(arm, t_end=1, rtol=True)
+# plan
+study(None, out="x")
+study(3, out="x")
+study({}, out="x")
+# out
+study({}, out=None)
+# workers
+study({}, out="x", workers=0)
+# progress
+study({}, out="x", progress=3)
 # count
 batch(arm, 0, dt=0.1)
 batch(arm, "2", dt=0.1)

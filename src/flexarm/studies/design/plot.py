@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN = 4000  # designs in a figure
-PARTS = 12  # of a parameter's range, whose means are drawn
+PARTS, MEAN_OF = 12, 8  # of a parameter's range, whose means are drawn; designs in each, at least
 FIGURES = (".png", ".svg", ".pdf")
 
 
@@ -52,7 +52,7 @@ def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[st
     for i, quantity in enumerate(quantities):
         for k, parameter in enumerate(parameters):
             at: Axes = axes[i, k]
-            at.plot(_numbers(few[parameter]), few[quantity], ".", ms=2, alpha=0.4, color="#9aa5b1")
+            at.plot(_numbers(few[parameter]), few[quantity], ".", ms=4, alpha=0.5, color="#9aa5b1")
             x, y = means(_numbers(columns[parameter]), columns[quantity])
             at.plot(x, y, "-o", ms=3, color=COLOURS[0])
             at.set_xlabel(parameter if i == len(quantities) - 1 else "", parse_math=False)
@@ -69,7 +69,8 @@ def means(x: Array, y: Array) -> tuple[Array, Array]:
     kinds = np.unique(x)
     if len(kinds) <= PARTS:
         return kinds, np.array([y[x == kind].mean() for kind in kinds])
-    parts = np.array_split(np.argsort(x, kind="stable"), PARTS)
+    count = max(2, min(PARTS, len(x) // MEAN_OF))
+    parts = np.array_split(np.argsort(x, kind="stable"), count)
     return np.array([x[part].mean() for part in parts]), np.array(
         [y[part].mean() for part in parts]
     )

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from flexarm.arguments import is_number, refused, require_path
 from flexarm.arm import Arm
+from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import prepare
@@ -26,7 +27,8 @@ from flexarm.io.overrides import change_arm, read_value
 from flexarm.io.sample import arm_path
 from flexarm.io.source import Path as Place
 from flexarm.io.source import Problem, Source, read, report, show_path
-from flexarm.model import Model, build, fingerprint
+from flexarm.model import Model, build
+from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names
 from flexarm.studies.design.plan import Parameter, Plan, Quantity
 from flexarm.studies.design.sampling import Axis, design_count, shares
@@ -58,6 +60,12 @@ class Study:
     arm: Arm | None
     axes: tuple[Axis, ...]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process: the arm as its text, with the files that it names."""
+        plan = self.plan.model_copy(update={"arm": None})
+        arm = self.arm and (dumps(self.arm), files_kept_with(self.arm))
+        return _restored, (plan, self.folder, arm, self.axes, self.parts)
+
     @property
     def count(self) -> int:
         """Number of designs."""
@@ -83,7 +91,7 @@ class Study:
         plan, arm = self.plan, self.arm
         told = {
             "version": version("flexarm"),
-            "arm": "" if arm is None else dumps(arm) + fingerprint(build(arm)),
+            "arm": "" if arm is None else repr((dumps(arm), files_kept_with(arm))),
             "parameters": repr(self.axes),
             "sampling": repr(plan.sampling),
             "run": repr(plan.run),
@@ -107,6 +115,16 @@ class Study:
     def digest(self) -> str:
         """What tells the study from others."""
         return hashlib.sha256(json.dumps(self.parts, sort_keys=True).encode()).hexdigest()
+
+
+def _restored(
+    plan: Plan, folder: Path, arm: Any, axes: tuple[Axis, ...], parts: dict[str, str]
+) -> Study:
+    """Take a study that has come from another process."""
+    made = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
+    study = Study(plan, folder, made, axes)
+    study.__dict__["parts"] = parts
+    return study
 
 
 def _imported(name: str, folder: Path) -> Any:
@@ -145,7 +163,7 @@ def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
         raise refused("plan", given, "a study file, or a mapping of its contents") from None
     content = read_content(path)
     plan = parse(Plan, content, name=str(path), files=files_beside(path))
-    study, problems = _resolved(plan, path.parent)
+    study, problems = _resolved(plan, path.parent.resolve())
     if problems:
         source = read(content, str(path))
         listed = [Problem(_locate(source, where), where, said) for where, said in problems]

@@ -44,9 +44,10 @@ def pack(study: Study) -> bytes | None:
     if any(getattr(each, "__module__", "") == "__main__" for each in functions):
         return None
     try:
-        return pickle.dumps(study)
+        pickle.dumps(functions)
     except Exception:  # a function in a function, and what foreign objects raise
         return None
+    return pickle.dumps(study)
 
 
 def compute_in_processes(
@@ -210,7 +211,7 @@ def compute_on_dask(
 
         cores = sum(client.nthreads().values())
         begun = [future for _ in range(AHEAD * max(cores, 1)) for future in submit()]
-        under_way = as_completed(begun)
+        under_way = as_completed(begun, loop=client.loop)
         for future in under_way:
             yield known.pop(future), future.result()
             under_way.update(submit())
