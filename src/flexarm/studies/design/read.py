@@ -185,11 +185,11 @@ def _of_mapping(given: Mapping[str, Any]) -> Study:
     except ValidationError as error:
         found = explain_data(error, Plan, data)
         said = [f"{show_path(each.path)}: {each.message}" for each in found]
-        raise ModelError("plan: " + "\n".join(said)) from None
+        raise ModelError("plan: " + "; ".join(said)) from None
     study, problems = _resolved(plan, Path.cwd())
     if problems:
         lines = [f"{show_path(where)}: {said}" for where, said in problems]
-        raise ModelError("plan: " + "\n".join(lines))
+        raise ModelError("plan: " + "; ".join(lines))
     return study
 
 
