@@ -1,6 +1,6 @@
 """Which length the swing of a two-link arm depends on: the rows of a study, given to SALib."""
 
-import SALib.analyze.delta
+from SALib.analyze import delta
 
 import flexarm
 
@@ -9,7 +9,5 @@ plan = {"arm": "korayem-two-link", "parameters": bounds, "sampling": {"count": 6
         "run": {"t_end": 0.5}, "quantities": {"swing": "joint2: range"}}  # fmt: skip
 rows = flexarm.study(plan, out="swings").to_pandas()
 problem = {"num_vars": 2, "names": list(bounds), "bounds": list(bounds.values())}
-found = SALib.analyze.delta.analyze(
-    problem, rows[list(bounds)].to_numpy(), rows["swing"].to_numpy()
-)
+found = delta.analyze(problem, rows[list(bounds)].to_numpy(), rows["swing"].to_numpy())
 print(dict(zip(bounds, found["S1"], strict=True)))
