@@ -19,8 +19,8 @@ from flexarm.io.sample import sample
 from flexarm.model import Model, build
 from flexarm.papers.theodore.items import PRINTED_2
 from flexarm.papers.theodore.readings import written_out
-from flexarm.study.equations import closed_form
-from flexarm.study.operations import operation_counts
+from flexarm.studies.equations import closed_form
+from flexarm.studies.operations import operation_counts
 from report import table, write
 from sliding_terms import DROPPED, count_without
 

@@ -11,7 +11,7 @@ from closed_form_ways import TURNS, Way
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import beam_roots, clamped_mass
 from flexarm.papers.theodore.readings import Count, nested, written_out
-from flexarm.study.polynomials import Generator, Monomial, Polynomial, Ring, cleaned, total
+from flexarm.studies.polynomials import Generator, Monomial, Polynomial, Ring, cleaned, total
 
 Vector = list[Polynomial]
 Entries = dict[tuple[int, int], Polynomial]

@@ -20,7 +20,7 @@ from flexarm.model import build
 from flexarm.papers.korayem.counts import TABLE_1, counted_steps, operations, symbols
 from flexarm.papers.korayem.ledger import Cost, ledger_9, ledger_10
 from flexarm.papers.korayem.reasons import KINDS, added, differences, less
-from flexarm.study.operations import operation_counts
+from flexarm.studies.operations import operation_counts
 from report import table, write
 
 CASES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes

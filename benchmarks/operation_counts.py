@@ -18,7 +18,7 @@ from flexarm.io.sample import sample
 from flexarm.model import build
 from flexarm.papers.korayem.counts import book, korayem_shafei
 from flexarm.papers.theodore.items import PRINTED_2
-from flexarm.study.operations import operation_counts
+from flexarm.studies.operations import operation_counts
 from report import table, write
 
 # Links, flexible links and modes of the arms; what forward dynamics is to take at most.

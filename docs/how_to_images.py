@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from docs.image_look import COLOURS, single, tidy
-from flexarm import build, modes, simulate
+from flexarm import build, modes, simulate, study
 from flexarm.arm import Arm
 from flexarm.control import Timing, decoupling_law, joint_move, lqr, pd_law, start_at
 from flexarm.io.model_file import loads
-from tests.docs_blocks import blocks
+from tests.docs_blocks import blocks, write_files
 
 DOCS = Path(__file__).parent
 LENGTHS = (0.4, 1.6)
@@ -133,6 +134,13 @@ def draw_contact() -> Figure:
     return figure
 
 
+def draw_study() -> Figure:
+    """Draw the main effects of the study on its page."""
+    with TemporaryDirectory() as folder:
+        write_files(DOCS / "study.md", Path(folder))
+        return study(Path(folder) / "push.yaml", out=Path(folder) / "push", workers=1).plot()
+
+
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
@@ -140,4 +148,5 @@ HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "contact": draw_contact,
     "controllers": draw_controllers,
     "mission": draw_mission,
+    "study": draw_study,
 }

@@ -38,7 +38,7 @@ ROOMS = (
     "linear",
     "integrate",
     "check",
-    "study",
+    "studies",
     "control",
     "exports",
     "papers",

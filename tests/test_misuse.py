@@ -19,7 +19,7 @@ from flexarm.linear.state_space import point_of_run, start_point
 from flexarm.linear.tangent import Point
 from flexarm.linear.tracks import Sweep
 from flexarm.runs.write import LiveFile
-from flexarm.study.compare import compare
+from flexarm.studies.compare import compare
 from flexarm.viewer.movie import save_movie
 from flexarm.viewer.page import mode_page, run_page, save_page, shapes_of
 
@@ -50,6 +50,16 @@ simulate(arm, t_end=1, dt=True)
 simulate(arm, t_end=1, rtol="tight")
 simulate(arm, t_end=1, rtol=None)
 simulate(arm, t_end=1, rtol=True)
+# plan
+study(None, out="x")
+study(3, out="x")
+study({}, out="x")
+# out
+study({}, out=None)
+# workers
+study({}, out="x", workers=0)
+# progress
+study({}, out="x", progress=3)
 # count
 batch(arm, 0, dt=0.1)
 batch(arm, "2", dt=0.1)

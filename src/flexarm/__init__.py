@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from flexarm.runs.read import load_run
     from flexarm.runs.together import runs_dataset
     from flexarm.samples import sample_names
-    from flexarm.study.compare import compare
-    from flexarm.study.converge import converge
+    from flexarm.studies.compare import compare
+    from flexarm.studies.converge import converge
+    from flexarm.studies.design.study import study
     from flexarm.viewer.live.page import live
 
     __version__: str
@@ -64,6 +65,7 @@ __all__ = [
     "save",
     "simulate",
     "simulate_many",
+    "study",
     "sweep",
 ]
 
@@ -77,8 +79,8 @@ _HOMES = {
     "batch": "flexarm.integrate.batch.batch",
     "build": "flexarm.model",
     "change_arm": "flexarm.io.overrides",
-    "compare": "flexarm.study.compare",
-    "converge": "flexarm.study.converge",
+    "compare": "flexarm.studies.compare",
+    "converge": "flexarm.studies.converge",
     "equilibrium": "flexarm.linear.equilibrium",
     "fit_curve": "flexarm.model.curve",
     "formulation": "flexarm.formulations",
@@ -95,6 +97,7 @@ _HOMES = {
     "save": "flexarm.io.model_file",
     "simulate": "flexarm.integrate.simulate",
     "simulate_many": "flexarm.integrate.batch.many",
+    "study": "flexarm.studies.design.study",
     "sweep": "flexarm.linear.sweep",
 }
 

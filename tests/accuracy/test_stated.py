@@ -8,7 +8,7 @@ import pytest
 import flexarm
 from flexarm.accuracy.stated import RunErrors
 from flexarm.io.model_file import loads
-from flexarm.study.shape_search import differences
+from flexarm.studies.shape_search import differences
 from tests.accuracy.motions import cases, converged
 
 SAMPLE = ("deluca falls", "random 13")

@@ -9,7 +9,7 @@ from flexarm.formulations import FORMULATIONS
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
 from flexarm.spatial import Expr
-from flexarm.study.compare import Compared, compare
+from flexarm.studies.compare import Compared, compare
 
 NEEDED = ("articulated", "composite")  # for the short run, and to compare with
 

@@ -9,8 +9,8 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.links.base import DIRECTIONS
 from flexarm.runs.run import Run
-from flexarm.study.bases import numbers, recounted
-from flexarm.study.shape_search import SAMPLES, Answer, differences
+from flexarm.studies.bases import numbers, recounted
+from flexarm.studies.shape_search import SAMPLES, Answer, differences
 from tests.accuracy.motions import converged, random_motion
 from tests.analysis.linear_arms import one_link
 from tests.physics.cases import campaign_if

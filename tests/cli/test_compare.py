@@ -26,7 +26,7 @@ def compared(
 def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[str]:
     """Compare no more than some formulations; list them as they are registered."""
     some = {name: kind for name, kind in FORMULATIONS.items() if name in names}
-    monkeypatch.setattr("flexarm.study.compare.FORMULATIONS", some)
+    monkeypatch.setattr("flexarm.studies.compare.FORMULATIONS", some)
     return list(some)
 
 

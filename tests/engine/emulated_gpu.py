@@ -10,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import host, load_object, machine
-from flexarm.integrate.batch import batch, gpu
+from flexarm.engine.cuda import columns_in_place
+from flexarm.engine.dlpack import CPU, DeviceArray
+from flexarm.integrate.batch import batch, engines, gpu
 from flexarm.loops import ptx
 from flexarm.loops.ptx import GpuProgram
 
@@ -41,8 +43,20 @@ class HostArray:
         self.values[...] = self.far
         return self.values
 
+    def view(self, first: int, last: int, owner: object) -> DeviceArray:
+        return columns_in_place(self.far, self.far.ctypes.data, first, last, CPU, owner)
+
     def free(self) -> None:
         self.far[...] = -7  # what is read after this is wrong
+
+
+class HostBorrowed:
+    """Numbers that another package keeps."""
+
+    def __init__(self, pointer: int) -> None:
+        self.far = np.ctypeslib.as_array(
+            ctypes.cast(pointer, ctypes.POINTER(ctypes.c_double)), (1,)
+        )
 
 
 class HostKernel:
@@ -54,7 +68,7 @@ class HostKernel:
         self._entry = self._engine.get_function_address(entry)
         self._now = self._engine.get_global_value_address("now")
 
-    def launch(self, count: int, arrays: Sequence[HostArray]) -> None:
+    def launch(self, count: int, arrays: Sequence[HostArray | HostBorrowed]) -> None:
         now = ctypes.c_int32.from_address(self._now)
         pointers = [ctypes.c_void_p(each.far.ctypes.data) for each in arrays]
         call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *(ctypes.c_void_p for _ in arrays))
@@ -84,7 +98,9 @@ def emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ptx, "UNROLLED", 0)  # long straight code is for GPUs
     monkeypatch.setattr(GpuProgram, "ptx", compiled)
-    for module in (gpu, batch):
+    monkeypatch.setattr(batch, "CUDA", CPU)
+    monkeypatch.setattr(engines, "Borrowed", HostBorrowed)
+    for module in (gpu, engines):
         monkeypatch.setattr(module, "gpu", EmulatedGpu)
         monkeypatch.setattr(module, "GpuArray", HostArray)
         monkeypatch.setattr(module, "GpuKernel", HostKernel)

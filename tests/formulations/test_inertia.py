@@ -14,7 +14,7 @@ from flexarm.cli import main
 from flexarm.control import FrozenLoop, Timing, decoupling_law, joint_move, lqr, stable_inversion
 from flexarm.io.model_file import loads
 from flexarm.linear.state_space import start_point
-from flexarm.study.compare import compare
+from flexarm.studies.compare import compare
 
 BODY = "body: {mass: 1, com: [0.5, 0, 0]}"
 BEAM = "section: {mass_per_length: 1, EIz: 100}, shapes: {kind: clamped-free, bending_y: 1}"

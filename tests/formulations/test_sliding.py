@@ -5,7 +5,7 @@ import pytest
 import flexarm
 from flexarm.model import build
 from flexarm.papers.theodore.items import PRINTED_2
-from flexarm.study.operations import operation_counts
+from flexarm.studies.operations import operation_counts
 
 
 def mass_matrix_count(name: str) -> tuple[int, int]:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import flexarm
+from flexarm.engine import dlpack
+from flexarm.engine.cuda import columns_in_place
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import Batch
 from flexarm.io.model_file import loads
@@ -104,3 +106,59 @@ def test_what_a_batch_does_not_do_is_refused() -> None:
     for arm, said in ((free, "no free bases"), (braked, "one by one")):
         with pytest.raises(SimulationError, match=said):
             flexarm.batch(arm, 2, dt=0.1)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_arrays_are_used_where_they_lie(device: Any) -> None:
+    arms, alone = (flexarm.batch(loads(ARM), 3, dt=0.05, device=d) for d in (device, "cpu"))
+    lent = arms.in_place()
+    t, q, v, u = (np.from_dlpack(each) for each in (lent.t, lent.q, lent.v, lent.u))
+    push = np.array([[0.5], [-1.0], [2.0]])
+    u[...] = push
+    arms.advance()
+    alone.step(push)
+    assert np.abs(q - alone.q).max() < 1e-12
+    assert np.abs(v - alone.v).max() < 1e-10
+    assert t[:, 0] == pytest.approx(0.05)
+    q[1, 0] += 0.1  # what is written there counts
+    arms.advance(push)
+    alone.reset(
+        [1], [dict(zip(_named(alone), [*alone.q[1] + [0.1, 0, 0], *alone.v[1]], strict=True))]
+    )
+    alone.step(push)
+    assert np.abs(arms.q - alone.q)[[0, 2]].max() < 1e-12
+    assert arms.q[1, 0] == pytest.approx(alone.q[1, 0], abs=1e-3)
+    assert np.array_equal(q, arms.q)
+
+
+def _named(arms: Batch) -> list[str]:
+    return [*arms.names, *(f"{name}.rate" for name in arms.names)]
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_what_is_no_array_of_doubles_is_refused_in_words() -> None:
+    arms = flexarm.batch(loads(ARM), 3, dt=0.05, device="gpu")
+    for wrong in (np.zeros((3, 1), dtype=np.float32), np.zeros((3, 2)), np.zeros((2, 1))):
+        with pytest.raises(SimulationError, match=r"u: must be an array of doubles"):
+            arms.step(wrong)
+
+
+def test_an_array_lives_as_long_as_it_is_used() -> None:
+    values, lent = np.arange(6.0).reshape(2, 3), len(dlpack._lent)
+    array = columns_in_place(values, values.ctypes.data, 1, 3, dlpack.CPU, values)
+    taken = np.from_dlpack(array)
+    assert taken.tolist() == [[1.0, 2.0], [4.0, 5.0]]
+    assert len(dlpack._lent) == lent + 1
+    array.__dlpack__()  # nobody takes it
+    assert len(dlpack._lent) == lent + 1
+    del taken
+    assert len(dlpack._lent) == lent
+    with pytest.raises(BufferError, match="in place"):
+        array.__dlpack__(copy=True)
+    with pytest.raises(AttributeError, match="memory of a GPU"):
+        _ = array.__cuda_array_interface__
+    there = columns_in_place(values, 4096, 1, 3, dlpack.CUDA, values)
+    described = there.__cuda_array_interface__
+    assert described["data"] == (4096 + 8, False)
+    assert (described["shape"], described["strides"]) == ((2, 2), (24, 8))

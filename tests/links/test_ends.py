@@ -15,7 +15,7 @@ from flexarm.links.base import Counts, Ends
 from flexarm.links.ends import clamped_mass_ends, loaded_ends
 from flexarm.links.holds import hold, reflected_rotor
 from flexarm.links.shape_counts import counts
-from flexarm.study.converge import frequencies
+from flexarm.studies.converge import frequencies
 
 INF = math.inf
 SECTION = {"mass_per_length": 3.0, "EIy": 500.0, "EIz": 400.0, "GJ": 300.0, "Jx": 0.0}

@@ -14,7 +14,7 @@ from flexarm.papers.theodore.rates import FEW, TIMES, WITHIN, eigenvalues, frequ
 from flexarm.papers.theodore.readings import nested, written_out
 from flexarm.papers.theodore.response import deflections, lag
 from flexarm.papers.theodore.theory import frequency_equation, lemma, overestimates
-from flexarm.study.polynomials import Polynomial
+from flexarm.studies.polynomials import Polynomial
 
 
 def outcomes(found: Found) -> dict[str, str]:

@@ -21,6 +21,7 @@ from flexarm.cli import (
     reproduce,
     samples,
     simulate,
+    study,
 )
 from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
@@ -179,6 +180,7 @@ COMMANDS: dict[str, Command] = {
     "live": live,
     "converge": converge,
     "compare": compare,
+    "study": study,
     "view": view,
     "count": count,
     "equations": equations,

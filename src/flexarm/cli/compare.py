@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flexarm.cli.arguments import Misuse, add_arm, add_options, read_arm
 
 if TYPE_CHECKING:
-    from flexarm.study.compare import Compared, Comparison, Errors
+    from flexarm.studies.compare import Compared, Comparison, Errors
 
 SUMMARY = "compare all formulations on an arm: differences, operations, time"
 
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from flexarm.errors import FlexarmError
-    from flexarm.study.compare import compare, refuse_options
+    from flexarm.studies.compare import compare, refuse_options
 
     options: dict[str, Any] = {"seed": args.seed, "points": args.points}
     try:

@@ -21,7 +21,7 @@ from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
     from flexarm.arm import Arm
-    from flexarm.study.convergence import Convergence
+    from flexarm.studies.convergence import Convergence
 
 SUMMARY = "estimate the error that an arm's shapes make, and find shapes that are good enough"
 
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge the shapes and print what was found."""
-    from flexarm.study.converge import converge
+    from flexarm.studies.converge import converge
 
     if args.want is not None and args.given_only:
         raise Misuse("--want looks for other shapes: leave out --given-only, or take --wish")
@@ -123,7 +123,7 @@ def _positive(text: str) -> float:
 
 
 def _wanted(text: str) -> float:
-    from flexarm.study.converge import read_want
+    from flexarm.studies.converge import read_want
 
     try:
         return read_want(text)

@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     """Print M, h, c and K."""
     from flexarm.io.whole_file import write_whole
     from flexarm.model import build
-    from flexarm.study.equation_text import as_document, as_latex, as_python, as_text
-    from flexarm.study.equations import closed_form
+    from flexarm.studies.equation_text import as_document, as_latex, as_python, as_text
+    from flexarm.studies.equations import closed_form
 
     require_outputs(args, args.out)
     stiffening = STIFFENING[args.stiffening]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexarm.engine.dlpack import CUDA, DeviceArray
 from flexarm.errors import FlexarmError
 
 LIBRARIES = {"win32": "nvcuda.dll", "linux": "libcuda.so.1"}
@@ -123,11 +124,31 @@ class GpuArray:
             gpu().call("cuMemcpyDtoH_v2", place, self.address, ctypes.c_size_t(self.values.nbytes))
         return self.values
 
+    def view(self, first: int, last: int, owner: object) -> DeviceArray:
+        """Give some columns of the rows, in place; their owner lives as long as they are used."""
+        return columns_in_place(self.values, int(self.address.value), first, last, CUDA, owner)
+
     def free(self) -> None:
         """Give the memory back."""
         if self.address:
             gpu().call("cuMemFree_v2", self.address)
             self.address = ctypes.c_uint64()
+
+
+class Borrowed:
+    """Numbers in the memory of the GPU that another package keeps."""
+
+    def __init__(self, pointer: int) -> None:
+        self.address = ctypes.c_uint64(pointer)
+
+
+def columns_in_place(
+    values: NDArray[Any], pointer: int, first: int, last: int, device: int, owner: object
+) -> DeviceArray:
+    """Give some columns of rows of doubles that lie at an address as they lie in an array."""
+    count, width = values.shape
+    place = pointer + first * values.itemsize
+    return DeviceArray(place, (count, last - first), (width, 1), (device, 0), owner)
 
 
 class GpuKernel:
@@ -153,7 +174,7 @@ class GpuKernel:
             "cuModuleGetFunction", ctypes.byref(self._function), self._module, entry.encode()
         )
 
-    def launch(self, count: int, arrays: Sequence[GpuArray]) -> None:
+    def launch(self, count: int, arrays: Sequence[GpuArray | Borrowed]) -> None:
         """Run it for so many arms; it takes their number and arrays."""
         given = [ctypes.c_int64(count), *(each.address for each in arrays)]
         pointers = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))

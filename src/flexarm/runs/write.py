@@ -80,7 +80,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
             _write_variable(file, variable)
         # By convention of NetCDF files these are no data but belong to an axis.
         file.attrs["coordinates"] = " ".join(each.name for each in variables if _is_label(each))
-        kept_files = {each.name: each.content for each in _files_of(run.model.arm)}
+        kept_files = files_kept_with(run.model.arm)
         for k, (name, content) in enumerate(kept_files.items(), 1):
             data = np.frombuffer(content, dtype=np.uint8)
             kept = Variable(f"{FILE}{k}", (f"byte_{k}",), data, "1", name)
@@ -132,6 +132,11 @@ def _write_variable(file: Any, variable: Variable) -> None:
     made.attrs["long_name"] = variable.meaning
     if variable.unit:
         made.attrs["units"] = variable.unit
+
+
+def files_kept_with(arm: Arm) -> dict[str, bytes]:
+    """Give the contents of the files that an arm names, by name."""
+    return {each.name: each.content for each in _files_of(arm)}
 
 
 def _files_of(arm: Arm) -> Iterator[SideFile]:

@@ -1,29 +1,24 @@
 """Many arms stepped together from outside: inputs in, states out, some begun anew."""
 
-import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from flexarm.arguments import listed, refused, require_array, require_count, require_number
 from flexarm.arm import Arm
-from flexarm.arm.profile import Constant
-from flexarm.engine.cuda import GpuArray, GpuKernel, gpu
-from flexarm.errors import SimulationError
-from flexarm.formulations.numbers.structures import Member, Structures
+from flexarm.engine.dlpack import CUDA, DeviceArray, pointer_in_place
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.formulations.numbers.structures import Structures
+from flexarm.integrate.batch.engines import OnCores, OnGpu, member_of
 from flexarm.integrate.batch.many import refuse_alone, started_at
-from flexarm.integrate.batch.stepping import Rank, Stepper, step_all, step_thread
 from flexarm.integrate.methods.rk4 import RK4
-from flexarm.integrate.problem import system_of
 from flexarm.integrate.task import Task, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
-from flexarm.loops.desks import Desk
 from flexarm.loops.language import Ints
-from flexarm.loops.ptx import ENTRY, Equations, gpu_program, interleaved
 from flexarm.model import build
 
 LONG = 1e9  # [s]: a batch has no end
@@ -106,6 +101,22 @@ def _task(arm: Arm, structures: Structures) -> Task:
     return task
 
 
+@dataclass(frozen=True)
+class InPlace:
+    """Arrays of a batch where they lie, for ``from_dlpack`` of other packages.
+
+    Attributes
+    ----------
+    t, q, v, u
+        Times [s], (count, 1), coordinates and rates, (count, n), inputs, (count, inputs).
+    """
+
+    t: Array | DeviceArray
+    q: Array | DeviceArray
+    v: Array | DeviceArray
+    u: Array | DeviceArray
+
+
 class Batch:
     """Arms that are stepped together.
 
@@ -127,7 +138,8 @@ class Batch:
         steps = [equal_step(RK4, each, LONG, WANTED, None) for each in distinct]
         self.substeps = int(np.ceil(dt / min(*steps, dt / FEWEST)))
         self._rows = np.zeros((len(tasks), 1 + len(first.state)))
-        kind = _OnGpu if device == "gpu" else _OnCores
+        self._stale = self._lent = False
+        kind = OnGpu if device == "gpu" else OnCores
         self._engines = [
             (mine, kind([tasks[k] for k in mine], dt / self.substeps, self.substeps))
             for mine in _alike(tasks)
@@ -138,29 +150,60 @@ class Batch:
         """Give the number of arms."""
         return len(self._tasks)
 
+    def _seen(self) -> Array:
+        """Give times and states of all as they are now."""
+        if self._stale or self._lent:
+            for mine, engine in self._engines:
+                self._rows[mine] = engine.rows()
+            self._stale = False
+        return self._rows
+
+    def in_place(self) -> "InPlace":
+        """Give times, coordinates, rates and inputs where they lie, for other packages.
+
+        Returns
+        -------
+        InPlace
+            Arrays that ``torch.from_dlpack``, ``jax.dlpack.from_dlpack``, ``cupy.from_dlpack`` and
+            ``numpy.from_dlpack`` take without a copy, on the processor and on a GPU.  What is
+            written there counts: ``step()`` takes the inputs that are there.
+
+        Raises
+        ------
+        SimulationError
+            If arms have several structures, and so no common array.
+        """
+        if len(self._engines) > 1:
+            raise SimulationError("in_place: these arms have several structures: use q, v and step")
+        self._lent = True
+        _, engine = self._engines[0]
+        n = len(self.names)
+        t, q, v = (engine.view(*ends) for ends in ((0, 1), (1, 1 + n), (1 + n, 1 + 2 * n)))
+        return InPlace(t, q, v, engine.inputs(len(self.input_names)))
+
     @property
     def t(self) -> Array:
         """Times since each was begun [s], (count,)."""
-        return self._rows[:, 0].copy()
+        return self._seen()[:, 0].copy()
 
     @property
     def q(self) -> Array:
         """Coordinates, (count, n)."""
-        return self._rows[:, 1 : 1 + len(self.names)].copy()
+        return self._seen()[:, 1 : 1 + len(self.names)].copy()
 
     @property
     def v(self) -> Array:
         """Rates, (count, n)."""
         n = len(self.names)
-        return self._rows[:, 1 + n : 1 + 2 * n].copy()
+        return self._seen()[:, 1 + n : 1 + 2 * n].copy()
 
-    def step(self, u: Any) -> Array:
+    def step(self, u: Any = None) -> Array:
         """Step all arms with inputs that are held.
 
         Parameters
         ----------
         u
-            Inputs, (count, inputs), or (inputs,) for all.
+            As for `advance`.
 
         Returns
         -------
@@ -168,6 +211,38 @@ class Batch:
             Which arms are where their run would end: at a limit, bent beyond the model, or at no
             number, (count,) of bool.  They go on being stepped until they are reset.
         """
+        self.advance(u)
+        return self.ended
+
+    def advance(self, u: Any = None) -> None:
+        """Step all arms, and look at none: nothing is copied from a GPU.
+
+        Parameters
+        ----------
+        u
+            Inputs, (count, inputs), or (inputs,) for all; an array of doubles in the memory of the
+            GPU, of torch, JAX or CuPy, is used as it lies.  None for those of `in_place`.
+        """
+        if u is None:
+            for _, engine in self._engines:
+                engine.step(None)
+        elif not self._step_in_place(u):
+            self._step_with(u)
+        self._stale = True
+
+    def _step_in_place(self, u: Any) -> bool:
+        """Step with an array of another package that lies on the GPU; tell whether it does."""
+        shape = (len(self), len(self.input_names))
+        try:
+            place = pointer_in_place(u, shape, CUDA)
+        except FlexarmError as error:
+            raise SimulationError(f"u: {error}") from None
+        if place is None or len(self._engines) > 1 or not shape[1]:
+            return False
+        return self._engines[0][1].step_at(place)
+
+    def _step_with(self, u: Any) -> None:
+        """Step with inputs that lie on the processor."""
         given = require_array("u", u, SimulationError)
         shape = (len(self), len(self.input_names))
         if given.shape not in (shape, shape[1:]):
@@ -177,13 +252,12 @@ class Batch:
         held = np.zeros((len(self), max(shape[1], 1)))
         held[:, : shape[1]] = given
         for mine, engine in self._engines:
-            self._rows[mine] = engine.step(held[mine])
-        return self.ended
+            engine.step(held[mine])
 
     @property
     def ended(self) -> Array:
         """Which arms are where their run would end, (count,) of bool."""
-        states = self._rows[:, 1 : 1 + 2 * len(self.names)]
+        states = self._seen()[:, 1 : 1 + 2 * len(self.names)]
         found = ~np.all(np.isfinite(states), axis=1)
         for task, mine in self._by_task():
             for watch in task.watches:
@@ -205,6 +279,7 @@ class Batch:
         """
         rows = self._chosen(which)
         given = None if starts is None else _mappings("starts", starts, len(rows))
+        self._seen()
         for k, row in enumerate(rows.tolist()):
             task = self._tasks[row]
             begun = task if given is None else started_at(task, given[k])
@@ -256,90 +331,4 @@ def _sorted(tasks: Sequence[Task], key: Callable[[Task], Hashable]) -> list[list
 def _alike(tasks: Sequence[Task]) -> list[list[int]]:
     """List arms that go together: of the same operations, wrenches, motions and targets."""
     said = {id(task): repr(task.groups[1:]) for task in tasks}
-    return _sorted(tasks, lambda task: (id(_member(task).structure), said[id(task)]))
-
-
-def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
-    """Make what takes an arm's steps; its inputs are constants that it is given."""
-    still = Constant[float](kind="constant", value=0.0)
-    inputs = [replace(channel, profile=still, begin=0.0) for channel in task.groups[0]]
-    accounts = len(task.motion.actuators.accounts)
-    system, buffers = system_of(
-        task.equation, task.motion.compiled(), (inputs, *task.groups[1:]), accounts=accounts
-    )
-    size = len(task.state)
-    y, f, total, trial = (np.zeros(size) for _ in range(4))
-    row, held = np.zeros(1 + size), np.zeros(max(len(inputs), 1))
-    stepper = Stepper(system, size, len(inputs), h, steps, y, f, total, trial, row, held)
-    return stepper, buffers
-
-
-class _OnCores:
-    """Steps of arms that go together, on the processor, one after the other."""
-
-    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
-        stepper, self._buffers = _stepper(tasks[0], h, steps)
-        self._numbers = np.array([_member(task).constants[0] for task in tasks])
-        entry = len(_member(tasks[0]).inputs) - 1
-        self._rank = Rank(
-            stepper, len(tasks), np.zeros((len(tasks), 1 + stepper.size)), stepper.held, entry,
-            self._numbers.ctypes.data, self._numbers.strides[0],
-        )  # fmt: skip
-
-    def step(self, held: Array) -> Array:
-        """Step with inputs, and give times and states."""
-        self._rank.held = held
-        step_all(self._rank)
-        return self._rank.rows
-
-    def take(self, rows: Array) -> None:
-        """Go on from times and states."""
-        self._rank.rows[:] = rows
-
-
-class _OnGpu:
-    """Steps of arms that go together, on a GPU, an arm per thread."""
-
-    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
-        gpu().enter()
-        kinds = {id(task): task for task in tasks}
-        made = {key: _stepper(task, h, steps) for key, task in kinds.items()}
-        desks = {
-            key: Desk(stepper, [*buffers.values(), *_member(kinds[key]).constants])
-            for key, (stepper, buffers) in made.items()
-        }
-        equations = Equations(_member(tasks[0]).structure.body, "table")
-        program = gpu_program(
-            step_thread, list(desks.values()), {"equations": equations},
-            changing=("steps",), outside=("row", "held"),
-        )  # fmt: skip
-        self._kernel = GpuKernel(program.ptx(), ENTRY)
-        images = {key: program.row(desk) for key, desk in desks.items()}
-        stepper, _ = made[id(tasks[0])]
-        count = len(tasks)
-        image = GpuArray(interleaved(np.array([images[id(task)] for task in tasks])))
-        codes = GpuArray(np.zeros(count, dtype=np.int64))
-        self._rows = GpuArray(np.zeros((count, len(stepper.row))))
-        self._held = GpuArray(np.zeros((count, len(stepper.held))))
-        self._arrays = [codes, image, self._rows, self._held]
-        for array in self._arrays:
-            weakref.finalize(self, array.free)
-
-    def step(self, held: Array) -> Array:
-        """Step with inputs, and give times and states."""
-        self._held.values[:] = held
-        self._held.send()
-        self._kernel.launch(len(held), self._arrays)
-        gpu().finish()
-        return self._rows.fetch()
-
-    def take(self, rows: Array) -> None:
-        """Go on from times and states."""
-        self._rows.values[:] = rows
-        self._rows.send()
-
-
-def _member(task: Task) -> Member:
-    compiled = task.motion.compiled()
-    assert isinstance(compiled, Member)
-    return compiled
+    return _sorted(tasks, lambda task: (id(member_of(task).structure), said[id(task)]))

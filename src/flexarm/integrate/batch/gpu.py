@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.engine.cuda import GpuArray, GpuKernel, gpu
 from flexarm.errors import SimulationError
@@ -72,6 +73,34 @@ def solve_on_gpu(
                 del steps[k]
         done(len(found))
     return [found[k] for k in range(len(tasks))]
+
+
+def solve_starts_on_gpu(
+    task: Task, states: Array, method: Method
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Solve one motion from many first states, without an object for each.
+
+    Parameters
+    ----------
+    task
+        The motion.
+    states
+        First states, (count, size).
+    method
+        One that keeps the tolerance itself.
+
+    Returns
+    -------
+    samples, finished
+        States at the task's times, (count, T, size), and which went to the end, (count,); the
+        others stopped, or need the processor on their way, and have no meaning.
+    """
+    refuse_on_gpu(method, [task])
+    gpu().enter()
+    fleet = Fleet([Flight(task, method)])
+    parts = [fleet.fly_starts(states[some]) for some in fleet.portions(len(states))]
+    samples, finished = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return samples.reshape(len(states), len(task.times), -1), finished
 
 
 def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list[Solution]:
@@ -186,11 +215,11 @@ class Fleet:
         self._which = np.array([numbers[kind] for kind in kinds])
         self._templates = np.array([self.program.row(desk) for desk in desks])
 
-    def portions(self) -> list[slice]:
-        """Cut the runs into portions that the GPU's memory holds."""
+    def portions(self, count: int | None = None) -> list[slice]:
+        """Cut the runs, or so many, into portions that the GPU's memory holds."""
         each = DOUBLE * (self.program.size + self.width)
         most = max(1, int(SHARE * gpu().free / each))
-        return [slice(k, k + most) for k in range(0, len(self.flights), most)]
+        return [slice(k, k + most) for k in range(0, count or len(self.flights), most)]
 
     def rows(self, some: slice) -> Array:
         """Give the numbers of a portion's runs at their start."""
@@ -199,6 +228,24 @@ class Fleet:
         for name in ("y", "y_old"):
             rows[:, self.program.place(name)] = states
         return np.asarray(rows)
+
+    def fly_starts(self, states: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Run the first flight from other first states: samples, and which went to the end."""
+        rows = np.tile(self._templates[:1], (len(states), 1))
+        for name in ("y", "y_old"):
+            rows[:, self.program.place(name)] = states
+        codes = GpuArray(np.zeros(len(states), dtype=np.int64))
+        samples = GpuArray(np.zeros((len(states), self.width)))
+        image = GpuArray(interleaved(rows))
+        try:
+            while np.any(codes.values == RUNNING):
+                self.kernel.launch(len(states), [codes, image, samples])
+                gpu().finish()
+                codes.fetch()
+            return samples.fetch(), codes.values == FINISHED
+        finally:
+            for array in (codes, image, samples):
+                array.free()
 
     def fly(self, some: slice) -> Iterator[int]:
         """Run a portion to its end; say now and then how many have ended."""

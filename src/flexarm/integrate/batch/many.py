@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Literal, get_args
@@ -31,6 +31,7 @@ from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.drivetrain import holders
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.sampling import sample_times
@@ -156,11 +157,24 @@ def simulate_many(
         for task in tasks
     ]
     consider(efforts, allow_long=allow_long)
+    runs: list[Run] = []
+    for found in solve_on_cores(tasks, chosen, workers):
+        task = tasks[len(runs)]
+        runs.append(task.run(chosen, found, task.wanted, why))
+        if progress is not None:
+            progress(len(runs))
+    return runs
+
+
+def solve_on_cores(
+    tasks: Sequence[Task], chosen: Method, workers: int | None = None
+) -> Iterator[Solution]:
+    """Solve motions on so many threads, one per core if None; in their order."""
     width = native_width() if chosen.abreast else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
     for task in {id(task.motion): task for task in tasks}.values():
         begin_march(task.beginning(chosen, task.wanted))
-    batches = [tasks[k : k + width] for k in range(0, count, width)]
+    batches = [tasks[k : k + width] for k in range(0, len(tasks), width)]
     abreast = [compile_abreast(batch) if len(batch) == width > 1 else None for batch in batches]
 
     given_up = threading.Event()
@@ -169,26 +183,20 @@ def simulate_many(
         if given_up.is_set():
             raise KeyboardInterrupt  # ends the run that is at work
 
-    def some(batch: list[Task], lanes: Member | None) -> list[Solution]:
+    def some(batch: Sequence[Task], lanes: Member | None) -> list[Solution]:
         if not chosen.adaptive:
             return [solve_in_equal_steps(task, chosen, task.wanted, go_on) for task in batch]
         found = None if lanes is None else solve_abreast(batch, lanes, chosen, go_on)
         return found or [solve(task.beginning(chosen, task.wanted), go_on) for task in batch]
 
-    runs: list[Run] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         try:
             for solutions in pool.map(some, batches, abreast):
-                for found in solutions:
-                    task = tasks[len(runs)]
-                    runs.append(task.run(chosen, found, task.wanted, why))
-                if progress is not None:
-                    progress(len(runs))
+                yield from solutions
         except BaseException:  # Ctrl-C: do not wait for the others
             given_up.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return runs
 
 
 def refuse_alone(model: Model) -> None:

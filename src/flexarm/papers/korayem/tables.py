@@ -11,7 +11,7 @@ from flexarm.model import build
 from flexarm.papers.base import Difference, Found, Table, decide
 from flexarm.papers.korayem.counts import TABLE_1, Pair, book, counted_steps, korayem_shafei
 from flexarm.papers.korayem.reasons import added, differences
-from flexarm.study.operations import operation_counts
+from flexarm.studies.operations import operation_counts
 
 Size = tuple[int, int, int]
 SIZES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes

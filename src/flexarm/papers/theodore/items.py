@@ -29,8 +29,8 @@ from flexarm.papers.theodore.rates import eigenvalues
 from flexarm.papers.theodore.readings import Count, readings
 from flexarm.papers.theodore.response import deflections
 from flexarm.papers.theodore.theory import DENSITY, EI, frequency_equation, lemma
-from flexarm.study.equations import closed_form
-from flexarm.study.operations import operation_counts
+from flexarm.studies.equations import closed_form
+from flexarm.studies.operations import operation_counts
 
 # Table 1, headed Hz: modes 1.. with 1, 2 and 3 elements, and exact.
 PRINTED_1 = {

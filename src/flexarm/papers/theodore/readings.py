@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from flexarm.study.equations import Equations
-from flexarm.study.polynomials import Monomial, Polynomial
+from flexarm.studies.equations import Equations
+from flexarm.studies.polynomials import Monomial, Polynomial
 
 Count = tuple[int, int]  # multiplications, additions
 

@@ -8,7 +8,7 @@ from flexarm.arm.shapes import Counted
 from flexarm.errors import FlexarmError
 from flexarm.integrate.task import Task
 from flexarm.model import LinkModel, Model, build
-from flexarm.study.bases import of_family
+from flexarm.studies.bases import of_family
 from flexarm.viewer.live.equations import LiveArm
 from flexarm.viewer.live.module import live_task
 from flexarm.viewer.live.tuning import Tuning, tuning

@@ -14,7 +14,7 @@ from flexarm.links.base import DIRECTIONS, Counts
 from flexarm.model import LinkModel, build
 from flexarm.runs.plot import tip_deflection
 from flexarm.runs.run import Run
-from flexarm.study.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
+from flexarm.studies.bases import can_enrich, enriched, grown, numbers, recounted, title, widened
 
 TOLERANCE = 1e-5  # of the runs: far below what shapes are to be judged by
 SAMPLES = 500

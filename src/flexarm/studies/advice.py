@@ -1,8 +1,8 @@
 """What to do about an arm's shapes, in words."""
 
 from flexarm.arm import Arm
-from flexarm.study.convergence import Convergence
-from flexarm.study.shape_search import MOST_COORDINATES, Answer
+from flexarm.studies.convergence import Convergence
+from flexarm.studies.shape_search import MOST_COORDINATES, Answer
 
 
 def advice(found: Convergence, arm: Arm) -> list[str]:

@@ -21,8 +21,8 @@ from flexarm.mechanics.loads import elastic_force
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
-from flexarm.study.angles import joined_angles, name_angles
-from flexarm.study.polynomials import (
+from flexarm.studies.angles import joined_angles, name_angles
+from flexarm.studies.polynomials import (
     Generator,
     Polynomial,
     Ring,

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from flexarm.study.equations import Equations, Matrix, Vector, rounded
-from flexarm.study.polynomials import Generator, Monomial, Polynomial
+from flexarm.studies.equations import Equations, Matrix, Vector, rounded
+from flexarm.studies.polynomials import Generator, Monomial, Polynomial
 
 WIDTH = 100
 _SMALL = 1e-4  # of the last digit that is printed: smaller coefficients are left out

@@ -28,8 +28,8 @@ from flexarm.links.base import Array
 from flexarm.mechanics.inertia import require_inertia
 from flexarm.model import Model, build, start_state
 from flexarm.runs.run import Run
-from flexarm.study.advice import advice, advice_on_want
-from flexarm.study.bases import (
+from flexarm.studies.advice import advice, advice_on_want
+from flexarm.studies.bases import (
     Basis,
     by_rule,
     can_enrich,
@@ -42,8 +42,8 @@ from flexarm.study.bases import (
     stretched,
     title,
 )
-from flexarm.study.convergence import Convergence, Row
-from flexarm.study.shape_search import TRIALS, Search, ShapeRuns, differences
+from flexarm.studies.convergence import Convergence, Row
+from flexarm.studies.shape_search import TRIALS, Search, ShapeRuns, differences
 from flexarm.units import quantity
 
 PER_PLANE = 3  # elastic modes that are compared per plane of bending

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from flexarm.arm.summary import Summarised, Summary
-from flexarm.study.shape_search import Answer
+from flexarm.studies.shape_search import Answer
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Ints, run_equations
 from flexarm.mechanics.deformations import random_deformation
 from flexarm.model import Model, build, start_state
-from flexarm.study.operations import COUNTED, operation_counts
+from flexarm.studies.operations import COUNTED, operation_counts
 
 REFERENCE = "composite"
 BOUND = 1e-10

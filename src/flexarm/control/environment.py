@@ -1,0 +1,126 @@
+"""Arms as a vector environment of gymnasium, for learning; it needs the extra ``gym``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from flexarm.arguments import require_function, require_numbers, require_positive
+from flexarm.arm import Arm
+from flexarm.errors import SimulationError
+from flexarm.integrate.batch.batch import batch
+from flexarm.links.base import Array
+
+Reward = Callable[[Array, Array, Array], Array]
+
+
+class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
+    """Many arms that are stepped together; observations are their coordinates and rates.
+
+    Parameters
+    ----------
+    arm
+        The arm; its driven joints are the actions.
+    num_envs
+        How many.
+    dt, t_end
+        Time of a step, and of an episode [s].
+    reward
+        Of coordinates (count, n), rates (count, n) and inputs (count, inputs): a number for each
+        arm, after a step.
+    limit
+        Largest size of each input [N m], [N].
+    starts
+        Ranges of coordinates, and of rates as ``NAME.rate``, that episodes begin in, by name: low
+        and high; others begin as the model file says.
+    device
+        ``cpu`` or ``gpu``.
+    parameters
+        By arm: values by their key in the model file, so that what is learnt holds for all.
+
+    Notes
+    -----
+    An episode is terminated where a run would end (at a limit, bent beyond the model) and
+    truncated at `t_end`; the step after that begins the next one, whatever the action.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (as gymnasium has it)
+
+    def __init__(
+        self,
+        arm: Arm,
+        num_envs: int,
+        *,
+        dt: float,
+        t_end: float,
+        reward: Reward,
+        limit: float,
+        starts: Mapping[str, Sequence[float]] | None = None,
+        device: Literal["cpu", "gpu"] = "cpu",
+        parameters: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        require_function("reward", reward, "of coordinates, rates and inputs", SimulationError)
+        largest = require_positive("limit", limit, SimulationError)
+        self._t_end = require_positive("t_end", t_end, SimulationError)
+        self._arms = batch(arm, num_envs, dt=dt, device=device, parameters=parameters)
+        self._reward, self._starts = reward, _ranges(starts or {})
+        self._over = np.zeros(num_envs, dtype=bool)
+        self.num_envs = num_envs
+        modes = getattr(gymnasium.vector, "AutoresetMode", None)
+        if modes is not None:
+            self.metadata = {**self.metadata, "autoreset_mode": modes.NEXT_STEP}
+        box, size = gymnasium.spaces.Box, len(self._arms.names)
+        self.single_observation_space = box(-np.inf, np.inf, (2 * size,), np.float64)
+        count = len(self._arms.input_names)
+        self.single_action_space = box(-largest, largest, (count,), np.float64)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin all episodes."""
+        super().reset(seed=seed)
+        self._begin(np.ones(self.num_envs, dtype=bool))
+        return self._seen(), {}
+
+    def step(
+        self, actions: Array
+    ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Step all arms; those whose episode is over begin the next one."""
+        low, high = self.action_space.low, self.action_space.high
+        u = np.clip(np.asarray(actions, dtype=float).reshape(low.shape), low, high)
+        again = self._over
+        ended = np.asarray(self._arms.step(u), dtype=bool)
+        if np.any(again):
+            self._begin(again)
+        terminated = ended & ~again
+        truncated = ~terminated & ~again & (self._arms.t >= self._t_end - 1e-9)
+        rewards = np.asarray(self._reward(self._arms.q, self._arms.v, u), dtype=float)
+        rewards = np.where(again | ~np.isfinite(rewards), 0.0, rewards)
+        self._over = terminated | truncated
+        return self._seen(), rewards, terminated, truncated, {}
+
+    def _seen(self) -> Array:
+        return np.nan_to_num(np.hstack([self._arms.q, self._arms.v]))
+
+    def _begin(self, which: NDArray[np.bool_]) -> None:
+        """Begin episodes somewhere in their ranges."""
+        count = int(np.sum(which))
+        drawn = {
+            name: self.np_random.uniform(low, high, count)
+            for name, (low, high) in self._starts.items()
+        }
+        starts = [{name: float(values[k]) for name, values in drawn.items()} for k in range(count)]
+        self._arms.reset(which, starts)
+        self._over = np.zeros(self.num_envs, dtype=bool)
+
+
+def _ranges(starts: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
+    """Take low and high by name."""
+    lows = require_numbers("starts", {k: v[0] for k, v in starts.items()}, "", SimulationError)
+    highs = require_numbers("starts", {k: v[1] for k, v in starts.items()}, "", SimulationError)
+    return {name: (lows[name], highs[name]) for name in starts}

@@ -1,0 +1,177 @@
+"""Arrays that other packages use in place, by DLPack: torch, JAX, CuPy, NumPy."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from flexarm.errors import FlexarmError
+
+CPU, CUDA = 1, 2  # devices, by the numbers of DLPack
+FLOAT = 2  # kind of numbers
+NAME, VERSIONED = b"dltensor", b"dltensor_versioned"
+DOUBLE = 8  # [bytes]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter))
+
+
+class _Versioned(ctypes.Structure):
+    """The record since DLPack 1.0, which says that others may write too."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_python = ctypes.PyDLL(None)
+_python.PyCapsule_New.restype = ctypes.py_object
+_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, _Destructor)
+_python.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+_python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_python.PyCapsule_GetPointer.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+
+# What must live until the package that took an array lets it go, by the address of its record.
+_lent: dict[int, tuple[Any, ...]] = {}
+
+
+def _return(address: int) -> None:
+    """Let an array go that another package has used."""
+    _lent.pop(address, None)
+
+
+def _drop(capsule: int) -> None:
+    """Take back an array that nobody used."""
+    for name in (NAME, VERSIONED):
+        if _python.PyCapsule_IsValid(capsule, name):
+            _lent.pop(_python.PyCapsule_GetPointer(capsule, name), None)
+
+
+_returned, _dropped = _Deleter(_return), _Destructor(_drop)
+
+
+class DeviceArray:
+    """Doubles in the memory of a device, which their owner keeps.
+
+    Parameters
+    ----------
+    pointer
+        Address of the first.
+    shape, strides
+        Of the array; strides in numbers.
+    device
+        By DLPack's numbers: (1, 0) is the processor, (2, 0) the first NVIDIA GPU.
+    owner
+        Lives as long as the array is used.
+    """
+
+    def __init__(
+        self,
+        pointer: int,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        device: tuple[int, int],
+        owner: object,
+    ) -> None:
+        self.pointer, self.shape, self._strides = pointer, tuple(shape), tuple(strides)
+        self._device, self._owner = device, owner
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Give kind and number of the device."""
+        return self._device
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: object = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Lend the array; nothing is at work on it while it can be asked for."""
+        if copy:
+            raise BufferError("the array is lent in place: copy=True is not for it")
+        size = len(self.shape)
+        lengths = (ctypes.c_int64 * size)(*self.shape)
+        strides = (ctypes.c_int64 * size)(*self._strides)
+        tensor = _Tensor(self.pointer, (ctypes.c_int32 * 2)(*self._device), size, FLOAT, 64, 1,
+                         lengths, strides, 0)  # fmt: skip
+        versioned = max_version is not None and max_version[0] >= 1
+        managed: ctypes.Structure = _Managed(tensor, None, _returned)
+        if versioned:
+            managed = _Versioned((ctypes.c_uint32 * 2)(1, 0), None, _returned, 0, tensor)
+        address = ctypes.addressof(managed)
+        _lent[address] = (managed, lengths, strides, self._owner)
+        return _python.PyCapsule_New(address, VERSIONED if versioned else NAME, _dropped)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Describe the array as CuPy and Numba do; of a GPU only."""
+        if self._device[0] != CUDA:
+            raise AttributeError("the array is not in the memory of a GPU")
+        strides = tuple(DOUBLE * each for each in self._strides)
+        return {"shape": self.shape, "typestr": "<f8", "data": (self.pointer, False),
+                "strides": strides, "version": 3}  # fmt: skip
+
+
+def pointer_in_place(array: Any, shape: tuple[int, ...], device: int) -> int | None:
+    """Give the address of an array of another package that can be used as it lies.
+
+    Returns
+    -------
+    int or None
+        None of what is in the memory of another kind of device.
+
+    Raises
+    ------
+    FlexarmError
+        If it is on the device, but no array of doubles of that shape, row after row.
+    """
+    if not hasattr(array, "__dlpack_device__") or int(array.__dlpack_device__()[0]) != device:
+        return None
+    capsule = array.__dlpack__()
+    address = _python.PyCapsule_GetPointer(id(capsule), NAME)
+    tensor = ctypes.cast(address, ctypes.POINTER(_Managed)).contents.tensor
+    given = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
+    rows = tuple(_product(shape[k + 1 :]) for k in range(len(shape)))
+    doubles = (tensor.code, tensor.bits, tensor.lanes) == (FLOAT, 64, 1)
+    # The stride along an axis of one number means nothing.
+    apart = strides is not None and any(
+        n > 1 and a != b for n, a, b in zip(shape, strides, rows, strict=False)
+    )
+    if not doubles or given != shape or apart:
+        raise FlexarmError(
+            f"must be an array of doubles (float64) of shape {shape}, row after row, got shape "
+            f"{given} of {tensor.bits} bits"
+        )
+    return int(tensor.data or 0) + int(tensor.byte_offset)
+
+
+def _product(numbers: Sequence[int]) -> int:
+    found = 1
+    for number in numbers:
+        found *= number
+    return found

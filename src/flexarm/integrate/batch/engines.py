@@ -1,0 +1,145 @@
+"""What steps arms that go together: the processor one by one, a GPU each in a thread."""
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from flexarm.arm.profile import Constant
+from flexarm.engine.cuda import Borrowed, GpuArray, GpuKernel, gpu
+from flexarm.engine.dlpack import DeviceArray
+from flexarm.formulations.numbers.structures import Member
+from flexarm.integrate.batch.stepping import Rank, Stepper, step_all, step_thread
+from flexarm.integrate.problem import system_of
+from flexarm.integrate.task import Task
+from flexarm.links.base import Array
+from flexarm.loops.desks import Desk
+from flexarm.loops.ptx import ENTRY, Equations, gpu_program, interleaved
+
+
+def member_of(task: Task) -> Member:
+    """Give the machine code of a motion, with its numbers."""
+    compiled = task.motion.compiled()
+    assert isinstance(compiled, Member)
+    return compiled
+
+
+def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array]]:
+    """Make what takes an arm's steps; its inputs are constants that it is given."""
+    still = Constant[float](kind="constant", value=0.0)
+    inputs = [replace(channel, profile=still, begin=0.0) for channel in task.groups[0]]
+    accounts = len(task.motion.actuators.accounts)
+    system, buffers = system_of(
+        task.equation, task.motion.compiled(), (inputs, *task.groups[1:]), accounts=accounts
+    )
+    size = len(task.state)
+    y, f, total, trial = (np.zeros(size) for _ in range(4))
+    row, held = np.zeros(1 + size), np.zeros(max(len(inputs), 1))
+    stepper = Stepper(system, size, len(inputs), h, steps, y, f, total, trial, row, held)
+    return stepper, buffers
+
+
+class OnCores:
+    """Steps of arms that go together, on the processor, one after the other."""
+
+    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
+        stepper, self._buffers = _stepper(tasks[0], h, steps)
+        self._numbers = np.array([member_of(task).constants[0] for task in tasks])
+        self._held = np.zeros((len(tasks), len(stepper.held)))
+        entry = len(member_of(tasks[0]).inputs) - 1
+        self._rank = Rank(
+            stepper, len(tasks), np.zeros((len(tasks), 1 + stepper.size)), stepper.held, entry,
+            self._numbers.ctypes.data, self._numbers.strides[0],
+        )  # fmt: skip
+
+    def step(self, held: Array | None) -> None:
+        """Step with inputs, or with those that are there."""
+        if held is not None:
+            self._held[:] = held
+        self._rank.held = self._held
+        step_all(self._rank)
+
+    def step_at(self, place: int) -> bool:
+        """Step with inputs at an address of a GPU: not here."""
+        return False
+
+    def rows(self) -> Array:
+        """Give times and states."""
+        return self._rank.rows
+
+    def view(self, first: int, last: int) -> Array:
+        """Give columns of times and states, in place."""
+        return self._rank.rows[:, first:last]
+
+    def inputs(self, count: int) -> Array:
+        """Give the inputs, in place."""
+        return self._held[:, :count]
+
+    def take(self, rows: Array) -> None:
+        """Go on from times and states."""
+        self._rank.rows[:] = rows
+
+
+class OnGpu:
+    """Steps of arms that go together, on a GPU, an arm per thread."""
+
+    def __init__(self, tasks: Sequence[Task], h: float, steps: int) -> None:
+        gpu().enter()
+        kinds = {id(task): task for task in tasks}
+        made = {key: _stepper(task, h, steps) for key, task in kinds.items()}
+        desks = {
+            key: Desk(stepper, [*buffers.values(), *member_of(kinds[key]).constants])
+            for key, (stepper, buffers) in made.items()
+        }
+        equations = Equations(member_of(tasks[0]).structure.body, "table")
+        program = gpu_program(
+            step_thread, list(desks.values()), {"equations": equations},
+            changing=("steps",), outside=("row", "held"),
+        )  # fmt: skip
+        self._kernel = GpuKernel(program.ptx(), ENTRY)
+        images = {key: program.row(desk) for key, desk in desks.items()}
+        stepper, _ = made[id(tasks[0])]
+        count = len(tasks)
+        image = GpuArray(interleaved(np.array([images[id(task)] for task in tasks])))
+        codes = GpuArray(np.zeros(count, dtype=np.int64))
+        self._rows = GpuArray(np.zeros((count, len(stepper.row))))
+        self._held = GpuArray(np.zeros((count, len(stepper.held))))
+        self._arrays = [codes, image, self._rows, self._held]
+        for array in self._arrays:
+            weakref.finalize(self, array.free)
+
+    def step(self, held: Array | None) -> None:
+        """Step with inputs, or with those that are there."""
+        if held is not None:
+            self._held.values[:] = held
+            self._held.send()
+        self._launch(self._held)
+
+    def _launch(self, held: GpuArray | Borrowed) -> None:
+        gpu().enter()
+        codes, image, rows, _ = self._arrays
+        self._kernel.launch(len(self._rows.values), [codes, image, rows, held])
+        gpu().finish()
+
+    def step_at(self, place: int) -> bool:
+        """Step with inputs at an address of the GPU."""
+        self._launch(Borrowed(place))
+        return True
+
+    def rows(self) -> Array:
+        """Give times and states."""
+        return self._rows.fetch()
+
+    def view(self, first: int, last: int) -> DeviceArray:
+        """Give columns of times and states, in place."""
+        return self._rows.view(first, last, self)
+
+    def inputs(self, count: int) -> DeviceArray:
+        """Give the inputs, in place."""
+        return self._held.view(0, count, self)
+
+    def take(self, rows: Array) -> None:
+        """Go on from times and states."""
+        self._rows.values[:] = rows
+        self._rows.send()

@@ -1,0 +1,309 @@
+"""Compute designs: their numbers, or the reason why they have none."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.formulations.numbers.structures import Structures
+from flexarm.integrate.batch.gpu import solve_on_gpu, solve_starts_on_gpu
+from flexarm.integrate.batch.many import refuse_alone, solve_on_cores, started_at
+from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.sampling import sample_times
+from flexarm.integrate.simulate import simulate
+from flexarm.integrate.solve import Solution
+from flexarm.integrate.task import Task, equation_of, prepare
+from flexarm.io.overrides import change_arm
+from flexarm.linear.at_start import Linear, elastic_modes, moves
+from flexarm.links.base import Array
+from flexarm.model import Model, build
+from flexarm.runs.run import Run
+from flexarm.studies.design.curves import curve, curves_of, together
+from flexarm.studies.design.plan import Quantity, RunOptions
+from flexarm.studies.design.read import START, Study
+from flexarm.studies.design.reductions import REDUCTIONS
+
+Columns = dict[str, NDArray[Any]]
+STILL = RunOptions(t_end=1.0)  # of a study without runs
+FINISHED, FAILED = "finished", "failed"
+
+
+class Rows:
+    """The rows of some designs while they are computed.
+
+    Attributes
+    ----------
+    first
+        Number of the first design.
+    values, found
+        By parameter and by quantity, (count,) each.
+    status, reason
+        How each ended, and why.
+    """
+
+    def __init__(self, study: Study, first: int, last: int) -> None:
+        self.first, self.count = first, last - first
+        self.values = study.values(first, last)
+        self.found = {name: np.full(self.count, np.nan) for name in study.plan.quantities}
+        self.status = np.full(self.count, FINISHED, dtype="U11")
+        self.reason = np.full(self.count, "", dtype=object)
+
+    def design(self, k: int) -> dict[str, Any]:
+        """Give the values of a design by parameter."""
+        return {name: values[k].item() for name, values in self.values.items()}
+
+    def fail(self, k: int, reason: str, status: str = FAILED) -> None:
+        """Note why a design has no numbers."""
+        self.status[k], self.reason[k] = status, " ".join(reason.split())
+        for values in self.found.values():
+            values[k] = np.nan
+
+    def columns(self, digest: str) -> Columns:
+        """Give all columns, each row with the key of what produced it."""
+        lists = [values.tolist() for values in self.values.values()]
+        keys = [
+            hashlib.sha256(f"{digest}{row!r}".encode()).hexdigest()[:20]
+            for row in zip(*lists, strict=True)
+        ]
+        index = np.arange(self.first, self.first + self.count)
+        said = {"status": self.status, "reason": self.reason.astype(str)}
+        return {"index": index, "key": np.array(keys), **self.values, **self.found, **said}
+
+
+class Evaluator:
+    """Computes designs of a study; what is traced and compiled for one serves the next."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        quantities = study.plan.quantities
+        self._of_runs = {name: each for name, each in quantities.items() if each.needs_run}
+        self._functions = {
+            name: study.function(each)
+            for name, each in quantities.items()
+            if each.function is not None
+        }
+        self._options = study.plan.run or STILL
+        self._times = sample_times(self._options.t_end, self._options.dt)
+        self._structures = Structures()
+        self._base: Task | None = None
+        keys = {axis.name: axis.keys for axis in study.axes}
+        self._numbers = {
+            name: [key for key in each if not key.startswith(START)] for name, each in keys.items()
+        }
+        self._starts = {
+            name: [key.removeprefix(START) for key in each if key.startswith(START)]
+            for name, each in keys.items()
+        }
+        self._fixed = not any(self._numbers.values())
+
+    def rows(self, first: int, last: int) -> Columns:
+        """Compute designs by their numbers."""
+        rows = Rows(self.study, first, last)
+        for name, function in self._functions.items():
+            if name not in self._of_runs:
+                self._ask(rows, name, function)
+        if self.study.arm is not None and (self._of_runs or self._frequencies):
+            if self._alone:
+                self._one_by_one(rows)
+            elif not (self._in_arrays and self._starts_in_arrays(rows)):
+                self._side_by_side(rows, range(rows.count))
+        return rows.columns(self.study.digest)
+
+    def _ask(self, rows: Rows, name: str, function: Any) -> None:
+        """Ask a function of Python for a number of each design."""
+        for k in range(rows.count):
+            try:
+                rows.found[name][k] = float(function(rows.design(k)))
+            except Exception as error:  # whatever the user's function raises
+                rows.fail(k, f"{name}: {type(error).__name__}: {error}")
+
+    @property
+    def _frequencies(self) -> dict[str, Quantity]:
+        return {k: q for k, q in self.study.plan.quantities.items() if q.frequency is not None}
+
+    @cached_property
+    def _alone(self) -> bool:
+        """Whether the arm's events and the like need runs one by one."""
+        assert self.study.arm is not None
+        try:
+            refuse_alone(build(self.study.arm))
+        except SimulationError:
+            return True
+        return False
+
+    @cached_property
+    def _in_arrays(self) -> bool:
+        """Whether designs differ in their starts alone, and a GPU takes them as one array."""
+        functions = any(each.function is not None for each in self._of_runs.values())
+        able = self._method.adaptive and not self._task({}, {}).equation.model.attitudes
+        held = self._task({}, {}).motion.actuators.servos
+        gpu = self.study.plan.device == "gpu"
+        return gpu and self._fixed and not functions and able and not held
+
+    @cached_property
+    def _method(self) -> Method:
+        """The method of all designs, so that rows do not depend on which are computed together."""
+        name = self._options.method
+        if name != "auto":
+            return METHODS[name]
+        base = self._task({}, {})
+        chosen, _ = choose(base, base.wanted, audit=False)
+        return chosen if chosen.on_gpu or self.study.plan.device == "cpu" else ETD4
+
+    def _design(self, rows: Rows, k: int) -> tuple[dict[str, Any], dict[str, float]]:
+        """Give a design's numbers by key of the model file, and its start by coordinate."""
+        design = rows.design(k)
+        numbers = {key: value for name, value in design.items() for key in self._numbers[name]}
+        starts = {key: value for name, value in design.items() for key in self._starts[name]}
+        return numbers, starts
+
+    def _task(self, numbers: dict[str, Any], starts: dict[str, float]) -> Task:
+        """Make a design ready."""
+        assert self.study.arm is not None
+        base = None if numbers else self._base
+        if base is None:
+            arm = change_arm(self.study.arm, numbers) if numbers else self.study.arm
+            model = build(arm)
+            equation = equation_of(model, name=self._options.formulation).among(self._structures)
+            wanted = self._options.rtol
+            base = prepare(model, self._times, equation=equation, wanted=wanted)
+            if not numbers:
+                self._base = base
+        return started_at(base, starts) if starts else base
+
+    def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:
+        """Compute designs together."""
+        tasks: dict[int, Task] = {}
+        for k in which:
+            try:
+                task = self._task(*self._design(rows, k))
+                for name, each in self._frequencies.items():
+                    rows.found[name][k] = _frequency(task, each)
+                tasks[k] = task
+            except FlexarmError as error:
+                rows.fail(k, str(error))
+        if not self._of_runs or not tasks:
+            return
+        solutions = dict(zip(tasks, self._solve(list(tasks.values())), strict=True))
+        for k, found in solutions.items():
+            if isinstance(found, FlexarmError):
+                rows.fail(k, str(found))
+            elif found.ending.status != FINISHED:
+                rows.fail(k, found.ending.reason, found.ending.status)
+        ended = [k for k in tasks if rows.status[k] == FINISHED]
+        self._reduce(rows, [tasks[k] for k in ended], [solutions[k] for k in ended], ended)  # type: ignore[misc]
+
+    def _solve(self, tasks: list[Task]) -> list[Solution | FlexarmError]:
+        """Solve motions; one that cannot be solved does not keep others from it."""
+        try:
+            if self.study.plan.device == "gpu":
+                return [*solve_on_gpu(tasks, self._method)]
+            return [*solve_on_cores(tasks, self._method, 1)]
+        except FlexarmError as error:
+            if len(tasks) == 1:
+                return [error]
+            return [found for task in tasks for found in self._solve([task])]
+
+    def _reduce(
+        self, rows: Rows, tasks: list[Task], solutions: list[Solution], which: list[int]
+    ) -> None:
+        """Reduce runs that went to the end."""
+        if not tasks:
+            return
+        for name, each in self._of_runs.items():
+            if each.of is not None:
+                x = curves_of(tasks, solutions, each.of, self._method)
+                rows.found[name][which] = self._reduced(each, x)
+        asked = [name for name in self._of_runs if name in self._functions]
+        for k, task, found in zip(which, tasks, solutions, strict=True) if asked else ():
+            self._ask_run(rows, k, task.run(self._method, found, task.wanted, ""), asked)
+
+    def _reduced(self, each: Quantity, x: Array) -> Array:
+        assert each.reduce is not None
+        return REDUCTIONS[each.reduce](self._times, x, each.band)
+
+    def _ask_run(self, rows: Rows, k: int, run: Run, names: Sequence[str]) -> None:
+        """Ask functions of Python for numbers of a run."""
+        for name in names:
+            try:
+                rows.found[name][k] = float(self._functions[name](run))
+            except Exception as error:  # whatever the user's function raises
+                rows.fail(k, f"{name}: {type(error).__name__}: {error}")
+
+    def _one_by_one(self, rows: Rows) -> None:
+        """Compute designs of an arm with events, brakes or dry friction."""
+        given = self._options
+        assert self.study.arm is not None
+        for k in range(rows.count):
+            numbers, starts = self._design(rows, k)
+            try:
+                if starts:
+                    raise SimulationError("an arm with events has its start in the model file")
+                arm = change_arm(self.study.arm, numbers)
+                for name, each in self._frequencies.items():
+                    rows.found[name][k] = _frequency(self._task(numbers, {}), each)
+                if not self._of_runs:
+                    continue
+                run = simulate(arm, t_end=given.t_end, dt=given.dt, method=given.method,
+                               rtol=given.rtol, formulation=given.formulation)  # fmt: skip
+            except FlexarmError as error:
+                rows.fail(k, str(error))
+                continue
+            if run.status != FINISHED:
+                rows.fail(k, run.reason, run.status)
+                continue
+            for name, each in self._of_runs.items():
+                if each.of is not None and each.reduce is not None:
+                    x = curve(run, each.of)[None]
+                    rows.found[name][k] = REDUCTIONS[each.reduce](run.t, x, each.band)[0]
+            self._ask_run(rows, k, run, [name for name in self._of_runs if name in self._functions])
+
+    def _starts_in_arrays(self, rows: Rows) -> bool:
+        """Compute designs that differ in their starts as one array, the few that stop apart."""
+        task = self._task({}, {})
+        names, n = list(task.equation.model.names), task.equation.model.size
+        states = np.tile(task.state, (rows.count, 1))
+        for parameter, keys in self._starts.items():
+            for key in keys:
+                plain = key.removesuffix(".rate")
+                states[:, names.index(plain) + (n if key != plain else 0)] = rows.values[parameter]
+        samples, finished = solve_starts_on_gpu(task, states, self._method)
+        for name, each in self._of_runs.items():
+            x = together(task, str(each.of), samples)
+            if x is None:
+                return False
+            with np.errstate(all="ignore"):  # those that did not go to the end mean nothing
+                rows.found[name][:] = self._reduced(each, x)
+        for name, each in self._frequencies.items():
+            rows.found[name][:] = _frequency(task, each)
+        self._side_by_side(rows, np.flatnonzero(~finished).tolist())
+        return True
+
+
+def _frequency(task: Task, of: Quantity) -> float:
+    """Find a natural frequency of what is elastic, at the start [Hz]."""
+    model: Model = task.equation.model
+    anchor = (task.equation.anchor,) if model.attitudes else ()
+    found = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
+    mass, stiffness, damping = (m.reshape(model.size, -1) for m in found)
+    locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
+    linear = Linear(mass, stiffness, damping, model.names).keep(*moves(model, locked))
+    frequencies = elastic_modes(linear).frequencies
+    assert of.frequency is not None
+    if of.frequency > len(frequencies):
+        raise SimulationError(f"the arm has {len(frequencies)} frequencies, no {of.frequency}")
+    return float(frequencies[of.frequency - 1] / (2 * np.pi))
+
+
+def chunk_rows(evaluator: Evaluator, number: int) -> Columns:
+    """Compute a chunk of a study."""
+    study = evaluator.study
+    first = number * study.chunk
+    return evaluator.rows(first, min(first + study.chunk, study.count))

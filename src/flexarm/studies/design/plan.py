@@ -1,0 +1,181 @@
+"""The study file: which arm, which parameters, how they are sampled, and what is wanted."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, model_validator
+
+from flexarm.arguments import is_number
+from flexarm.arm import Arm
+from flexarm.arm.part import Number, Part, fault
+from flexarm.formulations import DEFAULT
+from flexarm.integrate.batch.many import Device
+from flexarm.studies.design.reductions import REDUCTIONS
+from flexarm.units import Ratio, Time
+
+MOST = 10**9  # designs of a study
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, str) and not is_number(value):
+        raise fault("must be a number, or text with a unit such as '10 mm'")
+    return value
+
+
+def _range(value: Any) -> Any:
+    """Take ``[low, high]`` as a range."""
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return {"low": value[0], "high": value[1]}
+    return value
+
+
+def _reduced(value: Any) -> Any:
+    """Take ``"joint1: peak"``, and a function of Python."""
+    if isinstance(value, str) and ":" in value:
+        of, _, reduce = value.rpartition(":")
+        return {"of": of.strip(), "reduce": reduce.strip()}
+    return {"function": value} if callable(value) else value
+
+
+def _reduction(value: str) -> str:
+    if value not in REDUCTIONS:
+        raise fault(f"must be one of {', '.join(REDUCTIONS)}")
+    return value
+
+
+def _function(value: Any) -> Any:
+    if callable(value) or (isinstance(value, str) and value.rpartition(":")[0]):
+        return value
+    raise fault("must be FILE.py:NAME or MODULE:NAME")
+
+
+Value = Annotated[Any, AfterValidator(_value)]
+Positive = Annotated[StrictInt, Field(ge=1, le=MOST)]
+
+
+class Parameter(Part):
+    """What varies: a range, a normal distribution, or a list of values.
+
+    ``keys`` are those of the model file that take the value, the parameter's name if left out;
+    ``start.NAME`` and ``start.NAME.rate`` are a coordinate and its rate at the start.
+    ``levels`` are the values that a grid has of a range.
+    """
+
+    low: Value | None = None
+    high: Value | None = None
+    scale: Literal["linear", "log"] = "linear"
+    levels: Annotated[StrictInt, Field(ge=2, le=MOST)] | None = None
+    mean: Value | None = None
+    deviation: Value | None = None
+    values: Annotated[list[Any], Field(min_length=1)] | None = None
+    keys: Annotated[list[str], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        pairs = ((self.low, self.high), (self.mean, self.deviation), (self.values, self.values))
+        given = [any(each is not None for each in pair) for pair in pairs]
+        whole = [all(each is not None for each in pair) for pair in pairs]
+        if given.count(True) != 1 or given != whole:
+            raise fault("must have either low and high, or mean and deviation, or values")
+        if self.low is None and (self.levels is not None or self.scale != "linear"):
+            raise fault("levels and scale are for low and high")
+        return self
+
+
+class Sampling(Part):
+    """How designs are chosen: their count, and the seed of what is random.
+
+    ``saltelli`` is the design of Sobol indices: ``count`` times (parameters + 2) runs.
+    """
+
+    kind: Literal["grid", "random", "latin-hypercube", "sobol", "saltelli"] = "latin-hypercube"
+    count: Positive | None = None
+    seed: Annotated[StrictInt, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _is_counted(self) -> Self:
+        if (self.count is None) is not (self.kind == "grid"):
+            raise fault("must have a count, unless it is a grid, whose parameters have levels")
+        if self.kind in ("sobol", "saltelli") and (self.count or 0).bit_count() != 1:
+            raise fault("must be a power of 2 for Sobol's points", "count")
+        return self
+
+
+class RunOptions(Part):
+    """How each design is simulated, as for `flexarm.simulate`."""
+
+    t_end: Annotated[Time, Field(gt=0)]
+    dt: Annotated[Time, Field(gt=0)] | None = None
+    method: str = "auto"
+    rtol: Annotated[Number, Field(gt=0, lt=1)] = 1e-3
+    formulation: str = DEFAULT
+
+
+class Quantity(Part):
+    """What is wanted of a design: a number.
+
+    Either ``of`` (a column of a run's table, such as ``joint1`` or ``link2 tip deflection y``) and
+    how it is reduced; or the k-th ``frequency`` of the arm [Hz], its joints locked unless
+    ``joints`` says free; or a ``function`` of Python, ``FILE.py:NAME`` or ``MODULE:NAME``, that
+    takes a run, or, with ``takes: design``, the design's values by name.
+    """
+
+    of: str | None = None
+    reduce: Annotated[str, AfterValidator(_reduction)] | None = None
+    band: Annotated[Ratio, Field(gt=0, lt=1)] = 0.02
+    frequency: Annotated[StrictInt, Field(ge=1, le=1000)] | None = None
+    joints: Literal["locked", "free"] = "locked"
+    function: Annotated[Any, AfterValidator(_function)] | None = None
+    takes: Literal["run", "design"] = "run"
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        kinds = [self.of is not None or self.reduce is not None, self.frequency is not None,
+                 self.function is not None]  # fmt: skip
+        if kinds.count(True) != 1 or (self.of is None) is not (self.reduce is None):
+            raise fault("must have either 'of' and 'reduce', or 'frequency', or 'function'")
+        return self
+
+    @property
+    def needs_run(self) -> bool:
+        """Whether the design must be simulated for it."""
+        return self.of is not None or (self.function is not None and self.takes == "run")
+
+
+class Plan(Part):
+    """A study as its file describes it."""
+
+    study: Literal[1]
+    name: str = "study"
+    arm: str | Arm | None = None
+    parameters: Annotated[
+        dict[str, Annotated[Parameter, BeforeValidator(_range)]], Field(min_length=1)
+    ]
+    sampling: Sampling
+    run: RunOptions | None = None
+    quantities: Annotated[
+        dict[str, Annotated[Quantity, BeforeValidator(_reduced)]], Field(min_length=1)
+    ]
+    device: Device = "cpu"
+    workers: Annotated[StrictInt, Field(ge=1, le=4096)] | None = None
+    dask: str | None = None
+    chunk: Annotated[StrictInt, Field(ge=1, le=10**6)] | None = None
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        runs = [name for name, each in self.quantities.items() if each.needs_run]
+        modes = [name for name, each in self.quantities.items() if each.frequency is not None]
+        if runs and self.run is None:
+            raise fault(f"is missing: '{runs[0]}' is of a run: add 'run: {{t_end: 1 s}}'", "run")
+        if (runs or modes) and self.arm is None:
+            raise fault(f"is missing: '{(runs or modes)[0]}' is of an arm", "arm")
+        grid = self.sampling.kind == "grid"
+        for name, each in self.parameters.items():
+            if grid and each.values is None and each.levels is None:
+                raise fault("a grid needs its levels, such as 'levels: 5'", "parameters", name)
+        twice = {*self.parameters} & {*self.quantities} or {"index", "key", "status", "reason"} & {
+            *self.parameters,
+            *self.quantities,
+        }
+        if twice:
+            raise fault(f"'{min(twice)}' names another column of the results", "quantities")
+        return self

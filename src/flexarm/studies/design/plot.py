@@ -1,0 +1,124 @@
+"""Figures of a study."""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.arguments import refused
+from flexarm.io.whole_file import require_writable, write_whole
+from flexarm.links.base import Array
+from flexarm.runs.plot import COLOURS
+from flexarm.studies.design.evaluate import Columns
+from flexarm.studies.design.sensitivity import SobolIndices
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DRAWN = 4000  # designs in a figure
+PARTS, MEAN_OF = 12, 8  # of a parameter's range, whose means are drawn; designs in each, at least
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
+    from matplotlib.figure import Figure
+
+    size = (min(2.6 * columns + 0.6, 20), min(2.2 * rows + 0.6, 20))
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _numbers(values: Any) -> Array:
+    """Give a column as numbers; words by their order."""
+    if values.dtype.kind in "iuf":
+        return np.asarray(values, dtype=float)
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=float)
+
+
+def _some(columns: Columns) -> Columns:
+    """Take designs evenly, as many as a figure shows."""
+    count = len(columns["index"])
+    which = np.arange(0, count, max(1, count // DRAWN))
+    return {name: values[which] for name, values in columns.items()}
+
+
+def effects(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
+    """Draw each quantity over each parameter, and the means of equal parts: the main effects."""
+    figure, axes = _axes(len(quantities), len(parameters))
+    few = _some(columns)
+    for i, quantity in enumerate(quantities):
+        for k, parameter in enumerate(parameters):
+            at: Axes = axes[i, k]
+            at.plot(_numbers(few[parameter]), few[quantity], ".", ms=4, alpha=0.5, color="#9aa5b1")
+            x, y = means(_numbers(columns[parameter]), columns[quantity])
+            at.plot(x, y, "-o", ms=3, color=COLOURS[0])
+            at.set_xlabel(parameter if i == len(quantities) - 1 else "", parse_math=False)
+            at.set_ylabel(quantity if k == 0 else "", parse_math=False)
+    return figure
+
+
+def means(x: Array, y: Array) -> tuple[Array, Array]:
+    """Give the means of equal parts of x that have numbers."""
+    known = np.isfinite(y)
+    x, y = x[known], y[known]
+    if not len(x):
+        return x, y
+    kinds = np.unique(x)
+    if len(kinds) <= PARTS:
+        return kinds, np.array([y[x == kind].mean() for kind in kinds])
+    count = max(2, min(PARTS, len(x) // MEAN_OF))
+    parts = np.array_split(np.argsort(x, kind="stable"), count)
+    return np.array([x[part].mean() for part in parts]), np.array(
+        [y[part].mean() for part in parts]
+    )
+
+
+def scatter(columns: Columns, parameters: Sequence[str], quantities: Sequence[str]) -> "Figure":
+    """Draw all columns over each other."""
+    names = [*parameters, *quantities]
+    figure, axes = _axes(len(names), len(names))
+    few = _some(columns)
+    for i, row in enumerate(names):
+        for k, column in enumerate(names):
+            at: Axes = axes[i, k]
+            x, y = _numbers(few[column]), _numbers(few[row])
+            if i == k:
+                at.hist(x[np.isfinite(x)], bins=24, color=COLOURS[0])
+            else:
+                at.plot(x, y, ".", ms=2, alpha=0.5, color=COLOURS[0])
+            at.set_xlabel(column if i == len(names) - 1 else "", parse_math=False)
+            at.set_ylabel(row if k == 0 else "", parse_math=False)
+    return figure
+
+
+def indices(found: Mapping[str, SobolIndices]) -> "Figure":
+    """Draw Sobol indices with their bounds."""
+    figure, axes = _axes(len(found), 1)
+    for row, (name, each) in enumerate(found.items()):
+        at: Axes = axes[row, 0]
+        places = np.arange(len(each.parameters))
+        for shift, label, value, bounds in (
+            (-0.2, "first order", each.first, each.first_bounds),
+            (0.2, "total", each.total, each.total_bounds),
+        ):
+            error = np.abs(bounds - value)
+            colour = COLOURS[0 if shift < 0 else 1]
+            at.bar(places + shift, value, 0.38, yerr=error, label=label, color=colour, capsize=3)
+        at.set_xticks(places, each.parameters, parse_math=False)
+        at.set_ylabel(f"share of the variance of\n{name}", parse_math=False)
+    axes[0, 0].legend()
+    return figure
+
+
+def write(figure: "Figure", path: Path, *, force: bool) -> None:
+    """Write a figure, whole or not at all."""
+    kind = path.suffix.lower()
+    if kind not in FIGURES:
+        raise refused("path", str(path), f"a file that ends in {', '.join(FIGURES)}")
+    require_writable(path, force=force)
+    memory = io.BytesIO()
+    figure.savefig(memory, format=kind[1:], dpi=120)
+    write_whole(path, memory.getvalue(), force=force)

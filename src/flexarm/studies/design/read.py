@@ -1,0 +1,298 @@
+"""Read a study: its file or mapping, the arm, ranges in SI; every mistake with its line."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from flexarm.arguments import is_number, refused, require_path
+from flexarm.arm import Arm
+from flexarm.arm.side_files import SideFiles
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.integrate.methods import METHODS
+from flexarm.integrate.task import prepare
+from flexarm.io.explain import explain_data
+from flexarm.io.model_file import dumps, files_beside, load, parse, read_content, validated
+from flexarm.io.overrides import change_arm, read_value
+from flexarm.io.sample import arm_path
+from flexarm.io.source import Path as Place
+from flexarm.io.source import Problem, Source, read, report, show_path
+from flexarm.model import Model, build
+from flexarm.runs.write import files_kept_with
+from flexarm.studies.design.curves import curve_names
+from flexarm.studies.design.plan import Parameter, Plan, Quantity
+from flexarm.studies.design.sampling import Axis, design_count, shares
+from flexarm.units import quantity
+
+CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
+FILES = 10_000  # of a study, at most
+START = "start."
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study ready to be computed.
+
+    Attributes
+    ----------
+    plan
+        As its file describes it.
+    folder
+        Where files of Python lie that it names.
+    arm
+        The arm, if any.
+    axes
+        The parameters.
+    """
+
+    plan: Plan
+    folder: Path
+    arm: Arm | None
+    axes: tuple[Axis, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process: the arm as its text, with the files that it names."""
+        plan = self.plan.model_copy(update={"arm": None})
+        arm = self.arm and (dumps(self.arm), files_kept_with(self.arm))
+        return _restored, (plan, self.folder, arm, self.axes, self.parts)
+
+    @property
+    def count(self) -> int:
+        """Number of designs."""
+        return design_count(self.plan.sampling, self.axes)
+
+    @property
+    def chunk(self) -> int:
+        """Number of designs that are computed and written together."""
+        return self.plan.chunk or max(CHUNK[self.plan.device], -(-self.count // FILES))
+
+    def values(self, first: int, last: int) -> dict[str, NDArray[Any]]:
+        """Give the values of designs by parameter, (last - first,) each."""
+        places = shares(self.plan.sampling, self.axes, first, last)
+        return {axis.name: axis.at(places[:, k]) for k, axis in enumerate(self.axes)}
+
+    def function(self, of: Quantity) -> Any:
+        """Give the function of Python that a quantity names."""
+        return _imported(of.function, self.folder) if isinstance(of.function, str) else of.function
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """What produces the numbers, by what it is, as digests."""
+        plan, arm = self.plan, self.arm
+        told = {
+            "version": version("flexarm"),
+            "arm": "" if arm is None else repr((dumps(arm), files_kept_with(arm))),
+            "parameters": repr(self.axes),
+            "sampling": repr(plan.sampling),
+            "run": repr(plan.run),
+            "quantities": repr({k: self._identity(q) for k, q in plan.quantities.items()}),
+            "chunk": str(self.chunk),
+            "device": plan.device,
+        }
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in told.items()}
+
+    def _identity(self, of: Quantity) -> str:
+        if of.function is None:
+            return repr(of)
+        found = self.function(of)
+        try:
+            text = inspect.getsource(found)
+        except (OSError, TypeError):
+            text = getattr(found, "__qualname__", repr(type(found)))
+        return f"{of.takes} {text}"
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells the study from others."""
+        return hashlib.sha256(json.dumps(self.parts, sort_keys=True).encode()).hexdigest()
+
+
+def _restored(
+    plan: Plan, folder: Path, arm: Any, axes: tuple[Axis, ...], parts: dict[str, str]
+) -> Study:
+    """Take a study that has come from another process."""
+    made = parse(Arm, arm[0], name="arm", files=SideFiles(kept=arm[1])) if arm else None
+    study = Study(plan, folder, made, axes)
+    study.__dict__["parts"] = parts
+    return study
+
+
+def _imported(name: str, folder: Path) -> Any:
+    """Find ``FILE.py:NAME`` beside the study file, or ``MODULE:NAME``."""
+    place, _, attribute = name.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            path = folder / place
+            scope: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
+            exec(compile(path.read_bytes(), str(path), "exec"), scope)
+            found = scope[attribute]
+        else:
+            found = getattr(import_module(place), attribute)
+    except Exception as error:  # whatever the user's file raises
+        raise ModelError(f"'{name}' cannot be taken: {type(error).__name__}: {error}") from None
+    if not callable(found):
+        raise ModelError(f"'{name}' is no function")
+    return found
+
+
+def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
+    """Read a study from its file, or from a mapping of the same contents.
+
+    Raises
+    ------
+    ModelError
+        With a line ``file:line:column: what: why`` for each mistake.
+    """
+    if isinstance(given, Study):
+        return given
+    if isinstance(given, Mapping):
+        return _of_mapping(given)
+    try:
+        path = require_path("plan", given, ModelError)
+    except ModelError:
+        raise refused("plan", given, "a study file, or a mapping of its contents") from None
+    content = read_content(path)
+    plan = parse(Plan, content, name=str(path), files=files_beside(path))
+    study, problems = _resolved(plan, path.parent.resolve())
+    if problems:
+        source = read(content, str(path))
+        listed = [Problem(_locate(source, where), where, said) for where, said in problems]
+        raise ModelError(report(str(path), listed))
+    return study
+
+
+def _locate(source: Source, where: Place) -> tuple[int, int]:
+    """Find the key of a mistake, or what is nearest to it."""
+    while where and where not in source.keys:
+        where = where[:-1]
+    return source.keys.get(where, (1, 1))
+
+
+def _of_mapping(given: Mapping[str, Any]) -> Study:
+    data = {"study": 1, **given}
+    try:
+        plan = Plan.model_validate(data)
+    except ValidationError as error:
+        found = explain_data(error, Plan, data)
+        said = [f"{show_path(each.path)}: {each.message}" for each in found]
+        raise ModelError("plan: " + "; ".join(said)) from None
+    study, problems = _resolved(plan, Path.cwd())
+    if problems:
+        lines = [f"{show_path(where)}: {said}" for where, said in problems]
+        raise ModelError("plan: " + "; ".join(lines))
+    return study
+
+
+Problems = list[tuple[Place, str]]
+
+
+def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
+    """Load the arm, and take all ranges in SI."""
+    problems: Problems = []
+    try:
+        arm = _arm(plan.arm, folder)
+        model = None if arm is None else build(arm)
+    except FlexarmError as error:
+        return Study(plan, folder, None, ()), [(("arm",), str(error))]
+    axes = []
+    for name, each in plan.parameters.items():
+        try:
+            axes.append(_axis(name, each, arm, model))
+        except FlexarmError as error:
+            problems.append((("parameters", name), str(error)))
+    study = Study(plan, folder, arm, tuple(axes))
+    try:
+        curves = [] if model is None else _curves(plan, model)
+    except FlexarmError as error:
+        curves, problems = [], [*problems, (("arm",), str(error))]
+    for name, wanted in plan.quantities.items():
+        try:
+            if wanted.function is not None:
+                study.function(wanted)
+            if curves and wanted.of is not None and wanted.of not in curves:
+                raise ModelError(f"no run has '{wanted.of}': there are {', '.join(curves)}")
+        except FlexarmError as error:
+            problems.append((("quantities", name), str(error)))
+    if plan.run is not None and plan.run.method not in ("auto", *METHODS):
+        known = ", ".join(("auto", *METHODS))
+        problems.append((("run", "method"), f"must be one of {known}, got '{plan.run.method}'"))
+    if not problems and study.count > 10**9:
+        problems.append((("sampling",), f"{study.count:,} designs are too many: 1e9 at most"))
+    return study, problems
+
+
+def _curves(plan: Plan, model: Model) -> list[str]:
+    """List the curves of an arm's runs, if some are wanted."""
+    if not any(each.of is not None for each in plan.quantities.values()):
+        return []
+    return curve_names(prepare(model, np.array([0.0, 1e-3])), METHODS["dop853"])
+
+
+def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
+    if not isinstance(given, str):
+        return None if given is None else validated(given)
+    beside = folder / given
+    return load(beside if beside.is_file() else arm_path(given))
+
+
+def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> Axis:
+    """Take a parameter with its numbers in SI."""
+    keys = tuple(each.keys or (name,))
+
+    def number(value: Any) -> float:
+        if arm is None or model is None:
+            if not is_number(value):
+                raise ModelError(f"without an arm it must be a number, got {value!r}")
+            return float(value)
+        found = {_number(arm, model, key, value) for key in keys}
+        return found.pop()
+
+    if each.values is not None:
+        for value in each.values if arm is not None and model is not None else ():
+            for key in keys:
+                _taken(arm, model, key, value)  # type: ignore[arg-type]
+        plain = all(map(is_number, each.values))
+        values = tuple(map(float if plain else str, each.values))
+        return Axis(name, keys, "values", levels=len(values), values=values)
+    if each.mean is not None:
+        mean = number(each.mean)
+        share = abs(mean) if isinstance(each.deviation, str) else 1.0
+        deviation = share * quantity(each.deviation, "1")
+        if not deviation > 0:
+            raise ModelError(f"deviation must be > 0, got {deviation:g}")
+        return Axis(name, keys, "normal", mean, deviation)
+    low, high = number(each.low), number(each.high)
+    if not low < high:
+        raise ModelError(f"the range is empty: low {low:g} must be < high {high:g}")
+    if each.scale == "log" and low <= 0:
+        raise ModelError(f"low must be > 0 for scale: log, got {low:g}")
+    return Axis(name, keys, each.scale, low, high, each.levels or 0)
+
+
+def _number(arm: Arm, model: Model, key: str, value: Any) -> float:
+    found = _taken(arm, model, key, value)
+    if not is_number(found):
+        raise ModelError(f"'{key}' is no number of the arm, but {found!r}: give values: [...]")
+    return float(found)
+
+
+def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
+    """Take a value as the arm would, in SI, or refuse it."""
+    if not key.startswith(START):
+        return read_value(change_arm(arm, {key: value}), key)
+    name = key.removeprefix(START)
+    plain = name.removesuffix(".rate")
+    if plain not in model.names:
+        raise ModelError(f"no coordinate '{plain}': there are {', '.join(model.names)}")
+    unit = model.units[model.names.index(plain)] + ("/s" if name != plain else "")
+    return quantity(value, unit)

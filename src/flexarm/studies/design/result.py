@@ -1,0 +1,167 @@
+"""What a study has found so far: rows, a table of pandas, a dataset, indices, figures."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from flexarm.arguments import refused, require_path
+from flexarm.arm.summary import Summarised, Summary
+from flexarm.errors import FlexarmError
+from flexarm.studies.design.evaluate import FINISHED, Columns
+from flexarm.studies.design.sensitivity import SobolIndices, sobol_indices
+from flexarm.studies.design.table import Table
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+    import xarray
+    from matplotlib.figure import Figure
+
+Kind = Literal["effects", "scatter", "sobol"]
+REASONS = 5  # that a summary tells
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResult(Summarised):
+    """The rows of a study that are on disk.
+
+    Attributes
+    ----------
+    table
+        Where they lie.
+    """
+
+    table: Table
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "StudyResult":
+        """Open the results in a folder, of a study that is computed or still being computed."""
+        return cls(Table.open(require_path("folder", folder)))
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters."""
+        return list(self.table.about["parameters"])
+
+    @property
+    def quantities(self) -> list[str]:
+        """Names of the quantities."""
+        return list(self.table.about["quantities"])
+
+    @property
+    def done(self) -> int:
+        """Number of designs that are there."""
+        return sum(map(self.table.size, self.table.done))
+
+    @property
+    def columns(self) -> Columns:
+        """All rows, by column: ``index``, ``key``, parameters, quantities, ``status``, ``reason``.
+
+        They are read now; `Table.chunks_read` gives chunk after chunk of what is too much at once.
+        """
+        parts = list(self.table.chunks_read())
+        if not parts:
+            raise FlexarmError(f"{self.table.folder}: no chunk is there yet")
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Give all rows as a frame of pandas, by index."""
+        import pandas
+
+        return pandas.DataFrame(self.columns).set_index("index")
+
+    @property
+    def dataset(self) -> "xarray.Dataset":
+        """All rows as an xarray dataset along ``design``; parameters are coordinates."""
+        import xarray
+
+        columns = {name: ("design", values) for name, values in self.columns.items()}
+        labels = ["index", *self.parameters]
+        found = xarray.Dataset(columns, attrs={"name": self.table.about["name"]})
+        return found.set_coords(labels)
+
+    def failures(self) -> dict[str, int]:
+        """Count designs without numbers by reason, the most frequent first."""
+        counted: Counter[str] = Counter()
+        for part in self.table.chunks_read():
+            wrong = part["status"] != FINISHED
+            counted.update(map(str, part["reason"][wrong]))
+        return dict(counted.most_common())
+
+    def sobol(self, *, confidence: float = 0.95, resamples: int = 200) -> dict[str, SobolIndices]:
+        """Estimate Sobol indices of each quantity, with bootstrap bounds.
+
+        Raises
+        ------
+        FlexarmError
+            If the sampling is not ``saltelli``, or rows are missing or have no numbers.
+        """
+        if self.table.about["sampling"]["kind"] != "saltelli":
+            raise FlexarmError("sobol: the study's sampling must be of kind 'saltelli'")
+        if self.done < self.table.count:
+            raise FlexarmError(f"sobol: {self.done} of {self.table.count} designs are there yet")
+        columns = self.columns
+        count = int(self.table.about["sampling"]["count"])
+        return {
+            name: sobol_indices(name, columns[name], self.parameters, count,
+                                confidence=confidence, resamples=resamples)
+            for name in self.quantities
+        }  # fmt: skip
+
+    def plot(self, path: str | Path | None = None, *, kind: Kind = "effects",
+             force: bool = False) -> "Figure":  # fmt: skip
+        """Draw main effects, a scatter matrix or Sobol indices; into a file if a path is given.
+
+        Parameters
+        ----------
+        path
+            The file, png, svg or pdf.
+        kind
+            ``effects``: each quantity over each parameter, with the mean of equal parts;
+            ``scatter``: all columns over each other; ``sobol``.
+        force
+            Whether to overwrite a file that is there.
+        """
+        from flexarm.studies.design import plot
+
+        drawings = {"effects": plot.effects, "scatter": plot.scatter}
+        if kind == "sobol":
+            figure = plot.indices(self.sobol())
+        elif kind in drawings:
+            figure = drawings[kind](self.columns, self.parameters, self.quantities)
+        else:
+            raise refused("kind", kind, "effects, scatter or sobol")
+        if path is not None:
+            plot.write(figure, require_path("path", path), force=force)
+        return figure
+
+    def _summary(self) -> Summary:
+        said = self.table.about
+        done, count = self.done, self.table.count
+        reasons = list(self.failures().items())[:REASONS]
+        lines = [
+            f"{done:,} of {count:,} designs in {self.table.folder}",
+            f"{said['sampling']['kind']} over {', '.join(self.parameters)}",
+            *(f"{number} without numbers: {reason}" for reason, number in reasons),
+        ]
+        rows = []
+        if done:
+            columns = self.columns
+            for name in (*self.parameters, *self.quantities):
+                rows.append((name, *_spread(columns[name])))
+        header = ("column", "least", "median", "most")
+        return Summary(f"Study {said['name']}", tuple(lines), header, rows)
+
+
+def _spread(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[str, str, str]:
+    """Say the least, median and most of a column."""
+    if values.dtype.kind not in "iuf":
+        kinds = sorted(set(map(str, values)))
+        return kinds[0], "", kinds[-1]
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return "", "", ""
+    least, middle, most = (f"{x:.6g}" for x in (known.min(), np.median(known), known.max()))
+    return least, middle, most

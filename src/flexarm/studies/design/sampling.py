@@ -1,0 +1,119 @@
+"""Designs by number: points of a grid, of chance, of a Latin hypercube, of Sobol's sequence."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexarm.links.base import Array
+from flexarm.studies.design.plan import Sampling
+
+BLOCK = 4096  # designs whose chances come from one seed
+EDGE = 1e-12  # of the unit interval that normal distributions leave out
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parameter, its numbers in SI.
+
+    Attributes
+    ----------
+    name, keys
+        Of the column, and of the model file or the start.
+    kind
+        ``linear``, ``log``, ``normal`` (its bounds are mean and deviation) or ``values``.
+    low, high
+        The bounds.
+    levels
+        How many values a grid has.
+    values
+        If it is a list.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    kind: str
+    low: float = 0.0
+    high: float = 0.0
+    levels: int = 0
+    values: tuple[Any, ...] = ()
+
+    def at(self, share: Array) -> NDArray[Any]:
+        """Give the values at shares of the probability, 0 to 1."""
+        if self.kind == "values":
+            places = np.minimum((share * len(self.values)).astype(int), len(self.values) - 1)
+            return np.asarray(np.array(self.values)[places])
+        if self.kind == "normal":
+            from scipy.special import ndtri
+
+            return np.asarray(self.low + self.high * ndtri(np.clip(share, EDGE, 1 - EDGE)))
+        if self.kind == "log":
+            return np.asarray(self.low * (self.high / self.low) ** share)
+        return np.asarray(self.low + (self.high - self.low) * share)
+
+
+def design_count(sampling: Sampling, axes: Sequence[Axis]) -> int:
+    """Count the designs of a study."""
+    if sampling.kind == "grid":
+        return prod(axis.levels for axis in axes)
+    return (sampling.count or 0) * (len(axes) + 2 if sampling.kind == "saltelli" else 1)
+
+
+def shares(sampling: Sampling, axes: Sequence[Axis], first: int, last: int) -> Array:
+    """Place designs in the unit cube, (last - first, parameters), whichever are asked for."""
+    numbers, size = np.arange(first, last), len(axes)
+    if sampling.kind == "grid":
+        places = np.unravel_index(numbers, [axis.levels for axis in axes])
+        return np.stack([_level(axis, k) for axis, k in zip(axes, places, strict=True)], axis=1)
+    if sampling.kind == "random":
+        blocks = range(first // BLOCK, -(-last // BLOCK))
+        drawn = [np.random.default_rng([sampling.seed, k]).random((BLOCK, size)) for k in blocks]
+        begin = first - blocks[0] * BLOCK
+        return np.concatenate(drawn)[begin : begin + last - first]
+    if sampling.kind == "latin-hypercube":
+        return _hypercube(size, sampling.count or 0, sampling.seed)[first:last]
+    if sampling.kind == "sobol":
+        return _sobol(size, sampling.seed, first, last)
+    return _saltelli(sampling, size, first, last)
+
+
+def _level(axis: Axis, k: NDArray[np.intp]) -> Array:
+    return np.asarray((k + 0.5) / axis.levels if axis.values else k / max(axis.levels - 1, 1))
+
+
+@lru_cache(maxsize=2)
+def _hypercube(size: int, count: int, seed: int) -> Array:
+    from scipy.stats import qmc
+
+    return np.asarray(qmc.LatinHypercube(size, seed=np.random.default_rng(seed)).random(count))
+
+
+def _sobol(size: int, seed: int, first: int, last: int) -> Array:
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(size, seed=np.random.default_rng(seed))
+    with warnings.catch_warnings():  # a part of the sequence need not be a power of 2
+        warnings.simplefilter("ignore", UserWarning)
+        if first:  # SciPy cannot go on by nothing
+            points.fast_forward(first)
+        return np.asarray(points.random(last - first))
+
+
+def _saltelli(sampling: Sampling, size: int, first: int, last: int) -> Array:
+    """Place points A, then B, then A with one column of B after the other."""
+    count, found = sampling.count or 0, []
+    while first < last:
+        block, begin = divmod(first, count)
+        end = min(last - block * count, count)
+        both = _sobol(2 * size, sampling.seed, begin, end)
+        part = both[:, size:].copy() if block == 1 else both[:, :size].copy()
+        if block > 1:
+            part[:, block - 2] = both[:, size + block - 2]
+        found.append(part)
+        first = block * count + end
+    return np.concatenate(found)

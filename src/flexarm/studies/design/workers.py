@@ -1,0 +1,223 @@
+"""Where chunks are computed: here, in processes of this machine, or on a Dask cluster."""
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from typing import IO, Any
+
+from flexarm.errors import FlexarmError
+from flexarm.studies.design.evaluate import Evaluator, chunk_rows
+from flexarm.studies.design.read import Study
+from flexarm.studies.design.table import to_bytes
+
+TRIES = 3  # of a chunk whose worker dies
+AHEAD = 2  # chunks that wait for each worker of a cluster
+Made = tuple[int, bytes]
+
+
+@lru_cache(maxsize=2)
+def _evaluator(packed: bytes) -> Evaluator:
+    return Evaluator(pickle.loads(packed))
+
+
+def compute(packed: bytes, number: int, kind: str) -> bytes:
+    """Compute a chunk of a study that has come as bytes, and give the contents of its file."""
+    return to_bytes(chunk_rows(_evaluator(packed), number), kind)
+
+
+def compute_here(study: Study, numbers: Iterable[int], kind: str) -> Iterator[Made]:
+    """Compute chunks in this process."""
+    evaluator = Evaluator(study)
+    for number in numbers:
+        yield number, to_bytes(chunk_rows(evaluator, number), kind)
+
+
+def pack(study: Study) -> bytes | None:
+    """Write a study as bytes for other processes; None if they could not find its functions."""
+    functions = [each.function for each in study.plan.quantities.values()]
+    if any(getattr(each, "__module__", "") == "__main__" for each in functions):
+        return None
+    try:
+        pickle.dumps(functions)
+    except Exception:  # a function in a function, and what foreign objects raise
+        return None
+    return pickle.dumps(study)
+
+
+def compute_in_processes(
+    packed: bytes, numbers: Iterable[int], kind: str, workers: int
+) -> Iterator[Made]:
+    """Compute chunks in processes of this machine; the chunk of one that dies is done again."""
+    waiting: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    made: queue.SimpleQueue[Made | BaseException | None] = queue.SimpleQueue()
+    for number in numbers:
+        waiting.put(number)
+    lines = [_Line(packed, kind, waiting, made) for _ in range(workers)]
+    for _ in lines:
+        waiting.put(None)
+    working = len(lines)
+    try:
+        for line in lines:
+            line.start()
+        while working:
+            found = made.get()
+            if isinstance(found, BaseException):
+                raise found
+            if found is None:
+                working -= 1
+            else:
+                yield found
+    finally:
+        for line in lines:
+            line.stop()
+
+
+class _Line(threading.Thread):
+    """Hands chunks to a process of its own, and takes what it makes of them."""
+
+    def __init__(
+        self,
+        packed: bytes,
+        kind: str,
+        waiting: "queue.SimpleQueue[int | None]",
+        made: "queue.SimpleQueue[Made | BaseException | None]",
+    ) -> None:
+        super().__init__(daemon=True)
+        self._packed, self._kind, self._waiting, self._made = packed, kind, waiting, made
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def run(self) -> None:
+        """Hand out chunks until there are none."""
+        try:
+            while (number := self._waiting.get()) is not None and not self._stopped:
+                self._made.put((number, self._compute(number)))
+            self._made.put(None)
+        except BaseException as error:
+            self._made.put(error)
+        finally:
+            self.stop()
+
+    def _compute(self, number: int) -> bytes:
+        for _ in range(TRIES):
+            if self._process is None:
+                self._process = self._begin()
+            with suppress(OSError, EOFError):
+                assert self._process.stdin is not None
+                assert self._process.stdout is not None
+                _send(self._process.stdin, number)
+                found = _receive(self._process.stdout)
+                if isinstance(found, BaseException):
+                    raise found
+                return bytes(found)
+            if self._stopped:
+                raise KeyboardInterrupt
+            self._process.wait()
+            self._process = None
+        raise FlexarmError(
+            f"chunk {number}: the process that computes it died {TRIES} times: is there memory "
+            "enough? Take fewer workers, or smaller chunks"
+        )
+
+    def _begin(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "flexarm.studies.design.workers"]
+        paths = os.pathsep.join(path for path in sys.path if path)
+        pipe = subprocess.PIPE
+        begun = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, env={**os.environ, "PYTHONPATH": paths}
+        )
+        assert begun.stdin is not None
+        _send(begun.stdin, (self._packed, self._kind))
+        return begun
+
+    def stop(self) -> None:
+        """End the process."""
+        self._stopped = True
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def _send(to: IO[bytes], what: object) -> None:
+    data = pickle.dumps(what)
+    to.write(len(data).to_bytes(8, "little") + data)
+    to.flush()
+
+
+def _receive(of: IO[bytes]) -> Any:
+    size = of.read(8)
+    if len(size) < 8:
+        raise EOFError
+    data = of.read(length := int.from_bytes(size, "little"))
+    if len(data) < length:
+        raise EOFError
+    return pickle.loads(data)
+
+
+def _serve() -> None:
+    """Compute the chunks that another process asks for, until it ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what functions print is no answer
+    with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
+        packed, kind = _receive(sys.stdin.buffer)
+        while True:
+            number = _receive(sys.stdin.buffer)
+            try:
+                found: object = compute(packed, number, kind)
+            except Exception as error:
+                found = error if isinstance(error, FlexarmError) else FlexarmError(repr(error))
+            _send(answers, found)
+
+
+def compute_on_dask(
+    packed: bytes, numbers: Iterable[int], kind: str, address: str, workers: int | None
+) -> Iterator[Made]:
+    """Compute chunks on a cluster: that of a scheduler's address, or a ``local`` one.
+
+    Raises
+    ------
+    FlexarmError
+        If Dask is not installed, or there is no such scheduler.
+    """
+    try:
+        from distributed import Client, LocalCluster, as_completed
+    except ImportError:
+        raise FlexarmError("dask: is not installed: pip install 'flexarm[dask]'") from None
+    local = address == "local"
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1) if local else None
+    try:
+        client = Client(cluster or address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise FlexarmError(f"dask: no scheduler at '{address}': {error}") from None
+    with client:
+        study = client.scatter(packed, broadcast=True, hash=False)
+        rest = iter(numbers)
+        known: dict[Any, int] = {}
+
+        def submit() -> list[Any]:
+            number = next(rest, None)
+            if number is None:
+                return []
+            future = client.submit(compute, study, number, kind, pure=False, retries=TRIES)
+            known[future] = number
+            return [future]
+
+        cores = sum(client.nthreads().values())
+        begun = [future for _ in range(AHEAD * max(cores, 1)) for future in submit()]
+        under_way = as_completed(begun, loop=client.loop)
+        for future in under_way:
+            yield known.pop(future), future.result()
+            under_way.update(submit())
+    if cluster is not None:
+        cluster.close()
+
+
+if __name__ == "__main__":
+    _serve()
