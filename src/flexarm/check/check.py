@@ -149,9 +149,8 @@ def _build(arm: Arm) -> Model:
 def _within_shapes(model: Model, start: Array) -> Array:
     """Move sliding links to where their shapes are known, (n,)."""
     pose = start.copy()
-    for part in model.links:
-        if part.sliding is not None:
-            pose[part.exposed] = np.clip(pose[part.exposed], *part.sliding.range)
+    for index, low, high in model.sliding_ranges:
+        pose[index] = np.clip(pose[index], low, high)
     return pose
 
 

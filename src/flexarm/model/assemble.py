@@ -1,6 +1,7 @@
 """Put a model together from an arm and the shapes of its links."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,11 +21,13 @@ from flexarm.links.ends import (
     tip_inertia,
 )
 from flexarm.links.holds import reflected_rotor
+from flexarm.links.rails.rail import Rail
 from flexarm.links.span import Span
 from flexarm.model.flexible import (
     Theory,
     check_amplitudes,
     flexible_part,
+    naming_link,
     reduced_part,
     sliding_damping,
     sliding_nodes,
@@ -74,8 +77,10 @@ def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: Sha
     links: list[LinkModel] = []
     before = IDENTITY
     for i in range(len(arm.links)):
-        built = _build_link(arm, i, before, theory, names, units, shapes_of)
-        links.append(built)
+        rail = _rail(arm, i, links, theory)
+        start = before if rail is None else IDENTITY
+        built = _build_link(arm, i, start, theory, names, units, shapes_of)
+        links.append(replace(built, rail=rail))
         before = end_pose(arm.links[i])
     if not names:
         raise ModelError(
@@ -100,6 +105,21 @@ def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: Sha
         points=ArmPoints.of(arm),
         nodes=theory.nodes,
     )
+
+
+def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail | None:
+    """Make a rail of the previous link, if a link rides on it."""
+    if not motion_of(arm.links[index].joint).rides:
+        return None
+    e = links[-1].elastic
+    assert e is not None
+    if theory.stiffening and e.nodes is None:
+        raise ModelError(
+            f"links[{index + 1}].joint: a carriage rides on exact or linear links, not on those "
+            "by the series of versions before 0.2: build without series"
+        )
+    with naming_link(arm, index - 1):
+        return Rail.of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
 
 
 def _build_link(
