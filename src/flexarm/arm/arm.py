@@ -184,7 +184,9 @@ class Arm(Part):
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
         """Refuse a link that nothing can ride on."""
         if rail is None or not rail.beam:
-            raise fault("a carriage rides on a flexible beam: the link before it must be one", *path)
+            raise fault(
+                "a carriage rides on a flexible beam: the link before it must be one", *path
+            )
         if isinstance(rail.joint, Sliding):
             raise fault("a carriage cannot ride on a beam that slides out of its hub", *path)
         if isinstance(rail.shapes, Lumped):

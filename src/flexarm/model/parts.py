@@ -254,14 +254,14 @@ class LinkModel:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Lengths of the joint's coordinate [m] between which shapes are known, if there are any."""
+        """Values of the joint's coordinate [m] between which shapes are known, if it has any."""
         if self.rail is not None:
             return self.rail.range
         return None if self.sliding is None else self.sliding.range
 
     @property
     def exposed(self) -> int:
-        """Index in q of the exposed length of a link that grows, or the station of one that rides."""
+        """Index in q of the exposed length of a link that grows, the station of one that rides."""
         (axis,) = self.axes
         return axis.index
 
@@ -385,6 +385,4 @@ class Model:
     @cached_property
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:
         """Index in q of each exposed length or station, the least and largest with known shapes."""
-        return tuple(
-            (part.exposed, *part.range) for part in self.links if part.range is not None
-        )
+        return tuple((part.exposed, *part.range) for part in self.links if part.range is not None)

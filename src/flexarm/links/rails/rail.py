@@ -13,7 +13,7 @@ from flexarm.links.node_spaces import clean
 from flexarm.links.span import Span
 
 POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
-ENDED = 1e-14  # of the largest coefficient
+ENDED, ENDED_REACH = 1e-14, 1e-12  # of the largest coefficient; of tangents that were fitted
 JUMP = 1e-7  # of the largest value: less is rounding
 ORDERS = 4  # the curve and its derivatives
 
@@ -51,9 +51,7 @@ class Rail:
     jumps: Array
 
     @classmethod
-    def of(
-        cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float
-    ) -> "Rail":
+    def of(cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float) -> "Rail":
         """Make a rail of a span.
 
         Raises
@@ -73,7 +71,9 @@ class Rail:
         found = [_jumps(series[order + 1], edges) for series, order in smooth]
         reach = None if nodes is None else _reach(nodes, edges)
         ends = (root, root + span.length)
-        return cls(root, ends, edges, x, y, z, twist, reach, root + np.unique(np.concatenate(found)))
+        return cls(
+            root, ends, edges, x, y, z, twist, reach, root + np.unique(np.concatenate(found))
+        )
 
 
 def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
@@ -89,7 +89,7 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
 def _reach(nodes: Collocation, edges: Array) -> Array:
     """Fit how far tangents reach, and differentiate, (3, 3, p, terms, G)."""
     per_axis = [
-        _series(lambda x, a=a: nodes.reach(x)[a], edges)  # type: ignore[misc]
+        _series(lambda x, a=a: nodes.reach(x)[a], edges, ENDED_REACH)  # type: ignore[misc]
         for a in range(3)
     ]
     value, half = _stacked(per_axis), np.diff(edges)[:, None, None] / 2
@@ -99,7 +99,7 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
     return _stacked(orders)
 
 
-def _series(values: Callable[[Array], Array], edges: Array) -> Array:
+def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED) -> Array:
     """Fit functions (len(x), m) by Legendre series on panels that are smooth, (p, terms, m)."""
     left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
     for count in POINTS:
@@ -110,19 +110,17 @@ def _series(values: Callable[[Array], Array], edges: Array) -> Array:
         scale = (2 * np.arange(count) + 1) / 2
         fit = np.einsum("gk,k,pgm->pkm", basis, scale, at, optimize=True)
         size = np.abs(fit).max(axis=(0, 2), initial=0.0)
-        kept = np.flatnonzero(size > ENDED * size.max(initial=0.0))
+        kept = np.flatnonzero(size > ended * size.max(initial=0.0))
         if not len(kept) or kept[-1] < count - 2:
             break
-    return fit[:, : int(kept[-1]) + 1 if len(kept) else 1]
+    return np.asarray(fit[:, : int(kept[-1]) + 1 if len(kept) else 1])
 
 
 def _stacked(series: list[Array]) -> Array:
     """Stack series of different lengths, ended by zeros."""
     most = max(each.shape[-2] for each in series)
     wide = [(0, 0)] * (series[0].ndim - 2)
-    return np.stack(
-        [np.pad(each, [*wide, (0, most - each.shape[-2]), (0, 0)]) for each in series]
-    )
+    return np.stack([np.pad(each, [*wide, (0, most - each.shape[-2]), (0, 0)]) for each in series])
 
 
 def _jumps(series: Array, edges: Array) -> Array:
