@@ -83,7 +83,7 @@ def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
         _series(lambda x, nu=nu: shapes.values(direction, x, nu), edges)  # type: ignore[misc]
         for nu in range(3 + most)
     ]
-    return _stacked(series + [0 * series[0]] * (1 - most))
+    return stacked(series + [0 * series[0]] * (1 - most))
 
 
 def _reach(nodes: Collocation, edges: Array) -> Array:
@@ -92,11 +92,11 @@ def _reach(nodes: Collocation, edges: Array) -> Array:
         _series(lambda x, a=a: nodes.reach(x)[a], edges, ENDED_REACH)  # type: ignore[misc]
         for a in range(3)
     ]
-    value, half = _stacked(per_axis), np.diff(edges)[:, None, None] / 2
+    value, half = stacked(per_axis), np.diff(edges)[:, None, None] / 2
     orders = [value]
     for _ in range(2):
         orders.append(legendre.legder(orders[-1], axis=2) / half)
-    return _stacked(orders)
+    return stacked(orders)
 
 
 def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED) -> Array:
@@ -116,7 +116,7 @@ def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED
     return np.asarray(fit[:, : int(kept[-1]) + 1 if len(kept) else 1])
 
 
-def _stacked(series: list[Array]) -> Array:
+def stacked(series: list[Array]) -> Array:
     """Stack series of different lengths, ended by zeros."""
     most = max(each.shape[-2] for each in series)
     wide = [(0, 0)] * (series[0].ndim - 2)
