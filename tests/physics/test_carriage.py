@@ -28,7 +28,8 @@ def railed(shapes: str, *links: str, more: str = "stiffening: false", gravity: f
     listed = "\n".join(f"  - {{{link}}}" for link in links)
     return loads(
         f"flexarm: 1\nname: rail\ngravity: [0, 0, {-gravity}]\n{more}\nlinks:\n"
-        f"  - {{joint: {{kind: fixed}}, length: {LENGTH}, {SECTION}, shapes: {{{shapes}}}}}\n{listed}\n"
+        f"  - {{joint: {{kind: fixed}}, length: {LENGTH}, {SECTION}, shapes: {{{shapes}}}}}\n"
+        f"{listed}\n"
     )
 
 
@@ -78,7 +79,8 @@ def test_load_that_moves_along_a_cantilever_bends_it_as_its_modes_say(
     arm = railed(
         "kind: clamped-free, bending_z: 3",
         f"joint: {{kind: carriage, actuation: prescribed, motion: {{kind: table, times: [0, 9],"
-        f" values: [0, {9 * speed}]}}}}, body: {{mass: {mass}}}, wrenches: [{{force: [0, 0, {-force}]}}]",
+        f" values: [0, {9 * speed}]}}}}, body: {{mass: {mass}}},"
+        f" wrenches: [{{force: [0, 0, {-force}]}}]",
     )
     end = 0.99 * LENGTH / speed
     run = flexarm.simulate(arm, t_end=end, dt=end / 20, rtol=1e-9)

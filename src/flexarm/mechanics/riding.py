@@ -149,7 +149,9 @@ def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> St
     none = type(d)(1, 1)
     now, bend = ([row @ d for row in slopes[n]] for n in range(2))
     passing = [row @ rates + each * rate for row, each in zip(slopes[0], bend, strict=True)]
-    turn = turned(Angles(now[0], now[1], now[2], none), Angles(*passing[:3], none))
+    turn = turned(
+        Angles(now[0], now[1], now[2], none), Angles(passing[0], passing[1], passing[2], none)
+    )
     bias, spin, angular = turn.bias, type(d)(3, 1), type(d)(3, d.shape[0])
     for k, by in enumerate((turn.by_a, turn.by_b, turn.by_twist)):
         bias += by * (2 * rate * (slopes[1][k] @ rates) + rate**2 * (slopes[2][k] @ d))
