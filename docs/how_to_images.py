@@ -65,8 +65,8 @@ def draw_riding() -> Figure:
     way, hook = (run.q[:, run.model.names.index(name)] for name in ("way", "joint3"))
     figure = Figure(figsize=(10, 3.0), layout="constrained")
     axes = figure.subplots(1, 3)
-    drawn = ((way, "station", "[m]"), (np.degrees(hook) - 90, "hook", "[deg]"))
-    drawn += ((1e3 * tip, "tip of the beam", "[mm]"),)
+    angle = np.degrees(hook) - 90
+    drawn = ((way, "station", "[m]"), (angle, "hook", "[deg]"), (1e3 * tip, "beam's tip", "[mm]"))
     for k, (axis, (values, title, unit)) in enumerate(zip(axes, drawn, strict=True)):
         axis.plot(run.t, values, color=COLOURS[k], lw=1)
         axis.set_title(title, fontsize=10)

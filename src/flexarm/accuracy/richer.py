@@ -64,7 +64,8 @@ def richer(model: Model) -> Richer:
     units: list[str] = []
     places: dict[int, int] = {}
     groups: dict[str, list[int]] = {"more": [], "left out": [], "probe": []}
-    probed, links = [], []
+    probed: list[str] = []
+    links: list[LinkModel] = []
 
     def take(index: int) -> int:
         places[index] = len(names)

@@ -193,6 +193,8 @@ class Arm(Part):
             raise fault("a carriage cannot pass the kinks of lumped shapes: choose others", *path)
         if rail.quadratic_shapes:
             raise fault("a carriage cannot ride on a link with quadratic_shapes", *path)
+        if rail.section is not None and rail.section.shears:
+            raise fault("a carriage cannot ride on a link that shears", *path)
 
     def _check_stations(self, joint: Carriage, rail: Link, *path: str | int) -> None:
         """Refuse stations that are not on the rail's flexible span."""

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm import Arm
+from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.links.base import Array, Counts, Direction, Shapes
 from flexarm.links.basis import wanted
@@ -88,7 +88,8 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
         "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
     }  # fmt: skip
     links = [
-        link.model_copy(update=update) if i in own else link for i, link in enumerate(arm.links)
+        link.model_copy(update=update | {"section": _unsheared(link.section)}) if i in own else link
+        for i, link in enumerate(arm.links)
     ]
     bare = arm.model_copy(update={"links": type(arm.links)(links)})
     linear = Theory(stiffening=False, exact=False, nodes=None)
@@ -98,6 +99,13 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
         with naming_link(arm, index):
             found[index] = _shapes(arm, index, spans[index], many[index], motions)
     return found
+
+
+def _unsheared(section: Section | None) -> Section | None:
+    """Leave the shear of a section out: shapes are chosen by what bends, and shear comes after."""
+    if section is None or not section.shears:
+        return section
+    return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
 
 
 def _require_modes(arm: Arm, index: int, span: Span) -> None:
