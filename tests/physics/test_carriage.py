@@ -147,12 +147,33 @@ def test_carriage_that_is_held_vibrates_and_sags_as_a_body_attached_there(
     assert sag[0][:4] == pytest.approx(sag[1][:4], rel=1e-6)
 
 
+def test_rail_that_is_rigid_is_the_limit_of_a_stiff_one() -> None:
+    ends = "root_piece: {length: 0.2}, tip_piece: {length: 0.1}"
+    text = (
+        f"flexarm: 1\nname: rail\ngravity: [0, -{G}, 1]\nstiffening: false\nlinks:\n"
+        f"  - {{joint: {{kind: revolute}}, {ends}, length: 1.2,"
+        " section: {mass_per_length: 2, EIz: 1e9}}\n"
+        "  - {joint: {kind: carriage, start: {position: 0.7}, before: {position: [0.1, 0.2, 0.3],"
+        " rotation: [0.3, -0.2, 0.5]}, after: {position: [0, 0.1, 0]}},"
+        " body: {mass: 2, com: [0.1, 0.2, 0], inertia: [0.01, 0.02, 0.03]}}\n"
+    )
+    soft, hard = flexarm.build(loads(text)), flexarm.build(flexarm.rigid(loads(text)))
+    joints = [soft.names.index(name) for name in hard.names]
+    q, v = np.array([0.4, 0.7]), np.array([0.8, -1.3])
+    bent, moving = np.zeros((2, soft.size))
+    bent[joints], moving[joints] = q, v
+    known, found = flexarm.formulation("articulated", hard), flexarm.formulation("composite", soft)
+    mass = found.mass_matrix(bent)[np.ix_(joints, joints)]
+    assert mass == pytest.approx(known.mass_matrix(q), abs=1e-12)
+    assert found.bias(bent, moving)[joints] == pytest.approx(known.bias(q, v), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: t.replace("position: 0.5", "position: 5.0"), "must be on the flexible span"),
+        (lambda t: t.replace("position: 0.5", "position: 5.0"), "must be on the span"),
         (lambda t: t.replace("kind: elements", "kind: lumped"), "kinks of lumped"),
-        (lambda t: t.replace("joint: {kind: fixed}", "joint: {kind: carriage}"), "flexible beam"),
+        (lambda t: t.replace("joint: {kind: fixed}", "joint: {kind: carriage}"), "rides on a beam"),
         (lambda t: t.replace("position: 0.5}", "position: 0.5}, axis: [0, 0, 1]"), "its rail"),
     ],
 )

@@ -183,10 +183,8 @@ class Arm(Part):
 
     def _check_rail(self, rail: Link | None, *path: str | int) -> None:
         """Refuse a link that nothing can ride on."""
-        if rail is None or not rail.beam:
-            raise fault(
-                "a carriage rides on a flexible beam: the link before it must be one", *path
-            )
+        if rail is None or rail.modal is not None or rail.span == 0:
+            raise fault("a carriage rides on a beam: the link before it must be one", *path)
         if isinstance(rail.joint, Sliding):
             raise fault("a carriage cannot ride on a beam that slides out of its hub", *path)
         if isinstance(rail.shapes, Lumped):
@@ -197,7 +195,7 @@ class Arm(Part):
             raise fault("a carriage cannot ride on a link that shears", *path)
 
     def _check_stations(self, joint: Carriage, rail: Link, *path: str | int) -> None:
-        """Refuse stations that are not on the rail's flexible span."""
+        """Refuse stations that are not on the rail's span."""
         ends = rail.root_length, rail.length - rail.tip_length
         given: dict[tuple[str, str], float | None] = {("start", "position"): joint.start.position}
         if joint.limits is not None:
@@ -208,7 +206,7 @@ class Arm(Part):
             outside = value is not None and not ends[0] <= value <= ends[1]
             if outside or (needed and value is None):
                 raise fault(
-                    "must be on the flexible span of the link before, {low} to {high} m from its "
+                    "must be on the span of the link before, {low} to {high} m from its "
                     "root",
                     *path, *where, low=ends[0], high=ends[1],
                 )  # fmt: skip

@@ -272,7 +272,7 @@ class Sliding(Linear):
 
 
 class Carriage(Linear):
-    """The link rides along the previous, flexible one; the coordinate is its station there.
+    """The link rides along the previous one and its bends; the coordinate is its station there.
 
     Stations count along the previous link from its root; the joint's frame is the section's.
     """
