@@ -60,7 +60,8 @@ def shear_ratio(section: Section, motion: Motion) -> float:
 
     0 of one that shears in the model.
     """
-    if section.shears:
+    given = section if section.stations is None else section.stations[0]
+    if section.shear or getattr(given, motion.shear or "GAy") is not None:
         return 0.0
     if section.material is None or section.shape is None:
         return SHEAR_RATIO
