@@ -59,6 +59,24 @@ def draw_telescoping() -> Figure:
     return figure
 
 
+def draw_riding() -> Figure:
+    """Draw the way of a trolley, the hook that swings on it, and the tip of the beam below."""
+    run = simulate(arm_of("how-to/riding-links.md"), t_end=3, rtol=1e-6)
+    tip = run.dataset.deflection.sel(link="beam", station=1, axis="z").values
+    way, hook = (run.q[:, run.model.names.index(name)] for name in ("way", "joint3"))
+    figure = Figure(figsize=(10, 3.0), layout="constrained")
+    axes = figure.subplots(1, 3)
+    angle = np.degrees(hook) - 90
+    drawn = ((way, "station", "[m]"), (angle, "hook", "[deg]"), (1e3 * tip, "beam's tip", "[mm]"))
+    for k, (axis, (values, title, unit)) in enumerate(zip(axes, drawn, strict=True)):
+        axis.plot(run.t, values, color=COLOURS[k], lw=1)
+        axis.set_title(title, fontsize=10)
+        axis.set_xlabel("t [s]")
+        axis.set_ylabel(unit)
+    tidy([*axes])
+    return figure
+
+
 def draw_free_base() -> Figure:
     """Draw how a satellite recoils from its arm."""
     run = simulate(arm_of("how-to/free-base.md"), t_end=6, rtol=1e-6)
@@ -144,6 +162,7 @@ def draw_study() -> Figure:
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
+    "riding": draw_riding,
     "free-base": draw_free_base,
     "contact": draw_contact,
     "controllers": draw_controllers,

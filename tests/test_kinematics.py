@@ -107,8 +107,8 @@ def some_state(model: Model, seed: int = 1) -> Array:
     size = reach(model)
     for part in model.links:
         q[part.modes] *= 0.1 * size[part.modes]
-        if part.sliding is not None:
-            low, high = part.sliding.range
+        if part.range is not None:
+            low, high = part.range
             q[part.exposed] = low + (0.5 + 0.4 * q[part.exposed]) * (high - low)
     return q
 

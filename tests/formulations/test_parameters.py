@@ -77,8 +77,8 @@ def state(model: Model) -> dict[str, np.ndarray]:
     for part in model.links:
         q[part.modes] *= 0.02
         v[part.modes] *= 0.1
-        if part.sliding is not None:
-            q[part.exposed] = np.mean(part.sliding.range)
+        if part.range is not None:
+            q[part.exposed] = np.mean(part.range)
     driven = [axis for axis in model.axes if axis.driven]
     return {"q": q, "v": v, "a": a, "u": np.ones(len(driven))}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.span import Span
-from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running
+from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running, taylor
 
 POINTS = 20  # per panel
 PANELS = (2, 4)  # at least and at most, of the span where shapes and properties are smooth
@@ -133,11 +133,25 @@ class ExactBeam:
         turned = Turned.at(self.shapes, self.d, self.rule[0])
         return Sections(self._axis(self.edges)[0], turned.linear, turned.linear)
 
-    def pose(self, x: float) -> Pose:
-        """Frame of the section at x [m]."""
+    def pose(self, x: float, step: Expr | None = None) -> Pose:
+        """Frame of the section at x [m], or a small step beyond: right to its second order."""
         edges = np.append(self.edges[self.edges < x], x)
+        place = self._axis(edges)[1]
         turned = Turned.at(self.shapes, self.d, np.array([x]))
-        return Pose(turned.rotation, self._axis(edges)[1])
+        if step is None:
+            return Pose(turned.rotation, place)
+        h = ca.SX.sym("h")
+        a, b = self._near("y", x, h, 1), self._near("z", x, h, 1)
+        near = Turned(a, b, self._near("twist", x, h, 0))
+        slope = near.tangent * (1 + self._near("x", x, h, 1))
+        first, second = (ca.substitute(each, h, 0) for each in (slope, ca.jacobian(slope, h)))
+        rotation = ca.substitute(near.rotation, h, step)
+        return Pose(rotation, place + first * step + second * step**2 / 2)
+
+    def _near(self, direction: Direction, x: float, step: Expr, nu: int) -> Expr:
+        """Taylor series of the sum of shapes or of its derivative about x [m]."""
+        rows = [taylor(self.shapes, direction, np.array([x]), nu, n) for n in range(3)]
+        return sum((ca.DM(row) @ self.d * step**n for n, row in enumerate(rows)), ca.SX(0))
 
     def rolling(self, spin: Expr, rate: Callable[[Expr], Expr]) -> Expr:
         """Angular velocities of the sections about their own x axes, (G, 1).

@@ -6,6 +6,7 @@ Frames, tables and the sections of bent and of growing beams, for `reference.Ref
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from math import factorial
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -192,6 +193,11 @@ def bent(link: Link, shapes: Shapes, stiffening: bool, d: Expr, x: Array) -> Sec
         slope[k] += ca.DM(curve(x, 1)) * first * second
     centre = ca.horzcat(x + moved[0], moved[1], moved[2]).T
     return Sections(centre, linear, ca.horzcat(twist, -slope[2], slope[1]).T)
+
+
+def taylor(shapes: Shapes, direction: Direction, x: Array, nu: int, n: int) -> Array:
+    """Taylor coefficient of the nu-th derivative of the shapes, (len(x), m)."""
+    return shapes.values(direction, x, nu + n) / factorial(n)
 
 
 def squared_slopes(shapes: Shapes, x: Array) -> Array:

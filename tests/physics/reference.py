@@ -15,6 +15,7 @@ from flexarm.arm import (
     AnyActuated,
     Arm,
     Body,
+    Carriage,
     Frame,
     FreeBase,
     Moving,
@@ -27,6 +28,7 @@ from flexarm.arm import (
     Wrench,
 )
 from flexarm.engine.operators import direct_operators
+from flexarm.links.base import Direction
 from flexarm.links.span import Span
 from flexarm.model import LinkModel, Model
 from tests.physics.exact_reference import ExactBeam
@@ -54,6 +56,7 @@ from tests.physics.placement import (
     spin_of,
     spring,
     straight,
+    taylor,
     tip_bodies,
     turn,
 )
@@ -202,6 +205,8 @@ class Reference:
     def _link(self, part: LinkModel, end: Pose) -> Pose:
         """Add a link with its joint to the end of what was there; return its own end."""
         link, joint = part.link, part.link.joint
+        if isinstance(joint, Carriage):
+            end = self._on_rail(part)
         before, after, last = joint_frames(link)
         inner = end @ before
         self._body(inner, joint.hub.inboard)
@@ -231,6 +236,7 @@ class Reference:
             self._body(root, link.root_piece.body)
         root_length, tip_length = piece_lengths(link)
         root = root @ at((root_length, 0, 0))
+        self._last = (part, root)
         if isinstance(joint, Sliding):
             tip = self._sliding_span(part, root)
         else:
@@ -252,6 +258,8 @@ class Reference:
         axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
         if isinstance(joint, Revolute):
             return Pose(turn(axis, value), np.zeros(3))
+        if isinstance(joint, Carriage):
+            return at((0, 0, 0))
         if isinstance(joint, Screw):
             return Pose(turn(axis, value), ca.DM(axis) * joint.pitch * value / (2 * np.pi))
         return at(ca.DM(axis) * value)
@@ -294,7 +302,7 @@ class Reference:
         if acts.friction is not None:
             friction = acts.friction
             self._resist(moved, friction.viscous or 0.0)
-            usual = 1e-4 if isinstance(acts, Prismatic | Sliding) else 1e-3
+            usual = 1e-4 if isinstance(acts, Carriage | Prismatic | Sliding) else 1e-3
             speed = self._rate(moved) / (friction.smoothing or usual)
             self._drag += ca.gradient(moved, self._q) * (friction.coulomb or 0.0) * ca.tanh(speed)
         if acts.actuation == "torque":
@@ -329,6 +337,27 @@ class Reference:
         sections = self._sections(part, x) if beam is None else beam.sections()
         self._strand(root, sections, mass, rotary)
         return root @ self._section_pose(part, link.span)
+
+    def _on_rail(self, part: LinkModel) -> Pose:
+        """Place the section of the link before at a station: right at the start's, to two rates."""
+        rail, root = self._last
+        assert rail.elastic is not None
+        assert isinstance(part.link.joint, Carriage)
+        first = float(part.link.joint.start.position or 0.0)
+        step, place = self._q[part.coordinates[0]] - first, first - rail.link.root_length
+        beam = self._exact(rail)
+        if beam is not None:
+            return root @ beam.pose(place, step)
+        shapes, d, x = rail.elastic.shapes, self._q[rail.modes], np.array([place])
+
+        def at_step(k: Direction, nu: int = 0) -> Expr:
+            return ca.DM(taylor(shapes, k, x, nu, 0)) @ d + sum(
+                ca.DM(taylor(shapes, k, x, nu, n)) @ d * step**n for n in (1, 2)
+            )
+
+        centre = ca.vertcat(place + step + at_step("x"), at_step("y"), at_step("z"))
+        angle = ca.vertcat(at_step("twist"), -at_step("z", 1), at_step("y", 1))
+        return root @ self._turned(Sections(centre, angle, angle))
 
     def _exact(self, part: LinkModel) -> ExactBeam | None:
         """Give the link's beam if it is geometrically exact."""

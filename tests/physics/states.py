@@ -137,8 +137,8 @@ def _position(part: LinkModel, axis: Axis, random: np.random.Generator) -> float
     if axis.turns:
         return float(random.uniform(-np.pi, np.pi))
     low, high = -0.5, 0.5
-    if part.sliding is not None:
-        low, high = part.sliding.range
+    if part.range is not None:
+        low, high = part.range
     limits = axis.acts.limits
     if limits is not None:
         low = low if limits.lower is None else max(low, limits.lower)

@@ -367,6 +367,38 @@ CASES = {
         f"{SLIDE}, {LONG}, shapes: {{kind: clamped-free, bending_y: 1, torsion: 0, bending_z: 0}},"
         " elastic_energy: [{coefficient: 300, powers: {y1: 4}}]",
     ),
+    "carriage, planar, revolute on top": arm(
+        f"{TURN}, {BEAM}, root_piece: {{length: 0.1, body: {BODY}}}",
+        "joint: {kind: carriage, start: {position: 0.33}}",
+        RIDER,
+        more="stiffening: false",
+    ),
+    "carriage, linear": arm(
+        f"{TURN}, length: 0.7, {SECTION}, tip_piece: {{length: 0.1, body: {BODY}}},"
+        " shapes: {kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 1, stretch: 1}",
+        f"joint: {{kind: carriage, start: {{position: 0.41}}, before: {FRAME}, after: {FRAME},"
+        f" hub: {{outboard: {BODY}}}, spring: {{stiffness: 30, rest: 0.2}}, friction:"
+        f" {{viscous: 0.4, coulomb: 1, smoothing: 0.7}}}}, {BEAM}",
+        more=f"stiffening: false\npayload: {BODY}",
+    ),
+    "carriage, exact": arm(
+        f"{TURN}, length: 0.7, {SECTION}, tip_piece: {{length: 0.1, body: {BODY}}},"
+        " shapes: {kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 1, stretch: 1}",
+        f"joint: {{kind: carriage, start: {{position: 0.41}}, before: {FRAME}}}, length: 0.1,"
+        f" body: {BODY}",
+        RIDER,
+    ),
+    "carriage, exact in a plane, elastic drive": arm(
+        f"{TURN}, {BEAM}",
+        "joint: {kind: carriage, start: {position: 0.5}, drive: {rotor_inertia: 0.01, gear_ratio:"
+        f" 7, stiffness: 30, damping: 0.2}}}}, {BEAM}",
+    ),
+    "elements, carriage": arm(
+        f"{TURN}, length: 0.8, {SECTION}, shapes: {{kind: elements, bending_y: 2, bending_z: 0,"
+        " torsion: 0, stretch: 0}",
+        "joint: {kind: carriage, start: {position: 0.5}}, body: " + BODY,
+        more="stiffening: false\nbase: {kind: free, body: " + BODY + "}",
+    ),
     "sliding, rigid": arm(CARRIER, f"{SLIDE}, rigid: true, {LONG}", RIDER),
     "sliding, rigid, tip piece": arm(
         CARRIER, f"{SLIDE}, rigid: true, tip_piece: {{length: 0.1, body: {BODY}}}, {LONG}"
@@ -376,12 +408,15 @@ CASES = {
 
 # Of exact links, with which they are the continuum's to the tolerance; elements have them each.
 NODES, NODES_EACH = 16, 8
+NODES_RAIL = 22  # a carriage feels the second derivative of what they interpolate
 
 
 @cache
 def prepared(case: str) -> tuple[Model, Reference]:
     """Model and reference of a case."""
-    model = build(loads(CASES[case]), nodes=NODES_EACH if case.startswith("elements") else NODES)
+    nodes = NODES_RAIL if case.startswith("carriage") else NODES
+    nodes = NODES_EACH if case.startswith("elements") else nodes
+    model = build(loads(CASES[case]), nodes=nodes)
     return model, Reference(model)
 
 
@@ -414,6 +449,8 @@ def state(case: str, number: int) -> tuple[Array, Array]:
         q[part.modes] *= 0.02
         if part.link.joint.kind == "sliding":
             q[part.exposed] = random.uniform(0.4, 1.1)
+        if part.link.joint.kind == "carriage":
+            q[part.exposed] = part.link.joint.start.position
     return q, v
 
 

@@ -44,8 +44,8 @@ def random_pose(model: Model, rng: np.random.Generator) -> Array:
             if axis.turns:
                 q[axis.index] = rng.uniform(-np.pi, np.pi)
             else:
-                grown = rng.uniform(0.55, 0.8) * part.length
-                q[axis.index] = grown if part.motion.grows else rng.uniform(0, 0.3)
+                grown = rng.uniform(0.55, 0.8) * (part.range or (0.0, 0.5))[1]
+                q[axis.index] = grown if part.range else rng.uniform(0, 0.3)
         q[part.modes] = rng.uniform(-1, 1, part.modes.stop - part.modes.start)
         if part.flexible:
             link = deformed(model, part, q[None])

@@ -63,6 +63,7 @@ ARMS = (
     "chen-two-link",  # two planes, twist and stretch
     "tg-rr-2planes-elements",
     "canadarm-free-base",
+    "carriage-on-rail",
     "rigid pieces",  # which part where they stretch
 )
 HARD = 1.2  # [rad]: how far links are bent

@@ -92,10 +92,10 @@ function makeLink(parts, link, size, thick, i, reach) {
     made.joint = new Mesh(link.moves.length > 1 ? BALL : ROD, materials.hardware);
     const radius = Math.max(1.75 * outer, 0.011 * reach * parts.slim);
     made.joint.scale.set(radius, radius, link.moves.length > 1 ? radius : 2 * radius);
-  } else if (link.moves.length || grows(link)) {
+  } else if (link.moves.length || grows(link) || link.rides) {
     made.joint = new Mesh(CUBE, materials.hardware);
     const [w, h] = [1.6 * size.width + inner, 1.6 * size.height + inner];
-    const turned = grows(link); // its box stands along x
+    const turned = grows(link) || link.rides; // its box stands along x
     made.joint.scale.set(turned ? h : w, turned ? w : h, 6 * outer);
   }
   if (made.joint) group.add(made.joint);
@@ -146,7 +146,7 @@ export function updateArm(parts, state, scale, field, largest) {
     if (made.joint) placeJoint(made, link, out);
     if (made.inside) placeInside(parts, made, link, out);
     if (made.nodes) updateNodes(made.nodes, link, state, scale, out.root, materials.plain);
-    before = out.tip;
+    before = out.mount ?? out.tip;
   });
   stretch(parts.end, before.p, pose.tip.p);
   if (parts.mark) parts.mark.position.set(...pose.tip.p);
@@ -189,8 +189,8 @@ function placeJoint(made, link, out) {
   const at = grows(link) ? out.root : out.joint;
   made.joint.position.set(...at.p);
   made.joint.quaternion.setFromRotationMatrix(matrixOf(at));
+  if (grows(link) || link.rides) made.joint.quaternion.multiply(ALONG_X);
   if (grows(link)) {
-    made.joint.quaternion.multiply(ALONG_X);
     // The beam leaves its hub at the mouth, which is the root.
     FROM.set(0, 0, -made.joint.scale.z / 2).applyQuaternion(made.joint.quaternion);
     made.joint.position.add(FROM);

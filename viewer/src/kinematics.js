@@ -2,7 +2,7 @@
 //
 // The same kinematics as in Python: a section of a link is displaced by its shapes (and drawn in by
 // bending, where stiffening is on) and turned by a Cayley rotation, or it bends exactly; the next
-// joint sits on the tip.
+// joint sits on the tip, or rides on the section at a station.
 // `scale` draws displacements and turns, or the amplitudes of an exact link, larger or smaller than
 // they are; 0 is the rigid arm.
 import { curvatures, reached, sum, tangents, turnExactly } from "./exact.js";
@@ -43,6 +43,7 @@ export function makePose(arm) {
         turned: frame(), // after
         root: frame(),
         tip: frame(),
+        mount: link.shape?.rail ? frame() : null, // where the next link rides
         exposed: link.length,
         tangents: new Float64Array(3 * nodes),
         centres: new Float64Array(3 * stations),
@@ -68,7 +69,8 @@ export function poseArm(arm, state, scale, pose, ends = false) {
     if (link.shape?.nodes) bendExactly(link, state, scale, out, ends);
     else if (link.shape) bendLink(arm, link, state, scale, out, ends);
     else straightLink(link, out);
-    before = out.tip;
+    if (out.mount) placeMount(arm, link, state, scale, out);
+    before = out.mount ?? out.tip;
   });
   place(before, arm.end, pose.tip);
   return pose;
@@ -210,6 +212,45 @@ function bendLink(arm, link, state, scale, out, ends) {
     if (!shape.rest) U[0] += (out.exposed * s) / (stations - 1);
     putSection(s, out);
   }
+}
+
+// Places the section of a rail at the station of what rides on it.
+function placeMount(arm, { shape }, state, scale, out) {
+  const { rail, nodes, count, column } = shape;
+  const a = state.subarray(column, column + count);
+  const x = state[rail.column] - rail.root;
+  const turned = atStation(rail, rail.turned, x);
+  if (nodes) {
+    reached({ reach: atStation(rail, rail.reach, x) }, 0, out.tangents, 1, U);
+    turnExactly({ turned }, 0, a, scale, 1, E);
+  } else {
+    const moved = atStation(rail, rail.moved, x);
+    displace({ moved, turned, quadratic: [], count }, 0, a, 1);
+    turnSection(ANGLE, scale, arm.firstOrder);
+    for (let k = 0; k < 3; k++) U[k] *= scale;
+    U[0] += x;
+  }
+  add(out.root.p, out.root.R, U, out.mount.p);
+  multiply(out.root.R, E, out.mount.R);
+}
+
+// Sums panelwise Legendre series at a distance along a rail: a table of one station.
+function atStation({ edges }, { values, shape }, x) {
+  const [rows, panels, terms, columns] = shape;
+  let panel = 0;
+  while (panel < panels - 1 && x >= edges[panel + 1]) panel++;
+  const [low, high] = [edges[panel], edges[panel + 1]];
+  const t = (2 * x - low - high) / (high - low);
+  const found = new Float64Array(rows * columns);
+  let [last, now] = [0, 1];
+  for (let k = 0; k < terms; k++) {
+    for (let r = 0; r < rows; r++) {
+      const from = ((r * panels + panel) * terms + k) * columns;
+      for (let j = 0; j < columns; j++) found[r * columns + j] += now * values[from + j];
+    }
+    [last, now] = [now, ((2 * k + 1) * t * now - k * last) / (k + 1)];
+  }
+  return { values: found, shape: [rows, 1, columns] };
 }
 
 /** Places a node of a body of any shape in the world. */

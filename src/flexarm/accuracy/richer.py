@@ -11,6 +11,7 @@ from flexarm.links.basis import MOTIONS, Motion, own_stiffness
 from flexarm.links.curves import Piecewise, combine
 from flexarm.links.families.arm_modes import moment_curves
 from flexarm.links.integrals import integrate_with
+from flexarm.links.rails.rail import Rail
 from flexarm.model import LinkModel, Model
 from flexarm.model.parts import Axis, Flexible
 
@@ -63,7 +64,8 @@ def richer(model: Model) -> Richer:
     units: list[str] = []
     places: dict[int, int] = {}
     groups: dict[str, list[int]] = {"more": [], "left out": [], "probe": []}
-    probed, links = [], []
+    probed: list[str] = []
+    links: list[LinkModel] = []
 
     def take(index: int) -> int:
         places[index] = len(names)
@@ -92,9 +94,13 @@ def richer(model: Model) -> Richer:
         rotor = part.rotor
         if rotor is not None:
             rotor = replace(rotor, coordinate=places[rotor.coordinate])
-        modes = slice(first, len(names))
+        modes, rail = slice(first, len(names)), part.rail
+        if rail is not None and links[-1].elastic is not None:
+            rail = Rail.of(links[-1].elastic.span, links[-1].elastic.shapes, None, rail.root)
         links.append(
-            replace(part, axes=axes, modes=modes, elastic=elastic, rotor=rotor, grown=None)
+            replace(
+                part, axes=axes, modes=modes, elastic=elastic, rotor=rotor, grown=None, rail=rail
+            )
         )
     changed = replace(
         model, stiffening=False, tip_rotation="cayley", names=tuple(names), units=tuple(units),

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from flexarm.arm.section import Box, IBeam, Rectangle, Section, Tube
+from flexarm.arm.section import Section, shear_coefficient
 from flexarm.links.base import Array
 from flexarm.links.basis import MOTIONS, Motion
 from flexarm.links.span import Span
@@ -58,31 +58,17 @@ def shear_error(span: Span, motion: Motion, section: Section, omega: float) -> f
 def shear_ratio(section: Section, motion: Motion) -> float:
     """Find E/(kappa G) of a section; of one given by numbers that of a solid rectangle.
 
-    Notes
-    -----
-    kappa is 5/6 of a rectangle, Cowper's (1966) of a round tube, and the share of the area that
-    lies in the walls along the shear force of thin-walled sections.
+    0 of one that shears in the model.
     """
+    given = section if section.stations is None else section.stations[0]
+    if section.shear or getattr(given, motion.shear or "GAy") is not None:
+        return 0.0
     if section.material is None or section.shape is None:
         return SHEAR_RATIO
     material, shape = section.material, section.shape
     nu = 0.3 if material.nu is None else material.nu
     ratio = 2 * (1 + nu) if material.G is None else material.E / material.G
-    return ratio / _shear_coefficient(shape, nu, along_y=motion.direction == "y")
-
-
-def _shear_coefficient(shape: Rectangle | Tube | Box | IBeam, nu: float, *, along_y: bool) -> float:
-    if isinstance(shape, Rectangle):
-        return 5 / 6
-    if isinstance(shape, Tube):
-        inner = 0.0 if shape.thickness is None else 1 - 2 * shape.thickness / shape.diameter
-        square = (1 + inner**2) ** 2
-        return 6 * (1 + nu) * square / ((7 + 6 * nu) * square + (20 + 12 * nu) * inner**2)
-    if isinstance(shape, Box):
-        side, other = (shape.width, shape.height) if along_y else (shape.height, shape.width)
-        return side / (side + other - 2 * shape.thickness)
-    flanges, web = 2 * shape.flange * shape.width, shape.web * (shape.height - 2 * shape.flange)
-    return (5 / 6 * flanges if along_y else web) / (flanges + web)
+    return ratio / shear_coefficient(shape, nu, along_y=motion.direction == "y")
 
 
 def shear_flexibility(part: LinkModel) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
 from flexarm.arm.joint import (
     DH,
     AnyActuated,
+    Carriage,
     Fixed,
     Joint,
     Limits,
@@ -27,6 +28,7 @@ __all__ = [
     "AnyActuated",
     "Arm",
     "Body",
+    "Carriage",
     "Contact",
     "Drive",
     "Fixed",

@@ -5,12 +5,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from flexarm.arm.forces import Contact, Point, PointSpring, Wrench
+from flexarm.arm.joint import Carriage, Sliding
 from flexarm.arm.link import Link
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
 from flexarm.arm.part import Body, Flag, Frame, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile
 from flexarm.arm.shapes import (
     ClampedMass,
+    Lumped,
 )
 from flexarm.arm.summary import Summary, draw_chain
 from flexarm.units import Acceleration, AngularSpeed, Speed
@@ -168,6 +170,46 @@ class Arm(Part):
             )  # fmt: skip
         link = self.links[self.link_names.index(point.link)]
         link.check_place(point.at or "tip", *path, "at")
+
+    @model_validator(mode="after")
+    def _carriages_have_rails(self) -> Self:
+        for i, link in enumerate(self.links):
+            if isinstance(link.joint, Carriage):
+                rail = self.links[i - 1] if i else None
+                self._check_rail(rail, "links", i, "joint", "kind")
+                assert rail is not None
+                self._check_stations(link.joint, rail, "links", i, "joint")
+        return self
+
+    def _check_rail(self, rail: Link | None, *path: str | int) -> None:
+        """Refuse a link that nothing can ride on."""
+        if rail is None or rail.modal is not None or rail.span == 0:
+            raise fault("a carriage rides on a beam: the link before it must be one", *path)
+        if isinstance(rail.joint, Sliding):
+            raise fault("a carriage cannot ride on a beam that slides out of its hub", *path)
+        if isinstance(rail.shapes, Lumped):
+            raise fault("a carriage cannot pass the kinks of lumped shapes: choose others", *path)
+        if rail.quadratic_shapes:
+            raise fault("a carriage cannot ride on a link with quadratic_shapes", *path)
+        if rail.section is not None and rail.section.shears:
+            raise fault("a carriage cannot ride on a link that shears", *path)
+
+    def _check_stations(self, joint: Carriage, rail: Link, *path: str | int) -> None:
+        """Refuse stations that are not on the rail's span."""
+        ends = rail.root_length, rail.length - rail.tip_length
+        given: dict[tuple[str, str], float | None] = {("start", "position"): joint.start.position}
+        if joint.limits is not None:
+            given["limits", "lower"] = joint.limits.lower
+            given["limits", "upper"] = joint.limits.upper
+        for where, value in given.items():
+            needed = where[0] == "start" and joint.actuation != "prescribed"
+            outside = value is not None and not ends[0] <= value <= ends[1]
+            if outside or (needed and value is None):
+                raise fault(
+                    "must be on the span of the link before, {low} to {high} m from its "
+                    "root",
+                    *path, *where, low=ends[0], high=ends[1],
+                )  # fmt: skip
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

@@ -103,10 +103,12 @@ class Placed(Part):
     """Where a joint sits: plain frames before and after it, or DH constants.
 
     ``turns_about`` are the axes (0, 1, 2) of its frame that its coordinates turn about, one after
-    the other; of a joint of one axis that is z.
+    the other; of a joint of one axis that is z.  One that ``rides`` sits on a station of the
+    previous link, not on its end.
     """
 
     turns_about: ClassVar[tuple[int, ...]] = ()
+    rides: ClassVar[bool] = False
 
     name: Name | None = None
     before: Frame | None = None
@@ -269,6 +271,32 @@ class Sliding(Linear):
         return self
 
 
+class Carriage(Linear):
+    """The link rides along the previous one and its bends; the coordinate is its station there.
+
+    Stations count along the previous link from its root; the joint's frame is the section's.
+    """
+
+    rides: ClassVar[bool] = True
+    kind: Literal["carriage"]
+
+    @model_validator(mode="after")
+    def _along_the_rail(self) -> Self:
+        for name in ("axis", "dh"):
+            if name in self.model_fields_set:
+                raise fault("a carriage rides along its rail: use 'before' and 'after'", name)
+        if self.hub.inboard is not None:
+            raise fault("nothing of a carriage stays on the rail: use 'outboard'", "hub", "inboard")
+        if self.drive is not None and self.drive.rotor == "full":
+            raise fault(
+                "a carriage's rotor turns with a rail that bends along its way, which is not "
+                "modelled: leave it out",
+                "drive",
+                "rotor",
+            )
+        return self
+
+
 class Screw(Rotary):
     """A turn about ``axis`` that carries the link along it, ``pitch`` [m] per turn."""
 
@@ -370,6 +398,6 @@ class Fixed(Placed):
 
 AnyActuated = Actuated[Any, Any, Any, Any, Any, Any, Any, Any]
 Joint = Annotated[
-    Revolute | Prismatic | Sliding | Screw | Universal | Spherical | Fixed,
+    Revolute | Prismatic | Sliding | Carriage | Screw | Universal | Spherical | Fixed,
     Field(discriminator="kind"),
 ]

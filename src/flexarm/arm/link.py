@@ -286,6 +286,8 @@ class Link(Part):
             raise fault("a sliding link needs a section: its beam grows out of the hub")
         if self.section.stations is not None:
             raise fault("a sliding link needs a uniform section", "section", "stations")
+        if self.section.shears:
+            raise fault("a sliding link does not shear: leave it out", "section")
         if self.root_piece is not None:
             raise fault("a sliding link has no rigid root piece", "root_piece")
         if isinstance(self.shapes, Tabulated):

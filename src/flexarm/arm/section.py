@@ -129,7 +129,8 @@ class Properties(Part):
     """Section properties by number; a stiffness left out is rigid.
 
     Bending about the section's y axis (``EIy``) moves the link along z, bending about z
-    (``EIz``) along y.  ``Jx, Jy, Jz`` are the rotary inertia per length about the section axes.
+    (``EIz``) along y.  ``GAy, GAz`` are the shear stiffnesses kappa G A along y and z (Timoshenko);
+    ``Jx, Jy, Jz`` are the rotary inertia per length about the section axes.
     """
 
     mass_per_length: Annotated[MassPerLength, Field(gt=0)] | None = None
@@ -137,6 +138,8 @@ class Properties(Part):
     EIz: Annotated[BendingStiffness, Field(gt=0)] | None = None
     GJ: Annotated[BendingStiffness, Field(gt=0)] | None = None
     EA: Annotated[AxialStiffness, Field(gt=0)] | None = None
+    GAy: Annotated[AxialStiffness, Field(gt=0)] | None = None
+    GAz: Annotated[AxialStiffness, Field(gt=0)] | None = None
     Jx: Annotated[RotaryPerLength, Field(ge=0)] = 0.0
     Jy: Annotated[RotaryPerLength, Field(ge=0)] = 0.0
     Jz: Annotated[RotaryPerLength, Field(ge=0)] = 0.0
@@ -157,8 +160,31 @@ class Material(Part):
         return self
 
 
-def shape_properties(material: Material, shape: Outline, *, rotary: bool) -> Properties:
-    """Section properties of a material and a shape.
+def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
+    """Share kappa of a section's area that takes a shear force along y or z.
+
+    Notes
+    -----
+    5/6 of a rectangle, Cowper's (1966) of a round tube, and the share of the area that lies in the
+    walls along the force of thin-walled sections.
+    """
+    if isinstance(shape, Rectangle):
+        return 5 / 6
+    if isinstance(shape, Tube):
+        inner = 0.0 if shape.thickness is None else 1 - 2 * shape.thickness / shape.diameter
+        square = (1 + inner**2) ** 2
+        return 6 * (1 + nu) * square / ((7 + 6 * nu) * square + (20 + 12 * nu) * inner**2)
+    if isinstance(shape, Box):
+        side, other = (shape.width, shape.height) if along_y else (shape.height, shape.width)
+        return side / (side + other - 2 * shape.thickness)
+    flanges, web = 2 * shape.flange * shape.width, shape.web * (shape.height - 2 * shape.flange)
+    return (5 / 6 * flanges if along_y else web) / (flanges + web)
+
+
+def shape_properties(
+    material: Material, shape: Outline, *, rotary: bool, shear: bool | float = False
+) -> Properties:
+    """Section properties of a material and a shape; with shear by the shape's factor or a given.
 
     Raises
     ------
@@ -166,14 +192,18 @@ def shape_properties(material: Material, shape: Outline, *, rotary: bool) -> Pro
         If one of them is beyond any arm's size, or lost to rounding.
     """
     area, about_y, about_z, torsion = section_numbers(shape)
-    shear = material.G
-    if shear is None:
-        shear = material.E / (2 * (1 + (0.3 if material.nu is None else material.nu)))
+    nu = 0.3 if material.nu is None else material.nu
+    rigidity = material.E / (2 * (1 + nu)) if material.G is None else material.G
+    sheared: dict[str, float] = {}
+    for name, along_y in (("GAy", True), ("GAz", False)) if shear else ():
+        kappa = shear_coefficient(shape, nu, along_y=along_y) if shear is True else shear
+        sheared[name] = kappa * rigidity * area
     return Properties(
+        **sheared,
         mass_per_length=material.density * area,
         EIy=material.E * about_y,
         EIz=material.E * about_z,
-        GJ=shear * torsion,
+        GJ=rigidity * torsion,
         EA=material.E * area,
         Jx=material.density * (about_y + about_z),
         Jy=material.density * about_y if rotary else 0.0,
@@ -191,15 +221,23 @@ class Section(Properties):
     """A link's section: numbers, or material and shape, or a table of stations.
 
     ``rotary_inertia: false`` leaves the bending rotary inertia (Jy, Jz) of a shape out, which is
-    Euler-Bernoulli theory to the letter.
+    Euler-Bernoulli theory to the letter.  ``shear: true`` gives a shape its shear stiffness, which
+    is Timoshenko theory; a number is the shear coefficient kappa.
     """
 
     material: Material | None = None
     shape: Outline | None = None
     rotary_inertia: Flag = True
+    shear: Flag | Annotated[Ratio, Field(gt=0, le=1)] = False
     stations: (
         Annotated[tuple[Station, ...], Field(min_length=2, max_length=MAX_STATIONS)] | None
     ) = None
+
+    @property
+    def shears(self) -> bool:
+        """Whether it has a shear stiffness."""
+        given = self if self.stations is None else self.stations[0]
+        return bool(self.shear) or (given.GAy, given.GAz) != (None, None)
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -215,6 +253,8 @@ class Section(Properties):
             )
         if numbers and self.mass_per_length is None:
             raise fault("mass_per_length is required")
+        if self.shear and self.shape is None:
+            raise fault("is of a section by its shape: give GAy and GAz by number", "shear")
         self._check_shape()
         self._check_stations()
         return self
@@ -224,7 +264,9 @@ class Section(Properties):
         if self.material is None or self.shape is None:
             return
         try:
-            shape_properties(self.material, self.shape, rotary=self.rotary_inertia)
+            shape_properties(
+                self.material, self.shape, rotary=self.rotary_inertia, shear=self.shear
+            )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise fault(

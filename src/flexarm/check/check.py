@@ -149,9 +149,8 @@ def _build(arm: Arm) -> Model:
 def _within_shapes(model: Model, start: Array) -> Array:
     """Move sliding links to where their shapes are known, (n,)."""
     pose = start.copy()
-    for part in model.links:
-        if part.sliding is not None:
-            pose[part.exposed] = np.clip(pose[part.exposed], *part.sliding.range)
+    for index, low, high in model.sliding_ranges:
+        pose[index] = np.clip(pose[index], low, high)
     return pose
 
 
@@ -177,7 +176,9 @@ def _link(model: Model, index: int, linear: Linear, pose: Array) -> LinkReport:
     sides = (joint.hub.inboard, joint.hub.outboard)
     hub_mass = [0.0 if body is None else body.mass for body in sides]
     axis: Vector | None = None
-    given = (1.0, 0.0, 0.0) if JOINTS[joint.kind].grows else getattr(joint, "axis", None)
+    motion = JOINTS[joint.kind]
+    along = motion.grows or motion.rides
+    given = (1.0, 0.0, 0.0) if along else getattr(joint, "axis", None)
     if given is not None:
         x, y, z = unit_vector(given).tolist()
         axis = (x, y, z)

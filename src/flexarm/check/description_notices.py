@@ -127,8 +127,8 @@ def joint_notices(part: LinkModel, axis: Axis, start: float, speed: float) -> It
         if fastest is not None and abs(speed) > fastest:
             values = f"{speed:.6g} {unit}/s, above its limit of {fastest:.6g} {unit}/s"
             yield _outside(where, name, values)
-    if part.sliding is not None:
-        low, high = part.sliding.range
+    if part.range is not None:
+        low, high = part.range
         if not low <= start <= high:
             yield Notice(
                 "warning",

@@ -119,8 +119,8 @@ def _reached(model: Model, part: LinkModel, q: Array) -> float:
 
 
 def _random_joint(part: LinkModel, start: float, generator: np.random.Generator) -> float:
-    if part.sliding is not None:
-        return float(generator.uniform(*part.sliding.range))
+    if part.range is not None:
+        return float(generator.uniform(*part.range))
     return start + float(generator.uniform(-2.0, 2.0))
 
 

@@ -3,6 +3,7 @@
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, Counted, CraigBampton, Elements, Lumped, Tabulated
 from flexarm.links.basis import Motion
+from flexarm.links.ends import rides
 from flexarm.links.shape_counts import chosen_counts
 from flexarm.model.arm_modes import weighs_held
 
@@ -15,6 +16,8 @@ def why_count(arm: Arm, index: int, motion: Motion) -> str:
     assert isinstance(choice, Counted)
     rule = chosen_counts(arm, index, choice)[motion.key]
     text = f"{_counted(choice, motion, rule.number)}: {rule.reason}"
+    if rides(arm, index + 1):
+        return text
     return text + (_of_arm(arm, motion, rule.number) if isinstance(choice, ArmModes) else "")
 
 

@@ -124,7 +124,7 @@ class _Sweep:
         turned, outboard = self._at_tip(state)
         P = outboard.inertia
         pull = P @ tip_bias(state) + outboard.force
-        few = low_rank(self.model, part, self.q, t.modal)
+        few = None if state.ridden else low_rank(self.model, part, self.q, t.modal)
         # the tip's motion is `frame rows`; what acts at the tip is brought to L along the frame
         frame = tip_columns(state) if few is None else few.frame
         push = P @ frame

@@ -110,8 +110,13 @@ class Formulation(ABC):
 
 
 def beams_only(model: Model) -> str | None:
-    """Refuse links that are no beams, or None: most formulations sum along a straight axis."""
+    """Refuse links that are no beams on the tip of another, or None: most sum along such ones."""
     for part in model.links:
+        if part.rail is not None:
+            return (
+                f"{part.joint_name} is a carriage, and the method places a link on the tip of the "
+                "one before: use 'articulated' or 'composite'"
+            )
         if part.reduced is not None:
             return (
                 f"{part.name} is a body with modes, and the method sums over points of straight "

@@ -444,10 +444,12 @@ class Equation:
         q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
         for index, low, high in self.model.sliding_ranges:
             lengths = np.atleast_1d(q[..., index])
-            out = (lengths < low * (1 - SLACK)) | (lengths > high * (1 + SLACK))
+            out = (lengths < low - SLACK * high) | (lengths > high * (1 + SLACK))
             if out.any():
+                rails = [part.exposed for part in self.model.links if part.rail is not None]
+                what = "the station" if index in rails else "the exposed length"
                 raise FlexarmError(
-                    f"q[{index}]: the exposed length {self.model.names[index]} must be {low:g} to "
+                    f"q[{index}]: {what} {self.model.names[index]} must be {low:g} to "
                     f"{high:g} m, got {lengths[out][0]:g}: its shapes hold in that range; change "
                     "q, or limits or length in the arm"
                 )

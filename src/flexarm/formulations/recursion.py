@@ -3,16 +3,17 @@
 Spatial vectors stack angular over linear parts, in a link's own root axes at its root L.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.bodies.terms import Motion, Terms
+from flexarm.mechanics.bodies.terms import Motion, Terms, attach
+from flexarm.mechanics.riding import Station, riding_columns, station
 from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
-from flexarm.spatial import Expr, Inertia, base_rotation, constant
+from flexarm.spatial import NO_INERTIA, Expr, Inertia, base_rotation, constant
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,9 @@ class LinkState:
     bias
         Acceleration that L gains over the previous tip from velocities alone, (6,).
     terms, tip
-        The link's inertia and the motion of its tip.
+        The link's inertia and the motion of its tip, or of the station that the next link is at.
+    ridden
+        Whether the next link rides on it.
     """
 
     part: LinkModel
@@ -67,6 +70,7 @@ class LinkState:
     bias: Expr
     terms: Terms
     tip: Motion
+    ridden: bool = False
 
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
@@ -100,15 +104,26 @@ def link_states(model: Model, q: Expr, v: Expr, base: BaseState) -> list[LinkSta
     """Carry velocities outward and weigh every link on the way."""
     omega = base.omega
     states = []
-    for part in model.links:
-        state = _link_state(model, part, q, v, omega)
+    ridden = None
+    for index, part in enumerate(model.links):
+        state = _link_state(model, part, q, v, omega, ridden)
+        ridden = station(model, index + 1, q, v) if model.carries(index) else None
+        if ridden is not None:
+            # what rides sits on the station, the body at the tip is the rail's own
+            terms = state.terms
+            if part.tip_body.weighs:
+                terms = attach(terms, part.tip_body, state.tip, state.omega)
+            part = replace(part, tip_body=NO_INERTIA)
+            state = replace(state, part=part, terms=terms, tip=ridden.motion, ridden=True)
         states.append(state)
         # the next link's axes are relative to this one's tip
         omega = state.tip.local.rotation.T @ (state.omega + state.tip.spin)
     return states
 
 
-def _link_state(model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr) -> LinkState:
+def _link_state(
+    model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr, ridden: Station | None
+) -> LinkState:
     motion, own = part.motion, picked(q, part.carried_by)
     rates = picked(v, part.carried_by)
     R_JK, p_JK = motion.place(own)
@@ -117,6 +132,8 @@ def _link_state(model: Model, part: LinkModel, q: Expr, v: Expr, omega_tip: Expr
     rotation = type(q)(constant(part.pose_FJ.rotation) @ R_JK) @ back.T
     carrier = rotation.T @ omega_tip
     columns, extra = motion.columns(own), motion.bias(own, rates)
+    if ridden is not None:  # the station's motion has all that its rate does
+        columns, rates = riding_columns(part, ridden), type(q)(1, 1)
     angular, linear = ca.sparsify(back @ columns[:3, :]), ca.sparsify(back @ columns[3:, :])
     swept = ca.sparsify(-ca.skew(lever) @ angular)  # what turning about J's origin does to L's
     turning, sweep = angular @ rates, (linear + swept) @ rates

@@ -398,8 +398,13 @@ def actuators_of(
 
 
 def _corners(model: Model, wound: Sequence[Winding]) -> list[Lookout]:
-    """List where equations have corners: at the ends of backlash and at limits of currents."""
-    found = []
+    """List where equations have corners: ends of backlash, limits of currents, bends of rails."""
+    found = [
+        Lookout("place", part.exposed, corner=float(jump))
+        for part in model.links
+        if part.rail is not None
+        for jump in part.rail.jumps
+    ]
     for k, axis in enumerate(model.axes):
         drive = axis.acts.drive
         if axis.motor is not None and drive is not None and drive.backlash is not None:

@@ -307,12 +307,12 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
                 known = known.model_copy(update={"lower": None, "upper": None})
             found += _limits(axis.name, known, position, speed)
     for part in model.links:
-        if part.sliding is not None:
-            low, high = part.sliding.range
-            what = f"{part.name}: its exposed length"
+        if part.range is not None:
+            low, high = part.range
+            what = f"{part.name}: its {'exposed length' if part.rail is None else 'station'}"
             remedy = "its shapes hold in that range: change the drive, or"
             ends = (
-                (low * (1 - 1e-9), math.inf, "limits.lower"),
+                (low - 1e-9 * high, math.inf, "limits.lower"),
                 (-math.inf, high * (1 + 1e-9), "limits.upper or the length"),
             )
             found += [

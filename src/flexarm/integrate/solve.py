@@ -20,6 +20,7 @@ from flexarm.integrate.loop import (
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
+from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
 from flexarm.integrate.system import rates
 from flexarm.links.base import Array
@@ -273,9 +274,14 @@ def _at_sight(m: March, beginning: Beginning) -> Ending | None:
     m.t = late
     m.y[:] = state
     is_beyond(late)
-    if beginning.motion.actuators.lookouts[beyond(m)].corner is None:
+    look = beginning.motion.actuators.lookouts[beyond(m)]
+    if look.corner is None:
         _keep(m, late, state)
         return Ending("seen")
+    if look.kind == "place":
+        n, equation = beginning.equation.model.size, beginning.equation
+        passed = speeds_beyond(equation, m.y[:n], m.y[n : 2 * n], look.index, look.corner)
+        m.y[n : 2 * n] = passed
     turn_corners(m, beginning)
     start_anew(m, beginning)
     return None

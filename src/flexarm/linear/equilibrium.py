@@ -175,13 +175,13 @@ def _require_joint(name: str, known: Mapping[str, object] | Set[str]) -> None:
 
 
 def _require_exposed(part: LinkModel, value: float) -> None:
-    if part.sliding is None:
+    if part.range is None:
         return
-    low, high = part.sliding.range
-    if not low * (1 - 1e-9) <= value <= high * (1 + 1e-9):
+    low, high = part.range
+    if not low - 1e-9 * high <= value <= high * (1 + 1e-9):
         raise FlexarmError(
-            f"{part.joint_name}: must be {low:g} to {high:g} m, the lengths that the shapes of "
-            f"{part.name} are built for, got {value:g}: change it, or the joint's limits"
+            f"{part.joint_name}: must be {low:g} to {high:g} m, the lengths that shapes are built "
+            f"for, got {value:g}: change it, or the joint's limits"
         )
 
 

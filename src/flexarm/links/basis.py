@@ -306,6 +306,8 @@ class Motion:
         Which derivative is the strain: 2 for a beam, 1 for a rod.
     axis
         Index of the axis (x, y, z) that its ends turn about; None for stretch.
+    shear
+        Name of the section's shear stiffness along it, if it bends.
     """
 
     direction: Direction
@@ -315,11 +317,12 @@ class Motion:
     rotary: str | None
     order: int
     axis: int | None
+    shear: str | None = None
 
 
 MOTIONS: dict[Direction, Motion] = {
-    "y": Motion("y", "bending_y", "EIz", "mass_per_length", "Jz", 2, 2),
-    "z": Motion("z", "bending_z", "EIy", "mass_per_length", "Jy", 2, 1),
+    "y": Motion("y", "bending_y", "EIz", "mass_per_length", "Jz", 2, 2, "GAy"),
+    "z": Motion("z", "bending_z", "EIy", "mass_per_length", "Jy", 2, 1, "GAz"),
     "twist": Motion("twist", "torsion", "GJ", "Jx", None, 1, 0),
     "x": Motion("x", "stretch", "EA", "mass_per_length", None, 1, None),
 }

@@ -5,6 +5,7 @@ is free against the hub's inertia, or against hub and reflected rotor, or held, 
 the joint; every other axis is held.  *Tip*: everything outboard as a point mass, and its inertia
 ``J_d`` taken about the tip with the arm's bends averaged out; along the next joint's axis only what
 its rotor can hold gets through, ``I_r J_d/(I_r + J_d)``, nothing through a free joint.
+What rides along a link is not at its tip: the tip of a rail carries its own body alone.
 """
 
 import math
@@ -139,6 +140,8 @@ def tip_inertia(arm: Arm, index: int) -> Inertia:
     """Weigh what a flexible tip carries rigidly: tip piece, next hub's inboard side, payload."""
     link = arm.links[index]
     total = piece_inertia(link.tip_piece)
+    if rides(arm, index + 1):
+        return total
     if index + 1 < len(arm.links):
         following = arm.links[index + 1]
         inboard = body_inertia(following.joint.hub.inboard)
@@ -148,25 +151,43 @@ def tip_inertia(arm: Arm, index: int) -> Inertia:
     return total
 
 
+def rides(arm: Arm, index: int) -> bool:
+    """Whether a link rides along the one before it."""
+    return index < len(arm.links) and arm.links[index].joint.rides
+
+
+def ridden_at(arm: Arm, index: int) -> float:
+    """Give the station of a link that rides as it starts [m]; if not said, the rail's middle."""
+    start = next(iter(arm.links[index].joint.axes.values())).start.position
+    return arm.links[index - 1].length / 2 if start is None else float(start)
+
+
 def outboard_inertia(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
     """Weigh all that is outboard of a flexible tip as one rigid body, at given joint values.
 
-    Sliding links count as fully extended, joints not named stand at 0.
+    Sliding links count as fully extended, joints not named stand at 0.  What rides along the link
+    is not at its tip.
     """
     total = tip_inertia(arm, index)
-    if index + 1 >= len(arm.links):
+    if index + 1 >= len(arm.links) or rides(arm, index + 1):
         return total
-    following = arm.links[index + 1]
-    before, after, _ = joint_poses(following)
-    pose = end_pose(arm.links[index]) @ before
-    values = [configuration.get(name, 0.0) for name in arm.axis_names(index + 1)]
-    for about, value in zip_longest(following.joint.turns_about, values):
-        along = np.array([0.0, 0.0, following.joint.travel * value])
+    return total + _carried(arm, index + 1, configuration).moved(end_pose(arm.links[index]))
+
+
+def _carried(arm: Arm, index: int, configuration: dict[str, float]) -> Inertia:
+    """Weigh a link and all beyond it as one rigid body, about the frame that its joint is in."""
+    link = arm.links[index]
+    pose, after, _ = joint_poses(link)
+    values = [configuration.get(name, 0.0) for name in arm.axis_names(index)]
+    for about, value in zip_longest(link.joint.turns_about, values):
+        along = np.array([0.0, 0.0, link.joint.travel * value])
         pose = pose @ Pose(np.eye(3) if about is None else turn(about, value), along)
     root = pose @ after
-    tip = root @ _flexible_end(following)
-    beyond = outboard_inertia(arm, index + 1, configuration)
-    return total + own_inertia(following).moved(root) + beyond.moved(tip)
+    beyond = outboard_inertia(arm, index, configuration).moved(root @ _flexible_end(link))
+    if rides(arm, index + 1):
+        station = Pose.along(ridden_at(arm, index + 1))
+        beyond = beyond + _carried(arm, index + 1, configuration).moved(root @ station)
+    return own_inertia(link).moved(root) + beyond
 
 
 def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
@@ -237,17 +258,26 @@ def _let_through(arm: Arm, following: int, axis: int, inertia: float) -> float:
 
 def _distal(arm: Arm, index: int) -> tuple[float, float]:
     """Mass [kg] and bend-averaged inertia about the tip [kg m^2] of all links outboard of one."""
-    if index + 1 >= len(arm.links):
+    if index + 1 >= len(arm.links) or rides(arm, index + 1):
         return 0.0, 0.0
-    link = arm.links[index + 1]
-    mass, inertia = _distal(arm, index + 1)
-    tip = tip_inertia(arm, index + 1)
+    return _beyond(arm, index + 1)
+
+
+def _beyond(arm: Arm, index: int) -> tuple[float, float]:
+    """Mass and bend-averaged inertia about its joint of a link and all that it carries."""
+    link = arm.links[index]
+    mass, inertia = _distal(arm, index)
+    tip = tip_inertia(arm, index)
     own = own_inertia(link)
     carried = mass + tip.mass
     # planar arms give a hub or a payload as [0, 0, J]: the largest moment is the one that counts
     transverse = float(max(own.second[1, 1], own.second[2, 2]))
     tip_part = float(np.diag(tip.second).max()) + inertia
-    return own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
+    mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
+    if rides(arm, index + 1):
+        riding, turned = _beyond(arm, index + 1)
+        mass, inertia = mass + riding, inertia + turned + riding * ridden_at(arm, index + 1) ** 2
+    return mass, inertia
 
 
 def with_tip_body(modal: Array, shape: Array, angle: Array, body: Inertia) -> Array:

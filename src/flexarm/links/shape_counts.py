@@ -7,7 +7,7 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes, ClampedMass, Counted, Loaded
 from flexarm.links.base import DIRECTIONS, Counts
 from flexarm.links.basis import MOTIONS
-from flexarm.links.ends import loaded_ends, outboard_inertia
+from flexarm.links.ends import loaded_ends, outboard_inertia, rides
 from flexarm.links.holds import hold
 from flexarm.links.span import Span
 
@@ -52,6 +52,8 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
 
 
 def _bending(arm: Arm, index: int) -> ChosenCount:
+    if rides(arm, index + 1):
+        return ChosenCount(5, "by rule, 5 modes of its own where another link rides along it")
     root = hold(arm, index)
     if root.state == "free":
         if sum(link.flexible for link in arm.links) < MANY_FLEXIBLE:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from flexarm.arm.section import Properties, Section, shape_properties
 
 Array = npt.NDArray[np.float64]
-PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "Jx", "Jy", "Jz")
+PROPERTIES = ("mass_per_length", "EIy", "EIz", "GJ", "EA", "GAy", "GAz", "Jx", "Jy", "Jz")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,10 @@ class Span:
             uniform: Properties = section
             if section.material is not None and section.shape is not None:
                 uniform = shape_properties(
-                    section.material, section.shape, rotary=section.rotary_inertia
+                    section.material,
+                    section.shape,
+                    rotary=section.rotary_inertia,
+                    shear=section.shear,
                 )
             rows, stations = (uniform, uniform), np.array([0.0, length])
         given = [n for n in PROPERTIES if getattr(rows[0], n) is not None]

@@ -14,6 +14,7 @@ import casadi as ca
 
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.bodies import body_of
+from flexarm.mechanics.riding import joint_columns, mount
 from flexarm.mechanics.sections import Local, beyond, picked
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, Pose, base_rotation, constant
@@ -21,7 +22,10 @@ from flexarm.spatial import Expr, Pose, base_rotation, constant
 
 @dataclass(frozen=True)
 class LinkFrames:
-    """Frames of a link in the world: joint before it moves and after, root and flexible tip."""
+    """Frames of a link in the world: joint before it moves and after, root and flexible tip.
+
+    ``mount`` is the section that the next link sits on: the tip, but of a rail the station.
+    """
 
     R_WJ: Expr
     p_WJ: Expr
@@ -32,21 +36,25 @@ class LinkFrames:
     R_WT: Expr
     p_WT: Expr
     tip: Local
+    mount: Local
 
 
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
     """Place the frames of all links at coordinates q in the world."""
     rotation, position = base_frame(model, q)
     result = []
-    for part in model.links:
+    for index, part in enumerate(model.links):
         R_WJ, p_WJ = _place(rotation, position, part.pose_FJ)
         R_JK, p_JK = part.motion.place(picked(q, part.carried_by))
         R_WK, p_WK = R_WJ @ R_JK, p_WJ + R_WJ @ p_JK
         R_WL, p_WL = _place(R_WK, p_WK, part.pose_JL)
         tip = tip_section(model, part, q)
         R_WT, p_WT = R_WL @ tip.rotation, p_WL + R_WL @ tip.position
-        result.append(LinkFrames(R_WJ, p_WJ, R_WK, p_WK, R_WL, p_WL, R_WT, p_WT, tip))
-        rotation, position = R_WT, p_WT
+        rotation, position, on = R_WT, p_WT, tip
+        if model.carries(index):
+            on = mount(model, index, q)
+            rotation, position = R_WL @ on.rotation, p_WL + R_WL @ on.position
+        result.append(LinkFrames(R_WJ, p_WJ, R_WK, p_WK, R_WL, p_WL, R_WT, p_WT, tip, on))
     return tuple(result)
 
 
@@ -120,12 +128,12 @@ def jacobian(
     linear, angular = base_jacobian(model, q, point)
     for i in range(link + 1):
         part, frame = model.links[i], placed[i]
-        columns = part.motion.columns(picked(q, part.carried_by))
+        columns = joint_columns(model, i, q)
         for k, column in enumerate(part.carried_by):
             spin = frame.R_WK @ columns[:3, k]
             angular[:, column] = spin
             linear[:, column] = frame.R_WK @ columns[3:, k] + ca.cross(spin, point - frame.p_WK)
-        moved = local if i == link else frame.tip
+        moved = local if i == link else frame.mount
         centre = frame.p_WL + frame.R_WL @ moved.position
         for k, column in enumerate(part.own):
             spin = frame.R_WL @ moved.angular[:, k]

@@ -11,6 +11,9 @@ and less.  Modes are those of the joints as they are: driven and free ones move,
 not.  From three shapes on there is room for the modes with driven joints held beside them, as
 under a position controller: those are weighed in too.  Shapes of torsion span the static twist by a
 torque at the tip, which hardly any mode of a link with a light tip has.
+
+A link that the next one rides along gets its own loaded modes: those of the arm change with the
+station.
 """
 
 from dataclasses import dataclass
@@ -18,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from flexarm.arm import Arm
+from flexarm.arm import Arm, Section
 from flexarm.arm.shapes import ArmModes, Counted
 from flexarm.links.base import Array, Counts, Direction, Shapes
 from flexarm.links.basis import wanted
 from flexarm.links.beams.finite import Conditions, require_modes
-from flexarm.links.ends import loaded_ends
+from flexarm.links.ends import loaded_ends, rides
 from flexarm.links.families.arm_modes import combined_shapes, moment_shapes
 from flexarm.links.families.static import add_static
 from flexarm.links.shape_counts import counts
@@ -45,7 +48,7 @@ SINGULAR = 1e-12
 def chosen_shapes(arm: Arm) -> ShapesOf:
     """Choose the shapes of each link, by what the file says or by the arm's modes."""
     beams = [(i, link.shapes) for i, link in enumerate(arm.links) if link.beam]
-    own = [i for i, choice in beams if isinstance(choice, ArmModes)]
+    own = [i for i, choice in beams if isinstance(choice, ArmModes) and not rides(arm, i + 1)]
     found: dict[int, Shapes] = {}
 
     def shapes_of(index: int, span: Span) -> Shapes:
@@ -85,7 +88,8 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
         "start_curve": None, "elastic_energy": (), "elastic_force": (), "quadratic_shapes": (),
     }  # fmt: skip
     links = [
-        link.model_copy(update=update) if i in own else link for i, link in enumerate(arm.links)
+        link.model_copy(update=update | {"section": _unsheared(link.section)}) if i in own else link
+        for i, link in enumerate(arm.links)
     ]
     bare = arm.model_copy(update={"links": type(arm.links)(links)})
     linear = Theory(stiffening=False, exact=False, nodes=None)
@@ -95,6 +99,13 @@ def _arm_shapes(arm: Arm, own: list[int]) -> dict[int, Shapes]:
         with naming_link(arm, index):
             found[index] = _shapes(arm, index, spans[index], many[index], motions)
     return found
+
+
+def _unsheared(section: Section | None) -> Section | None:
+    """Leave the shear of a section out: shapes are chosen by what bends, and shear comes after."""
+    if section is None or not section.shears:
+        return section
+    return section.model_copy(update={"shear": False, "GAy": None, "GAz": None})
 
 
 def _require_modes(arm: Arm, index: int, span: Span) -> None:

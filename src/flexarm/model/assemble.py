@@ -1,6 +1,7 @@
 """Put a model together from an arm and the shapes of its links."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,14 +18,17 @@ from flexarm.links.ends import (
     link_length,
     own_inertia,
     piece_inertia,
+    rides,
     tip_inertia,
 )
 from flexarm.links.holds import reflected_rotor
+from flexarm.links.rails.rail import Rail
 from flexarm.links.span import Span
 from flexarm.model.flexible import (
     Theory,
     check_amplitudes,
     flexible_part,
+    naming_link,
     reduced_part,
     sliding_damping,
     sliding_nodes,
@@ -74,8 +78,12 @@ def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: Sha
     links: list[LinkModel] = []
     before = IDENTITY
     for i in range(len(arm.links)):
+        rail = _rail(arm, i, links, theory)
+        if rides(arm, i):  # on a section of its rail; a rigid one counts from its root
+            back = arm.links[i - 1].tip_length - arm.links[i - 1].length
+            before = Pose.along(back) if rail is None else IDENTITY
         built = _build_link(arm, i, before, theory, names, units, shapes_of)
-        links.append(built)
+        links.append(replace(built, rail=rail))
         before = end_pose(arm.links[i])
     if not names:
         raise ModelError(
@@ -102,6 +110,20 @@ def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: Sha
     )
 
 
+def _rail(arm: Arm, index: int, links: list[LinkModel], theory: Theory) -> Rail | None:
+    """Make a rail of the previous link, if it is flexible and a link rides on it."""
+    e = links[-1].elastic if rides(arm, index) else None
+    if e is None:
+        return None
+    if theory.stiffening and e.nodes is None:
+        raise ModelError(
+            f"links[{index + 1}].joint: a carriage rides on exact or linear links, not on those "
+            "by the series of versions before 0.2: build without series"
+        )
+    with naming_link(arm, index - 1):
+        return Rail.of(e.span, e.shapes, e.nodes, arm.links[index - 1].root_length)
+
+
 def _build_link(
     arm: Arm,
     index: int,
@@ -122,6 +144,12 @@ def _build_link(
         inner = Pose.along(link.tip_length - link.length)
         pose_to_joint = pose_to_joint @ along
         pose_to_root = Pose(along.rotation.T, np.zeros(3)) @ inner
+    if motion.rides and not arm.links[index - 1].flexible:
+        # along a rigid link it is carried whole; its joint's frame slides with it
+        motion = Prismatic()
+        along = Pose(rotation_z_to((1.0, 0.0, 0.0)), np.zeros(3))
+        back = Pose(along.rotation.T, np.zeros(3))
+        pose_to_joint, pose_to_root = along, back @ pose_to_joint @ pose_to_root
     axes = _axes(arm, index, motion, names, units)
     elastic, sliding, damping, grown, reduced = None, None, None, None, None
     if link.modal is not None:

@@ -13,6 +13,8 @@ from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
 from flexarm.links.base import DIRECTIONS, LABELS, Array, Counts, Direction, Ends, Shapes
+from flexarm.links.basis import normalisation
+from flexarm.links.beams.shear import sheared
 from flexarm.links.collocation import collocate
 from flexarm.links.ends import clamped_mass_ends, loaded_ends, tip_inertia, with_tip_body
 from flexarm.links.families.static import add_static
@@ -129,6 +131,8 @@ def flexible_part(
     assert link.section is not None
     span = Span.of(link.section, link.span)
     shapes = shapes_of(index, span)
+    if span.has("GAy") or span.has("GAz"):
+        shapes = _sheared(arm, index, theory, span, shapes)
     extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
     exact = theory.stiffening and theory.exact and not extra
@@ -167,6 +171,19 @@ def flexible_part(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
         root_angle, damping, nodes,
     )  # fmt: skip
+
+
+def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
+    """Let a link shear, by linear theory."""
+    if theory.stiffening:
+        raise ModelError(
+            f"links[{index + 1}].section: {arm.link_names[index]} shears, which is modelled of "
+            "links that bend linearly: say 'stiffening: false', or leave the shear stiffness out"
+        )
+    how = normalisation(arm.links[index].shapes)
+    with naming_link(arm, index):
+        known = ("sheared", _Same(shapes), span.contents, how)
+        return remembered(known, lambda: sheared(shapes, span, how))
 
 
 def reduced_part(arm: Arm, index: int) -> ReducedBody:

@@ -12,6 +12,7 @@ from flexarm.links.collocation import Collocation
 from flexarm.links.growing.nodes import GrowingNodes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.integrals import Integrals, Points
+from flexarm.links.rails.rail import Rail
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.rotary import Rotary, constant_rotary
 from flexarm.links.span import Span
@@ -194,6 +195,8 @@ class LinkModel:
         The joint's rotor, or None.
     reduced
         The body of a link of any shape, reduced from finite elements, else None.
+    rail
+        The previous link as the rail that this one rides on, else None.
     """
 
     name: str
@@ -214,6 +217,7 @@ class LinkModel:
     grown: GrowingNodes | None
     rotor: Rotor | None
     reduced: ReducedBody | None = None
+    rail: Rail | None = None
 
     @property
     def kind(self) -> str:
@@ -249,8 +253,15 @@ class LinkModel:
         return tuple(axis.index for axis in self.axes)
 
     @property
+    def range(self) -> tuple[float, float] | None:
+        """Values of the joint's coordinate [m] between which shapes are known, if it has any."""
+        if self.rail is not None:
+            return self.rail.range
+        return None if self.sliding is None else self.sliding.range
+
+    @property
     def exposed(self) -> int:
-        """Index in q of the exposed length of a link that grows."""
+        """Index in q of the exposed length of a link that grows, the station of one that rides."""
         (axis,) = self.axes
         return axis.index
 
@@ -367,9 +378,11 @@ class Model:
         """Number of coordinates."""
         return len(self.names)
 
+    def carries(self, index: int) -> bool:
+        """Whether the next link rides along a link."""
+        return index + 1 < len(self.links) and self.links[index + 1].rail is not None
+
     @cached_property
     def sliding_ranges(self) -> tuple[tuple[int, float, float], ...]:
-        """Index in q of each exposed length, and the least and largest that its shapes hold for."""
-        return tuple(
-            (part.exposed, *part.sliding.range) for part in self.links if part.sliding is not None
-        )
+        """Index in q of each exposed length or station, the least and largest with known shapes."""
+        return tuple((part.exposed, *part.range) for part in self.links if part.range is not None)

@@ -21,13 +21,15 @@ def mass_matrix(model: Model, q: Array) -> Array:
     if model.base_moves:
         moved[:, :6] = np.eye(6)
         mass += moved.T @ _body(model.base_body) @ moved
-    for part in model.links:
+    for index, part in enumerate(model.links):
         if part.rotor is not None:
             mass += _rotor(part.rotor, moved)
-        moved = _carried(part, q, moved)
+        root = moved = _carried(part, q, moved)
         mass += moved.T @ _body(part.root_body) @ moved
         moved = _weigh_span(part, q, moved, mass)
         mass += moved.T @ _body(part.tip_body) @ moved
+        if model.carries(index):
+            moved = _at_station(part, model.links[index + 1], q, root)
     return mass
 
 
@@ -85,6 +87,17 @@ def _weigh_span(part: LinkModel, q: Array, moved: Array, mass: Array) -> Array:
     moved[3:, own] += shapes.displacement(tip)[0]
     if part.motion.grows:
         moved[3, part.exposed] += 1.0
+    return moved
+
+
+def _at_station(rail: LinkModel, part: LinkModel, q: Array, moved: Array) -> Array:
+    """Take motions (6, n) of a rail's root over to the station of the link that rides on it."""
+    assert rail.elastic is not None and part.rail is not None
+    x = np.array([float(q[part.exposed]) - part.rail.root])
+    moved = _shift(moved, np.array([x[0], 0.0, 0.0]))
+    moved[:3, rail.modes] += rail.elastic.shapes.rotation(x)[0]
+    moved[3:, rail.modes] += rail.elastic.shapes.displacement(x)[0]
+    moved[3, part.exposed] += 1.0
     return moved
 
 

@@ -15,6 +15,7 @@ from flexarm.arm.shapes import Lumped
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import quadratic_displacement
+from flexarm.links.rails.rail import Rail, stacked
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies.deformed import Deformed
@@ -36,6 +37,8 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
     links = []
     for part in model.links:
         links.append(_link(model, part, column, arrays))
+        if part.rail is not None:
+            links[-2]["shape"]["rail"] = _rail(part.rail, column, arrays)
         column += _width(model, part)
     payload = arm.payload
     return {
@@ -115,6 +118,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "joint": part.joint_name,
         "moves": _moves(part),
         "attitude": part.motion.anchored,
+        "rides": part.rail is not None,
         "before": _pose(part.pose_FJ),
         "after": _pose(part.pose_JL),
         "length": part.length,
@@ -132,7 +136,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
 
 def _moves(part: LinkModel) -> list[dict[str, Any]]:
     """List how each coordinate of a joint moves its link: a turn about an axis, a way along z."""
-    axes = () if part.motion.grows else part.axes
+    axes = () if part.range is not None else part.axes
     return [
         {"about": about, "travel": part.link.joint.travel if axis.turns else 1.0}
         for axis, about in zip_longest(axes, part.link.joint.turns_about[: len(axes)])
@@ -156,6 +160,20 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
     if part.exact is not None:
         return found | {"nodes": _nodes(part.exact, places, arrays)}
     return found | _series(model, part, places, arrays)
+
+
+def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
+    """Give the series of a rail, and where the station of what rides on it stands."""
+    found: dict[str, Any] = {
+        "column": column,
+        "root": rail.root,
+        "edges": rail.edges.tolist(),
+        "moved": arrays.add(stacked([rail.x[0], rail.y[0], rail.z[0]])),
+        "turned": arrays.add(stacked([rail.twist[0], -rail.z[1], rail.y[1]])),
+    }
+    if rail.reach is not None:
+        found["reach"] = arrays.add(rail.reach[0])
+    return found
 
 
 def _body(body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from flexarm.arm import Joint
 from flexarm.model.joints.base import JointMotion
+from flexarm.model.joints.carriage import Carriage
 from flexarm.model.joints.fixed import Fixed
 from flexarm.model.joints.prismatic import Prismatic
 from flexarm.model.joints.revolute import Revolute
@@ -11,7 +12,8 @@ from flexarm.model.joints.spherical import Spherical
 from flexarm.model.joints.universal import Universal
 
 JOINTS: dict[str, type[JointMotion]] = {
-    each.name: each for each in (Revolute, Prismatic, Sliding, Screw, Universal, Spherical, Fixed)
+    each.name: each
+    for each in (Revolute, Prismatic, Sliding, Carriage, Screw, Universal, Spherical, Fixed)
 }
 
 

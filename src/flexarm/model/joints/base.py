@@ -26,6 +26,8 @@ class JointMotion(ABC):
     grows
         Whether the coordinate changes the link itself, as the length of a beam that slides out,
         and so belongs to the link's own.
+    rides
+        Whether the coordinate is a station of the previous link, so that J is where that is.
     smoothing
         Rate over which dry friction changes its sign, unless the file says it [unit/s].
     anchored
@@ -40,6 +42,7 @@ class JointMotion(ABC):
     name: ClassVar[str]
     units: ClassVar[tuple[str, ...]]
     grows: ClassVar[bool] = False
+    rides: ClassVar[bool] = False
     hinge: ClassVar[bool] = False
     anchored: ClassVar[bool] = False
     spin: tuple[float, ...] = ()

@@ -1,0 +1,1 @@
+"""Links that others ride along: shapes as functions of the station."""

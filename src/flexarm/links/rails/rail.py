@@ -1,0 +1,132 @@
+"""A flexible link as a rail: its shapes as panelwise series of the distance along it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from flexarm.errors import ShapeError
+from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.collocation import Collocation
+from flexarm.links.node_spaces import clean
+from flexarm.links.span import Span
+
+POINTS = (16, 32, 64)  # of a panel: more where the series has not ended
+ENDED, ENDED_REACH = 1e-14, 1e-12  # of the largest coefficient; of tangents that were fitted
+JUMP = 1e-7  # of the largest value: less is rounding
+ORDERS = 4  # the curve and its derivatives
+
+
+@dataclass(frozen=True)
+class Rail:
+    """What of a link a carriage needs to know at every station; m amplitudes, p panels.
+
+    Attributes
+    ----------
+    root
+        Distance of the flexible span's root from the link's own [m]: stations count from there.
+    range
+        First and last station [m].
+    edges
+        Panels of the span [m], (p + 1,).
+    x, y, z, twist
+        Legendre series of the displacements and of the rotation about x, and of their first to
+        third derivatives, (4, p, terms, m).
+    reach
+        Of an exact beam with G nodes: series of how far the tangents reach along x, y, z, and of
+        the first two derivatives, (3, 3, p, terms, G); else None.
+    jumps
+        Stations [m] at which curvature, torsion or stretch jumps.
+    """
+
+    root: float
+    range: tuple[float, float]
+    edges: Array
+    x: Array
+    y: Array
+    z: Array
+    twist: Array
+    reach: Array | None
+    jumps: Array
+
+    @classmethod
+    def of(cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float) -> "Rail":
+        """Make a rail of a span.
+
+        Raises
+        ------
+        ShapeError
+            If something has no tangent somewhere along it.
+        """
+        edges = np.union1d(span.edges, shapes.edges)
+        if nodes is not None:
+            edges = np.union1d(edges, nodes.edges)
+        edges = edges[np.append(True, np.diff(edges) > 1e-12 * span.length)]
+        x, y, z, twist = (_curves(shapes, d, edges) for d in ("x", "y", "z", "twist"))
+        smooth = ((y, 1), (z, 1), (twist, 0), (x, 0))
+        for series, order in smooth:
+            for where in _jumps(series[order], edges):
+                raise ShapeError(f"a carriage cannot pass the kink that they have at {where:g} m")
+        found = [_jumps(series[order + 1], edges) for series, order in smooth]
+        reach = None if nodes is None else _reach(nodes, edges)
+        ends = (root, root + span.length)
+        return cls(
+            root, ends, edges, x, y, z, twist, reach, root + np.unique(np.concatenate(found))
+        )
+
+
+def _curves(shapes: Shapes, direction: Direction, edges: Array) -> Array:
+    """Fit all shapes of a direction and their derivatives, (4, p, terms, m)."""
+    most = 0 if direction in ("x", "twist") else 1  # what a section turns by is a slope
+    series = [
+        _series(lambda x, nu=nu: shapes.values(direction, x, nu), edges)  # type: ignore[misc]
+        for nu in range(3 + most)
+    ]
+    return stacked(series + [0 * series[0]] * (1 - most))
+
+
+def _reach(nodes: Collocation, edges: Array) -> Array:
+    """Fit how far tangents reach, and differentiate, (3, 3, p, terms, G)."""
+    per_axis = [
+        _series(lambda x, a=a: nodes.reach(x)[a], edges, ENDED_REACH)  # type: ignore[misc]
+        for a in range(3)
+    ]
+    value, half = stacked(per_axis), np.diff(edges)[:, None, None] / 2
+    orders = [value]
+    for _ in range(2):
+        orders.append(legendre.legder(orders[-1], axis=2) / half)
+    return stacked(orders)
+
+
+def _series(values: Callable[[Array], Array], edges: Array, ended: float = ENDED) -> Array:
+    """Fit functions (len(x), m) by Legendre series on panels that are smooth, (p, terms, m)."""
+    left, half = edges[:-1, None], np.diff(edges)[:, None] / 2
+    for count in POINTS:
+        node, weight = legendre.leggauss(count)
+        x = left + half * (1 + node)
+        at = clean(values(x.ravel())).reshape(len(left), count, -1)
+        basis = legendre.legvander(node, count - 1) * weight[:, None]
+        scale = (2 * np.arange(count) + 1) / 2
+        fit = np.einsum("gk,k,pgm->pkm", basis, scale, at, optimize=True)
+        size = np.abs(fit).max(axis=(0, 2), initial=0.0)
+        kept = np.flatnonzero(size > ended * size.max(initial=0.0))
+        if not len(kept) or kept[-1] < count - 2:
+            break
+    return np.asarray(fit[:, : int(kept[-1]) + 1 if len(kept) else 1])
+
+
+def stacked(series: list[Array]) -> Array:
+    """Stack series of different lengths, ended by zeros."""
+    most = max(each.shape[-2] for each in series)
+    wide = [(0, 0)] * (series[0].ndim - 2)
+    return np.stack([np.pad(each, [*wide, (0, most - each.shape[-2]), (0, 0)]) for each in series])
+
+
+def _jumps(series: Array, edges: Array) -> Array:
+    """Find the inner edges [m] at which functions (p, terms, m) jump."""
+    sign = (-1.0) ** np.arange(series.shape[1])
+    ends, starts = series.sum(axis=1)[:-1], np.einsum("k,pkm->pm", sign, series)[1:]
+    size = np.abs(series).sum(axis=1).max(initial=0.0)
+    jumps = np.abs(ends - starts).max(axis=1, initial=0.0) > JUMP * size
+    return np.asarray(edges[1:-1][jumps])

@@ -1,0 +1,162 @@
+"""What rides on a flexible link: a section at a station that is a coordinate itself.
+
+The section at station s is at ``r(d, s)``, turned by ``R(d, s)``, d the rail's amplitudes.  Along
+with d' it moves by s': velocity ``r_d d' + r_s s'``, and acceleration at zero second rates
+``(r_d d')_d d' + 2 s' r_sd d' + s'^2 r_ss``; so do its angles.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.rails.rail import Rail
+from flexarm.mechanics.bodies.base import section_spin
+from flexarm.mechanics.bodies.exact.tangents import Angles, node_tangents, turned
+from flexarm.mechanics.bodies.terms import Motion
+from flexarm.mechanics.sections import Local, own_values, picked, section_rotation
+from flexarm.model import LinkModel, Model
+from flexarm.spatial import Expr, constant
+
+
+@dataclass(frozen=True)
+class Station:
+    """A section of a rail at the station of what rides there.
+
+    Attributes
+    ----------
+    motion
+        Its motion relative to the rail's root, the station's rate among the rates; its columns are
+        those of the rail's own coordinates.
+    along
+        Angular and linear velocity per rate of the station, in axes of the rail's root, (6,).
+    """
+
+    motion: Motion
+    along: Expr
+
+
+def station(model: Model, index: int, q: Expr, v: Expr) -> Station:
+    """See where link ``index`` rides on the one before it."""
+    part, rail_part = model.links[index], model.links[index - 1]
+    rail = part.rail
+    assert rail is not None and rail_part.elastic is not None
+    (s,), (rate,) = ([each[k] for k in part.coordinates] for each in (q, v))
+    at = _Curves(rail, s - rail.root)
+    d, rates = own_values(rail_part, q), own_values(rail_part, v)
+    if rail_part.exact is None:
+        return _linear(model, at, d, rates, rate)
+    return _exact(rail_part, at, d, rates, rate)
+
+
+def joint_columns(model: Model, index: int, q: Expr) -> Expr:
+    """Give the motion of a link's frame K per rate of its joint, in axes of K, (6, k)."""
+    part = model.links[index]
+    if part.rail is None:
+        return part.motion.columns(picked(q, part.carried_by))
+    return riding_columns(part, station(model, index, q, 0 * q))
+
+
+def riding_columns(part: LinkModel, at: Station) -> Expr:
+    """Give the motion of frame K per rate of the station, in axes of K, (6, 1)."""
+    back = at.motion.local.rotation.T
+    spin, speed = back @ at.along[:3], back @ at.along[3:]
+    pose = part.pose_FJ
+    speed = speed + ca.cross(spin, constant(pose.position))
+    turn = constant(pose.rotation.T)
+    return ca.vertcat(turn @ spin, turn @ speed)
+
+
+def mount(model: Model, index: int, q: Expr) -> Local:
+    """See from a rail's root where the next link rides."""
+    return station(model, index + 1, q, 0 * q).motion.local
+
+
+class _Curves:
+    """The series of a rail at a distance x [m] from its root."""
+
+    def __init__(self, rail: Rail, x: Expr) -> None:
+        self.rail, self.x = rail, x
+        self.beyond = [x >= edge for edge in rail.edges[1:-1]]
+        low, high = rail.edges[:-1], rail.edges[1:]
+        scale = self._panel((2 / (high - low))[:, None])
+        self.t = scale * x - self._panel(((high + low) / (high - low))[:, None])
+        self.basis = [type(x)(1), self.t]
+
+    def row(self, series: Array) -> Expr:
+        """Evaluate series (p, terms, m), (1, m)."""
+        total = type(self.x)(1, series.shape[2])
+        for k in range(series.shape[1]):
+            if np.any(series[:, k]):
+                total += self._polynomial(k) * self._panel(series[:, k])
+        return total
+
+    def rows(self, series: Array) -> list[Expr]:
+        """Evaluate a curve and its derivatives, (orders, p, terms, m), (1, m) each."""
+        return [self.row(each) for each in series]
+
+    def _polynomial(self, k: int) -> Expr:
+        while len(self.basis) <= k:
+            n = len(self.basis)
+            up = (2 * n - 1) / n * self.t * self.basis[-1]
+            self.basis.append(up - (n - 1) / n * self.basis[-2])
+        return self.basis[k]
+
+    def _panel(self, values: Array) -> Expr:
+        """Take what belongs to the panel that x is in, of (p, m), (1, m)."""
+        total = type(self.x)(constant(values[:1]))
+        for here, step in zip(self.beyond, values[1:] - values[:-1], strict=True):
+            if np.any(step):
+                total += here * constant(step[None])
+        return total
+
+
+def _linear(model: Model, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Station:
+    """Move by ``x e_x + Phi(x) d``, turned by first-order angles."""
+    rail = at.rail
+    x, y, z, twist = (at.rows(series) for series in (rail.x, rail.y, rail.z, rail.twist))
+    shape = [ca.vertcat(x[n], y[n], z[n]) for n in range(3)]
+    turn = [ca.vertcat(twist[n], -z[n + 1], y[n + 1]) for n in range(3)]
+    straight = type(d)(constant(np.array([1.0, 0.0, 0.0])))
+    along = straight + shape[1] @ d
+    speed = shape[0] @ rates + along * rate
+    speed_bias = 2 * rate * (shape[1] @ rates) + rate**2 * (shape[2] @ d)
+    angle, bend = turn[0] @ d, turn[1] @ d
+    angle_bias = 2 * rate * (turn[1] @ rates) + rate**2 * (turn[2] @ d)
+    spin, spin_bias = section_spin(model, angle, turn[0] @ rates + bend * rate, angle_bias)
+    rotation, per = section_rotation(model, angle)
+    local = Local(straight * at.x + shape[0] @ d, rotation, shape[0], per @ turn[0])
+    motion = Motion(local, spin, speed, spin_bias, speed_bias)
+    return Station(motion, ca.vertcat(per @ bend, along))
+
+
+def _exact(part: LinkModel, at: _Curves, d: Expr, rates: Expr, rate: Expr) -> Station:
+    """Move by ``sum_g I_g(x) P_g``, turned by the sums of slope shapes."""
+    rail, nodes = at.rail, part.exact
+    assert rail.reach is not None and nodes is not None
+    t = node_tangents(nodes, d, rates)
+    reach = [ca.vertcat(*at.rows(series)) for series in rail.reach]
+    along = ca.sum2(reach[1] * t.place)
+    speed_bias = ca.sum2(reach[0] * t.bias + 2 * rate * reach[1] * t.rate)
+    speed_bias += rate**2 * ca.sum2(reach[2] * t.place)
+    linear = type(d)(3, d.shape[0])
+    for by, rows in ((t.by_a, nodes.bend[0]), (t.by_b, nodes.bend[1]), (t.unit, nodes.stretch)):
+        if np.any(rows):
+            linear += (reach[0] * by) @ constant(rows)
+    y, z, twist = (at.rows(series) for series in (rail.y, rail.z, rail.twist))
+    slopes = [(y[n + 1], z[n + 1], twist[n]) for n in range(3)]
+    none = type(d)(1, 1)
+    now, bend = ([row @ d for row in slopes[n]] for n in range(2))
+    passing = [row @ rates + each * rate for row, each in zip(slopes[0], bend, strict=True)]
+    turn = turned(
+        Angles(now[0], now[1], now[2], none), Angles(passing[0], passing[1], passing[2], none)
+    )
+    bias, spin, angular = turn.bias, type(d)(3, 1), type(d)(3, d.shape[0])
+    for k, by in enumerate((turn.by_a, turn.by_b, turn.by_twist)):
+        bias += by * (2 * rate * (slopes[1][k] @ rates) + rate**2 * (slopes[2][k] @ d))
+        spin += by * bend[k]
+        angular += by @ slopes[0][k]
+    local = Local(ca.sum2(reach[0] * t.place), turn.rotation, linear, angular)
+    speed = linear @ rates + along * rate
+    return Station(Motion(local, turn.spin, speed, bias, speed_bias), ca.vertcat(spin, along))
