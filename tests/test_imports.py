@@ -40,6 +40,7 @@ ROOMS = (
     "check",
     "study",
     "control",
+    "planning",
     "papers",
     "viewer",
     FRONT,

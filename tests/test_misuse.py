@@ -75,6 +75,18 @@ batch(arm, 2, dt=0.1).step("x")
 # starts
 batch(arm, 2, dt=0.1).reset([0], [{}, {}])
 batch(arm, 2, dt=0.1).reset([0], [{"elbow": 1.0}])
+# arm
+shape_inputs(None)
+shape_inputs(arm)
+# modes
+shape_inputs(moved, modes=0)
+shape_inputs(moved, modes=9)
+# kind
+shape_inputs(moved, kind="zvddd")
+# follow_posture
+shape_inputs(moved, follow_posture=1)
+# vibration
+shape_inputs(moved, kind="ei", vibration=2)
 # nodes
 reduce(np.eye(9), np.eye(3), "x", hub=[0], tip=[1])
 reduce(np.eye(9), np.eye(3), None, hub=[0], tip=[1])
@@ -795,6 +807,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         **{name: getattr(control, name) for name in control.__all__},
         "check": check, "compare": compare, "point_of_run": point_of_run,
         "start_point": start_point, "np": np, "arm": arm, "model": model, "traj": traj,
+        "moved": flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.joint.servo": {
+            "stiffness": 9, "damping": 1, "target": {"kind": "step", "value": 1}}}),
         "bend": flexarm.sample("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
         "loads": loads, "LiveFile": LiveFile, "Hostile": Hostile, "BytesPath": BytesPath,
         "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flexarm.model import build
     from flexarm.model.curve import fit_curve
     from flexarm.model.rigid import rigid
+    from flexarm.planning.shape_inputs import shape_inputs
     from flexarm.runs.read import load_run
     from flexarm.runs.together import runs_dataset
     from flexarm.samples import sample_names
@@ -62,6 +63,7 @@ __all__ = [
     "sample",
     "sample_names",
     "save",
+    "shape_inputs",
     "simulate",
     "simulate_many",
     "sweep",
@@ -93,6 +95,7 @@ _HOMES = {
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
+    "shape_inputs": "flexarm.planning.shape_inputs",
     "simulate": "flexarm.integrate.simulate",
     "simulate_many": "flexarm.integrate.batch.many",
     "sweep": "flexarm.linear.sweep",

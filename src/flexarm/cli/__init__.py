@@ -25,6 +25,7 @@ from flexarm.cli import (
 from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
 from flexarm.cli.bodies import import_body, reduce
+from flexarm.cli.motions import shape
 from flexarm.cli.pages import live, view
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
@@ -179,6 +180,7 @@ COMMANDS: dict[str, Command] = {
     "converge": converge,
     "compare": compare,
     "view": view,
+    "shape": shape,
     "count": count,
     "equations": equations,
     "import-body": import_body,
