@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from docs.image_look import COLOURS, single, tidy
-from flexarm import build, modes, simulate
+from flexarm import build, modes, plan, shape_inputs, simulate
 from flexarm.arm import Arm
 from flexarm.control import Timing, decoupling_law, joint_move, lqr, pd_law, start_at
 from flexarm.io.model_file import loads
@@ -133,11 +133,25 @@ def draw_contact() -> Figure:
     return figure
 
 
+def draw_shapers() -> Figure:
+    """Draw what vibration shapers leave, over the frequency that a mode really has."""
+    return shape_inputs(arm_of("how-to/shape-inputs.md"), kind="zvd").plot()
+
+
+def draw_plan() -> Figure:
+    """Draw a plan's inputs, and its tip beside that of the unshaped motion."""
+    return plan(
+        arm_of("how-to/plan-a-motion.md"), {"shoulder": 0.8, "elbow": 0.6}, duration=1.0
+    ).plot()
+
+
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
     "free-base": draw_free_base,
     "contact": draw_contact,
+    "shapers": draw_shapers,
+    "plan": draw_plan,
     "controllers": draw_controllers,
     "mission": draw_mission,
 }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flexarm.model import build
     from flexarm.model.curve import fit_curve
     from flexarm.model.rigid import rigid
+    from flexarm.planning.plan import plan
     from flexarm.planning.shape_inputs import shape_inputs
     from flexarm.runs.read import load_run
     from flexarm.runs.together import runs_dataset
@@ -57,6 +58,7 @@ __all__ = [
     "load",
     "load_run",
     "modes",
+    "plan",
     "reduce",
     "rigid",
     "runs_dataset",
@@ -89,6 +91,7 @@ _HOMES = {
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
+    "plan": "flexarm.planning.plan",
     "reduce": "flexarm.links.reduced.craig_bampton",
     "rigid": "flexarm.model.rigid",
     "runs_dataset": "flexarm.runs.together",

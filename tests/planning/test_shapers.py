@@ -68,7 +68,7 @@ def move(kind: str, start: float, end: float, duration: float) -> dict[str, obje
 
 @pytest.fixture(scope="module")
 def elbow() -> flexarm.Arm:
-    """Prescribe the motion of a two-link arm whose first frequency changes by a tenth on the way."""
+    """Prescribe the motion of an arm whose first frequency changes by a tenth on the way."""
     arm = flexarm.sample("deluca-siciliano")
     hub = {"outboard": {"mass": 1, "inertia": [0, 0, 0.1]}}
     return flexarm.change_arm(arm, {

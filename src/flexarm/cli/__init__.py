@@ -25,7 +25,7 @@ from flexarm.cli import (
 from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
 from flexarm.cli.bodies import import_body, reduce
-from flexarm.cli.motions import shape
+from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
@@ -181,6 +181,7 @@ COMMANDS: dict[str, Command] = {
     "compare": compare,
     "view": view,
     "shape": shape,
+    "plan": plan,
     "count": count,
     "equations": equations,
     "import-body": import_body,

@@ -66,7 +66,9 @@ class Problem:
         model = build(bare)
         if model.prescribed:
             names = ", ".join(model.names[i] for i in model.prescribed)
-            raise ModelError(f"arm: a plan moves what torques drive, got prescribed motions: {names}")
+            raise ModelError(
+                f"arm: a plan moves what torques drive, got prescribed motions: {names}"
+            )
         statics = Statics(model)
         first = statics.at_joints(start or {})
         if model.floats:
@@ -119,6 +121,4 @@ class Problem:
 
     def miss(self, run: Run, row: int = -1) -> Array:
         """Tell how far a sample of a run is from rest at the goal: coordinates, then rates."""
-        return np.concatenate(
-            [(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]]
-        )
+        return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])

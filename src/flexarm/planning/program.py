@@ -4,7 +4,7 @@ Every iterate is a motion that was simulated, so that none is good that is not: 
 proposes the next one.  See `sensitivity` for why its intervals may be longer than periods.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -14,18 +14,21 @@ from flexarm.links.base import Array
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.limits import Limit
 from flexarm.planning.problem import Problem
-from flexarm.planning.sensitivity import Sensitivity, sensitivity
+from flexarm.planning.sensitivity import sensitivity
 from flexarm.runs.run import Run
 
-LOOSE, TIGHT = 1e-6, 1e-8  # tolerances of the simulations on the way, and of the last ones
-ITERATIONS = 40
-SHORTER, LONGER = 0.15, 0.3  # of the duration, at most per iteration
-SETTLED = 2e-3  # relative change of duration or cost that ends the search
-HIT = 1e-5  # of the way and of the largest rates: a miss below is none
-UNFELT = 1e-9  # of the largest singular value: what inputs do not move
-SMOOTH = 1e-4  # weight of the inputs' squares beside the duration
-SOLVER = __import__("os").environ.get("QP","daqp")
-NEAR = 1e-7  # weight of the change of inputs
+TIGHT = 1e-8  # tolerance of the simulations
+ITERATIONS, ARRIVALS = 15, 8
+WIDEST, NARROWEST = 2.0, 1e-4  # changes of inputs per iteration, over their sizes
+SETTLED = 2e-3  # relative change of the cost that ends the search
+HIT, NEAR_HIT = 1e-4, 1e-3  # of the ranges of coordinates and rates: no miss, and one to be judged
+# Of squared misses beside the cost: at the begin, by iteration, until it settles, at the end.
+FIRST_WEIGHT, STRICTER, LONG_WEIGHT, LAST_WEIGHT = 10.0, 10.0, 1e3, 1e5
+SOLVERS = ("daqp", "proxqp")  # the second where the first gives up
+STALLED = 0.9  # of a miss: what an iteration leaves that is not worth another one
+NEAR = 1e-6  # weight of the change of inputs
+ALONE = 1e8  # weight of squared misses beside the change of inputs, where they alone count
+NEARBY, LESS = 0.3, 0.8  # of a limit: what is watched; what of an excess may stay per iteration
 
 
 @dataclass(frozen=True)
@@ -58,19 +61,19 @@ class Program:
         The motion, how its inputs are made, and what it must not exceed.
     most
         Largest inputs, infinite where there are none, (k,).
-    timed
-        Whether the duration is made short; else it stays, and the inputs' squares are made small.
+    scale
+        Size of each input, (k,).
     """
 
     problem: Problem
     inputs: Inputs
     limits: tuple[Limit, ...]
     most: Array
-    timed: bool
+    scale: Array
 
-    def simulate(self, values: Array, duration: float, rtol: float) -> Iterate:
+    def simulate(self, values: Array, duration: float) -> Iterate:
         """Simulate a motion, and see how far it is from its goal."""
-        run = self.problem.simulate(self.inputs, values, duration, rtol=rtol)
+        run = self.problem.simulate(self.inputs, values, duration, rtol=TIGHT)
         if run.status != "finished":
             return Iterate(values, duration, run, np.inf)
         miss = np.abs(self.problem.miss(run)) / self._sizes(run)
@@ -86,141 +89,159 @@ class Program:
         return np.concatenate(ranges)
 
     def solve(self, first: Iterate) -> tuple[Iterate, int]:
-        """Improve a motion until it is the best that can be reached, and arrives.
+        """Improve a motion until it is the best that can be reached, then until it arrives.
+
+        Returns
+        -------
+        iterate, count
+            The motion, and how many were linearised about.
 
         Raises
         ------
         FlexarmError
-            If no motion is found that keeps the limits, or arrives.
+            If none is found that arrives.
         """
-        now, count, last = first, 0, np.inf
-        for count in range(1, ITERATIONS + 1):
-            found = self._step(now)
-            cost = found.duration if self.timed else self._effort(found.values)
-            settled = abs(last - cost) <= SETTLED * abs(cost) and found.miss < 100 * HIT
-            now, last = found, cost
-            if settled:
-                break
-        now = self.simulate(now.values, now.duration, TIGHT)
-        arriving = replace(self, timed=False)
-        for _ in range(10):
-            if now.miss <= HIT:
-                return now, count
+        now, reach, weight, last, count = first, WIDEST, FIRST_WEIGHT, np.inf, 0
+        while count < ITERATIONS:
             count += 1
-            now = arriving._step(now, only_arrive=True, rtol=TIGHT)
+            now, reach = self._step(now, weight, reach)
+            cost = self._cost(now)
+            settled = abs(last - cost) <= SETTLED * abs(cost)
+            if weight >= LAST_WEIGHT or reach < NARROWEST:
+                break
+            if weight < LONG_WEIGHT or settled:
+                weight *= STRICTER
+            last = cost
+        return self._arrive(now, count)
+
+    def _arrive(self, now: Iterate, count: int) -> tuple[Iterate, int]:
+        """Make a motion arrive to all digits, at its duration, by the least change of inputs."""
+        reach, before = WIDEST, np.inf
+        for _ in range(ARRIVALS):
+            if now.miss <= HIT or reach < NARROWEST or now.miss > STALLED * before:
+                break
+            before, count = now.miss, count + 1
+            now, reach = self._step(now, None, reach)
+        if now.miss <= NEAR_HIT:
+            return now, count
         raise FlexarmError(
-            f"no motion found that arrives: the best one, simulated, misses its goal by "
-            f"{now.miss:.1e} of its way after {count} iterations: take more intervals, a longer "
-            "duration or wider limits"
+            f"no motion found: the best one, simulated, misses its goal by {now.miss:.1e} of its "
+            f"way after {count} iterations: take a longer duration, more intervals or wider limits"
         )
 
-    def _effort(self, values: Array) -> float:
-        scaled = values / self._scale(values)
+    def _cost(self, now: Iterate) -> float:
+        scaled = now.values / self.scale
         return float(np.einsum("ik,ij,jk->", scaled, self.inputs.gram, scaled))
 
-    def _scale(self, values: Array) -> Array:
-        """Give each input's size, (k,)."""
-        known = np.abs(values).max(axis=0)
-        return np.where(np.isfinite(self.most), self.most, np.maximum(known, known.max() * 1e-3))
+    def _step(self, now: Iterate, weight: float | None, reach: float) -> tuple[Iterate, float]:
+        """Propose the next motion and simulate it, nearer by if it is worse; and how far to go.
 
-    def _step(self, now: Iterate, *, only_arrive: bool = False, rtol: float = LOOSE) -> Iterate:
-        """Propose the next motion and simulate it; a shorter step if it is worse by far."""
-        slopes = sensitivity(
-            self.problem, self.inputs, now.values, now.duration, now.run, timed=self.timed
-        )
-        change, longer = self._quadratic(now, slopes, only_arrive=only_arrive)
-        for _ in range(6):
-            found = self.simulate(now.values + change, now.duration + longer, rtol)
-            if found.miss <= max(2 * now.miss, 0.05):
-                return found
-            change, longer = change / 2, longer / 2
-        return found
+        Without a weight of misses beside the cost, misses alone count.
+        """
+        slopes = sensitivity(self.problem, self.inputs, now.duration, now.run)
+        rows, off = self._arrival(now, slopes)
+        limits = self._bounds(now, slopes)
+        old = self._merit(now, weight, self._sizes(now.run))
+        while True:
+            change = self._quadratic(now, (rows, off), limits, weight, reach)
+            found = self.simulate(now.values + change, now.duration)
+            if self._merit(found, weight, self._sizes(now.run)) < old:
+                return found, min(2 * reach, WIDEST)
+            reach /= 3
+            if reach < NARROWEST:
+                return now, reach
+
+    def _merit(self, found: Iterate, weight: float | None, sizes: Array) -> float:
+        if not np.isfinite(found.miss):
+            return np.inf
+        miss = float(((self.problem.miss(found.run) / sizes) ** 2).sum())
+        return miss if weight is None else self._cost(found) + weight * miss
 
     def _quadratic(
-        self, now: Iterate, slopes: Sensitivity, *, only_arrive: bool
-    ) -> tuple[Array, float]:
-        """Find the best change of the inputs' values (count, k) and of the duration [s]."""
-        scale = self._scale(now.values)
-        k, size = len(scale), now.values.size
-        units = np.tile(scale, len(now.values))
-        cost = np.kron(self.inputs.gram, np.eye(k))
-        here = (now.values / scale).ravel()
-        H = np.zeros((size + 1, size + 1))
-        g = np.zeros(size + 1)
-        if only_arrive:
-            H[:size, :size] = np.eye(size)
-        else:
-            weight = SMOOTH if self.timed else 1.0
-            H[:size, :size] = weight * cost + NEAR * np.eye(size)
-            g[:size] = weight * cost @ here
-        H[size, size] = NEAR
-        g[size] = 1.0 if self.timed else 0.0
-        low = np.append((-self.most / scale - now.values / scale).ravel(), -SHORTER)
-        high = np.append((self.most / scale - now.values / scale).ravel(), LONGER)
-        if not self.timed:
-            low[size] = high[size] = 0.0
+        self,
+        now: Iterate,
+        arrival: tuple[Array, Array],
+        limits: tuple[Array, Array, Array],
+        weight: float | None,
+        reach: float,
+    ) -> Array:
+        """Find the best change of the inputs' values, (count, k)."""
+        k, size = len(self.scale), now.values.size
+        rows, off = arrival
+        H, g = np.eye(size), np.zeros(size)
+        if weight is not None:
+            H = 2 * np.kron(self.inputs.gram, np.eye(k)) + NEAR * np.eye(size)
+            g = H @ (now.values / self.scale).ravel()
+        here, top = now.values / self.scale, self.most / self.scale
+        low = np.maximum(-top - here, -reach).ravel()
+        high = np.minimum(top - here, reach).ravel()
         for ends, held in zip(self.inputs.fixed, self.problem.holds, strict=True):
             for end in ends:
                 fixed = slice(end * k, (end + 1) * k)
-                low[fixed] = high[fixed] = (held - now.values[end]) / scale
-        rows, off = self._arrival(now, slopes, units)
-        bound, least, top = self._bounds(now, slopes, units)
-        found = _solve_quadratic(
-            H, g, np.vstack([rows, bound]), np.concatenate([off, least]),
-            np.concatenate([off, top]), low, high,
-        )  # fmt: skip
-        change = (found[:size] * units).reshape(now.values.shape)
-        return change, float(found[size] * now.duration)
+                low[fixed] = high[fixed] = held / self.scale - here[end]
+        found = _solve_quadratic(H, g, (rows, off), weight or ALONE, limits, (low, high))
+        return found.reshape(now.values.shape) * self.scale
 
-    def _arrival(self, now: Iterate, slopes: Sensitivity, units: Array) -> tuple[Array, Array]:
-        """Say that the motion arrives: rows by the unknowns, and what they must be."""
+    def _arrival(self, now: Iterate, slopes: Array) -> tuple[Array, Array]:
+        """Say that the motion arrives: rows by the unknowns, and what they should be."""
         kept = self.problem.kept
         places = [*kept, *(self.problem.model.size + i for i in kept)]
         sizes = self._sizes(now.run)
-        by_values = slopes.by_values[-1][places] * units
-        by_duration = slopes.by_duration[-1][places] * now.duration
-        rows = np.column_stack([by_values, by_duration]) / sizes[:, None]
-        off = -self.problem.miss(now.run) / sizes
-        left, values, _ = np.linalg.svd(rows, full_matrices=False)
-        felt = values > UNFELT * values[0]
-        turned = left[:, felt].T / values[felt][:, None]
-        return turned @ rows, turned @ off
+        rows = slopes[-1][places] * np.tile(self.scale, self.inputs.count) / sizes[:, None]
+        return rows, -self.problem.miss(now.run) / sizes
 
-    def _bounds(
-        self, now: Iterate, slopes: Sensitivity, units: Array
-    ) -> tuple[Array, Array, Array]:
+    def _bounds(self, now: Iterate, slopes: Array) -> tuple[Array, Array, Array]:
         """Say that limits are kept at the ends of all parts: rows, least and largest values."""
         found: list[tuple[Array, Array, Array]] = []
+        units = np.tile(self.scale, self.inputs.count)
         ends = slice(2, None, 2)
         run = now.run
         for limit in self.limits:
-            value, by_q, by_v, by_u = limit.linear(run.q[ends], run.v[ends], run.u[ends])
+            value, by_q, by_v = limit.linear(run.q[ends], run.v[ends], run.u[ends])
             n = run.q.shape[1]
-            rows = np.einsum("trn,tnz->trz", by_q, slopes.by_values[1:, :n])
-            rows += np.einsum("trn,tnz->trz", by_v, slopes.by_values[1:, n:])
-            rows *= units
-            late = np.einsum("trn,tn->tr", by_q, slopes.by_duration[1:, :n])
-            late += np.einsum("trn,tn->tr", by_v, slopes.by_duration[1:, n:])
-            whole = np.concatenate([rows, now.duration * late[..., None]], axis=2)
-            whole = whole.reshape(-1, whole.shape[2]) / limit.allowed
+            rows = np.einsum("trn,tnz->trz", by_q, slopes[1:, :n])
+            rows += np.einsum("trn,tnz->trz", by_v, slopes[1:, n:])
+            whole = (rows * units / limit.allowed).reshape(-1, len(units))
             flat = value.ravel() / limit.allowed
-            near = np.abs(flat) > 0.3
-            found.append((whole[near], -limit.share - flat[near], limit.share - flat[near]))
+            near = np.abs(flat) > NEARBY
+            over = np.maximum(np.abs(flat[near]), limit.share) * LESS  # what is beyond comes back
+            allowed = np.maximum(over, limit.share)
+            found.append((whole[near], -allowed - flat[near], allowed - flat[near]))
         if not found:
-            return np.zeros((0, len(units) + 1)), np.zeros(0), np.zeros(0)
+            return np.zeros((0, len(units))), np.zeros(0), np.zeros(0)
         rows, least, top = (np.concatenate(each) for each in zip(*found, strict=True))
         return rows, least, top
 
 
 def _solve_quadratic(
-    H: Array, g: Array, A: Array, least: Array, top: Array, low: Array, high: Array
+    H: Array,
+    g: Array,
+    wanted: tuple[Array, Array],
+    weight: float,
+    limits: tuple[Array, Array, Array],
+    bounds: tuple[Array, Array],
 ) -> Array:
-    """Minimise ``x^T H x / 2 + g^T x`` with bounds on x and on A x."""
-    shape = {"h": ca.Sparsity.dense(*H.shape), "a": ca.Sparsity.dense(*A.shape)}
-    solver = ca.conic("program", SOLVER, shape, {"error_on_fail": False})
-    found = solver(h=H, g=g, a=A, lba=least, uba=top, lbx=low, ubx=high)
-    if not solver.stats()["success"]:
-        raise FlexarmError(
-            "no motion keeps all limits: take a longer duration, more intervals or wider limits"
-        )
-    return np.array(found["x"]).ravel()
+    """Minimise ``x^T H x / 2 + g^T x + weight |R x - r|^2`` with bounds on x and on A x.
+
+    What is left of ``R x - r`` are unknowns of their own, of unit weight: no number is large.
+    """
+    (R, r), (A, least, top) = wanted, limits
+    n, m = len(g), len(r)
+    scale = np.sqrt(2 * weight)
+    whole = np.block([[R, -np.eye(m) / scale], [A, np.zeros((len(A), m))]])
+    free = np.full(m, np.inf)
+    shape = {"h": ca.Sparsity.dense(n + m, n + m), "a": ca.Sparsity.dense(*whole.shape)}
+    given = {
+        "h": np.block([[H, np.zeros((n, m))], [np.zeros((m, n)), np.eye(m)]]),
+        "g": np.append(g, np.zeros(m)), "a": whole,
+        "lba": np.append(r, least), "uba": np.append(r, top),
+        "lbx": np.append(bounds[0], -free), "ubx": np.append(bounds[1], free),
+    }  # fmt: skip
+    for name in SOLVERS:
+        solver = ca.conic("program", name, shape, {"error_on_fail": False})
+        found = solver(**given)
+        if solver.stats()["success"]:
+            return np.array(found["x"]).ravel()[:n]
+    raise FlexarmError(
+        "limits: no motion keeps all of them: take a longer duration, more intervals or wider ones"
+    )
