@@ -74,7 +74,7 @@ def test_least_time_of_a_link_is_that_of_bang_bang() -> None:
 
     middle, switch = fsolve(left, np.sqrt(angle * inertia / torque) * np.array([1.05, 0.8]))
     found = flexarm.plan(
-        arm, {"joint1": angle}, aim="time", joining="hold", intervals=30,
+        arm, {"joint1": angle}, aim="time", joining="hold", intervals=20, duration=0.47,
         limits=Limits(effort=torque),
     )  # fmt: skip
     assert 0.9995 < found.duration / (2 * middle) < 1.005

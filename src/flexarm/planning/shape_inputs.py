@@ -19,7 +19,14 @@ from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
 from flexarm.model.profiles import AnyProfile, breakpoints, evaluate, pieces
 from flexarm.planning.residual import residual_vibration
-from flexarm.planning.shapers import VIBRATION, Shaper, ShaperKind, plot_robustness, shaper_of_modes
+from flexarm.planning.shapers import (
+    KINDS,
+    VIBRATION,
+    Shaper,
+    ShaperKind,
+    plot_robustness,
+    shaper_of_modes,
+)
 from flexarm.planning.vibrations import Vibrations, vibrations
 from flexarm.runs.run import Run
 
@@ -94,9 +101,10 @@ class ShapedInputs(Summarised):
         """Draw what the shaper leaves over the frequency of the slowest vibration."""
         slow = self.vibrations[0]
         w, z = float(slow.frequency[0]), float(slow.damping[0])
-        kinds: tuple[ShaperKind, ...] = ("zv", "zvd", "ei")
-        listed = {kind.upper(): shaper_of_modes(kind, [(w, z)]) for kind in kinds}
-        return plot_robustness({**listed, "this one": self.shapers[0]}, w, z)
+        listed = {kind.upper(): shaper_of_modes(kind, [(w, z)]) for kind in KINDS}
+        if self.shapers[0].label not in listed:
+            listed[self.shapers[0].label] = self.shapers[0]
+        return plot_robustness(listed, w, z)
 
 
 def shape_inputs(
@@ -150,7 +158,7 @@ def shape_inputs(
             "follow_posture: impulses of two modes meet along the motion: take fewer modes"
         )
     later = float(times[-1]) + max(each.duration for each in made)
-    along = times * later / end  # the arm passes the postures that much later
+    along = times * (later / end if end else 1.0)  # the arm passes the postures that much later
     changes = {key: _shaped(profile, along, made, later) for key, profile in named.values()}
     return ShapedInputs(change_arm(arm, changes), arm, later, tuple(made), tuple(found), kind)
 
