@@ -31,7 +31,7 @@ from flexarm.links.base import Array
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
 from flexarm.planning.problem import METHOD, Problem
-from flexarm.planning.program import HIT, TIGHT, Iterate, Program
+from flexarm.planning.program import HIT, Iterate, Program
 from flexarm.planning.residual import residual_vibration
 from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
@@ -47,6 +47,7 @@ POINTS = 41  # along a motion whose efforts are estimated
 EASY = 0.6  # of the largest inputs and speeds: what a first motion may take
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
 SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
+TIGHT = 1e-8  # tolerance of the simulation that a plan is judged by
 BEYOND = 1.002  # of a limit: what is kept within rounding
 TIGHTER = 4  # times that limits are tightened for peaks between samples
 ANYWAY = Limits()
@@ -199,7 +200,7 @@ def plan(
     u = np.array([each[:: FINE if joining == "cubic" else 1][: len(shown)] for each in tables]).T
     return Plan(
         change_arm(problem.arm, {keys[name]: each for name, each in planned.items()}),
-        aim, found.duration, shown, u, run, unshaped, left, before, found.miss, margins,
+        aim, found.duration, shown, u, run, unshaped, left, before, program.miss(run), margins,
         _fastest_period(problem), count, time.process_time() - begun,
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from flexarm.planning.problem import Problem
 from flexarm.planning.sensitivity import sensitivity
 from flexarm.runs.run import Run
 
-TIGHT = 1e-8  # tolerance of the simulations
+TOLERANCE = 1e-6  # of the simulations on the way
 ITERATIONS, ARRIVALS = 15, 8
 WIDEST, NARROWEST = 2.0, 1e-4  # changes of inputs per iteration, over their sizes
 SETTLED = 2e-3  # relative change of the cost that ends the search
@@ -73,11 +73,15 @@ class Program:
 
     def simulate(self, values: Array, duration: float) -> Iterate:
         """Simulate a motion, and see how far it is from its goal."""
-        run = self.problem.simulate(self.inputs, values, duration, rtol=TIGHT)
+        run = self.problem.simulate(self.inputs, values, duration, rtol=TOLERANCE)
         if run.status != "finished":
             return Iterate(values, duration, run, np.inf)
-        miss = np.abs(self.problem.miss(run)) / self._sizes(run)
-        return Iterate(values, duration, run, float(miss.max()))
+        return Iterate(values, duration, run, self.miss(run))
+
+    def miss(self, run: Run) -> float:
+        """Tell how far a run is from rest at its goal when its inputs are over, of the ranges."""
+        row = 2 * self.inputs.steps
+        return float((np.abs(self.problem.miss(run, row)) / self._sizes(run)).max())
 
     def _sizes(self, run: Run) -> Array:
         """Give what misses are compared with: the range of coordinates and rates, by kind."""
