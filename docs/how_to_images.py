@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from docs.image_look import COLOURS, single, tidy
-from flexarm import build, modes, simulate, study
+from flexarm import build, modes, plan, shape_inputs, simulate, study
 from flexarm.arm import Arm
 from flexarm.control import Timing, decoupling_law, joint_move, lqr, pd_law, start_at
 from flexarm.io.model_file import loads
@@ -159,12 +159,26 @@ def draw_study() -> Figure:
         return study(Path(folder) / "push.yaml", out=Path(folder) / "push", workers=1).plot()
 
 
+def draw_shapers() -> Figure:
+    """Draw what vibration shapers leave, over the frequency that a mode really has."""
+    return shape_inputs(arm_of("how-to/shape-inputs.md"), kind="zvd").plot()
+
+
+def draw_plan() -> Figure:
+    """Draw a plan's inputs, and its tip beside that of the unshaped motion."""
+    return plan(
+        arm_of("how-to/plan-a-motion.md"), {"shoulder": 0.8, "elbow": 0.6}, duration=1.0
+    ).plot()
+
+
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
     "riding": draw_riding,
     "free-base": draw_free_base,
     "contact": draw_contact,
+    "shapers": draw_shapers,
+    "plan": draw_plan,
     "controllers": draw_controllers,
     "mission": draw_mission,
     "study": draw_study,

@@ -41,6 +41,7 @@ ROOMS = (
     "studies",
     "control",
     "exports",
+    "planning",
     "papers",
     "viewer",
     FRONT,

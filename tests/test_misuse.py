@@ -18,6 +18,7 @@ from flexarm.io.model_file import loads
 from flexarm.linear.state_space import point_of_run, start_point
 from flexarm.linear.tangent import Point
 from flexarm.linear.tracks import Sweep
+from flexarm.planning import Limits
 from flexarm.runs.write import LiveFile
 from flexarm.studies.compare import compare
 from flexarm.viewer.movie import save_movie
@@ -85,6 +86,43 @@ batch(arm, 2, dt=0.1).step("x")
 # starts
 batch(arm, 2, dt=0.1).reset([0], [{}, {}])
 batch(arm, 2, dt=0.1).reset([0], [{"elbow": 1.0}])
+# arm
+plan(None, {"joint1": 1.0})
+plan(arm, {"joint1": 1.0}, duration=1.0)
+# to
+plan(bend, None, duration=1.0)
+plan(bend, {"joint1": 0.0}, duration=1.0)
+# no driven joint 'elbow'
+plan(bend, {"elbow": 1.0}, duration=1.0)
+# aim
+plan(bend, {"joint1": 1.0}, aim="speed", duration=1.0)
+# joining
+plan(bend, {"joint1": 1.0}, joining="linear", duration=1.0)
+# duration
+plan(bend, {"joint1": 1.0})
+plan(bend, {"joint1": 1.0}, aim="time")
+plan(bend, {"joint1": 1.0}, duration=-1)
+# intervals
+plan(bend, {"joint1": 1.0}, duration=1.0, intervals=2)
+# limits
+plan(bend, {"joint1": 1.0}, duration=1.0, limits=3)
+# effort
+plan(bend, {"joint1": 1.0}, duration=1.0, limits=Limits(effort=-1))
+plan(bend, {"joint1": 1.0}, duration=1.0, limits=Limits(effort={"elbow": 1}))
+# strain
+plan(bend, {"joint1": 1.0}, duration=1.0, limits=Limits(strain=0.001))
+# arm
+shape_inputs(None)
+shape_inputs(arm)
+# modes
+shape_inputs(moved, modes=0)
+shape_inputs(moved, modes=9)
+# kind
+shape_inputs(moved, kind="zvddd")
+# follow_posture
+shape_inputs(moved, follow_posture=1)
+# vibration
+shape_inputs(moved, kind="ei", vibration=2)
 # nodes
 reduce(np.eye(9), np.eye(3), "x", hub=[0], tip=[1])
 reduce(np.eye(9), np.eye(3), None, hub=[0], tip=[1])
@@ -805,6 +843,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         **{name: getattr(control, name) for name in control.__all__},
         "check": check, "compare": compare, "point_of_run": point_of_run,
         "start_point": start_point, "np": np, "arm": arm, "model": model, "traj": traj,
+        "moved": flexarm.change_arm(flexarm.sample("driven-link"), {"links.1.joint.servo": {
+            "stiffness": 9, "damping": 1, "target": {"kind": "step", "value": 1}}}),
         "bend": flexarm.sample("driven-link"), "run": flexarm.simulate(arm, t_end=0.1),
         "loads": loads, "LiveFile": LiveFile, "Hostile": Hostile, "BytesPath": BytesPath,
         "HostileMapping": HostileMapping, "HostileSequence": HostileSequence,
@@ -812,7 +852,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "run_page": run_page, "save_movie": save_movie, "save_page": save_page,
         "shapes_of": shapes_of,
         "places": np.concatenate([np.eye(3), np.eye(3) + 5]),
-        "Point": Point, "swept": swept, "partly": control.sensors(one),
+        "Limits": Limits, "Point": Point, "swept": swept, "partly": control.sensors(one),
         "single": control.joint_move(one, {"joint1": 0.5}, control.Timing("quintic", 1.0)),
         "law": control.pd_law(traj, stiffness=1.0, damping=1.0),
     }  # fmt: skip

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from flexarm.model import build
     from flexarm.model.curve import fit_curve
     from flexarm.model.rigid import rigid
+    from flexarm.planning.plan import plan
+    from flexarm.planning.shape_inputs import shape_inputs
     from flexarm.runs.read import load_run
     from flexarm.runs.together import runs_dataset
     from flexarm.samples import sample_names
@@ -57,12 +59,14 @@ __all__ = [
     "load",
     "load_run",
     "modes",
+    "plan",
     "reduce",
     "rigid",
     "runs_dataset",
     "sample",
     "sample_names",
     "save",
+    "shape_inputs",
     "simulate",
     "simulate_many",
     "study",
@@ -89,12 +93,14 @@ _HOMES = {
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
+    "plan": "flexarm.planning.plan",
     "reduce": "flexarm.links.reduced.craig_bampton",
     "rigid": "flexarm.model.rigid",
     "runs_dataset": "flexarm.runs.together",
     "sample": "flexarm.io.sample",
     "sample_names": "flexarm.samples",
     "save": "flexarm.io.model_file",
+    "shape_inputs": "flexarm.planning.shape_inputs",
     "simulate": "flexarm.integrate.simulate",
     "simulate_many": "flexarm.integrate.batch.many",
     "study": "flexarm.studies.design.study",

@@ -27,6 +27,7 @@ from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
 from flexarm.cli.bodies import import_body, reduce
 from flexarm.cli.exchange import export, import_urdf
+from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
@@ -182,6 +183,8 @@ COMMANDS: dict[str, Command] = {
     "compare": compare,
     "study": study,
     "view": view,
+    "shape": shape,
+    "plan": plan,
     "count": count,
     "equations": equations,
     "import-body": import_body,

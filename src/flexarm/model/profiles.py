@@ -69,9 +69,13 @@ def breakpoints(profile: AnyProfile) -> tuple[float, ...]:
 
 
 def last_time(profile: AnyProfile) -> float:
-    """Give the time [s] from which on a profile says nothing more; infinite for most."""
+    """Give the time [s] from which on a profile says nothing more; infinite for most.
+
+    A table that ends in twice the same value stays there.
+    """
     if isinstance(profile, Table | Csv) and profile.interpolation != "hold":
-        return _columns(profile)[0][-1]
+        times, values = _columns(profile)
+        return math.inf if values[-2:-1] == values[-1:] else times[-1]
     return math.inf
 
 

@@ -1,0 +1,1 @@
+"""Commands that make motions: `shape` and `plan`."""

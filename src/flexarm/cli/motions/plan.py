@@ -1,0 +1,81 @@
+"""`flexarm plan`: a motion from rest to rest that leaves no vibration."""
+
+import argparse
+import json
+
+from flexarm.cli.arguments import (
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_figure,
+    require_outputs,
+)
+
+SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_arm(parser)
+    add = parser.add_argument
+    add("--to", action="append", required=True, metavar="JOINT=VALUE", type=_place,
+        help="where a driven joint goes [rad], [m]; may be given again")  # fmt: skip
+    add("--aim", choices=("energy", "time"), default="energy", help="what is made small")
+    add("--duration", type=float, metavar="S", help="how long it takes [s]")
+    add("--intervals", type=int, default=20, metavar="N", help="of the inputs (default 20)")
+    add("--joining", choices=("cubic", "hold"), default="cubic",
+        help="inputs as cubic splines (default), or constant in intervals")  # fmt: skip
+    for name, unit in (("effort", "[N m], [N]"), ("speed", "[rad/s], [m/s]"),
+                       ("deflection", "[m]"), ("strain", ""), ("base-force", "[N]"),
+                       ("base-torque", "[N m]")):  # fmt: skip
+        add(f"--{name}", type=float, metavar="X", help=f"largest {name.replace('-', ' ')} {unit}")
+    add("--robustness", action="store_true", help="vary payload and stiffness too")
+    add("--out", type=file_path, metavar="FILE", help="write the arm with the plan's inputs")
+    add_options(parser, "--plot", "--force", "--json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, print what was found, and write the arm."""
+    from flexarm.io.model_file import save
+    from flexarm.planning.figures import save_figure
+    from flexarm.planning.limits import Limits
+    from flexarm.planning.plan import plan
+
+    require_figure(args.plot)
+    require_outputs(args, args.out, args.plot)
+    limits = Limits(
+        args.effort, args.speed, args.deflection, args.strain, args.base_force, args.base_torque
+    )
+    found = plan(
+        read_arm(args), dict(args.to), aim=args.aim, duration=args.duration, limits=limits,
+        intervals=args.intervals, joining=args.joining,
+    )  # fmt: skip
+    if args.out is not None:
+        save(found.arm, args.out, force=args.force)
+    if args.plot is not None:
+        save_figure(found.plot(), args.plot, force=args.force)
+    varied = {each.name: each.residual for each in found.robustness} if args.robustness else {}
+    if args.json:
+        print(json.dumps({
+            "aim": found.aim, "duration": found.duration, "times": found.times.tolist(),
+            "u": found.u.tolist(), "residual": found.residual,
+            "residual_unshaped": found.unshaped_residual, "miss": found.miss,
+            "margins": found.margins, "robustness": varied, "cpu_seconds": found.cpu_seconds,
+        }, allow_nan=False))  # fmt: skip
+        return 0
+    print(found)
+    for name, left in varied.items():
+        print(f"  {name}: the tip moves by {1e3 * left:.3g} mm afterwards")
+    return 0
+
+
+def _place(text: str) -> tuple[str, float]:
+    """Read ``JOINT=VALUE``."""
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be JOINT=VALUE with a number, such as joint1=0.5, got '{text}'"
+        ) from None

@@ -1,0 +1,59 @@
+"""`flexarm shape`: motions of a model file, shaped so that the arm does not ring."""
+
+import argparse
+import json
+
+from flexarm.cli.arguments import (
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_figure,
+    require_outputs,
+)
+
+SUMMARY = "shape the motions that a model file names, so that the arm's modes do not ring"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_arm(parser)
+    add = parser.add_argument
+    add("--kind", choices=("zv", "zvd", "zvdd", "ei"), default="zvd", help="shaper (default zvd)")
+    add("--modes", type=int, default=1, metavar="N",
+        help="how many vibrations are shaped for, slowest first (default 1)")  # fmt: skip
+    add("--follow-posture", action="store_true", help="let impulses follow the frequencies")
+    add("--out", type=file_path, metavar="FILE", help="write the arm with shaped motions")
+    add_options(parser, "--plot", "--force", "--json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shape, simulate both motions, print what is left, and write the arm."""
+    from flexarm.io.model_file import save
+    from flexarm.planning.figures import save_figure
+    from flexarm.planning.shape_inputs import shape_inputs
+
+    require_figure(args.plot)
+    require_outputs(args, args.out, args.plot)
+    found = shape_inputs(
+        read_arm(args), kind=args.kind, modes=args.modes, follow_posture=args.follow_posture
+    )
+    before, after = found.residuals
+    if args.out is not None:
+        save(found.arm, args.out, force=args.force)
+    if args.plot is not None:
+        save_figure(found.plot(), args.plot, force=args.force)
+    if args.json:
+        print(json.dumps({
+            "kind": found.kind, "end": found.end,
+            "times": found.shapers[-1].times.tolist(),
+            "amplitudes": found.shapers[-1].amplitudes.tolist(),
+            "frequencies": found.vibrations[-1].frequency.tolist(),
+            "damping": found.vibrations[-1].damping.tolist(),
+            "residual_unshaped": before, "residual": after,
+        }, allow_nan=False))  # fmt: skip
+    else:
+        print(found)
+        print(f"  tip vibration after {found.end:.4g} s: {1e3 * after:.4g} mm, "
+              f"unshaped {1e3 * before:.4g} mm")  # fmt: skip
+    return 0

@@ -1,0 +1,20 @@
+"""Fast motions that do not ring: input shapers, and plans that are simulated."""
+
+from flexarm.planning.limits import Limits
+from flexarm.planning.plan import Plan, plan
+from flexarm.planning.robustness import Variation
+from flexarm.planning.shape_inputs import ShapedInputs, shape_inputs
+from flexarm.planning.shapers import Shaper, plot_robustness, shaper, shaper_of_modes
+
+__all__ = [
+    "Limits",
+    "Plan",
+    "ShapedInputs",
+    "Shaper",
+    "Variation",
+    "plan",
+    "plot_robustness",
+    "shape_inputs",
+    "shaper",
+    "shaper_of_modes",
+]

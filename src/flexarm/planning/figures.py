@@ -1,0 +1,45 @@
+"""Figures of plans, and how they are written: whole or not at all."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexarm.arguments import require_path
+from flexarm.io.whole_file import write_whole
+from flexarm.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def save_figure(figure: "Figure", path: str | Path, *, force: bool = False) -> None:
+    """Write a figure; the file's suffix says which kind (png, svg, pdf)."""
+    memory, kind = io.BytesIO(), require_path("path", path).suffix[1:].lower() or "png"
+    figure.savefig(memory, dpi=150, format=kind)
+    write_whole(path, memory.getvalue(), force=force)
+
+
+def plot_plan(run: Run, unshaped: Run, duration: float) -> "Figure":
+    """Draw a plan's inputs, and how far the tip is from where it ends, beside the unshaped one."""
+    from matplotlib.figure import Figure
+
+    from flexarm.runs.plot import COLOURS, drawable
+
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    names = [axis.name for axis in run.model.axes if axis.driven]
+    for k, name in enumerate(names):
+        above.plot(run.t, run.u[:, k], color=COLOURS[k % len(COLOURS)], label=drawable(name))
+    above.set_ylabel("inputs")
+    above.legend(frameon=False)
+    for k, (each, label) in enumerate(((unshaped, "unshaped"), (run, "planned"))):
+        away = np.linalg.norm(each.tip - each.tip[each.t >= duration].mean(axis=0), axis=1)
+        below.semilogy(each.t, np.maximum(away, 1e-9), color=COLOURS[k], label=label)
+    below.axvline(duration, color="#6d7884", linewidth=0.8, linestyle=":")
+    below.set(xlabel="t [s]", ylabel="tip from where it stays [m]", xlim=(0, run.t[-1]))
+    below.legend(frameon=False)
+    for panel in (above, below):
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -1,0 +1,101 @@
+"""Inputs of a plan as functions of time: cubic B-splines, or values that are held."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from flexarm.links.base import Array
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
+
+Joining = Literal["cubic", "hold"]
+FINE = 2  # points of a table per interval: its spline is then that of the inputs, exactly
+DEGREE = 3
+ENDS = 3  # values of a B-spline at each end that hold the arm
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Inputs over a share of time from 0 to 1, linear in some values, which they do not exceed.
+
+    Attributes
+    ----------
+    joining
+        ``cubic``: B-splines, C2 everywhere since the first and last three values are those that
+        hold the arm before and after; ``hold``: each value for an interval.
+    intervals
+        Number of them, of equal length.
+    parts
+        Into how many equal parts each is cut where sensitivities are put together.
+    """
+
+    joining: Joining
+    intervals: int
+    parts: int
+
+    @property
+    def count(self) -> int:
+        """Number of values per input."""
+        return self.intervals + DEGREE * (self.joining == "cubic")
+
+    @property
+    def steps(self) -> int:
+        """Number of all parts."""
+        return self.intervals * self.parts
+
+    @cached_property
+    def shares(self) -> Array:
+        """Where each value counts most, as shares of the duration, (count,)."""
+        if self.joining == "hold":
+            return (np.arange(self.count) + 0.5) / self.intervals
+        return np.clip((np.arange(self.count) - 1.0) / self.intervals, 0.0, 1.0)
+
+    @cached_property
+    def fixed(self) -> tuple[list[int], list[int]]:
+        """Places of the values that hold the arm, before and after."""
+        ends = ENDS if self.joining == "cubic" else 0
+        return list(range(ends)), list(range(self.count - ends, self.count))
+
+    @cached_property
+    def derivatives(self) -> Array:
+        """Inputs and their derivatives at the begin of each part per value, (orders, steps, count).
+
+        By the share of the duration.
+        """
+        begins = np.arange(self.steps) / self.steps
+        if self.joining == "hold":
+            return np.repeat(np.eye(self.count), self.parts, axis=0)[None]
+        spline = self._spline(np.eye(self.count))
+        begins = begins + 1e-9 / self.steps  # the third derivative jumps at knots
+        return np.array([spline(begins, k) for k in range(DEGREE + 1)])
+
+    @cached_property
+    def gram(self) -> Array:
+        """Mean over the duration of products of the values' functions, (count, count)."""
+        if self.joining == "hold":
+            return np.eye(self.count) / self.intervals
+        places = (np.arange(8 * self.intervals) + 0.5) / (8 * self.intervals)
+        values = self._spline(np.eye(self.count))(places)
+        return np.asarray(values.T @ values / len(places))
+
+    def _spline(self, values: Array) -> "BSpline":
+        from scipy.interpolate import BSpline
+
+        knots = np.arange(-DEGREE, self.intervals + DEGREE + 1) / self.intervals
+        return BSpline(knots, values, DEGREE)
+
+    def profile(self, values: Array, duration: float, hold: float) -> dict[str, Any]:
+        """Write one input (count,) as a table of the model file, and hold a value afterwards."""
+        if self.joining == "hold":
+            times, said = np.arange(self.intervals + 1) / self.intervals, np.append(values, hold)
+        else:
+            times = np.arange(FINE * self.intervals + 4) / (FINE * self.intervals)
+            said = self._spline(values)(np.minimum(times, 1.0))
+            said[-4:] = hold
+        return {
+            "kind": "table", "times": (times * duration).tolist(), "values": said.tolist(),
+            "interpolation": self.joining,
+        }  # fmt: skip

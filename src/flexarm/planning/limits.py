@@ -1,0 +1,191 @@
+"""What a motion must not exceed: speeds, deflections, strains, what the base takes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.arguments import is_number, refused, require_mapping, require_positive
+from flexarm.errors import FlexarmError
+from flexarm.formulations import formulation
+from flexarm.links.base import Array
+from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
+from flexarm.mechanics.validity import input_limits
+from flexarm.model import Model
+from flexarm.planning.problem import Problem
+
+Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
+ByName = float | Mapping[str, float] | None
+NUDGE = 1e-6  # of a coordinate's size
+STATIONS = np.linspace(0.0, 1.0, 5)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Largest values that a motion may have; None is what the model file says, or none.
+
+    Attributes
+    ----------
+    effort, speed
+        Of the inputs, and of driven joints [rad/s], [m/s]: one number, or by name of the joint.
+    deflection
+        Of links' tips against their roots [m]: one number, or by name of the link.
+    strain
+        Of any fibre of any link.
+    base_force, base_torque
+        That the first joint takes from the ground [N], [N m]; not on a free base.
+    """
+
+    effort: ByName = None
+    speed: ByName = None
+    deflection: ByName = None
+    strain: float | None = None
+    base_force: float | None = None
+    base_torque: float | None = None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A quantity that stays within a number either way.
+
+    Attributes
+    ----------
+    name, unit
+        What it is.
+    allowed
+        Its largest size.
+    measure
+        Gives it, (T, r), from coordinates, rates and inputs.
+    share
+        Of what is allowed that a program may use: less than 1 where samples miss peaks.
+    """
+
+    name: str
+    unit: str
+    allowed: float
+    measure: Measure
+    share: float = 1.0
+
+    def peak(self, q: Array, v: Array, u: Array) -> float:
+        """Give its largest size over what is allowed."""
+        return float(np.abs(self.measure(q, v, u)).max() / self.allowed)
+
+    def tightened(self, peak: float) -> "Limit":
+        """Let a program use less, after a peak between its samples."""
+        return replace(self, share=self.share * min(1.0, 0.995 / peak))
+
+    def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
+        """Evaluate it and its derivatives by q and v, (T, r) and (T, r, n) each."""
+        value, slopes = self.measure(q, v, u), []
+        for k, given in enumerate((q, v)):
+            columns = []
+            for i in range(given.shape[1]):
+                size = NUDGE * max(float(np.abs(given[:, i]).max()), 1e-3)
+                moved = given.copy()
+                moved[:, i] += size
+                found = self.measure(moved, v, u) if k == 0 else self.measure(q, moved, u)
+                columns.append((found - value) / size)
+            slopes.append(np.stack(columns, axis=2))
+        return value, slopes[0], slopes[1]
+
+
+def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Array:
+    """Give the largest inputs, infinite where there is no limit, (k,)."""
+    given = _by_name("effort", limits.effort, names)
+    return np.array([
+        given.get(name, top) for name, top in zip(names, input_limits(model).tolist(), strict=True)
+    ])  # fmt: skip
+
+
+def list_limits(problem: Problem, limits: Limits) -> tuple[Limit, ...]:
+    """List what a motion must keep beside its inputs."""
+    return (
+        *_speeds(problem, limits), *_deflections(problem, limits), *_strain(problem, limits),
+        *_base(problem, limits),
+    )  # fmt: skip
+
+
+def _speeds(problem: Problem, limits: Limits) -> list[Limit]:
+    model, names = problem.model, problem.names
+    given = _by_name("speed", limits.speed, names)
+    axes = [axis for axis in model.axes if axis.driven]
+    found = []
+    for axis in axes:
+        stated = axis.acts.limits
+        top = given.get(axis.name, None if stated is None else stated.speed)
+        if top is not None:
+            row = np.eye(model.size)[axis.index]
+            found.append(Limit(f"speed of {axis.name}", f"{axis.unit}/s", float(top), _rates(row)))
+    return found
+
+
+def _rates(row: Array) -> Measure:
+    return lambda q, v, u: (v @ row)[:, None]
+
+
+def _deflections(problem: Problem, limits: Limits) -> list[Limit]:
+    model = problem.model
+    names = tuple(part.name for part in flexible_links(model))
+    given = _by_name("deflection", limits.deflection, names)
+    found = []
+    for name, top in given.items():
+        rows = tip_rows(model, name, problem.start)
+        found.append(Limit(f"deflection of {name}", "m", top, _places(rows)))
+    return found
+
+
+def _places(rows: Array) -> Measure:
+    return lambda q, v, u: q @ rows.T
+
+
+def _strain(problem: Problem, limits: Limits) -> list[Limit]:
+    if limits.strain is None:
+        return []
+    model, top = problem.model, require_positive("strain", limits.strain)
+    parts = flexible_links(model)
+
+    def measure(q: Array, v: Array, u: Array) -> Array:
+        return np.hstack([section_forces(model, part, q, STATIONS).strain for part in parts])
+
+    if not np.all(np.isfinite(measure(*(np.zeros((1, model.size)),) * 3))):
+        raise FlexarmError(
+            "strain: a link says neither the shape of its section nor its EA, so that nobody knows "
+            "how far out its fibres are"
+        )
+    return [Limit("strain", "", top, measure)]
+
+
+def _base(problem: Problem, limits: Limits) -> list[Limit]:
+    asked = {"base_force": limits.base_force, "base_torque": limits.base_torque}
+    given = {name: require_positive(name, top) for name, top in asked.items() if top is not None}
+    if given and problem.model.floats:
+        raise FlexarmError(f"{min(given)}: a free base takes nothing from the ground")
+    composite = formulation("composite", problem.model)
+
+    def wrench(q: Array, v: Array, u: Array) -> Array:
+        a = problem.equation.forward_dynamics(q, v, u)
+        return composite.joint_wrench(q, v, a)[:, 0]
+
+    units = {"base_force": ("N", slice(0, 3)), "base_torque": ("N m", slice(3, 6))}
+    return [
+        Limit(name.replace("_", " "), units[name][0], top, _part(wrench, units[name][1]))
+        for name, top in given.items()
+    ]
+
+
+def _part(measure: Measure, columns: slice) -> Measure:
+    return lambda q, v, u: measure(q, v, u)[:, columns]
+
+
+def _by_name(what: str, given: ByName, names: tuple[str, ...]) -> dict[str, float]:
+    """Read one number for all, or numbers by name."""
+    if given is None:
+        return {}
+    if is_number(given):
+        return dict.fromkeys(names, require_positive(what, given))
+    listed = require_mapping(what, given, "numbers by name")
+    for name, value in listed.items():
+        if name not in names:
+            raise refused(what, name, f"one of {', '.join(names)}")
+        require_positive(f"{what}: {name}", value)
+    return {name: float(value) for name, value in listed.items()}

@@ -1,0 +1,348 @@
+"""Plan rest-to-rest motions of flexible arms: optimise, simulate, judge, or refuse."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from flexarm.arguments import (
+    is_word,
+    refused,
+    require_count,
+    require_kind,
+    require_mapping,
+    require_numbers,
+    require_positive,
+)
+from flexarm.arm import Arm
+from flexarm.arm.summary import Summarised, Summary
+from flexarm.control.statics import rigid_motions
+from flexarm.control.timing import Timing
+from flexarm.control.trajectory import joint_move
+from flexarm.errors import FlexarmError
+from flexarm.integrate.simulate import simulate
+from flexarm.io.model_file import validated
+from flexarm.io.overrides import GONE, change_arm
+from flexarm.linear.tangent import Point
+from flexarm.links.base import Array
+from flexarm.planning.inputs import FINE, Inputs, Joining
+from flexarm.planning.limits import Limits, largest_inputs, list_limits
+from flexarm.planning.problem import METHOD, Problem
+from flexarm.planning.program import HIT, Iterate, Program
+from flexarm.planning.residual import residual_vibration
+from flexarm.planning.robustness import Variation, variations
+from flexarm.planning.shape_inputs import joint_key
+from flexarm.planning.vibrations import vibrations
+from flexarm.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Aim = Literal["time", "energy"]
+PARTS = 2  # of an interval
+POINTS = 41  # along a motion whose efforts are estimated
+EASY = 0.6  # of the largest inputs and speeds: what a first motion may take
+LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
+SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
+TIGHT = 1e-8  # tolerance of the simulation that a plan is judged by
+BEYOND = 1.002  # of a limit: what is kept within rounding
+TIGHTER = 4  # times that limits are tightened for peaks between samples
+ANYWAY = Limits()
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Summarised):
+    """A motion from rest to rest that was simulated, and how good it is.
+
+    Attributes
+    ----------
+    arm
+        The arm that moves so, its inputs as tables of the model file, which `flexarm.save` writes
+        and `flexarm.simulate` runs.
+    aim
+        What was made small: ``time``, or ``energy``, the inputs' squares.
+    duration
+        How long it takes [s].
+    times, u
+        Where the inputs' intervals begin and end [s], (T,), and the inputs there, (T, k).
+    run
+        Its simulation at a tolerance of 1e-8, and on for a period of the slowest vibration.
+    unshaped
+        The motion that it is compared with: joints go by a cycloid in the same time, exactly.
+    residual, unshaped_residual
+        Vibration of the tip that both leave after their end [m].
+    miss
+        Distance from rest at the goal over the ranges of coordinates and rates.
+    margins
+        Largest value of what is limited over what is allowed, by name.
+    fastest
+        Period of the arm's fastest vibration [s]: intervals may be longer.
+    iterations, cpu_seconds
+        What it took.
+    """
+
+    arm: Arm
+    aim: Aim
+    duration: float
+    times: Array
+    u: Array
+    run: Run
+    unshaped: Run
+    residual: float
+    unshaped_residual: float
+    miss: float
+    margins: dict[str, float]
+    fastest: float
+    iterations: int
+    cpu_seconds: float
+
+    def _summary(self) -> Summary:
+        interval = float(self.times[1] - self.times[0])
+        lines = (
+            f"{self.duration:.6g} s in intervals of {interval:.4g} s; the fastest vibration has a "
+            f"period of {self.fastest:.4g} s",
+            f"simulated: the tip vibrates by {1e3 * self.residual:.3g} mm afterwards, "
+            f"{self.residual / self.unshaped_residual:.1e} of the unshaped motion's "
+            f"{1e3 * self.unshaped_residual:.3g} mm",
+            f"{self.iterations} iterations, {self.cpu_seconds:.3g} s of CPU",
+        )
+        rows = [(name, f"{100 * share:.3g} %") for name, share in self.margins.items()]
+        title = f"Plan of {self.arm.name}, least {self.aim}"
+        return Summary(title, lines, ("limit", "used"), rows)
+
+    @cached_property
+    def robustness(self) -> tuple[Variation, ...]:
+        """What is left if payload or stiffness are not as thought, the inputs being the same."""
+        return variations(self.arm, self.run, self.duration)
+
+    def plot(self) -> "Figure":
+        """Draw inputs, joints, and the tip's way beside that of the unshaped motion."""
+        from flexarm.planning.figures import plot_plan
+
+        return plot_plan(self.run, self.unshaped, self.duration)
+
+
+def plan(
+    arm: Arm,
+    to: Mapping[str, float],
+    *,
+    aim: Aim = "energy",
+    duration: float | None = None,
+    start: Mapping[str, float] | None = None,
+    limits: Limits = ANYWAY,
+    intervals: int = 20,
+    joining: Joining = "cubic",
+    tolerance: float = LEFT,
+) -> Plan:
+    """Plan a motion from rest to rest that leaves no vibration, and simulate it.
+
+    Parameters
+    ----------
+    arm
+        The arm.  Its servos, brakes, inputs and events are left out: the plan's inputs drive it.
+    to
+        Where driven joints go by name [rad], [m]; the others come back to where they are.
+    aim
+        ``energy`` makes the inputs' squares small, in a given time; ``time`` the duration.
+    duration
+        How long it takes [s]; where the time is made short, a duration that is long enough.
+    start
+        From where, by name of driven joints; the arm's start if None.
+    limits
+        What it must not exceed.  Efforts and speeds are those of the model file unless given.
+    intervals
+        Into how many the inputs are cut.  They may be longer than the periods of fast vibrations.
+    joining
+        ``cubic``: inputs are cubic splines, smooth at both ends; ``hold``: constant in intervals,
+        as a digital controller has them, and right for least time.
+    tolerance
+        Vibration of the tip that may be left, of what the unshaped motion leaves.
+
+    Returns
+    -------
+    Plan
+        The motion.
+
+    Raises
+    ------
+    FlexarmError
+        If no motion is found that, simulated, arrives, keeps the limits and leaves no more
+        vibration than tolerated: with the number, and what to change.
+    """
+    begun = time.process_time()
+    problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
+    require_positive("tolerance", tolerance)
+    fast = vibrations(problem.tangent, {}).frequency
+    if not len(fast):
+        raise FlexarmError("arm: nothing vibrates: a plan is for arms that bend or wind up")
+    found, count, margins = _within_limits(program, first)
+    if aim == "time":
+        found, count, margins = _shortest(program, found, count, margins)
+    run = problem.simulate(
+        program.inputs, found.values, found.duration, rtol=TIGHT, after=2 * np.pi / float(fast[0])
+    )
+    left = residual_vibration(run, found.duration)
+    unshaped = _unshaped(problem, found.duration, float(run.t[-1]))
+    before = residual_vibration(unshaped, found.duration)
+    if left > tolerance * before:
+        raise FlexarmError(
+            f"the motion that was found is refused: simulated, its tip vibrates by {left:.3g} m "
+            f"afterwards, {left / before:.1e} of the unshaped motion's {before:.3g} m, more than "
+            f"{tolerance:g}: take more intervals, or a longer duration"
+        )
+    planned = problem.profiles(program.inputs, found.values, found.duration)
+    keys = {axis.name: f"{joint_key(axis)}.input" for axis in problem.model.axes}
+    shown = np.linspace(0.0, found.duration, intervals + 1)
+    tables = [np.array(planned[name]["values"]) for name in problem.names]
+    u = np.array([each[:: FINE if joining == "cubic" else 1][: len(shown)] for each in tables]).T
+    return Plan(
+        change_arm(problem.arm, {keys[name]: each for name, each in planned.items()}),
+        aim, found.duration, shown, u, run, unshaped, left, before, program.miss(run), margins,
+        _fastest_period(problem), count, time.process_time() - begun,
+    )  # fmt: skip
+
+
+def _fastest_period(problem: Problem) -> float:
+    """Give the period of the fastest vibration [s], joints being as free as inputs leave them."""
+    point = Point(problem.start, np.zeros(problem.model.size), problem.holds[0])
+    linear = problem.tangent.matrices(point, np.zeros(problem.model.size))
+    squares = np.linalg.eigvals(np.linalg.solve(linear.mass, linear.stiffness))
+    return float(2 * np.pi / np.sqrt(np.abs(squares).max()))
+
+
+def _pose(
+    arm: Arm, to: Mapping[str, float], aim: Aim, duration: float | None,
+    start: Mapping[str, float] | None, limits: Limits, intervals: int, joining: Joining,
+) -> tuple[Problem, Program, Iterate]:  # fmt: skip
+    """Check what is asked for, and make the program with a first motion."""
+    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
+    require_mapping("to", to, "positions of driven joints by name", optional=False)
+    if not is_word(aim, ("time", "energy")):
+        raise refused("aim", aim, "'time' or 'energy'")
+    if not is_word(joining, ("cubic", "hold")):
+        raise refused("joining", joining, "'cubic' or 'hold'")
+    require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
+    require_count("intervals", intervals, 8, most=1000)
+    if duration is not None:
+        duration = require_positive("duration", duration)
+    places = require_numbers("start", start, "positions of driven joints by name")
+    problem = Problem.of(validated(arm), to, places)
+    most = largest_inputs(problem.model, limits, problem.names)
+    if duration is None and (aim == "energy" or not np.all(np.isfinite(most))):
+        raise FlexarmError(
+            "duration: must be given, unless the aim is time and every input has a limit "
+            "(limits.effort of the model file, or Limits(effort=...))"
+        )
+    listed = list_limits(problem, limits)
+    inputs = Inputs(joining, intervals, PARTS)
+    length = duration or _first_duration(problem, to, places, most)
+    values = _rigid_inputs(problem, to, places, length, inputs.shares)
+    values = np.clip(values, -most, most)
+    sizes = np.where(np.isfinite(most), most, np.abs(values).max())
+    program = Program(problem, inputs, listed, most, sizes)
+    first = program.simulate(values, length)
+    if not np.isfinite(first.miss):
+        raise FlexarmError(
+            f"duration: the rigid arm's motion in {length:.4g} s cannot be simulated to begin "
+            f"with: {first.run.reason}: take a longer one"
+        )
+    return problem, program, first
+
+
+def _rigid_inputs(
+    problem: Problem, to: Mapping[str, float], start: Mapping[str, float], length: float,
+    shares: Array,
+) -> Array:  # fmt: skip
+    """Give the inputs of the rigid arm at shares of a smooth motion of some duration, (T, k)."""
+    move = joint_move(problem.model, to, Timing("quintic", 1.0), start=start)
+    q, v, a = move.at(np.minimum(shares, 1.0 - 1e-12))
+    force = problem.equation.inverse_dynamics(q, v / length, a / length**2)
+    moving = rigid_motions(problem.model)[:, [axis.driven for axis in problem.model.axes]]
+    weak = np.linalg.pinv(moving.T @ problem.tangent.inputs)
+    return np.asarray(force @ moving @ weak.T)
+
+
+def _first_duration(
+    problem: Problem, to: Mapping[str, float], start: Mapping[str, float], most: Array
+) -> float:
+    """Estimate a duration [s] in which a smooth motion of the rigid arm is easy."""
+    shares, length = np.linspace(0.0, 1.0, POINTS), 1.0
+    for _ in range(60):
+        used = float((np.abs(_rigid_inputs(problem, to, start, length, shares)) / most).max())
+        shorter = np.sqrt(used / EASY)
+        length *= float(np.clip(shorter, 0.5, 2.0))
+        if abs(shorter - 1) < 0.05:
+            break
+    return length
+
+
+def _within_limits(program: Program, first: Iterate) -> tuple[Iterate, int, dict[str, float]]:
+    """Solve, and again with tighter limits while peaks between samples are beyond them."""
+    total = 0
+    for _ in range(TIGHTER):
+        found, count = program.solve(first)
+        total += count
+        run = found.run
+        used = [limit.peak(run.q, run.v, run.u) for limit in program.limits]
+        if max(used, default=0.0) <= BEYOND:
+            efforts = np.abs(run.u).max(axis=0) / program.most
+            margins = {
+                f"effort of {name}": float(share)
+                for name, share in zip(program.problem.names, efforts, strict=True)
+                if np.isfinite(program.most[program.problem.names.index(name)])
+            }
+            return (
+                found,
+                total,
+                margins
+                | {limit.name: peak for limit, peak in zip(program.limits, used, strict=True)},
+            )
+        tighter = [limit.tightened(peak) for limit, peak in zip(program.limits, used, strict=True)]
+        program, first = replace(program, limits=tuple(tighter)), found
+    worst = int(np.argmax(used))
+    raise FlexarmError(
+        "limits: the motion that was found is refused: simulated, the "
+        f"{program.limits[worst].name} is {used[worst]:.3g} times what is allowed: take a longer "
+        "duration or more intervals"
+    )
+
+
+def _shortest(
+    program: Program, found: Iterate, total: int, margins: dict[str, float]
+) -> tuple[Iterate, int, dict[str, float]]:
+    """Find the shortest duration in which a motion arrives, by halving what is in doubt."""
+    low, factor = 0.0, SHORTER
+    while found.duration - low > SHORTEST * found.duration:
+        length = max(factor * found.duration, (low + found.duration) / 2)
+        tried = program.simulate(found.values, length)
+        try:
+            if not np.isfinite(tried.miss):
+                raise FlexarmError("cannot be simulated")
+            better, count, used = _within_limits(program, tried)
+            total += count
+            if better.miss > HIT:
+                raise FlexarmError("does not arrive")
+            found, margins = better, used
+        except FlexarmError:
+            low = length
+    return found, total, margins
+
+
+def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
+    """Simulate the same way by cycloids of joints that are exactly followed."""
+    changes: dict[str, Any] = {}
+    for axis in problem.model.axes:
+        if axis.driven:
+            place = axis.index if axis.motor is None else axis.motor
+            ends = (float(problem.start[place]), float(problem.goal[place]))
+            key = joint_key(axis)
+            changes[f"{key}.actuation"] = "prescribed"
+            changes[f"{key}.start"] = GONE
+            changes[f"{key}.motion"] = {
+                "kind": "cycloid", "start": ends[0], "end": ends[1], "duration": duration,
+            }  # fmt: skip
+    told = change_arm(problem.arm, changes)
+    return simulate(told, t_end=t_end, dt=duration / 200, rtol=1e-6, method=METHOD, start="stated")

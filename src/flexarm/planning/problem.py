@@ -1,0 +1,124 @@
+"""A motion to be planned: an arm at rest, where its joints go, and what it may not exceed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.arm.side_files import files_of
+from flexarm.control.drives import remaining
+from flexarm.control.statics import Statics, start_at
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.formulations import DEFAULT, formulation
+from flexarm.formulations.equation import Equation
+from flexarm.integrate.simulate import simulate
+from flexarm.linear.tangent import Tangent
+from flexarm.links.base import Array
+from flexarm.model import Model, build
+from flexarm.planning.inputs import Inputs
+from flexarm.runs.run import Run
+
+METHOD = "dop853"  # the one for tight tolerances
+
+
+def undriven(arm: Arm) -> Arm:
+    """Take away what else moves or holds an arm: servos, brakes, inputs, events, other bodies."""
+    data = arm.model_dump(exclude_unset=True, mode="json")
+    for key in ("events", "bodies", "start"):
+        data.pop(key, None)
+    for link in data["links"]:
+        joint = link["joint"]
+        for acts in (joint, joint.get("about_y"), joint.get("about_z")):
+            for key in ("servo", "brake", "input") if acts else ():
+                acts.pop(key, None)
+    return Arm.model_validate(data, context={"files": files_of(arm)})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A rest-to-rest motion of an arm.
+
+    Attributes
+    ----------
+    arm, model
+        The arm at rest at the start, nothing but inputs driving it.
+    start, goal
+        Coordinates at rest at both ends, (n,); a free base's at the goal mean nothing.
+    holds
+        Inputs that hold it there, (2, k).
+    """
+
+    arm: Arm
+    model: Model
+    start: Array
+    goal: Array
+    holds: Array
+
+    @classmethod
+    def of(
+        cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float] | None = None
+    ) -> "Problem":
+        """Make the problem of moving joints from their start to given places."""
+        bare = undriven(arm)
+        model = build(bare)
+        if model.prescribed:
+            names = ", ".join(model.names[i] for i in model.prescribed)
+            raise ModelError(
+                f"arm: a plan moves what torques drive, got prescribed motions: {names}"
+            )
+        statics = Statics(model)
+        first = statics.at_joints(start or {})
+        if model.floats:
+            first[:6] = 0.0
+        last = statics.at_joints(to, first)
+        if not np.any(np.abs(statics.drives.hubs @ (last - first)) > 1e-9):
+            raise FlexarmError("to: must move a driven joint, got where it is")
+        holds = np.array([statics.effort(first), statics.effort(last)])
+        begun = start_at(bare, model, first)
+        return cls(begun, build(begun), first, last, holds)
+
+    @cached_property
+    def tangent(self) -> Tangent:
+        """Derivatives of the equations."""
+        return Tangent(self.model)
+
+    @cached_property
+    def equation(self) -> Equation:
+        """The equations."""
+        return formulation(DEFAULT, self.model)
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """Coordinates that have a goal: all but a free base's."""
+        return remaining(self.model)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.equation.input_names
+
+    def profiles(self, inputs: Inputs, values: Array, duration: float) -> dict[str, Any]:
+        """Give inputs with values (count, k) as a model file has them, by joint."""
+        return {
+            name: inputs.profile(values[:, k], duration, float(self.holds[1, k]))
+            for k, name in enumerate(self.names)
+        }
+
+    def simulate(
+        self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0
+    ) -> Run:
+        """Simulate inputs with values (count, k), and some time [s] after them.
+
+        Samples are at the begins, middles and ends of the inputs' parts.
+        """
+        return simulate(
+            self.arm, t_end=duration + after, dt=duration / (2 * inputs.steps), rtol=rtol,
+            method=METHOD, inputs=self.profiles(inputs, values, duration), start="stated",
+        )  # fmt: skip
+
+    def miss(self, run: Run, row: int = -1) -> Array:
+        """Tell how far a sample of a run is from rest at the goal: coordinates, then rates."""
+        return np.concatenate([(run.q[row] - self.goal)[self.kept], run.v[row][self.kept]])

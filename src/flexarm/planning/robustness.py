@@ -1,0 +1,64 @@
+"""What a motion leaves if the arm is not as thought: other payloads, other stiffness."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.integrate.batch.many import simulate_many
+from flexarm.io.overrides import read_value
+from flexarm.planning.problem import METHOD
+from flexarm.planning.residual import residual_vibration
+from flexarm.runs.run import Run
+
+PAYLOAD, STIFFNESS = 0.2, 0.1
+STIFF = ("EIy", "EIz", "GJ", "EA", "E", "G")
+
+
+@dataclass(frozen=True)
+class Variation:
+    """An arm that is other than thought.
+
+    Attributes
+    ----------
+    name
+        What is different.
+    residual
+        How far the tip still moves after the motion's end [m].
+    """
+
+    name: str
+    residual: float
+
+
+def variations(arm: Arm, run: Run, duration: float) -> tuple[Variation, ...]:
+    """Simulate the arm with other payloads and stiffnesses, the inputs being the same."""
+    listed: dict[str, dict[str, Any]] = {}
+    if arm.payload is not None and arm.payload.mass:
+        for share in (-PAYLOAD, PAYLOAD):
+            mass = {"payload.mass": (1 + share) * arm.payload.mass}
+            listed[f"payload {share:+.0%}"] = mass
+    for share in (-STIFFNESS, STIFFNESS):
+        listed[f"stiffness {share:+.0%}"] = _stiffnesses(arm, 1 + share)
+    runs = simulate_many(
+        arm, t_end=float(run.t[-1]), dt=duration / 200, rtol=1e-6, method=METHOD,
+        parameters=list(listed.values()),
+    )  # fmt: skip
+    pairs = zip(listed, runs, strict=True)
+    return tuple(Variation(name, residual_vibration(each, duration)) for name, each in pairs)
+
+
+def _stiffnesses(arm: Arm, factor: float) -> dict[str, Any]:
+    """Give all stiffnesses that the model file states of sections and drives, times a factor."""
+    found: dict[str, Any] = {}
+    for k in range(1, len(arm.links) + 1):
+        places = [f"links.{k}.section.{name}" for name in STIFF]
+        places += [f"links.{k}.section.material.{name}" for name in STIFF]
+        for place in [*places, f"links.{k}.joint.drive.stiffness"]:
+            try:
+                value = read_value(arm, place)
+            except FlexarmError:
+                continue
+            if isinstance(value, int | float):
+                found[place] = factor * value
+    return found

@@ -1,0 +1,78 @@
+"""How states of a simulated motion change with its inputs, exactly for modes beyond the step.
+
+Along the motion the equations are linear ones whose matrices change as slowly as the posture does:
+they are evaluated in the middle of each part and interpolated.  On each of some pieces of a part
+they are constant and inputs are cubics; of these the exponential of a matrix is the solution,
+however many periods of a mode a piece has (Van Loan 1978; Magnus' series to its first term).
+"""
+
+import numpy as np
+import scipy.linalg
+
+from flexarm.linear.tangent import Point
+from flexarm.links.base import Array
+from flexarm.planning.inputs import Inputs
+from flexarm.planning.problem import Problem
+from flexarm.runs.run import Run
+
+TURN = 0.5  # [rad] that the fastest mode may turn in a piece, unless there were too many
+MOST_PIECES = 16  # of a part
+
+
+def sensitivity(problem: Problem, inputs: Inputs, duration: float, run: Run) -> Array:
+    """Differentiate the states x = (q, v) of a run at the ends of all parts by its inputs' values.
+
+    Returns
+    -------
+    ndarray
+        (steps + 1, 2n, count * k); the inputs' values of one place stand together.
+    """
+    n, k = problem.model.size, len(problem.names)
+    shapes = inputs.derivatives / (duration ** np.arange(len(inputs.derivatives)))[:, None, None]
+    moved = propagators(problem, inputs, run, duration / inputs.steps)
+    own, pushed = moved[:, :, : 2 * n], moved[:, :, 2 * n :].reshape(inputs.steps, 2 * n, -1, k)
+    added = np.einsum("jxdk,djc->jxck", pushed, shapes).reshape(inputs.steps, 2 * n, -1)
+    found = np.zeros((inputs.steps + 1, 2 * n, inputs.count * k))
+    for j in range(inputs.steps):
+        found[j + 1] = own[j] @ found[j] + added[j]
+    return found
+
+
+def propagators(problem: Problem, inputs: Inputs, run: Run, h: float) -> Array:
+    """Solve the linear equations over each part of a run, (steps, 2n, 2n + orders * k)."""
+    from scipy.interpolate import CubicSpline
+
+    n, k = problem.model.size, len(problem.names)
+    orders = len(inputs.derivatives)
+    rows = accelerations(problem, inputs, run)
+    fastest = float(np.sqrt(np.abs(np.linalg.eigvals(rows[0, :, :n])).max()))
+    pieces = int(np.clip(np.ceil(fastest * h / TURN), 1, MOST_PIECES))
+    middles = np.arange(inputs.steps) + 0.5
+    places = (np.arange(inputs.steps * pieces) + 0.5) / pieces
+    size = 2 * n + orders * k
+    matrices = np.zeros((len(places), size, size))
+    matrices[:, n : 2 * n, : 2 * n + k] = CubicSpline(middles, rows)(places)
+    matrices[:, :n, n : 2 * n] = np.eye(n)
+    for d in range(orders - 1):
+        first = 2 * n + d * k
+        matrices[:, first : first + k, first + k : first + 2 * k] = np.eye(k)
+    solved = scipy.linalg.expm(matrices * (h / pieces)).reshape(inputs.steps, pieces, size, size)
+    found = solved[:, 0]
+    for j in range(1, pieces):
+        found = solved[:, j] @ found
+    return np.asarray(found[:, : 2 * n])
+
+
+def accelerations(problem: Problem, inputs: Inputs, run: Run) -> Array:
+    """Differentiate accelerations by q, v and u in the middle of each part, (steps, n, 2n + k)."""
+    middles = slice(1, 2 * inputs.steps, 2)
+    t, q, v, u = run.t[middles], run.q[middles], run.v[middles], run.u[middles]
+    anchors = run.anchors[middles]
+    a = problem.equation.anchored(anchors).forward_dynamics(q, v, u, t)
+    found = []
+    for j in range(inputs.steps):
+        point = Point(q[j], v[j], u[j], float(t[j]), anchors[j])
+        linear = problem.tangent.matrices(point, a[j])
+        right = np.hstack([-linear.stiffness, -linear.damping, problem.tangent.inputs])
+        found.append(np.linalg.solve(linear.mass, right))
+    return np.array(found)

@@ -1,0 +1,227 @@
+"""Shape the motions that a model file names, so that the arm's own modes do not ring."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexarm.arguments import require_count, require_flag, require_kind
+from flexarm.arm import Arm
+from flexarm.arm.summary import Summarised, Summary
+from flexarm.errors import FlexarmError
+from flexarm.integrate.simulate import simulate
+from flexarm.io.model_file import validated
+from flexarm.io.overrides import change_arm
+from flexarm.linear.tangent import Tangent
+from flexarm.links.base import Array
+from flexarm.model import Axis, Model, build
+from flexarm.model.profiles import AnyProfile, breakpoints, evaluate, pieces
+from flexarm.planning.residual import residual_vibration
+from flexarm.planning.shapers import (
+    KINDS,
+    VIBRATION,
+    Shaper,
+    ShaperKind,
+    plot_robustness,
+    shaper_of_modes,
+)
+from flexarm.planning.vibrations import Vibrations, vibrations
+from flexarm.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SAMPLES = 400  # of a shaped motion that is smooth
+STILL = 0.01  # of its duration, at its end
+POSTURES = 9  # along a motion that shapers follow
+CLOSE = 1e-6  # tolerance of the runs that are compared
+
+
+@dataclass(frozen=True, repr=False)
+class ShapedInputs(Summarised):
+    """An arm whose motions are shaped, and what that does for it.
+
+    Attributes
+    ----------
+    arm
+        The arm with shaped motions, which `flexarm.save` writes.
+    unshaped
+        The arm as it was.
+    end
+        When the shaped motions are over [s].
+    shapers
+        The shaper at each posture along the motion: one where it does not follow the posture.
+    vibrations
+        The arm's vibrations at each of these postures.
+    kind
+        Of the shapers.
+    """
+
+    arm: Arm
+    unshaped: Arm
+    end: float
+    shapers: tuple[Shaper, ...]
+    vibrations: tuple[Vibrations, ...]
+    kind: ShaperKind
+
+    def _summary(self) -> Summary:
+        rows = [
+            (f"{w / (2 * np.pi):.5g}", f"{z:.4g}", f"{tip:.3g}",
+             f"{100 * float(self.shapers[0].residual(w, z)):.3g}")
+            for w, z, tip in zip(self.vibrations[0].frequency, self.vibrations[0].damping,
+                                 self.vibrations[0].tip, strict=True)
+        ]  # fmt: skip
+        postures = f" at {len(self.shapers)} postures" if len(self.shapers) > 1 else ""
+        return Summary(
+            f"{self.arm.name}, motions shaped by {self.shapers[0].label}{postures}",
+            (f"{self.shapers[0].duration:.4g} s longer: over at {self.end:.4g} s",),
+            ("[Hz]", "damping ratio", "tip", "left [%]"), rows,
+        )  # fmt: skip
+
+    @cached_property
+    def runs(self) -> tuple[Run, Run]:
+        """The arm unshaped and shaped, simulated until the slowest vibration was seen twice."""
+        slowest = 2 * np.pi / self.vibrations[-1].frequency[0]
+        t_end = self.end + 2 * float(slowest)
+        dt = float(slowest) / 100
+        first, second = (
+            simulate(arm, t_end=t_end, rtol=CLOSE, dt=dt) for arm in (self.unshaped, self.arm)
+        )
+        return first, second
+
+    @cached_property
+    def residuals(self) -> tuple[float, float]:
+        """Vibration of the tip [m] after the shaped motion's end, unshaped and shaped."""
+        first, second = (residual_vibration(run, self.end) for run in self.runs)
+        return first, second
+
+    def plot(self) -> "Figure":
+        """Draw what the shaper leaves over the frequency of the slowest vibration."""
+        slow = self.vibrations[0]
+        w, z = float(slow.frequency[0]), float(slow.damping[0])
+        listed = {kind.upper(): shaper_of_modes(kind, [(w, z)]) for kind in KINDS}
+        if self.shapers[0].label not in listed:
+            listed[self.shapers[0].label] = self.shapers[0]
+        return plot_robustness(listed, w, z)
+
+
+def shape_inputs(
+    arm: Arm,
+    *,
+    kind: ShaperKind = "zvd",
+    modes: int = 1,
+    vibration: float = VIBRATION,
+    follow_posture: bool = False,
+) -> ShapedInputs:
+    """Shape the motions of an arm by its own modes: targets of servos and prescribed motions.
+
+    Parameters
+    ----------
+    arm
+        The arm; at least one joint has a servo with a target, or a prescribed motion, that comes
+        to an end.
+    kind
+        ``zv``, ``zvd``, ``zvdd`` or ``ei``: each more robust than the one before, and longer.
+    modes
+        How many of its vibrations, slowest first, are shaped for.
+    vibration
+        What ``ei`` leaves at the frequency, as a share of the unshaped vibration.
+    follow_posture
+        Whether impulses follow the frequencies along the motion; else they are those where it
+        ends.
+
+    Returns
+    -------
+    ShapedInputs
+        With the arm that moves so, and what vibration is left in a simulation of it.
+
+    Raises
+    ------
+    FlexarmError
+        If nothing moves, goes on for ever, or has fewer vibrations.
+    """
+    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
+    require_count("modes", modes, 1)
+    require_flag("follow_posture", follow_posture)
+    arm = validated(arm)
+    model = build(arm)
+    named = motions(model)
+    end = max(breakpoints(profile)[-1] for _, profile in named.values())
+    times = np.linspace(0.0, end, POSTURES) if follow_posture else np.array([end])
+    tangent = Tangent(model)
+    found = [vibrations(tangent, _places(named, float(t))) for t in times]
+    made = [shaper_of_modes(kind, each.first(modes), vibration=vibration) for each in found]
+    if len({len(each.times) for each in made}) > 1:
+        raise FlexarmError(
+            "follow_posture: impulses of two modes meet along the motion: take fewer modes"
+        )
+    later = float(times[-1]) + max(each.duration for each in made)
+    along = times * (later / end if end else 1.0)  # the arm passes the postures that much later
+    changes = {key: _shaped(profile, along, made, later) for key, profile in named.values()}
+    return ShapedInputs(change_arm(arm, changes), arm, later, tuple(made), tuple(found), kind)
+
+
+def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
+    """List what moves joints to a place and ends there: by joint its key and its profile.
+
+    Raises
+    ------
+    FlexarmError
+        If there is nothing, or one that never ends.
+    """
+    found: dict[str, tuple[str, AnyProfile]] = {}
+    for axis in model.axes:
+        servo = axis.acts.servo
+        given = axis.acts.motion if servo is None else servo.target
+        if given is None or len(pieces(given)) < 2:
+            continue
+        if np.any(pieces(given)[-1, 3:7]):
+            raise FlexarmError(
+                f"{axis.name}: its motion never ends: only what comes to rest can be shaped, such "
+                "as a step, a cycloid or a table"
+            )
+        key = "motion" if servo is None else "servo.target"
+        found[axis.name] = (f"{joint_key(axis)}.{key}", given)
+    if not found:
+        raise FlexarmError(
+            "arm: nothing to shape: give a joint a servo with a target, or a prescribed motion"
+        )
+    return found
+
+
+def joint_key(axis: Axis) -> str:
+    """Give the key of a joint's axis in the model file."""
+    return f"links.{axis.link + 1}.joint{'.' if axis.label else ''}{axis.label}"
+
+
+def _places(named: dict[str, tuple[str, AnyProfile]], t: float) -> dict[str, float]:
+    return {name: evaluate(profile, t)[0] for name, (_, profile) in named.items()}
+
+
+def _shaped(
+    profile: AnyProfile, times: Array, shapers: Sequence[Shaper], end: float
+) -> dict[str, Any]:
+    """Convolve a profile with the shaper of each time, as a table of the model file."""
+    rows = pieces(profile)
+    if len(shapers) == 1 and not np.any(rows[:, 3:7]):
+        instants = np.unique(np.add.outer(rows[1:, 0], shapers[0].times))
+        instants = instants[np.diff(instants, prepend=-1.0) > 0]
+        if instants[0] > 0:
+            instants = np.insert(instants, 0, 0.0)
+        kind = "hold"
+    else:
+        instants, kind = np.linspace(0.0, end, SAMPLES + 1), "cubic"
+        instants = np.append(instants, end + STILL * end)  # where it is still at rest
+    delays = np.array([each.times for each in shapers])
+    sizes = np.array([each.amplitudes for each in shapers])
+    values = [
+        sum(
+            float(np.interp(t, times, sizes[:, k]))
+            * evaluate(profile, t - float(np.interp(t, times, delays[:, k])) + 1e-12)[0]
+            for k in range(sizes.shape[1])
+        )
+        for t in instants.tolist()
+    ]
+    return {"kind": "table", "times": instants.tolist(), "values": values, "interpolation": kind}

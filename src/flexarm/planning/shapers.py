@@ -1,0 +1,217 @@
+"""Input shapers: a few impulses that a command is convolved with, so that modes do not ring.
+
+Sources: Singer & Seering 1990 (ZV, ZVD, ZVDD and the residual vibration), Singhose, Seering &
+Singer 1994 (EI), Hyde & Seering 1991 (several modes by convolution).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flexarm.arguments import is_word, refused, require_array, require_kind, require_number
+from flexarm.arm.summary import Summarised, Summary
+from flexarm.errors import FlexarmError
+from flexarm.links.base import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ShaperKind = Literal["zv", "zvd", "zvdd", "ei"]
+KINDS: tuple[ShaperKind, ...] = get_args(ShaperKind)
+VIBRATION = 0.05  # that an EI shaper allows at its frequency, of the unshaped one
+SAME = 1e-9  # of a shaper's duration: impulses so close are one
+RANGE, POINTS = (0.5, 1.5), 401  # of a robustness curve, in shares of the frequency
+
+
+@dataclass(frozen=True, repr=False)
+class Shaper(Summarised):
+    """A sequence of impulses whose amplitudes add up to 1.
+
+    Attributes
+    ----------
+    times, amplitudes
+        When [s], from 0 on, and how large, (k,) each.
+    label
+        What it is made of.
+    """
+
+    times: Array
+    amplitudes: Array
+    label: str
+
+    def _summary(self) -> Summary:
+        pairs = zip(self.times.tolist(), self.amplitudes.tolist(), strict=True)
+        return Summary(
+            f"shaper {self.label}: {len(self.times)} impulses in {self.duration:.6g} s", (),
+            ("time [s]", "amplitude"), [(f"{t:.6g}", f"{a:.6g}") for t, a in pairs],
+        )  # fmt: skip
+
+    @property
+    def duration(self) -> float:
+        """How much longer a shaped motion takes [s]."""
+        return float(self.times[-1])
+
+    def then(self, other: "Shaper") -> "Shaper":
+        """Convolve with another shaper: what either takes out is taken out."""
+        times = np.add.outer(self.times, other.times).ravel()
+        sizes = np.multiply.outer(self.amplitudes, other.amplitudes).ravel()
+        order = np.argsort(times, kind="stable")
+        times, sizes = times[order], sizes[order]
+        apart = np.diff(times, prepend=-1.0) > SAME * max(times[-1], 1e-300)
+        joined = np.add.reduceat(sizes, np.flatnonzero(apart))
+        return Shaper(times[apart], joined, f"{self.label} * {other.label}")
+
+    def residual(self, frequency: ArrayLike, damping: ArrayLike = 0.0) -> Array:
+        """Find what vibration it leaves of a mode, as a share of what one impulse leaves.
+
+        Parameters
+        ----------
+        frequency, damping
+            Natural frequency [rad/s] and damping ratio of the mode, numbers or arrays.
+
+        Notes
+        -----
+        Singer & Seering 1990, eq. 10: ``exp(-z w t_k) sqrt(C^2 + S^2)`` of the impulses'
+        ``A exp(z w t) cos(w_d t)`` and ``sin``.
+        """
+        w, z = (require_array(name, value)[..., None] for name, value in
+                (("frequency", frequency), ("damping", damping)))  # fmt: skip
+        grown = self.amplitudes * np.exp(z * w * (self.times - self.times[-1]))
+        phase = w * np.sqrt(1 - z**2) * self.times
+        sums = (grown * np.cos(phase)).sum(-1), (grown * np.sin(phase)).sum(-1)
+        return np.asarray(np.hypot(*sums))
+
+    def insensitivity(self, frequency: float, damping: float = 0.0, level: float = 0.05) -> float:
+        """Find the width of the band about a frequency that it keeps below a level, over it.
+
+        The band is searched within half and one and a half of the frequency.
+        """
+        shares = np.linspace(*RANGE, 20 * POINTS)
+        good = self.residual(shares * frequency, damping) <= level
+        middle = int(np.argmin(np.abs(shares - 1)))
+        if not good[middle]:
+            return 0.0
+        low = middle - int(np.argmin(np.append(good[middle::-1], False)))
+        high = middle + int(np.argmin(np.append(good[middle:], False)))
+        return float(shares[high - 1] - shares[low + 1])
+
+
+def shaper(
+    kind: ShaperKind, frequency: float, damping: float = 0.0, *, vibration: float = VIBRATION
+) -> Shaper:
+    """Make the shaper of one mode.
+
+    Parameters
+    ----------
+    kind
+        ``zv`` leaves no vibration at the frequency; ``zvd`` and ``zvdd`` also have no first, and no
+        second, derivative there; ``ei`` leaves ``vibration`` there, and no more in a wide band.
+    frequency, damping
+        Natural frequency [rad/s] and damping ratio of the mode.
+    vibration
+        What an ``ei`` shaper leaves, as a share of the unshaped vibration.
+    """
+    if not is_word(kind, KINDS):
+        raise refused("kind", kind, f"one of {', '.join(KINDS)}")
+    w = require_number("frequency", frequency)
+    z = require_number("damping", damping, least=0.0)
+    if not w > 0:
+        raise FlexarmError(f"frequency: must be > 0 [rad/s], got {w:g}")
+    if not z < 1:
+        raise FlexarmError(f"damping: must be below 1, since nothing rings else, got {z:g}")
+    half = math.pi / (w * math.sqrt(1 - z**2))
+    if kind == "ei":
+        v = require_number("vibration", vibration, least=0.0, largest=0.5)
+        return _ei(half, z, v)
+    decay = math.exp(-math.pi * z / math.sqrt(1 - z**2))
+    order = KINDS.index(kind) + 1
+    sizes = np.array([math.comb(order, k) * decay**k for k in range(order + 1)])
+    return Shaper(half * np.arange(order + 1.0), sizes / sizes.sum(), kind.upper())
+
+
+def _ei(half: float, damping: float, v: float) -> Shaper:
+    """Solve for three impulses that leave v at the frequency, and nothing at one on each side.
+
+    Without damping they are ``(1 + v)/4, (1 - v)/2, (1 + v)/4`` half a period apart; damping is
+    brought in little by little.
+    """
+    from scipy.optimize import root
+
+    def made(x: Array) -> Shaper:
+        times = np.array([0.0, x[2], 2.0]) * half
+        return Shaper(times, np.array([x[0], 1 - x[0] - x[1], x[1]]), "EI")
+
+    def left(x: Array, z: float) -> Array:
+        found, w = made(x), math.pi / (half * math.sqrt(1 - z**2))
+        poles = w * x[3:] * complex(z, math.sqrt(1 - z**2))
+        sums = np.exp(np.outer(poles, found.times - 2 * half)) @ found.amplitudes
+        return np.array([float(found.residual(w, z)) - v, *sums.real, *sums.imag])
+
+    side = math.acos((1 - v) / (1 + v)) / math.pi
+    guess = np.array([(1 + v) / 4, (1 + v) / 4, 1.0, 1 - side, 1 + side])
+    for z in np.linspace(0.0, damping, 2 + int(50 * damping))[1:] if damping else ():
+        found = root(left, guess, args=(float(z),), tol=1e-13)
+        if np.abs(left(found.x, float(z))).max() > SAME:
+            raise FlexarmError(
+                f"damping: no EI shaper found for a damping ratio of {damping:g}: take zvd"
+            )
+        guess = found.x
+    return made(guess)
+
+
+def shaper_of_modes(
+    kind: ShaperKind,
+    modes: Sequence[tuple[float, float]],
+    *,
+    vibration: float = VIBRATION,
+) -> Shaper:
+    """Make the shaper of several modes, each a natural frequency [rad/s] and a damping ratio."""
+    if not modes:
+        raise FlexarmError("modes: must be one or more, got none")
+    made = [shaper(kind, w, z, vibration=vibration) for w, z in modes]
+    return reduce(Shaper.then, made)
+
+
+def plot_robustness(
+    shapers: Mapping[str, Shaper],
+    frequency: float,
+    damping: float = 0.0,
+    *,
+    band: tuple[float, float] = RANGE,
+) -> "Figure":
+    """Draw what vibration shapers leave over the frequency that a mode really has.
+
+    Parameters
+    ----------
+    shapers
+        Shapers by what they are called.
+    frequency, damping
+        Natural frequency [rad/s] that they are made for, and damping ratio of the mode.
+    band
+        From where to where, in shares of the frequency.
+    """
+    from matplotlib.figure import Figure
+
+    from flexarm.runs.plot import COLOURS, drawable
+
+    shares = np.linspace(*band, POINTS)
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    panel = figure.subplots()
+    for k, (name, each) in enumerate(shapers.items()):
+        require_kind("shapers", each, Shaper, "Shapers by name")
+        left = 100 * each.residual(shares * frequency, damping)
+        panel.plot(shares, left, color=COLOURS[k % len(COLOURS)], label=drawable(name))
+    panel.axhline(5, color="#6d7884", linewidth=0.8, linestyle=":")
+    panel.set(
+        xlabel="frequency of the mode over that of the shaper",
+        ylabel="vibration left [% of unshaped]",
+        xlim=band, ylim=(0, None),
+    )  # fmt: skip
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.legend(frameon=False)
+    return figure

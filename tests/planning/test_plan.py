@@ -1,0 +1,89 @@
+"""Plans: simulated motions that leave no vibration, against known optima, and refusals."""
+
+import numpy as np
+import pytest
+from scipy.optimize import fsolve
+
+import flexarm
+from flexarm.cli import main
+from flexarm.links.base import Array
+from flexarm.planning import Limits, Plan
+
+TO = {"joint1": 0.8, "joint2": 0.6}
+ARM = flexarm.sample("deluca-siciliano")
+
+
+@pytest.fixture(scope="module")
+def planned() -> Plan:
+    return flexarm.plan(ARM, TO, duration=2.0)
+
+
+def test_plan_of_two_links_leaves_nothing_though_its_intervals_are_longer_than_a_period(
+    planned: Plan,
+) -> None:
+    assert planned.times[1] - planned.times[0] > 2 * planned.fastest
+    assert planned.residual < 1e-3 * planned.unshaped_residual
+    assert planned.unshaped_residual > 0.05
+    # The model file alone, at another tolerance, does the same.
+    arm = flexarm.Arm.model_validate(planned.arm.model_dump(exclude_unset=True, mode="json"))
+    run = flexarm.simulate(arm, t_end=float(planned.run.t[-1]), dt=0.01, rtol=1e-6)
+    after = run.tip[run.t >= planned.duration]
+    assert np.ptp(after, axis=0).max() / 2 < 1e-3 * planned.unshaped_residual
+    hubs = [run.model.names.index(name) for name in TO]
+    assert run.q[-1, hubs] == pytest.approx(list(TO.values()), abs=1e-3)
+
+
+def test_plan_is_less_robust_than_it_is_good_and_says_how_much(planned: Plan) -> None:
+    found = {each.name: each.residual for each in planned.robustness}
+    assert list(found) == ["payload -20%", "payload +20%", "stiffness -10%", "stiffness +10%"]
+    assert min(found.values()) > 10 * planned.residual
+    assert max(found.values()) < planned.unshaped_residual
+    assert "of the unshaped motion's" in repr(planned)
+    assert len(planned.plot().axes) == 2
+
+
+def test_limits_bind_and_are_kept(planned: Plan) -> None:
+    force = np.abs(planned.run.u).max()
+    with pytest.raises(flexarm.FlexarmError, match="no motion found: the best one, simulated"):
+        flexarm.plan(ARM, TO, duration=2.0, limits=Limits(effort=0.4 * force))
+    found = flexarm.plan(ARM, TO, duration=2.0, limits=Limits(effort=0.9 * force))
+    assert np.abs(found.run.u).max() <= 0.9 * force * (1 + 1e-9)
+    assert found.margins["effort of joint1"] > 0.95  # splines stay below their values
+
+
+def test_motion_that_rings_is_refused_with_the_number() -> None:
+    said = "the motion that was found is refused: simulated, its tip vibrates by .* more than 1e-09"
+    with pytest.raises(flexarm.FlexarmError, match=said):
+        flexarm.plan(ARM, TO, duration=2.0, tolerance=1e-9)
+
+
+def test_least_time_of_a_link_is_that_of_bang_bang() -> None:
+    arm = flexarm.change_arm(flexarm.sample("driven-link"), {
+        "stiffening": False, "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1},
+    })  # fmt: skip
+    w = flexarm.modes(arm, joints="free").elastic()[0].frequency_rad_s
+    inertia = flexarm.formulation("composite", flexarm.build(arm)).mass_matrix(np.zeros(2))[0, 0]
+    angle, torque = 0.05, 0.5
+
+    def left(x: Array) -> list[float]:
+        """What a torque leaves that changes its sign at x1, at x0 and at 2 x0 - x1, from 0 on."""
+        return [
+            x[0] ** 2 - 2 * (x[0] - x[1]) ** 2 - angle * inertia / torque,
+            np.cos(w * x[0]) - 2 * np.cos(w * (x[0] - x[1])) + 1,
+        ]
+
+    middle, switch = fsolve(left, np.sqrt(angle * inertia / torque) * np.array([1.05, 0.8]))
+    found = flexarm.plan(
+        arm, {"joint1": angle}, aim="time", joining="hold", intervals=20, duration=0.47,
+        limits=Limits(effort=torque),
+    )  # fmt: skip
+    assert 0.9995 < found.duration / (2 * middle) < 1.005
+    full = found.times[:-1] < switch - 2 * found.times[1]
+    assert found.u[:-1][full].min() > 0.99 * torque
+
+
+def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    goal = ["plan", "deluca-siciliano", "--to", "joint1=0.8", "--to", "joint2=0.6"]
+    assert main([*goal, "--duration", "0.4"]) == 1
+    assert "take a longer one" in capsys.readouterr().err
+    assert main([*goal, "--to", "joint1"]) == 2

@@ -1,0 +1,105 @@
+"""Input shapers against their published formulas and residual-vibration curves."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.planning import Shaper, shaper, shaper_of_modes
+
+W, Z = 7.0, 0.08
+
+
+def test_published_impulses() -> None:
+    decay = np.exp(-np.pi * Z / np.sqrt(1 - Z**2))
+    half = np.pi / (W * np.sqrt(1 - Z**2))
+    for order, kind in enumerate(("zv", "zvd", "zvdd"), 1):
+        made = shaper(kind, W, Z)  # type: ignore[arg-type]
+        wanted = {
+            1: [1, decay],
+            2: [1, 2 * decay, decay**2],
+            3: [1, 3 * decay, 3 * decay**2, decay**3],
+        }[order]
+        assert made.amplitudes == pytest.approx(np.array(wanted) / (1 + decay) ** order, rel=1e-12)
+        assert made.times == pytest.approx(half * np.arange(order + 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.7, 0.9, 1.0, 1.2, 1.4])
+def test_residual_vibration_of_undamped_shapers(share: float) -> None:
+    cosine = abs(np.cos(np.pi / 2 * share))
+    for order, kind in enumerate(("zv", "zvd", "zvdd"), 1):
+        left = shaper(kind, W).residual(share * W)  # type: ignore[arg-type]
+        assert left == pytest.approx(cosine**order, abs=1e-14)
+    hump = abs((1 + 0.05) / 2 * np.cos(np.pi * share) + (1 - 0.05) / 2)
+    assert shaper("ei", W).residual(share * W) == pytest.approx(hump, abs=1e-14)
+
+
+def test_widths_as_singhose_has_them() -> None:
+    widths = {"zv": 0.06, "zvd": 0.28, "ei": 0.40, "zvdd": 0.48}
+    for kind, width in widths.items():
+        found = shaper(kind, W).insensitivity(W)  # type: ignore[arg-type]
+        assert found == pytest.approx(width, abs=0.01)
+
+
+@pytest.mark.parametrize("z", [0.02, 0.1, 0.25])
+def test_ei_has_its_hump_between_two_zeros(z: float) -> None:
+    made = shaper("ei", W, z, vibration=0.05)
+    shares = np.linspace(0.7, 1.3, 6001)
+    left = made.residual(shares * W, z)
+    assert made.residual(W, z) == pytest.approx(0.05, abs=1e-10)
+    inside = slice(int(np.argmin(left[:3000])), 3000 + int(np.argmin(left[3000:])))
+    assert left[:3000].min() < 1e-3
+    assert left[3000:].min() < 1e-3
+    assert left[inside].max() < 0.0515
+    assert made.amplitudes.sum() == pytest.approx(1, abs=1e-14)
+
+
+def test_several_modes_are_all_taken_out() -> None:
+    modes = [(7.0, 0.0), (19.0, 0.02), (21.0, 0.1)]
+    made = shaper_of_modes("zvd", modes)
+    assert isinstance(made, Shaper)
+    assert len(made.times) == 27
+    for w, z in modes:
+        assert made.residual(w, z) < 1e-13
+
+
+def move(kind: str, start: float, end: float, duration: float) -> dict[str, object]:
+    return {"kind": kind, "start": start, "end": end, "duration": duration}
+
+
+@pytest.fixture(scope="module")
+def elbow() -> flexarm.Arm:
+    """Prescribe the motion of an arm whose first frequency changes by a tenth on the way."""
+    arm = flexarm.sample("deluca-siciliano")
+    hub = {"outboard": {"mass": 1, "inertia": [0, 0, 0.1]}}
+    return flexarm.change_arm(arm, {
+        "links.1.joint.actuation": "prescribed",
+        "links.1.joint.motion": move("cycloid", 0.0, 0.4, 3.0),
+        "links.2.joint": {"kind": "revolute", "hub": hub, "actuation": "prescribed",
+                          "motion": move("cycloid", 1.57, 2.8, 3.0)},
+    })  # fmt: skip
+
+
+def test_shaped_motion_of_an_arm_rings_less_and_least_if_shapers_follow(elbow: flexarm.Arm) -> None:
+    still = flexarm.shape_inputs(elbow, kind="zv", modes=2)
+    followed = flexarm.shape_inputs(elbow, kind="zv", modes=2, follow_posture=True)
+    unshaped, left = still.residuals
+    assert left < 0.15 * unshaped
+    assert followed.residuals[1] < 0.5 * left
+    assert len(followed.shapers) == 9
+    assert "motions shaped by ZV * ZV" in repr(still)
+
+
+def test_step_of_a_servo_becomes_a_staircase_and_the_mode_under_it_is_gone() -> None:
+    arm = flexarm.change_arm(
+        flexarm.sample("driven-link"),
+        {"links.1.joint.servo": {"stiffness": 5, "damping": 0.4,
+                                 "target": {"kind": "step", "value": 0.01}},
+         "links.1.joint.input": {"kind": "constant", "value": 0},
+         "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1}},
+    )  # fmt: skip
+    found = flexarm.shape_inputs(arm, kind="zv", modes=2)
+    servo = found.arm.links[0].joint.servo  # type: ignore[union-attr]
+    assert servo.target.interpolation == "hold"  # type: ignore[union-attr]
+    assert servo.target.values[-1] == pytest.approx(0.01, rel=1e-12)  # type: ignore[union-attr]
+    unshaped, left = found.residuals
+    assert left < 2e-3 * unshaped
