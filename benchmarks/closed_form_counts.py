@@ -9,16 +9,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from closed_form_robot import inertia_count
-from closed_form_ways import Way, ways
 from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.papers.theodore.items import PRINTED_2
-from flexarm.papers.theodore.readings import written_out
+from flexarm.papers.theodore.counts import PRINTED_2
+from flexarm.papers.theodore.robot import inertia_count
+from flexarm.papers.theodore.ways import Way, ways
+from flexarm.papers.theodore.written import written_out
 from flexarm.study.equations import closed_form
 from flexarm.study.operations import operation_counts
 from report import table, write
@@ -183,7 +183,7 @@ division counts as a multiplication; sines and cosines are left out.
 
 _READINGS = """The paper says that numbers are put in before entries are formed, and that
 matrices of elements are summed; not how terms were joined, factored or cut off. So the integrals
-of its Algorithm 1 are formed once more (`benchmarks/closed_form_robot.py`, no code shared with
+of its Algorithm 1 are formed once more (`flexarm.papers.theodore.robot`, no code shared with
 the columns above), under readings that go one step further from column to column:
 
 - *multiplied out*: as *written out* above, without the hubs of revolute joints, which add

@@ -11,7 +11,7 @@ from flexarm.papers.report import document
 from flexarm.papers.theodore.items import equation_numbers, li_sankar, table_1, table_2
 from flexarm.papers.theodore.loop import ORDER, SETTLES, loop, settled, tip_errors
 from flexarm.papers.theodore.rates import FEW, TIMES, WITHIN, eigenvalues, frequencies
-from flexarm.papers.theodore.readings import nested, written_out
+from flexarm.papers.theodore.written import nested, written_out
 from flexarm.papers.theodore.response import deflections, lag
 from flexarm.papers.theodore.theory import frequency_equation, lemma, overestimates
 from flexarm.study.polynomials import Polynomial

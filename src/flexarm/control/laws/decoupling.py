@@ -7,11 +7,12 @@
 | G_p, G_v | 32 | stiffness, damping |
 | K^ = (1 + alpha) K | 48 | stiffness_error |
 
-Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M.  Here the same
-u follows from accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates
-``y = H q`` accelerate as wanted with ``u = (H A)^-1 (wanted - H a_0)``.  That holds for shapes
-which turn the hub, elastic joints (on the motor's side) and passive joints as well, and all of c is
-in it: damping, friction, and for a sliding link the change of K with the length.  A free base is
+Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M (erratum: the
+inverse of M in their appendix has its off-diagonal blocks swapped).  Here the same u follows from
+accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates ``y = H q``
+accelerate as wanted with ``u = (H A)^-1 (wanted - H a_0)``.  That holds for shapes which turn the
+hub, elastic joints (on the motor's side) and passive joints as well, and all of c is in it:
+damping, friction, and for a sliding link the change of K with the length.  A free base is
 eliminated with the amplitudes: for a rigid arm ``(H A)^-1`` is its generalised inertia.
 """
 
