@@ -161,14 +161,19 @@ def figure(number: int, scope: Scope) -> Found:
     return Found((decided,), figures=figures)
 
 
+@cache
+def _exact(shapes: tuple[str, int], gravity: str, angle: str, what: str) -> Array:
+    return history(fall(shapes, gravity, angle), what)
+
+
 def more_modes(scope: Scope) -> Found:
     """Compare 1, 2 and 3 modes with the converged motion, in all twelve figures."""
 
     def errors(reading: Reading, what: str) -> list[float]:
-        where = reading[GRAVITY], reading[ANGLE]
-        best = history(fall(CONVERGED, *where), what)
-        runs = [fall(("clamped-free", n), *where) for n in (1, 2, 3)]
-        return [off(reading[SEEN], history(run, what), best) for run in runs]
+        where = reading[GRAVITY], reading[ANGLE], what
+        best = _exact(CONVERGED, *where)
+        found = [_exact(("clamped-free", n), *where) for n in (1, 2, 3)]
+        return [off(reading[SEEN], y, best) for y in found]
 
     def worst(reading: Reading) -> float:
         return max(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import casadi as ca
@@ -10,6 +11,7 @@ import scipy.linalg
 
 from flexarm.control import Timing, Trajectory, decoupling_law, joint_move, lqr
 from flexarm.formulations import DEFAULT, formulation
+from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.simulate import simulate
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
@@ -166,19 +168,30 @@ def tip_errors(scope: Scope) -> Found:
 
 
 @cache
-def moved(kind: str, reading: Reading) -> Run:
-    """Move the joints as wanted: gains and weights, which the paper does not give, drop out."""
-    taken = dict(reading.taken)
+def _moves(kind: str) -> dict[tuple[str, str], Run]:
+    """Move the joints as wanted, for all tip bodies of the modes and directions of link 3."""
+    tips = TIP.ways if kind == "modes" else dict(list(TIP.ways.items())[:1])
     values: dict[str, Any] = {}
-    for choice in (TIP, DIRECTION):
-        if choice.name in taken and (choice is DIRECTION or kind == "modes"):
-            values |= choice.ways[taken[choice.name]]
     if kind == "elements":
         values |= {f"links.{k}.shapes": ELEMENTS for k in (2, 3)}
     if kind == "more modes":
         values |= {f"links.{k}.shapes.bending_{axis}": MANY for k in (2, 3) for axis in "yz"}
         values["links.3.shapes.normalise"] = "mass"  # tips of higher modes may hardly move
-    return simulate(changed("theodore-rrp-motion", values), t_end=MOVE, dt=DT, rtol=1e-5)
+    found = list(product(tips, DIRECTION.ways))[: 1 if kind == "more modes" else None]
+    changes = [
+        {**(tips[tip] if kind == "modes" else {}), **DIRECTION.ways[way]} for tip, way in found
+    ]
+    arm = changed("theodore-rrp-motion", values)
+    runs = simulate_many(arm, t_end=MOVE, dt=DT, rtol=1e-5, parameters=changes)
+    return dict(zip(found, runs, strict=True))
+
+
+def moved(kind: str, reading: Reading) -> Run:
+    """Move the joints as wanted: gains and weights, which the paper does not give, drop out."""
+    taken = dict(reading.taken)
+    first = next(iter(TIP.ways))
+    tip = taken.get(TIP.name, first) if kind == "modes" else first
+    return _moves(kind)[tip, taken[DIRECTION.name]]
 
 
 @cache
