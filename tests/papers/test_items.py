@@ -20,9 +20,10 @@ EXPECTED: dict[str, dict[str, str]] = {
         "cantilever": "ee", "shuttle-arm": "eeee-", "compensation": "eee", "rotation-limit": "ee",
     },
     "theodore-1995": {
-        "table-1": "iiiiee", "table-2": "einininnninii", "equation-numbers": "eeee", "li-sankar": "ee-",
+        "table-1": "iiiiee", "table-2": "einininnninii", "equation-numbers": "eeee",
+        "li-sankar": "ee-",
         "frequency-equation": "ee", "lemma": "ien", "fig-4": "ee", "fig-5": "e", "fig-6": "ii",
-        "fig-7": "?", "fig-8": "?", "fig-9": "?", "fig-10": "?", "cpu": "e",
+        "fig-7": "ei", "fig-8": "ei", "fig-9": "?", "fig-10": "?", "cpu": "e",
     },
     "chu": {
         "fig-6": "e", "fig-7": "i", "fig-8": "i", "parameters": "i", "fig-12": "i", "fig-13": "i",
@@ -31,7 +32,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "chen-2012": {
         "fig-2a": "ie", "fig-2b": "ii", "critical-speed": "ee", "axial-stiffness": "en",
-        "fig-4": "?", "fig-5": "?", "longitudinal": "?", "chordwise": "?",
+        "fig-4": "ieie-i", "fig-5": "iei", "longitudinal": "iei", "chordwise": "iei",
         "frequency-ratios": "eee",
     },
 }  # fmt: skip

@@ -51,7 +51,7 @@ def draw(figure: Figure, form: str = "png", *, key: str = "") -> bytes:
             canvas.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
         buffer = io.BytesIO()
         more = {"metadata": {"Date": None}} if form == "svg" else {"dpi": 120}
-        canvas.savefig(buffer, format=form, transparent=form == "svg", **more)  # type: ignore[arg-type]
+        canvas.savefig(buffer, format=form, transparent=form == "svg", **more)
     return buffer.getvalue()
 
 

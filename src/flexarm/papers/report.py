@@ -117,9 +117,16 @@ def command(result: Result, statement: Statement | None = None) -> str:
 
 
 def check_report(folder: Path, *, force: bool = False) -> None:
-    """Refuse a folder where a report is, before anything is computed."""
-    for name in ("report.md", "report.html"):
-        require_writable(folder / name, force=force)
+    """Refuse a folder where a report is, before anything is computed.
+
+    Raises
+    ------
+    FlexarmError
+        If there is one and `force` is false, or the folder cannot be written.
+    """
+    if folder.exists():
+        for name in ("report.md", "report.html"):
+            require_writable(folder / name, force=force)
 
 
 def write_report(results: Sequence[Result], folder: Path, *, force: bool = False) -> None:
