@@ -109,9 +109,9 @@ def reproduce(
 
 def _scope(items: "Sequence[Item]", full: bool, taken: Mapping[str, str]) -> "Scope":
     """Check the readings that are asked for."""
-    from flexarm.papers.readings import Scope, known_choices
+    from flexarm.papers.readings import Scope
 
-    choices = list(known_choices([item.grid for item in items]))
+    choices = [each for item in items for each in item.grid.choices]
     for name, way in taken.items():
         ways = {label for each in choices if each.name == name for label in each.ways}
         if not ways:

@@ -336,11 +336,6 @@ class Result:
     found: Found
     seconds: float = field(compare=False)
 
-    @property
-    def totals(self) -> dict[Verdict, int]:
-        """How many statements have each verdict."""
-        return totals([self])
-
 
 def totals(results: Sequence[Result]) -> dict[Verdict, int]:
     """Count the statements of results by verdict."""

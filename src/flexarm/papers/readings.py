@@ -1,6 +1,6 @@
 """Readings: what a paper leaves open, as data, and the ways in which each of it may be read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -108,13 +108,3 @@ class Grid:
             if name == choice.name:
                 return [way] if way in choice.ways else []
         return list(choice.ways)
-
-
-def known_choices(grids: Sequence[Grid]) -> Iterator[Choice]:
-    """List the choices of grids, each once."""
-    seen = set()
-    for grid in grids:
-        for choice in grid.choices:
-            if (choice.name, tuple(choice.ways)) not in seen:
-                seen.add((choice.name, tuple(choice.ways)))
-                yield choice

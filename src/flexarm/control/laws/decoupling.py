@@ -173,8 +173,8 @@ def partitioned_input(
     plain = not model.base_moves and len(joints) == len(model.links)
     if not plain or np.any(driven.inputs[rest]) or np.any(driven.motors != driven.hubs):
         raise FlexarmError(
-            f"paper: '{model.arm.name}' must have driven joints only, none elastic, and a base that "
-            "stands still: use paper=False, which takes any arm"
+            f"paper: '{model.arm.name}' must have driven joints only, none elastic, and a base "
+            "that stands still: use paper=False, which takes any arm"
         )
     equation = Composite(felt_by_joints(model))
     M, springs = equation.mass_expression(q), elastic_force(model, q)

@@ -189,7 +189,7 @@ def parameters(scope: Scope) -> Found:
     return Found((search(said, readings, worst, CLOSE, of),))
 
 
-def steady(number: int) -> Found:
+def steady() -> Found:
     """Leave the 3.5 % of the experiment open: nothing of it is at hand."""
     says = "experiment and simulation are about 3.5 % apart in the steady state"
     return Found((undecidable(says, DATA, printed="3.5 %"),))
@@ -213,9 +213,9 @@ ITEMS = (
          parameters, CHANGED),
     *(_item(k, _CLOSE) for k in (12, 13, 14, 15)),
     Item(PAPER, "fig-19", "Fig. 19: prismatic joint in the experiment", _STEADY,
-         closed(partial(steady, 19))),
+         closed(steady)),
     Item(PAPER, "fig-20", "Fig. 20: revolute joint in the experiment", _STEADY,
-         closed(partial(steady, 20))),
+         closed(steady)),
     *(_item(k, _MATCH) for k in (21, 22)),
     *MATRIX_ITEMS,
 )  # fmt: skip

@@ -119,7 +119,7 @@ def deficiency(scope: Scope) -> Found:
     falls = [_least_eigenvalue(n) for n in (2, 3, 4)]
     factors = [a / b for a, b in pairwise(falls)]
     most = next(n - 1 for n in range(2, MANY + 2) if n > MANY or _refusal({SHAPES: n}))
-    worst, whole = (float(np.abs(ratios[5, paper] - 1).max()) for paper in (True, False))
+    worst = float(np.abs(ratios[5, True] - 1).max())
     gap = float(np.abs(_joint_rows(2, sections=True) - _rigid_rows(sections=True)).max())
     values = {"as rigid bodies": 100 * gap, "as they bend": 100 * worst}
     statement = search(
@@ -135,9 +135,6 @@ def deficiency(scope: Scope) -> Found:
         Check("example 1 with the data in the text alone (no payload, no motor inertia) can be "
               "simulated", not refused,
               f"M is singular: {refused.partition(':')[2].strip() or refused}"),
-        Check("all inertia of the 5 elements of example 1 gives its frequencies",
-              worst < 0.01, f"with one point each they are off by up to {100 * worst:.1f} %, "
-              f"integrated by {100 * whole:.2g} %"),
     )  # fmt: skip
     names = {True: "one point per element", False: "integrated"}
     rows = tuple(
@@ -185,7 +182,6 @@ def table_1() -> Found:
             Table(f"Ours: joint rows of M of example 2, joint 2 at {BEND:g} rad, no deflection "
                   "[kg m^2]", ("entry", "elements per link", *COLUMNS), rows),
         ),
-        checks=(_elastic_rows(),),
     )  # fmt: skip
 
 
@@ -226,17 +222,6 @@ def _rigid_rows(*, sections: bool) -> Array:
         M += link["joint"]["hub"]["outboard"]["inertia"][2] * np.outer(turned, turned)
         columns = columns + length * np.outer(across, turned)
     return np.asarray(M + arm["payload"]["mass"] * columns.T @ columns)
-
-
-def _elastic_rows() -> Check:
-    """Check whether both flexible matrices agree where the nodes move."""
-    model = build(changed(ARMS[2]))
-    rest = [k for k, name in enumerate(model.names) if not name.startswith("joint")]
-    one, whole = (matrices(model, paper)[0][np.ix_(rest, rest)] for paper in (True, False))
-    gap = float(np.abs(one - whole).max() / np.abs(whole).max())
-    return Check("the proposed matrix is the previous one in its elastic rows too", gap < 0.01,
-                  f"they differ by up to {100 * gap:.2g} % of the largest entry (2 elements per "
-                  "link)")  # fmt: skip
 
 
 def matrices(model: Model, paper: bool) -> tuple[Array, Array]:

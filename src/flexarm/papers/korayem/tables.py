@@ -5,14 +5,10 @@ from itertools import product
 
 import numpy as np
 
-from flexarm.formulations import DEFAULT, formulation
-from flexarm.io.sample import sample
-from flexarm.model import build
 from flexarm.papers.base import Check, Found, Limit, Table, compare, decide, search
 from flexarm.papers.korayem.counts import TABLE_1, Pair, book, counted_steps, korayem_shafei
 from flexarm.papers.korayem.reasons import added, differences
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.study.operations import operation_counts
 
 Size = tuple[int, int, int]
 SIZES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes
@@ -118,7 +114,7 @@ def table_2(scope: Scope) -> Found:
     head = ("method", "size", "printed", "formula", "formula for m = 2")
     return Found(
         statements,
-        tables=(Table("Printed and evaluated", head, tuple(rows)), _own_counts()),
+        tables=(Table("Printed and evaluated", head, tuple(rows)),),
         checks=(check,),
     )
 
@@ -126,22 +122,6 @@ def table_2(scope: Scope) -> Found:
 def _gap(who: str, size: Size, printed: Pair) -> float:
     """Compare a formula with printed numbers, relatively."""
     return max(abs(a - b) / b for a, b in zip(FORMULAS[who](*size), printed, strict=True))
-
-
-def _own_counts() -> Table:
-    rows = []
-    for size in ((2, 2, 2), (3, 2, 2), (6, 6, 3)):
-        name = "count-" + "-".join(map(str, size))
-        ks = korayem_shafei(*size)
-        cells = []
-        for kind, paper in (("gibbs-appell", True), (DEFAULT, False)):
-            model = build(sample(name), stiffening=False)
-            found = operation_counts(formulation(kind, model, paper=paper), "forward_dynamics")
-            products = found.multiplications + found.divisions
-            cells.append(_pair((products, found.additions)))
-        rows.append((name, _pair(ks), *cells, f"{sum(ks) / (products + found.additions):.1f}"))
-    head = ("arm", "formula", "gibbs-appell as in the paper, solved", "articulated", "times fewer")
-    return Table("Our equations, compiled", head, tuple(rows))
 
 
 def _total(size: tuple[int, int, int]) -> Pair:

@@ -18,7 +18,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along
 from flexarm.model import Model, build
-from flexarm.papers.base import Check, Figure, Found, Limit, curve, search
+from flexarm.papers.base import Figure, Found, Limit, curve, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed
 from flexarm.papers.theodore.loop import DIRECTION, GOALS, KINDS, MOVE, TIP
@@ -120,7 +120,6 @@ def eigenvalues(mode: int, scope: Scope) -> Found:
                     curve("elements", TIMES, each.other, points=True)), reading=str(best))
             for n, each in found[best].items()
         ),
-        checks=(_more_modes(),),
     )  # fmt: skip
 
 
@@ -231,8 +230,8 @@ def _modes(equation: Equation, q: Array, axis: str) -> tuple[Array, Array, Array
 
 def _stiffness(equation: Equation, q: Array, axis: str) -> Array:
     """Give K of the amplitudes in a plane; elastic forces are linear in them here."""
-    model = equation.model
-    rest, still = _plane(model, axis), np.zeros(model.size)
+    model, still = equation.model, np.zeros(equation.model.size)
+    rest = _plane(model, axis)
     base = equation.parts(q, still)["elastic"]
     moved = [equation.parts(q + STEP * e, still)["elastic"] for e in np.eye(model.size)[rest]]
     stiff = (np.array(moved) - base)[:, rest] / STEP
@@ -266,16 +265,3 @@ def _counterpart(few: Rates, many: Rates, column: int, axis: str, direction: str
         alike = np.square(few.shapes[p].T @ inner @ many.shapes[p])
         rates.append(many.rates[p, linear_sum_assignment(-alike)[1][column]])
     return Pair(few.rates[:, column], np.array(rates))
-
-
-def _more_modes() -> Check:
-    """Compare elements with as many modes as they have coordinates, in order of frequency."""
-    few, many = frequencies("modes", counts=(4, 4)), frequencies("elements")
-    low, high = (np.sort(each.rates, axis=1)[:, :4] for each in (few, many))
-    gaps = 100 * (high / low - 1)
-    return Check(
-        "two elements per link are higher than four modes, which have as many coordinates",
-        bool(gaps.min() > 0),
-        f"by {gaps.min():.3g} to {gaps.max():.3g} % in the plane of joint 2; two modes per link "
-        "lack link 2's third mode, which link 3's second one meets",
-    )
