@@ -42,6 +42,8 @@ def test_the_same_rule_decides_what_holds_and_what_does_not() -> None:
 
 def test_a_condition_names_as_few_choices_as_decide() -> None:
     assert by(20, 2, 3).conditions == [{"damping": ("1 %", "2 %")}]
+    for decided in (by(1, 2, 3), by(20, 30, 40), undecidable("close", "the readings")):
+        assert decided.conditions == []
     assert "Holds if damping = 1 % or 2 % (4 of 4 tried); 4 of 6 readings" in by(20, 2, 3).sentence
     both = by(20, 8, 20, z=5)  # 1 % in the plane y alone
     assert both.conditions == [{"damping": ("1 %",), "plane": ("y",)}]

@@ -126,7 +126,8 @@ class Statement:
         Each names a way, or some, of as few choices as do: whatever else was tried beside them
         holds.  Those that leave more readings come first.
         """
-        return [dict(zip(names, way, strict=True)) for names, way, _ in _conditions(self.tried)]
+        found = _conditions(self.tried) if self.verdict == SOME else []
+        return [dict(zip(names, way, strict=True)) for names, way, _ in found]
 
     @property
     def sentence(self) -> str:

@@ -110,7 +110,7 @@ def _described(result: Result, statement: Statement) -> dict[str, Any]:
 def command(result: Result, statement: Statement | None = None) -> str:
     """Write the command that computes an item, or shows that a statement holds."""
     parts = ["flexarm", "reproduce", result.item.paper, "--item", result.item.name]
-    for condition in (statement.conditions if statement else [])[:1]:
+    for condition in statement.conditions[:1] if statement else ():
         for name, ways in condition.items():
             parts += ["--reading", f"{name}={ways[0]}"]
     return shlex.join(parts)
