@@ -6,19 +6,21 @@ I + skew), as it is compiled and with every entry multiplied out, beside the cou
 
 import argparse
 import json
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from closed_form_robot import inertia_count
-from closed_form_ways import Way, ways
 from flexarm.errors import FlexarmError
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.lagrange import Lagrange
 from flexarm.io.sample import sample
 from flexarm.model import Model, build
-from flexarm.papers.theodore.items import PRINTED_2
-from flexarm.papers.theodore.readings import written_out
+from flexarm.papers.theodore.counts import PRINTED_2
+from flexarm.papers.theodore.robot import inertia_count
+from flexarm.papers.theodore.ways import TURNS, Way
+from flexarm.papers.theodore.written import written_out
 from flexarm.studies.equations import closed_form
 from flexarm.studies.operations import operation_counts
 from report import table, write
@@ -72,6 +74,26 @@ NAMED = {
     "factored": Way(nested=True),
 }
 NOT_BEATEN = (("RP", "modes"), ("RP", "elements"), ("RRP", "elements"))
+
+
+def ways(robot: str, kind: str) -> Iterator[Way]:
+    """List the readings that are tried for a cell of Table 2."""
+    arm = robot.partition(" ")[0]
+    slides = arm.endswith("P")
+    for name, terms, joined, order, factored, named in product(
+        [reading for each, reading in TURNS if each == arm],
+        list(product((True, False), repeat=2)) if slides else [(True, True)],
+        ("entry", "body", "element") if kind == "elements" else ("entry", "body"),
+        (9, 1),
+        (False, True),
+        (True, False) if kind == "modes" else (True,),
+    ):
+        yield Way(arm=name, hub=terms[0], material=terms[1], joined=joined, order=order,
+                  nested=factored, named=named)  # fmt: skip
+    if arm == "RR":
+        for named, order in product((True, False), (9, 1)):
+            yield Way(planes=2, named=named, order=order)
+            yield Way(identities=False, named=named, order=order)
 
 
 def _nearest(robot: str, kind: str) -> dict[str, Any]:
@@ -183,7 +205,7 @@ division counts as a multiplication; sines and cosines are left out.
 
 _READINGS = """The paper says that numbers are put in before entries are formed, and that
 matrices of elements are summed; not how terms were joined, factored or cut off. So the integrals
-of its Algorithm 1 are formed once more (`benchmarks/closed_form_robot.py`, no code shared with
+of its Algorithm 1 are formed once more (`flexarm.papers.theodore.robot`, no code shared with
 the columns above), under readings that go one step further from column to column:
 
 - *multiplied out*: as *written out* above, without the hubs of revolute joints, which add

@@ -17,7 +17,7 @@ from flexarm.formulations import formulation
 from flexarm.io.sample import sample
 from flexarm.model import build
 from flexarm.papers.korayem.counts import book, korayem_shafei
-from flexarm.papers.theodore.items import PRINTED_2
+from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.studies.operations import operation_counts
 from report import table, write
 

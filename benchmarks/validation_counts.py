@@ -3,7 +3,7 @@
 import validation_data as data
 from flexarm import build, formulation, sample
 from flexarm.papers.korayem.counts import book, korayem_shafei
-from flexarm.papers.theodore.items import PRINTED_2
+from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.studies.operations import operation_counts
 from report import table
 

@@ -17,8 +17,8 @@ def test_json_is_one_document_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     assert main([*ITEM, "--json"]) == 0
     (item,) = json.loads(capsys.readouterr().out)["items"]
-    assert {"paper", "item", "verdict", "reason", "difference"} <= set(item)
-    assert item["verdict"] == "reproduced"
+    assert {"paper", "item", "statements", "checks"} <= set(item)
+    assert {each["verdict"] for each in item["statements"]} == {"holds for every reading"}
     assert not list(tmp_path.iterdir())
 
 
@@ -27,7 +27,7 @@ def test_a_report_is_written_and_kept(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(ITEM) == 0
-    assert "1 of 1 items reproduced" in capsys.readouterr().out
+    assert "all: 2 statements, 2 holds for every reading" in capsys.readouterr().out
     assert (tmp_path / "reproduction" / "report.html").exists()
     assert main(ITEM) == 1
     assert "--force" in capsys.readouterr().err
@@ -44,6 +44,26 @@ def test_list_names_every_paper_and_computes_nothing(capsys: pytest.CaptureFixtu
 def test_an_unknown_item_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "chu", "--item", "fig-99"]) == 1
     assert "no item 'fig-99' in 'chu'" in capsys.readouterr().err
+
+
+def test_a_reading_is_taken_as_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    table = ["reproduce", "theodore-1995", "--item", "table-1"]
+    assert main([*table, "--list"]) == 0
+    assert "open: unit of the column headed Hz = Hz; rad/s" in capsys.readouterr().out
+    asked = ["--json", "--reading", "unit of the column headed Hz=rad/s"]
+    assert main([*table, *asked]) == 0
+    totals = json.loads(capsys.readouterr().out)["totals"]["theodore-1995"]
+    assert totals["holds for every reading"] == 6
+    assert main([*table, "--reading", "Hz"]) == 2
+    assert "expected NAME=WAY" in capsys.readouterr().err
+
+
+def test_errata_are_run_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "graves-1989", "--errata"]) == 0
+    assert "M, at tips bent by 0.1 m, wrong by" in capsys.readouterr().out
+    assert main(["reproduce", "graves-1989", "--errata", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["errata"]
+    assert {"where", "printed", "right", "effect"} <= set(found[0])
 
 
 def test_the_command_line_knows_the_papers_that_there_are() -> None:

@@ -18,7 +18,6 @@ from flexarm.control import (
     start_at,
 )
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.links.base import Array
 from flexarm.model import Model
 from tests.control.arms import elastic_joint, one_link, two_links
 
@@ -40,29 +39,25 @@ def moving(arm: Arm, duration: float = 0.5) -> tuple[Model, Trajectory]:
     return model, joint_move(model, {"joint1": 1.0, "joint2": 0.2}, Timing("cycloid", duration))
 
 
-def partitioned(model: Model, q: Array, v: Array, wanted: Array, error: float) -> Array:
-    """Compute the law of Theodore & Ghosal 1995 by its partitions (eqs 31, 48)."""
-    equation = flexarm.formulation("composite", model)
-    mass, parts = equation.mass_matrix(q), equation.parts(q, v)
-    c = sum(parts.values()) + error * parts["elastic"]
-    m_rr, m_rf = mass[np.ix_(JOINTS, JOINTS)], mass[np.ix_(JOINTS, AMPLITUDES)]
-    back = m_rf @ np.linalg.inv(mass[np.ix_(AMPLITUDES, AMPLITUDES)])
-    return np.asarray((m_rr - back @ m_rf.T) @ wanted + c[JOINTS] - back @ c[AMPLITUDES])
-
-
 @pytest.mark.parametrize("error", [0.0, 0.3])
-def test_inputs_are_those_of_the_partitioned_equations(error: float) -> None:
-    model, reference = moving(two_links(gravity=-9.81, damping=0.01))
-    law = decoupling_law(reference, **GAINS, stiffness_error=error)
+def test_inputs_are_those_of_the_partitioned_equations_of_the_paper(error: float) -> None:
+    _, reference = moving(two_links(gravity=-9.81, damping=0.01))
+    laws = [decoupling_law(reference, **GAINS, stiffness_error=error, paper=x)
+            for x in (False, True)]  # fmt: skip
     random = np.random.default_rng(1)
     for t in (0.0, 0.2, 0.7):
-        q_d, v_d, a_d = (each[0] for each in reference.at(t))
+        q_d, v_d, _ = (each[0] for each in reference.at(t))
         q = q_d + np.array([0.1, 0.01, 0.1, 0.01]) * random.standard_normal(4)
         v = v_d + random.standard_normal(4)
-        held = np.array(GAINS["stiffness"]) * (q - q_d)[JOINTS]
-        wanted = a_d[JOINTS] - np.array(GAINS["damping"]) * (v - v_d)[JOINTS] - held
-        expected = partitioned(model, q, v, wanted, error)
-        np.testing.assert_allclose(np.array(law(t, q, v)).ravel(), expected, rtol=1e-9)
+        general, printed = (np.array(law(t, q, v)).ravel() for law in laws)
+        np.testing.assert_allclose(general, printed, rtol=1e-12)
+
+
+def test_partitions_are_for_arms_of_the_paper_alone() -> None:
+    model = flexarm.build(elastic_joint())
+    motion = joint_move(model, {model.links[0].joint_name: 0.5}, Timing("cycloid", 0.5))
+    with pytest.raises(FlexarmError, match=r"none elastic.*use paper=False"):
+        decoupling_law(motion, stiffness=1, damping=1, paper=True)
 
 
 def test_joints_follow_a_fast_motion_to_a_millionth() -> None:

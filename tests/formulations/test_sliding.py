@@ -4,7 +4,7 @@ import pytest
 
 import flexarm
 from flexarm.model import build
-from flexarm.papers.theodore.items import PRINTED_2
+from flexarm.papers.theodore.counts import PRINTED_2
 from flexarm.studies.operations import operation_counts
 
 

@@ -3,11 +3,24 @@
 from functools import cache
 
 from flexarm.papers import choose_items
-from flexarm.papers.base import Found
+from flexarm.papers.base import Check, Found, Statement
+from flexarm.papers.readings import Scope
 
 
 @cache
 def compute(paper: str, name: str) -> Found:
-    """Compute an item of a paper."""
+    """Compute an item of a paper for the sample of readings."""
     (item,) = choose_items(paper, [name])
-    return item.compute()
+    return item.compute(Scope())
+
+
+def statement(found: Found, words: str) -> Statement:
+    """Pick the statement with some words."""
+    (one,) = [each for each in found.statements if words in each.says]
+    return one
+
+
+def check(found: Found, words: str) -> Check:
+    """Pick our own check with some words."""
+    (one,) = [each for each in found.checks if words in each.says]
+    return one

@@ -1,77 +1,99 @@
-"""How a verdict follows from what was decided."""
+"""How a verdict follows from what came out for each reading."""
 
-from dataclasses import replace
+import math
 
 import pytest
 
-from flexarm.errors import FlexarmError
 from flexarm.papers.base import (
-    Claim,
-    Difference,
-    Found,
-    Missing,
+    EVERY,
+    NEVER,
+    NOTHING,
+    SOME,
+    Limit,
+    Statement,
     decide,
-    reason,
+    search,
     undecidable,
-    verdict,
 )
+from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 
-NONE = Difference(None, "nothing")
-HOLDS = decide("a number", True, "1 < 2")
-FAILS = decide("another", False, "2 < 1")
-OPEN = undecidable("a third", "the gains")
-MATTERS = Missing("gain [1]", "error [m]", (1.0, 2.0), (0.1, 0.2))
-IDLE = Missing("gain [1]", "error [m]", (1.0, 2.0), (0.1, 0.1001))
+GRID = Grid((ways("damping", "none", "1 %", "2 %"), ways("plane", "y", "z")))
+BELOW = Limit(high=10.0, unit="%")
 
 
-def found(*claims: Claim, missing: tuple[Missing, ...] = ()) -> Found:
-    return Found(claims, NONE, missing=missing)
+def searched(values: dict[tuple[str, str], float]) -> Statement:
+    readings = GRID.readings(Scope(full=True))
+    return search("close", readings, lambda x: values[x["damping"], x["plane"]], BELOW, "distance")
 
 
-def test_reproduced_needs_every_decidable_statement_to_hold() -> None:
-    assert verdict(found(HOLDS)) == "reproduced"
-    assert verdict(found(HOLDS, OPEN)) == "reproduced"
-    assert verdict(found(HOLDS, FAILS)) == "differs"
+def by(none: float, one: float, two: float, z: float = 0.0) -> Statement:
+    each = {"none": none, "1 %": one, "2 %": two}
+    return searched({(d, p): x + (z if p == "z" else 0) for d, x in each.items() for p in "yz"})
 
 
-def test_reproduced_needs_a_number() -> None:
-    words = decide("it looks good", True, "yes", measured=False)
-    with pytest.raises(FlexarmError, match="decides nothing"):
-        verdict(found(words))
+def test_the_same_rule_decides_what_holds_and_what_does_not() -> None:
+    assert by(1, 2, 3).verdict == EVERY
+    assert by(20, 30, 40).verdict == NEVER
+    assert by(20, 2, 3).verdict == SOME
+    assert undecidable("close", "the readings").verdict == NOTHING
+    assert decide("so", True, "yes").verdict == EVERY
+    assert decide("so", False, "no").verdict == NEVER
 
 
-def test_not_reproducible_needs_a_datum_on_which_the_outcome_depends() -> None:
-    assert verdict(found(OPEN, missing=(MATTERS,))) == "not-reproducible"
-    assert verdict(found(OPEN, HOLDS, missing=(MATTERS,))) == "reproduced"
-    with pytest.raises(FlexarmError, match="decides nothing"):
-        verdict(found(OPEN, missing=(IDLE,)))
+def test_a_condition_names_as_few_choices_as_decide() -> None:
+    assert by(20, 2, 3).conditions == [{"damping": ("1 %", "2 %")}]
+    for decided in (by(1, 2, 3), by(20, 30, 40), undecidable("close", "the readings")):
+        assert decided.conditions == []
+    assert "Holds if damping = 1 % or 2 % (4 of 4 tried); 4 of 6 readings" in by(20, 2, 3).sentence
+    both = by(20, 8, 20, z=5)  # 1 % in the plane y alone
+    assert both.conditions == [{"damping": ("1 %",), "plane": ("y",)}]
 
 
-def test_a_failing_claim_is_excused_only_by_a_datum_that_decides_it() -> None:
-    decides = Missing("gain [1]", "error [m]", (1.0, 2.0), (0.1, 0.2), 0.15, ("another",))
-    never = replace(decides, limit=0.3)
-    assert verdict(found(FAILS, missing=(decides,))) == "not-reproducible"
-    assert verdict(found(FAILS, missing=(MATTERS,))) == "differs"  # it decides something else
-    assert verdict(found(FAILS, missing=(never,))) == "differs"  # it fails for every value
-    other = decide("a fourth", False, "3 < 1")
-    assert verdict(found(FAILS, other, missing=(decides,))) == "differs"
-    with pytest.raises(FlexarmError, match="no claim: another"):
-        verdict(found(HOLDS, missing=(decides,)))
-    with pytest.raises(FlexarmError, match="no limit"):
-        replace(decides, limit=None)
+def test_what_one_reading_shows_comes_after_what_several_do() -> None:
+    # one at a time: only the first of a choice is tried beside the ways of the other
+    readings = GRID.readings(Scope())
+    found = search("close", readings, lambda x: 20.0 if x["damping"] == "none" else 1.0, BELOW, "")
+    assert {name for each in found.conditions for name in each} == {"damping"}
 
 
-def test_own_checks_decide_nothing() -> None:
-    assert verdict(replace(found(HOLDS), checks=(FAILS,))) == "reproduced"
+def test_a_contradiction_names_how_many_were_tried_and_the_nearest_miss() -> None:
+    sentence = by(20, 12, 40).sentence
+    assert "6 tried, nearest with damping: 1 %, plane: y" in sentence
+    assert "12 %, below 10 % needed" in sentence
 
 
-def test_a_datum_decides_only_if_outcomes_lie_on_both_sides_of_the_limit() -> None:
-    sides = ((0.1, 0.2), (0.3, 0.6))
-    matters = [Missing("x", "y", (1.0, 2.0), each, 0.15).matters for each in sides]
-    assert matters == [True, False]
+def test_what_is_no_number_does_not_hold_and_is_never_near() -> None:
+    found = by(math.nan, 12, 40)
+    assert found.verdict == NEVER
+    assert "12 %" in found.sentence
+    assert BELOW.miss(5.0) < 0 < BELOW.miss(12.0) < BELOW.miss(40.0) < BELOW.miss(math.nan)
 
 
-def test_the_reason_has_the_numbers() -> None:
-    assert "2 < 1" in reason(found(HOLDS, FAILS))
-    assert "from 0.1 to 0.2 over gain [1] = 1; 2" in reason(found(OPEN, missing=(MATTERS,)))
-    assert "missing: the gains" in reason(found(HOLDS, OPEN))
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [(Limit(high=5.0, unit="%"), "below 5 %"), (Limit(low=1.0, unit="m"), "above 1 m"),
+     (Limit(4.0, 16.0, "mm"), "between 4 and 16 mm")],
+)  # fmt: skip
+def test_a_limit_says_what_is_needed(limit: Limit, text: str) -> None:
+    assert str(limit) == text
+
+
+def test_the_sample_varies_one_choice_at_a_time_and_some_together() -> None:
+    assert len(GRID.readings(Scope())) == 1 + 2 + 1
+    assert len(GRID.readings(Scope(full=True))) == 6
+    assert len(Grid(GRID.choices, (("damping", "plane"),)).readings(Scope())) == 6
+    assert len(Grid(GRID.choices, left=("damping",)).readings(Scope())) == 2
+    assert Grid(()).readings(Scope()) == [Reading()]
+
+
+def test_a_reading_that_is_asked_for_is_the_only_one_of_its_choice() -> None:
+    scope = Scope(only=(("damping", "1 %"), ("elsewhere", "x")))
+    assert {x["damping"] for x in GRID.readings(scope)} == {"1 %"}
+    assert {x["plane"] for x in GRID.readings(scope)} == {"y", "z"}
+
+
+def test_a_reading_changes_the_model_file() -> None:
+    grid = Grid((over("mass", "payload.mass", (1.0, 2.0), "{:g} kg"),
+                 Choice("gravity", {"on": {}, "off": {"gravity": [0, 0, 0]}})))  # fmt: skip
+    last = grid.readings(Scope(full=True))[-1]
+    assert grid.changes(last) == {"payload.mass": 2.0, "gravity": [0, 0, 0]}

@@ -7,53 +7,52 @@ import numpy as np
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.papers.base import (
-    Difference,
-    Figure,
-    Found,
-    Item,
-    Missing,
-    Result,
-    Table,
-    curve,
-    decide,
-)
-from flexarm.papers.report import document, write_report
+from flexarm.papers.base import Check, Figure, Found, Item, Limit, Result, Table, curve, search
+from flexarm.papers.readings import Grid, Scope, ways
+from flexarm.papers.report import document, page, summary, write_report
+
+GRID = Grid((ways("gain", "1", "2"),))
 
 
 def result() -> Result:
     t = np.linspace(0.0, 1.0, 5)
     found = Found(
-        (decide("grows <fast>", True, "1 | 2"),),
-        Difference(0.5, "of the range"),
+        (search("grows <fast>", GRID.readings(Scope()), lambda x: float(x["gain"]), Limit(low=1.5),
+                "speed | 2", printed="8 mm"),),
         tables=(Table("Numbers", ("a", "b"), (("1", "x | y"),)),),
-        figures=(Figure("Fig. 1", "time [s]", "y [m]", (curve("ours", t, t**2),)),),
-        missing=(Missing("gain [1]", "error [m]", (1.0, 2.0), (0.1, 0.2)),),
-    )
-    item = Item("chu", "fig-1", "a figure", "It grows.", lambda: found)
+        figures=(Figure("Fig. 1", "time [s]", "y [m]", (curve("ours", t, t**2),),
+                        reading="gain: 2"),),
+        checks=(Check("it is smooth", False, "no"),),
+    )  # fmt: skip
+    item = Item("chu", "fig-1", "a figure", "It grows.", lambda scope: found, GRID)
     return Result(item, found, 1.0)
 
 
 def test_the_report_has_markdown_page_pictures_and_data(tmp_path: Path) -> None:
     write_report([result()], tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")
-    page = (tmp_path / "report.html").read_text("utf-8")
-    assert "![Fig. 1](chu-fig-1-1.png)" in text
-    assert "1 \\| 2" in text
-    assert "grows &lt;fast&gt;" in page
-    assert "data:image/png;base64," in page
+    html = (tmp_path / "report.html").read_text("utf-8")
+    assert "![Fig. 1](chu-fig-1-1.png)\n\ngain: 2" in text
+    assert "speed \\| 2" in text
+    assert "grows &lt;fast&gt;" in html
     assert (tmp_path / "chu-fig-1-1.png").read_bytes().startswith(b"\x89PNG")
     with (tmp_path / "chu-fig-1-1.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["curve", "time [s]", "y [m]"]
     assert [float(x) for x in rows[-1][1:]] == [1.0, 1.0]
-    assert '<a href="#chu-fig-1">fig-1</a>' in page
-    assert '<h2 id="chu-fig-1">' in page
-    assert "flexarm reproduce chu --item fig-1" in text
-    assert "flexarm reproduce chu --item fig-1" in page
+    assert "flexarm reproduce chu --item fig-1 --reading gain=2" in html
     with (tmp_path / "chu-fig-1-table-3.csv").open(newline="") as file:
-        assert list(csv.reader(file)) == [["gain [1]", "error [m]"], ["1", "0.1"], ["2", "0.2"]]
+        assert list(csv.reader(file))[1:] == [["1", "1", "does not hold"], ["2", "2", "holds"]]
     assert (tmp_path / "chu-fig-1-table-1.csv").read_text("utf-8") == "a,b\n1,x | y\n"
+
+
+def test_the_page_is_light_or_dark_and_its_figures_take_its_colours() -> None:
+    html = page([result()])
+    assert "prefers-color-scheme:dark" in html
+    assert "stroke: var(--curve0)" in html
+    assert "#0072b2" not in html.partition("</style>")[2]
+    assert "Read as: gain: 2" in html
+    assert "Without a statement: Figs. 1-3" in html
 
 
 def test_a_report_is_not_overwritten_unasked(tmp_path: Path) -> None:
@@ -63,10 +62,19 @@ def test_a_report_is_not_overwritten_unasked(tmp_path: Path) -> None:
     write_report([result()], tmp_path, force=True)
 
 
-def test_the_document_lists_verdict_reason_and_difference() -> None:
-    (item,) = document([result()])["items"]
-    assert item["paper"] == "chu"
-    assert item["item"] == "fig-1"
-    assert item["verdict"] == "reproduced"
-    assert item["difference"] == 0.5
-    assert item["claims"][0]["because"] == "1 | 2"
+def test_the_document_lists_statements_with_all_that_was_tried() -> None:
+    found = document([result()])
+    (item,) = found["items"]
+    (said,) = item["statements"]
+    assert said["verdict"] == "holds if"
+    assert said["printed"] == "8 mm"
+    assert said["conditions"] == [{"gain": ["2"]}]
+    assert [each["holds"] for each in said["tried"]] == [False, True]
+    assert item["checks"][0]["holds"] is False
+    assert found["totals"]["chu"]["holds if"] == 1
+
+
+def test_statements_are_counted_by_paper() -> None:
+    assert summary([result(), result()]).rows == (
+        ("Chu et al.", "2", "0", "2", "0", "0"), ("all", "2", "0", "2", "0", "0"),
+    )  # fmt: skip

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from flexarm.cli.arguments import add_options, file_path
 
 if TYPE_CHECKING:
-    from flexarm.papers.base import Result
+    from flexarm.papers.base import Item, Result
 
-SUMMARY = "compute tables, figures and claims of the five papers beside what they print"
+SUMMARY = "search every statement of the five papers over what they leave open"
 PAPERS = ("korayem-2009", "graves-1989", "theodore-1995", "chu", "chen-2012")
 FOLDER = Path("reproduction")
 
@@ -25,10 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--item", action="append", metavar="NAME",
         help="one table, figure or claim, such as table-2; may be given again",
     )  # fmt: skip
-    add("--list", action="store_true", help="list the items and compute nothing")
+    add(
+        "--reading", action="append", metavar="NAME=WAY", type=reading,
+        help="how something that the paper leaves open is read; may be given again",
+    )  # fmt: skip
+    add("--full", action="store_true", help="try all combinations of readings, which takes hours")
+    add("--errata", action="store_true", help="run the papers' misprints beside what is right")
+    add("--list", action="store_true", help="list items and what they leave open; compute nothing")
     add(
         "--out", type=file_path, metavar="DIR",
-        help=f"folder of the report (default {FOLDER}; with --json none)",
+        help=f"folder of the report (default {FOLDER}; with --json none); file of the --errata",
     )  # fmt: skip
     add("--force", action="store_true", help="overwrite a report that is there")
     add_options(parser, "--json")
@@ -39,15 +45,11 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.papers import choose_items, reproduce
     from flexarm.papers.report import check_report, document, write_report
 
+    if args.errata:
+        return _errata(args)
     items = choose_items(args.paper, args.item)
     if args.list:
-        rows = [{"paper": i.paper, "item": i.name, "title": i.title} for i in items]
-        if args.json:
-            print(json.dumps({"items": rows}))
-        else:
-            for row in rows:
-                print(f"{row['paper']:<14} {row['item']:<22} {row['title']}")
-        return 0
+        return _list(items, as_json=args.json)
     folder = args.out if args.out is not None or args.json else FOLDER
     if folder is not None:
         check_report(folder, force=args.force)
@@ -55,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
     with Console(stderr=True).status("") as status:
         tell = (lambda text: status.update(text)) if sys.stderr.isatty() else None
-        results = reproduce(items, progress=tell, workers=os.cpu_count() or 1)
+        results = reproduce(items, full=args.full, readings=dict(args.reading or ()),
+                            progress=tell, workers=os.cpu_count() or 1)  # fmt: skip
     if folder is not None:
         write_report(results, folder, force=args.force)
     if args.json:
@@ -65,19 +68,75 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def reading(text: str) -> tuple[str, str]:
+    """Take a reading apart: what is open, and how it is read."""
+    name, equals, way = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=WAY, as --list has them")
+    return name.strip(), way.strip()
+
+
+def _list(items: "list[Item]", *, as_json: bool) -> int:
+    """List items, and what each leaves open."""
+    rows = [
+        {"paper": item.paper, "item": item.name, "title": item.title,
+         "open": {each.name: list(each.ways) for each in item.grid.choices}}
+        for item in items
+    ]  # fmt: skip
+    if as_json:
+        print(json.dumps({"items": rows}))
+        return 0
+    shown = set()
+    for item in items:
+        print(f"{item.paper:<14} {item.name:<22} {item.title}")
+        for each in item.grid.choices:
+            if (item.paper, each.name) not in shown:
+                shown.add((item.paper, each.name))
+                print(f"{'':<14} open: {each.name} = {'; '.join(each.ways)}")
+    return 0
+
+
+def _errata(args: argparse.Namespace) -> int:
+    """Run the misprints, and print what each of them does."""
+    from flexarm.io.whole_file import write_whole
+    from flexarm.papers.errata import errata, markdown, measured
+
+    if args.out is not None:
+        write_whole(args.out, markdown().encode(), force=args.force)
+        return 0
+    found = [(each, measured(each)) for each in errata(args.paper)]
+    if args.json:
+        rows = [
+            {"paper": each.paper, "where": each.where, "printed": each.printed,
+             "right": each.right, "effect": effect}
+            for each, effect in found
+        ]  # fmt: skip
+        print(json.dumps({"errata": rows}))
+        return 0
+    for each, effect in found:
+        print(f"{each.paper} {each.where}")
+        print(f"  printed: {each.printed}\n  right:   {each.right}\n  effect:  {effect}")
+    return 0
+
+
 def _print(results: "list[Result]", folder: Path | None) -> None:
     from flexarm.cli.console import open_console, print_line
+    from flexarm.papers.report import command, summary
 
     console = open_console()
     for result in results:
-        difference = result.found.difference
-        number = "" if difference.value is None else f"{difference.value:.3g}: "
-        head = f"{result.item.paper} {result.item.name}: {result.verdict}"
-        console.print(head, style="bold")
-        print_line(console, result.item.title)
-        print_line(console, f"difference: {number}{difference.of}")
-        print_line(console, result.reason)
-    done = sum(result.verdict == "reproduced" for result in results)
-    console.print(f"{done} of {len(results)} items reproduced", style="bold")
+        console.print(f"{result.item.paper} {result.item.name}: {result.item.title}", style="bold")
+        for each in result.found.statements:
+            print_line(console, each.says)
+            print_line(console, each.sentence, indent=4)
+            if each.conditions:
+                print_line(console, command(result, each), indent=4)
+    for row in summary(results).rows:
+        words = ", ".join(
+            f"{count} {verdict}"
+            for count, verdict in zip(row[2:], summary(results).head[2:], strict=True)
+            if count != "0"
+        )
+        console.print(f"{row[0]}: {row[1]} statements, {words}", style="bold")
     if folder is not None:
         print_line(console, f"report: {folder / 'report.html'}", indent=0)

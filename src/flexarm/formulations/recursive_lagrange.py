@@ -97,8 +97,9 @@ class RecursiveLagrange(Formulation):
 
         Notes
         -----
-        Eqs. 2, 3: the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are; eq. 11: of
-        the rotary inertia the rate of twist alone; eq. 16: elastic energy quadratic in amplitudes.
+        Eqs. 2, 3 (erratum): the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are;
+        eq. 11 (erratum): of the rotary inertia the rate of twist alone; eq. 16: elastic energy
+        quadratic in amplitudes.
         """
         links = tuple(
             part

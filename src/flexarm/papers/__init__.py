@@ -1,7 +1,7 @@
 """The five papers: their examples, tables and figures, computed beside what they print."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
 from multiprocessing import get_context
@@ -11,6 +11,7 @@ from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
     from flexarm.papers.base import Found, Item, Result
+    from flexarm.papers.readings import Scope
 
 PAPERS = {
     "korayem-2009": "flexarm.papers.korayem.items",
@@ -56,7 +57,12 @@ def choose_items(paper: str | None, names: Sequence[str] | None) -> "list[Item]"
 
 
 def reproduce(
-    items: "Sequence[Item]", *, progress: Callable[[str], None] | None = None, workers: int = 1
+    items: "Sequence[Item]",
+    *,
+    full: bool = False,
+    readings: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+    workers: int = 1,
 ) -> "list[Result]":
     """Compute items, those of one paper one after the other.
 
@@ -64,19 +70,33 @@ def reproduce(
     ----------
     items
         What to compute.
+    full
+        Whether to try all combinations of readings, which takes hours, and not a sample of them.
+    readings
+        How something that a paper leaves open is to be read, such as ``{"damping of the links":
+        "1 %"}``; the rest is varied.
     progress
         Called with the name of each item before it is computed, or of each paper once it is.
     workers
         Processes; with more than one, a script that calls this must guard its main part.
+
+    Raises
+    ------
+    FlexarmError
+        If there is no such reading in any item.
     """
+    scope = _scope(items, full, readings or {})
     names = dict.fromkeys(item.paper for item in items)
     papers = {paper: [item for item in items if item.paper == paper] for paper in names}
     if workers == 1 or len(papers) == 1:
-        return [_compute(item, f"{k} of {len(items)}", progress) for k, item in enumerate(items, 1)]
+        return [
+            _compute(item, scope, f"{k} of {len(items)}", progress)
+            for k, item in enumerate(items, 1)
+        ]
     found: dict[tuple[str, str], Result] = {}
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting = {
-            pool.submit(_compute_paper, paper, [item.name for item in papers[paper]]): paper
+            pool.submit(_compute_paper, paper, scope, [item.name for item in papers[paper]]): paper
             for paper in sorted(papers, key=SLOWEST_FIRST.index)
         }
         for k, done in enumerate(as_completed(waiting), 1):
@@ -87,16 +107,33 @@ def reproduce(
     return [found[item.paper, item.name] for item in items]
 
 
-def _compute(item: "Item", where: str, progress: Callable[[str], None] | None) -> "Result":
+def _scope(items: "Sequence[Item]", full: bool, taken: Mapping[str, str]) -> "Scope":
+    """Check the readings that are asked for."""
+    from flexarm.papers.readings import Scope
+
+    choices = [each for item in items for each in item.grid.choices]
+    for name, way in taken.items():
+        ways = {label for each in choices if each.name == name for label in each.ways}
+        if not ways:
+            known = "; ".join(dict.fromkeys(each.name for each in choices)) or "nothing"
+            raise FlexarmError(f"nothing called '{name}' is open in these items: {known} is")
+        if way not in ways:
+            raise FlexarmError(f"no reading '{way}' of '{name}': there are {'; '.join(ways)}")
+    return Scope(full, tuple(taken.items()))
+
+
+def _compute(
+    item: "Item", scope: "Scope", where: str, progress: Callable[[str], None] | None
+) -> "Result":
     if progress is not None:
         progress(f"{where}: {item.paper} {item.name}")
     begun = time.perf_counter()
-    found = item.compute()
+    found = item.compute(scope)
     return _result(item, found, time.perf_counter() - begun)
 
 
-def _compute_paper(paper: str, names: list[str]) -> "list[tuple[Found, float]]":
-    results = [_compute(item, "", None) for item in choose_items(paper, names)]
+def _compute_paper(paper: str, scope: "Scope", names: list[str]) -> "list[tuple[Found, float]]":
+    results = [_compute(item, scope, "", None) for item in choose_items(paper, names)]
     return [(result.found, result.seconds) for result in results]
 
 

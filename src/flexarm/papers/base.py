@@ -1,96 +1,237 @@
-"""What an item of a paper is: its statements, ours beside them, and how a verdict follows."""
+"""What an item of a paper is: its statements, searched over readings, and how they are decided."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
+from flexarm.papers.readings import Grid, Reading, Scope
 
-Outcome = Literal["holds", "fails", "undecidable"]
-Verdict = Literal["reproduced", "differs", "not-reproducible"]
-DEPENDS = 0.05  # relative spread of an outcome from which on it depends on a datum
+Verdict = Literal[
+    "holds for every reading",
+    "holds if",
+    "contradicted by every reading",
+    "nothing stated that can be decided",
+]
+EVERY: Verdict = "holds for every reading"
+SOME: Verdict = "holds if"
+NEVER: Verdict = "contradicted by every reading"
+NOTHING: Verdict = "nothing stated that can be decided"
+VERDICTS: tuple[Verdict, ...] = (EVERY, SOME, NEVER, NOTHING)
+NOTHING_OPEN = Grid(())
+SHOWN = 2  # conditions that are named in a sentence
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A statement of a paper, decided by a computation.
+class Limit:
+    """What a number has to lie between for a statement to hold, and the unit of all three."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    unit: str = ""
+
+    def holds(self, value: float) -> bool:
+        """Say whether a number is within; what is no number is not."""
+        return self.low < value < self.high
+
+    def miss(self, value: float) -> float:
+        """Measure by how much a number is outside, over the limit; less than 0 inside."""
+        if math.isnan(value):
+            return math.inf
+        sides = [
+            side / (abs(limit) or 1.0)
+            for limit, side in ((self.low, self.low - value), (self.high, value - self.high))
+            if math.isfinite(limit)
+        ]
+        return max(sides)
+
+    def text(self, value: float) -> str:
+        """Write a number with the unit."""
+        return f"{value:.3g} {self.unit}".strip()
+
+    def __str__(self) -> str:
+        """Say what is needed."""
+        if math.isinf(self.low):
+            return f"below {self.text(self.high)}"
+        if math.isinf(self.high):
+            return f"above {self.text(self.low)}"
+        return f"between {self.low:g} and {self.text(self.high)}"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A reading, the number that came out, and whether the statement holds then."""
+
+    reading: Reading
+    value: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a paper, decided by what came out for each reading.
 
     Attributes
     ----------
     says
-        The statement.
-    outcome
-        What the computation says of it.
+        The statement: the paper's words, or what they come to.
+    tried
+        What came out, by reading; empty if nothing can be decided.
+    of
+        What the numbers are.
+    limit
+        Where they have to be; None for a statement without a number.
+    printed
+        The number that the paper prints, "" if there is none.
     because
-        The numbers that decide it; of an undecidable one, what is missing.
-    measured
-        Whether it is a number or an inequality, not only that something can be done.
+        What decides a statement without a number; of one that is not decided, what is missing.
     """
 
     says: str
-    outcome: Outcome
-    because: str
-    measured: bool = True
+    tried: tuple[Tried, ...] = ()
+    of: str = ""
+    limit: Limit | None = None
+    printed: str = ""
+    because: str = ""
 
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict: the same rule for what holds and what does not."""
+        if not self.tried:
+            return NOTHING
+        holds = {each.holds for each in self.tried}
+        return SOME if len(holds) == 2 else EVERY if holds == {True} else NEVER
 
-def decide(says: str, holds: bool, because: str, *, measured: bool = True) -> Claim:
-    """Decide a statement."""
-    return Claim(says, "holds" if holds else "fails", because, measured)
+    @property
+    def ours(self) -> str:
+        """What came out, least to largest."""
+        if self.limit is None or not self.tried:
+            return self.because
+        values = [each.value for each in self.tried if not math.isnan(each.value)]
+        if not values:
+            return "no number"
+        low, high = min(values), max(values)
+        span = self.limit.text(high) if low == high else f"{low:.3g} to {self.limit.text(high)}"
+        return f"{self.of}: {span}" if self.of else span
 
+    @property
+    def conditions(self) -> list[dict[str, tuple[str, ...]]]:
+        """What has to be read how for the statement to hold, the least first.
 
-def undecidable(says: str, missing: str) -> Claim:
-    """Leave a statement open, since something is missing."""
-    return Claim(says, "undecidable", f"missing: {missing}", measured=False)
+        Each names a way, or some, of as few choices as do: whatever else was tried beside them
+        holds.  Those that leave more readings come first.
+        """
+        found = _conditions(self.tried) if self.verdict == SOME else []
+        return [dict(zip(names, way, strict=True)) for names, way, _ in found]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence."""
+        count = len(self.tried)
+        number = f"{count} tried" if count > 1 else "nothing that matters is left open"
+        if self.verdict == NOTHING:
+            return f"Nothing stated that can be decided: {self.because}."
+        if self.verdict == EVERY:
+            return f"Holds for every reading ({number})."
+        if self.verdict == SOME:
+            held = sum(each.holds for each in self.tried)
+            named = " or if ".join(
+                f"{condition_text(dict(zip(names, way, strict=True)))} ({n} of {n} tried)"
+                for names, way, n in _conditions(self.tried)[:SHOWN]
+            )
+            return f"Holds if {named}; {held} of {count} readings in all."
+        if self.limit is None:
+            return f"Contradicted by every reading ({number})."
+        limit = self.limit
+        near = min(self.tried, key=lambda each: limit.miss(each.value))
+        where = f", nearest with {near.reading}" if count > 1 else ""
+        return (
+            f"Contradicted by every reading ({number}{where}): {limit.text(near.value)}, "
+            f"{limit} needed."
+        )
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A datum that a paper omits, and what becomes of an outcome over its plausible range.
+class Check:
+    """What we looked at besides, which the paper does not say: no verdict rests on it."""
 
-    Attributes
-    ----------
-    datum
-        What is missing, with its unit.
-    outcome
-        What was computed for each value, with its unit.
-    values, outcomes
-        The range, and what came out.
-    limit
-        The outcome from which on the statement is decided otherwise; None where there is none.
-    decides
-        The statements, as their claims say them, that the outcome against the limit decides; none
-        if it is an undecidable one.
+    says: str
+    holds: bool
+    because: str
+
+
+def condition_text(condition: dict[str, tuple[str, ...]]) -> str:
+    """Write what has to be read how."""
+    return " and ".join(f"{name} = {' or '.join(ways)}" for name, ways in condition.items())
+
+
+def _conditions(
+    tried: Sequence[Tried],
+) -> list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]]:
+    """Find the fewest choices whose ways decide that a statement holds.
+
+    Ways that were tried beside nothing else come last: one reading shows little.
     """
+    names = [
+        name for k, (name, _) in enumerate(tried[0].reading.taken)
+        if len({each.reading.taken[k] for each in tried}) > 1
+    ]  # fmt: skip
+    weak: list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]] = []
+    for size in range(1, len(names) + 1):
+        found: list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]] = []
+        for chosen in combinations(names, size):
+            groups: dict[tuple[str, ...], list[bool]] = {}
+            for each in tried:
+                key = tuple(each.reading[name] for name in chosen)
+                groups.setdefault(key, []).append(each.holds)
+            good = {key: len(held) for key, held in groups.items() if all(held)}
+            more = {key: n for key, n in good.items() if n > 1}
+            if size == 1 and more:
+                found.append((chosen, (tuple(key[0] for key in more),), sum(more.values())))
+            else:
+                found += [(chosen, tuple((way,) for way in k), n) for k, n in more.items()]
+            if not weak or len(weak[0][0]) == size:
+                weak += [(chosen, tuple((way,) for way in k), n) for k, n in good.items() if n == 1]
+        if found:
+            return sorted(found, key=lambda each: -each[2])
+    return weak
 
-    datum: str
-    outcome: str
-    values: tuple[float | str, ...]
-    outcomes: tuple[float, ...]
-    limit: float | None = None
-    decides: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Refuse a decision without the limit that it is taken at."""
-        if self.decides and self.limit is None:
-            raise FlexarmError(f"{self.datum}: decides a statement, but no limit is given")
+def decide(says: str, holds: bool, because: str, *, printed: str = "") -> Statement:
+    """Decide a statement for which nothing is left open."""
+    return Statement(
+        says, (Tried(Reading(), float(holds), holds),), because=because, printed=printed
+    )
 
-    @property
-    def spread(self) -> float:
-        """Range of the outcomes over the largest of them."""
-        found = np.array(self.outcomes)
-        size = float(np.abs(found).max())
-        return float(np.ptp(found)) / size if size else 0.0
 
-    @property
-    def matters(self) -> bool:
-        """Whether the datum decides: outcomes on both sides of the limit, or far apart."""
-        if self.limit is None:
-            return self.spread > DEPENDS
-        return min(self.outcomes) < self.limit < max(self.outcomes)
+def compare(says: str, value: float, limit: Limit, of: str, *, printed: str = "") -> Statement:
+    """Decide a statement by one number, where nothing is left open."""
+    return Statement(says, (Tried(Reading(), value, limit.holds(value)),), of, limit, printed)
+
+
+def undecidable(says: str, missing: str, *, printed: str = "") -> Statement:
+    """Leave a statement open, since something is missing."""
+    return Statement(says, because=missing, printed=printed)
+
+
+def search(
+    says: str,
+    readings: Sequence[Reading],
+    measure: Callable[[Reading], float],
+    limit: Limit,
+    of: str,
+    *,
+    printed: str = "",
+) -> Statement:
+    """Decide a statement by a number for every reading."""
+    values = [(reading, float(measure(reading))) for reading in readings]
+    tried = tuple(Tried(reading, value, limit.holds(value)) for reading, value in values)
+    return Statement(says, tried, of, limit, printed)
 
 
 @dataclass(frozen=True)
@@ -120,7 +261,10 @@ def curve(label: str, x: ArrayLike, y: ArrayLike, *, points: bool = False, every
 
 @dataclass(frozen=True)
 class Figure:
-    """Curves over one axis, labelled with units; either axis may be logarithmic."""
+    """Curves over one axis, labelled with units; either axis may be logarithmic.
+
+    The reading that they are of stands under the figure.
+    """
 
     title: str
     x_label: str
@@ -128,14 +272,7 @@ class Figure:
     curves: tuple[Curve, ...]
     log: bool = False
     log_x: bool = False
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How far ours is from the paper's: a number where there is one, and what it is of."""
-
-    value: float | None
-    of: str
+    reading: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,27 +281,21 @@ class Found:
 
     Attributes
     ----------
-    claims
-        The paper's statements, decided: its words, or what they come to.
+    statements
+        What the paper says, decided.
     checks
         What we looked at besides, which the paper does not say: no verdict rests on it.
-    difference
-        How far ours is from the paper's.
     tables, figures
         Ours, beside the paper's where it has numbers.
-    missing
-        Data that the paper omits, each with a run over its range.
     because
-        Why it differs, in words; numbers are in the claims.
+        What explains it.
     """
 
-    claims: tuple[Claim, ...]
-    difference: Difference
+    statements: tuple[Statement, ...]
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
-    missing: tuple[Missing, ...] = ()
     because: str = ""
-    checks: tuple[Claim, ...] = ()
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -180,14 +311,22 @@ class Item:
     says
         What the paper has, or says of it.
     compute
-        Computes ours.
+        Computes ours, for the readings of a scope where something is open.
+    grid
+        What is open.
     """
 
     paper: str
     name: str
     title: str
     says: str
-    compute: Callable[[], Found]
+    compute: Callable[[Scope], Found]
+    grid: Grid = field(default=NOTHING_OPEN)
+
+
+def closed(compute: Callable[[], Found]) -> Callable[[Scope], Found]:
+    """Make an item's computation of one for which nothing is left open."""
+    return lambda scope: compute()
 
 
 @dataclass(frozen=True)
@@ -198,74 +337,8 @@ class Result:
     found: Found
     seconds: float = field(compare=False)
 
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict that follows from the claims."""
-        return verdict(self.found)
 
-    @property
-    def reason(self) -> str:
-        """Why the verdict is what it is."""
-        return reason(self.found)
-
-
-def verdict(found: Found) -> Verdict:
-    """Decide an item: all decidable claims must hold, and one of them be a number.
-
-    A claim that fails is no difference where a missing datum decides it.
-
-    Raises
-    ------
-    FlexarmError
-        If nothing can be decided and no missing datum was shown to matter, or a missing datum is
-        said to decide what is no claim.
-    """
-    says = {claim.says for claim in found.claims}
-    unknown = [text for each in found.missing for text in each.decides if text not in says]
-    if unknown:
-        raise FlexarmError(f"a missing datum decides what is no claim: {'; '.join(unknown)}")
-    open_ = {text for each in found.missing if each.matters for text in each.decides}
-    failed = [claim for claim in found.claims if claim.outcome == "fails"]
-    if failed:
-        excused = all(claim.says in open_ for claim in failed)
-        return "not-reproducible" if excused else "differs"
-    if any(claim.measured and claim.outcome == "holds" for claim in found.claims):
-        return "reproduced"
-    if not any(each.matters for each in found.missing):
-        raise FlexarmError(
-            "an item decides nothing: expected a claim with a number, or a missing datum with a "
-            "run that shows that the outcome depends on it"
-        )
-    return "not-reproducible"
-
-
-def reason(found: Found) -> str:
-    """Say why the verdict is what it is, with the numbers that decide it."""
-    kind = verdict(found)
-    held = [claim for claim in found.claims if claim.outcome == "holds"]
-    failed = [claim for claim in found.claims if claim.outcome == "fails"]
-    left = [claim for claim in found.claims if claim.outcome == "undecidable"]
-    if kind == "reproduced":
-        rest = f"; {len(left)} cannot be decided ({_listed(left)})" if left else ""
-        why = f". {found.because}" if found.because else ""
-        return f"all {len(held)} decidable statements hold{rest}{why}"
-    if kind == "differs":
-        why = f"{found.because} " if found.because else ""
-        return f"{why}Fails: {_listed(failed)}"
-    shown = "; ".join(
-        f"{each.outcome} goes from {min(each.outcomes):.4g} to {max(each.outcomes):.4g} over "
-        f"{each.datum} = {_span(each.values)}"
-        for each in found.missing
-        if each.matters
-    )
-    open_ = f" Not met or not decidable: {_listed([*failed, *left])}." if failed or left else ""
-    why = f" {found.because}" if found.because else ""
-    return f"the paper omits data that matter: {shown}.{open_}{why}"
-
-
-def _listed(claims: Sequence[Claim]) -> str:
-    return "; ".join(f"{claim.says}: {claim.because}" for claim in claims)
-
-
-def _span(values: tuple[float | str, ...]) -> str:
-    return "; ".join(f"{each:g}" if isinstance(each, float | int) else each for each in values)
+def totals(results: Sequence[Result]) -> dict[Verdict, int]:
+    """Count the statements of results by verdict."""
+    found = [each.verdict for result in results for each in result.found.statements]
+    return {verdict: found.count(verdict) for verdict in VERDICTS}

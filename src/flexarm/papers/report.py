@@ -1,10 +1,9 @@
-"""The report of a reproduction: Markdown, one HTML file with the figures, and data as CSV."""
+"""The report of a reproduction: Markdown, one HTML page with the figures, and data as CSV."""
 
-import base64
 import csv
 import html
 import io
-import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from flexarm.io.whole_file import require_writable, write_whole
-from flexarm.papers.base import Claim, Figure, Result, Table
+from flexarm.papers.base import VERDICTS, Figure, Result, Statement, Table, totals
+from flexarm.papers.picture import draw, inline
 
 NAMES = {
     "korayem-2009": "Korayem & Shafei 2009",
@@ -21,212 +21,256 @@ NAMES = {
     "chu": "Chu et al.",
     "chen-2012": "Chen, Zhang & Liu 2012",
 }
-DECIDED = ("says", "outcome", "because")
-DENSE = 1500  # points of a curve from which on lines are thin
-_STYLE = """body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}
-div{overflow-x:auto}table{border-collapse:collapse;margin:1em 0;font-size:.9em}
-td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left}img{max-width:100%}
-.reproduced{color:#060}.differs{color:#a30}.not-reproducible{color:#555}"""
+# Figures and tables of which the text says nothing that could be decided.
+WITHOUT = {
+    "korayem-2009": "Figs. 1-3 (frames, deflections, the start), Table 3 (data)",
+    "theodore-1995": "Figs. 1-3 (frames, an element, the arm), Table 3 (data)",
+    "chu": "Figs. 1-3, 9, 15 (second of that number), 16 (drawings and photographs), "
+    "Figs. 4, 5, 10, 11, 17, 18 (inputs, without values in the text)",
+    "chen-2012": "Figs. 1, 3 (a link, the arm), Table 1 (data)",
+}
+MOST_ROWS = 60  # of readings that stand in a page; all are in its CSV
+MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
+_COLOURS = {
+    "light": "--page:#f3f4f6;--surface:#fff;--ink:#16202b;--soft:#5b6876;--line:#e3e7ec;"
+    "--accent:#0b6e99;--every:#13795b;--some:#0b6e99;--never:#b45309;--nothing:#5b6876;"
+    "--curve0:#0072b2;--curve1:#d55e00;--curve2:#009e73;--curve3:#cc79a7;--curve4:#e69f00;"
+    "--curve5:#56b4e9;--curve6:#882255;--curve7:#22262b",
+    "dark": "--page:#0e1318;--surface:#161d24;--ink:#e8edf2;--soft:#98a6b3;--line:#27313b;"
+    "--accent:#5bb8e0;--every:#3ecf9a;--some:#5bb8e0;--never:#f0a05a;--nothing:#98a6b3;"
+    "--curve0:#62bdf2;--curve1:#e8703a;--curve2:#2a9d6a;--curve3:#f0a8d0;--curve4:#f0e05a;"
+    "--curve5:#4a78d8;--curve6:#b04a90;--curve7:#f4f4f4",
+}
+_STYLE = (
+    f":root{{color-scheme:light dark;{_COLOURS['light']}}}"
+    f"@media(prefers-color-scheme:dark){{:root{{{_COLOURS['dark']}}}}}"
+    "*{box-sizing:border-box}body{margin:0 auto;padding:14px clamp(10px,2.2vw,28px) 28px;"
+    "max-width:1180px;background:var(--page);color:var(--ink);"
+    "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
+    "h1{font-size:24px;margin:0 0 8px}h2{margin:40px 0 8px}h3{margin:28px 0 4px;font-size:16px}"
+    "a{color:var(--accent)}.card{background:var(--surface);border:1px solid var(--line);"
+    "border-radius:14px;padding:8px 16px;margin:10px 0;overflow-x:auto}"
+    "table{border-collapse:collapse;margin:6px 0;font-size:13.5px;"
+    "font-variant-numeric:tabular-nums}"
+    "td,th{border-bottom:1px solid var(--line);padding:5px 10px 5px 0;text-align:left;"
+    "vertical-align:top}th{color:var(--soft);font-weight:600}svg{max-width:100%;height:auto;"
+    "font-family:inherit}figure{margin:10px 0}figcaption,.soft{color:var(--soft);font-size:13px}"
+    "summary{cursor:pointer;color:var(--soft);font-size:13.5px}code{font-size:12.5px}"
+    + "".join(f".{mark}{{color:var(--{mark})}}" for mark in MARKS.values())
+)
 _ABOUT = (
-    "Every table and figure of five papers, computed anew by flexarm. The papers' curves are not "
-    "at hand as numbers: what a paper's text says of a figure is listed, and each statement is "
-    "decided by a computation.",
-    "*Reproduced*: every statement that can be decided holds, and one of them at least is a number "
-    "or an inequality. *Differs*: one fails, and the reason is given. *Not reproducible*: what "
-    "fails, or cannot be decided, depends on something that the paper does not say; a table "
-    "'Missing' has the outcome over the range that it may have. *Difference* is the one number "
-    "that tells most of an item; it says what it is of.",
+    "Every statement of five papers, computed anew by flexarm. The papers' curves are not at hand "
+    "as numbers: figures show ours, with the values that a text has. What a paper leaves open (a "
+    "tip body, a direction, damping, what is plotted) is varied, and each statement is searched "
+    "over these readings: it holds for every one of them, holds if something is read in one way, "
+    "or is contradicted by every one. What the paper prints as a number stands in a column of its "
+    "own, and what we looked at besides in a table of its own, which decides nothing.",
 )
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:
-    """Make the JSON document: every item with its verdict and why."""
+    """Make the JSON document: every statement with its verdict, and what was tried."""
     return {
+        "totals": {paper: dict(totals(own)) for paper, own in _by_paper(results).items()},
         "items": [
             {
                 "paper": result.item.paper,
                 "item": result.item.name,
                 "title": result.item.title,
-                "verdict": result.verdict,
-                "reason": result.reason,
-                "difference": result.found.difference.value,
-                "difference_of": result.found.difference.of,
-                **{
-                    kind: [dict(zip(DECIDED, row, strict=True)) for row in _decided(claims)]
-                    for kind, claims in (("claims", result.found.claims),
-                                         ("checks", result.found.checks))
-                },
-                "missing": [
-                    {"datum": m.datum, "outcome": m.outcome, "values": list(m.values),
-                     "outcomes": list(m.outcomes), "limit": m.limit, "matters": m.matters,
-                     "decides": list(m.decides)}
-                    for m in result.found.missing
+                "statements": [_described(result, each) for each in result.found.statements],
+                "checks": [
+                    {"says": each.says, "holds": each.holds, "because": each.because}
+                    for each in result.found.checks
                 ],
-                "seconds": round(result.seconds, 2),
+                "seconds": round(result.seconds, 3),
             }
             for result in results
-        ]
+        ],
+    }
+
+
+def _described(result: Result, statement: Statement) -> dict[str, Any]:
+    return {
+        "says": statement.says,
+        "verdict": statement.verdict,
+        "sentence": statement.sentence,
+        "printed": statement.printed,
+        "ours": statement.ours,
+        "needed": str(statement.limit or ""),
+        "conditions": [{k: list(v) for k, v in each.items()} for each in statement.conditions],
+        "command": command(result, statement),
+        "tried": [
+            {"reading": dict(each.reading.taken), "holds": each.holds,
+             "value": each.value if np.isfinite(each.value) else None}
+            for each in statement.tried
+        ],
     }  # fmt: skip
 
 
-def check_report(results: Path, *, force: bool) -> None:
-    """Refuse a folder that already has a report, before anything is computed.
+def command(result: Result, statement: Statement | None = None) -> str:
+    """Write the command that computes an item, or shows that a statement holds."""
+    parts = ["flexarm", "reproduce", result.item.paper, "--item", result.item.name]
+    for condition in statement.conditions[:1] if statement else ():
+        for name, ways in condition.items():
+            parts += ["--reading", f"{name}={ways[0]}"]
+    return shlex.join(parts)
+
+
+def check_report(folder: Path, *, force: bool = False) -> None:
+    """Refuse a folder where a report is, before anything is computed.
 
     Raises
     ------
     FlexarmError
         If there is one and `force` is false, or the folder cannot be written.
     """
-    if results.exists():
+    if folder.exists():
         for name in ("report.md", "report.html"):
-            require_writable(results / name, force=force)
+            require_writable(folder / name, force=force)
 
 
 def write_report(results: Sequence[Result], folder: Path, *, force: bool = False) -> None:
-    """Write ``report.md``, ``report.html``, figures as PNG and data as CSV into a folder.
-
-    Raises
-    ------
-    FlexarmError
-        If files are there and `force` is false, or cannot be written.
-    """
+    """Write the report into a folder: Markdown, HTML, a PNG and a CSV per figure, CSV per table."""
     folder.mkdir(parents=True, exist_ok=True)
-    check_report(folder, force=force)
-    pictures: dict[str, bytes] = {}
     for result in results:
         for name, figure in _named(result):
-            pictures[name] = draw(figure)
-            write_whole(folder / f"{name}.png", pictures[name], force=force)
+            write_whole(folder / f"{name}.png", draw(figure), force=force)
             write_whole(folder / f"{name}.csv", _curves(figure), force=force)
         for k, table in enumerate(_all_tables(result), 1):
-            name = f"{_key(result)}-table-{k}.csv"
-            write_whole(folder / name, _rows(table), force=force)
+            write_whole(folder / f"{_key(result)}-table-{k}.csv", _rows(table), force=force)
     write_whole(folder / "report.md", markdown(results).encode(), force=force)
-    write_whole(folder / "report.html", page(results, pictures).encode(), force=force)
-
-
-def draw(figure: Figure) -> bytes:
-    """Draw a figure as PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(8.0, 4.6), layout="constrained")
-    FigureCanvasAgg(canvas)
-    axes = canvas.add_subplot()
-    dense = max((len(each.x) for each in figure.curves), default=0) > DENSE
-    for k, each in enumerate(figure.curves):
-        style = ("o", "s", "^")[k % 3] if each.points else ("-", "-", "--", ":")[k % 4]
-        # the first is wide and pale and marks are hollow, so that what coincides is seen
-        width = (0.6 if dense else 1.2) * (1 if k else 3)
-        axes.plot(each.x, each.y, style, label=each.label, linewidth=width,
-                  alpha=1.0 if k else 0.45, markersize=4.5, markerfacecolor="none")  # fmt: skip
-    axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
-    if figure.log:
-        axes.set_yscale("log")
-    if figure.log_x:
-        axes.set_xscale("log")
-    axes.grid(alpha=0.3)
-    if len(figure.curves) > 1:
-        canvas.legend(loc="outside lower center", ncols=2, fontsize="small")
-    buffer = io.BytesIO()
-    canvas.savefig(buffer, format="png", dpi=110)
-    return buffer.getvalue()
+    write_whole(folder / "report.html", page(results).encode(), force=force)
 
 
 def markdown(results: Sequence[Result]) -> str:
     """Write the report as Markdown."""
-    parts = ["# The papers, reproduced", *_ABOUT, _aligned(_overview(results))]
-    for result in results:
-        parts += [
-            f"## {NAMES[result.item.paper]}: {result.item.title}",
-            f"**{result.verdict}** (`{_command(result)}`, {result.seconds:.1f} s): {result.reason}",
-            f"*The paper:* {result.item.says}",
-            f"*Difference:* {_difference(result)}",
-            *(f"### {each.title}\n\n{_aligned(each)}" for each in _all_tables(result)),
-            *(f"![{figure.title}]({name}.png)" for name, figure in _named(result)),
-        ]
-    return "\n\n".join(parts) + "\n"
+    parts = ["# The papers, argued", *_ABOUT, aligned(summary(results))]
+    for paper, own in _by_paper(results).items():
+        parts += [f"## {NAMES[paper]}", aligned(statements(own))]
+        if paper in WITHOUT:
+            parts.append(f"Without a statement: {WITHOUT[paper]}.")
+        for result in own:
+            parts.append(f"### {result.item.title}\n\n`{command(result)}`, {result.seconds:.1f} s")
+            parts += [f"*The paper:* {result.item.says}", result.found.because]
+            parts += [f"**{each.title}**\n\n{aligned(each)}" for each in _all_tables(result)]
+            parts += [
+                f"![{figure.title}]({name}.png)\n\n{figure.reading}"
+                for name, figure in _named(result)
+            ]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def page(results: Sequence[Result], pictures: dict[str, bytes]) -> str:
-    """Write the report as one HTML file, pictures inside."""
-    about = [re.sub(r"\*([^*]+)\*", r"<i>\1</i>", f"<p>{_e(each)}</p>") for each in _ABOUT]
-    parts = ["<h1>The papers, reproduced</h1>", *about, _html_overview(results)]
-    for result in results:
-        name, kind = NAMES[result.item.paper], result.verdict
-        parts += [
-            f'<h2 id="{_key(result)}">{_e(name)}: {_e(result.item.title)}</h2>',
-            f'<p><b class="{kind}">{kind}</b>: {_e(result.reason)}</p>',
-            f"<p><i>The paper:</i> {_e(result.item.says)}</p>",
-            f"<p><i>Difference:</i> {_e(_difference(result))}</p>",
-            f"<p><code>{_e(_command(result))}</code>, {result.seconds:.1f} s</p>",
-        ]
-        for table in _all_tables(result):
-            cells = [[_e(cell) for cell in row] for row in table.rows]
-            parts += [f"<h4>{_e(table.title)}</h4>", _html_rows(table.head, cells)]
-        for key, figure in _named(result):
-            data = base64.b64encode(pictures[key]).decode()
-            parts.append(f'<img alt="{_e(figure.title)}" src="data:image/png;base64,{data}">')
+def page(results: Sequence[Result]) -> str:
+    """Write the report as one HTML file, pictures inside, light or dark as the reader has it."""
+    parts = ["<h1>The papers, argued</h1>", *(f"<p>{_e(each)}</p>" for each in _ABOUT)]
+    parts.append(_card(_html(summary(results))))
+    for paper, own in _by_paper(results).items():
+        parts.append(f'<h2 id="{paper}">{_e(NAMES[paper])}</h2>')
+        parts.append(_card(_html_statements(own)))
+        if paper in WITHOUT:
+            parts.append(f'<p class="soft">Without a statement: {_e(WITHOUT[paper])}.</p>')
+        for result in own:
+            parts += _section(result)
     head = (
         "<meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>The papers, reproduced</title><style>{_STYLE}</style>"
+        f"<title>The papers, argued</title><style>{_STYLE}</style>"
     )
     return f"<!doctype html>\n<html lang=en>{head}\n" + "\n".join(parts) + "\n</html>\n"
 
 
-def _key(result: Result) -> str:
-    return f"{result.item.paper}-{result.item.name}"
-
-
-def _command(result: Result) -> str:
-    return f"flexarm reproduce {result.item.paper} --item {result.item.name}"
-
-
-def _html_overview(results: Sequence[Result]) -> str:
-    """Write the overview with a link to every item, its verdict coloured."""
-    table = _overview(results)
-    rows = tuple(
-        (
-            _e(paper),
-            f'<a href="#{_key(result)}">{_e(name)}</a>',
-            _e(title),
-            f'<span class="{kind}">{kind}</span>',
-            _e(difference),
+def _section(result: Result) -> list[str]:
+    """Write what an item has, for the page: its words, tables folded, figures."""
+    parts = [
+        f'<h3 id="{_key(result)}">{_e(result.item.title)}</h3>',
+        f'<p class="soft">The paper: {_e(result.item.says)}<br><code>{_e(command(result))}</code>,'
+        f" {result.seconds:.1f} s</p>",
+    ]
+    if result.found.because:
+        parts.append(f"<p>{_e(result.found.because)}</p>")
+    for table in _all_tables(result):
+        short = Table(table.title, table.head, table.rows[:MOST_ROWS])
+        parts.append(
+            _card(f"<details><summary>{_e(table.title)}</summary>{_html(short)}</details>")
         )
-        for result, (paper, name, title, kind, difference) in zip(results, table.rows, strict=True)
-    )
-    return _html_rows(table.head, rows)
+    for key, figure in _named(result):
+        words = f"Read as: {figure.reading}" if figure.reading else ""
+        parts.append(_card(f"<figure>{inline(figure, key)}<figcaption>{_e(words)}</figcaption>"
+                           "</figure>"))  # fmt: skip
+    return parts
 
 
-def _overview(results: Sequence[Result]) -> Table:
+def summary(results: Sequence[Result]) -> Table:
+    """Count the statements of each paper by verdict."""
+    counted = {NAMES[paper]: totals(own) for paper, own in _by_paper(results).items()}
+    counted["all"] = totals(results)
     rows = tuple(
-        (NAMES[r.item.paper], r.item.name, r.item.title, r.verdict, _difference(r)) for r in results
+        (name, str(sum(each.values())), *(str(each[verdict]) for verdict in VERDICTS))
+        for name, each in counted.items()
     )
-    return Table("Items", ("paper", "item", "what", "verdict", "difference"), rows)
+    return Table("Statements", ("paper", "statements", *VERDICTS), rows)
 
 
-def _difference(result: Result) -> str:
-    found = result.found.difference
-    return found.of if found.value is None else f"{found.value:.3g}: {found.of}"
+def statements(results: Sequence[Result]) -> Table:
+    """List every statement with its verdict, what the paper prints and what came out."""
+    rows = tuple(
+        (result.item.name, each.says, each.sentence, each.printed, each.ours, str(each.limit or ""))
+        for result in results
+        for each in result.found.statements
+    )
+    head = ("where", "the paper says", "verdict", "the paper prints", "ours", "needed")
+    return Table("Statements", head, rows)
+
+
+def _html_statements(results: Sequence[Result]) -> str:
+    """Write the statements with a link to every item, verdicts coloured, commands beside them."""
+    rows = []
+    for result in results:
+        for each in result.found.statements:
+            name = f'<a href="#{_key(result)}">{_e(result.item.name)}</a>'
+            verdict = f'<span class="{MARKS[each.verdict]}">{_e(each.sentence)}</span>'
+            if each.conditions:
+                verdict += f"<br><code>{_e(command(result, each))}</code>"
+            rows.append((name, _e(each.says), verdict, _e(each.printed), _e(each.ours),
+                         _e(str(each.limit or ""))))  # fmt: skip
+    return _html_rows(statements(results).head, rows)
+
+
+def _by_paper(results: Sequence[Result]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.item.paper, []).append(result)
+    return found
 
 
 def _all_tables(result: Result) -> Iterator[Table]:
+    """List an item's tables: its own, our checks, and all readings that were tried."""
     yield from result.found.tables
-    head = ("statement", "outcome", "because")
-    yield Table("What the paper says", head, _decided(result.found.claims))
     if result.found.checks:
-        checks = _decided(result.found.checks)
-        yield Table("What it does not say, and we looked at", head, checks)
-    for each in result.found.missing:
-        rows = tuple(
-            (f"{value:g}" if isinstance(value, float | int) else value, f"{outcome:.4g}")
-            for value, outcome in zip(each.values, each.outcomes, strict=True)
-        )
-        yield Table(f"Missing: {each.datum}", (each.datum, each.outcome), rows)
+        rows = tuple((each.says, "yes" if each.holds else "no", each.because)
+                     for each in result.found.checks)  # fmt: skip
+        yield Table("Our own checks, which decide nothing", ("we looked at", "", "because"), rows)
+    for each in result.found.statements:
+        if len(each.tried) > 1:
+            yield _tried(each)
 
 
-def _decided(claims: Sequence[Claim]) -> tuple[tuple[str, ...], ...]:
-    return tuple((each.says, each.outcome, each.because) for each in claims)
+def _tried(statement: Statement) -> Table:
+    """Tabulate readings, in columns what differs among them."""
+    assert statement.limit is not None  # only numbers are searched
+    names = [
+        name for k, (name, _) in enumerate(statement.tried[0].reading.taken)
+        if len({each.reading.taken[k] for each in statement.tried}) > 1
+    ]  # fmt: skip
+    rows = tuple(
+        (*(each.reading[name] for name in names), statement.limit.text(each.value),
+         "holds" if each.holds else "does not hold")
+        for each in statement.tried
+    )  # fmt: skip
+    return Table(f"Readings: {statement.says}", (*names, statement.of, str(statement.limit)), rows)
+
+
+def _key(result: Result) -> str:
+    return f"{result.item.paper}-{result.item.name}"
 
 
 def _named(result: Result) -> Iterator[tuple[str, Figure]]:
@@ -234,7 +278,8 @@ def _named(result: Result) -> Iterator[tuple[str, Figure]]:
         yield f"{_key(result)}-{k}", figure
 
 
-def _aligned(table: Table) -> str:
+def aligned(table: Table) -> str:
+    """Write a table as Markdown, its columns aligned."""
     lines = [[cell.replace("|", "\\|") for cell in row] for row in (table.head, *table.rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(table.head))]
     padded = [[c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines]
@@ -242,10 +287,18 @@ def _aligned(table: Table) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in padded)
 
 
+def _html(table: Table) -> str:
+    return _html_rows(table.head, [[_e(cell) for cell in row] for row in table.rows])
+
+
 def _html_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     first = "".join(f"<th>{_e(cell)}</th>" for cell in head)
     rest = "\n".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
-    return f"<div><table><tr>{first}</tr>\n{rest}</table></div>"
+    return f"<table><tr>{first}</tr>\n{rest}</table>"
+
+
+def _card(inside: str) -> str:
+    return f'<div class="card">{inside}</div>'
 
 
 def _e(text: str) -> str:

@@ -41,6 +41,11 @@ def apart(one: Array, other: Array) -> float:
     return rms(one - other) / float(np.ptp(other))
 
 
+def farthest(one: Array, other: Array) -> float:
+    """Measure how far two histories are apart at most, over the other's range."""
+    return float(np.abs(one - other).max() / np.ptp(other))
+
+
 def main_frequency(t: Array, y: Array) -> float:
     """Find the strongest frequency [Hz] of evenly sampled values, less their trend.
 

@@ -7,11 +7,12 @@
 | G_p, G_v | 32 | stiffness, damping |
 | K^ = (1 + alpha) K | 48 | stiffness_error |
 
-Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M.  Here the same
-u follows from accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates
-``y = H q`` accelerate as wanted with ``u = (H A)^-1 (wanted - H a_0)``.  That holds for shapes
-which turn the hub, elastic joints (on the motor's side) and passive joints as well, and all of c is
-in it: damping, friction, and for a sliding link the change of K with the length.  A free base is
+Theodore & Ghosal 1995 eliminate the amplitudes' accelerations with partitions of M (erratum: the
+inverse of M in their appendix has its off-diagonal blocks swapped).  Here the same u follows from
+accelerations that are affine in it, ``a = a_0 + A u``: the driven coordinates ``y = H q``
+accelerate as wanted with ``u = (H A)^-1 (wanted - H a_0)``.  That holds for shapes which turn the
+hub, elastic joints (on the motor's side) and passive joints as well, and all of c is in it:
+damping, friction, and for a sliding link the change of K with the length.  A free base is
 eliminated with the amplitudes: for a rigid arm ``(H A)^-1`` is its generalised inertia.
 """
 
@@ -25,8 +26,14 @@ from flexarm.control.trajectory import Trajectory, require_trajectory
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.formulations.articulated import Articulated
+from flexarm.formulations.composite import Composite
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.loads import applied_force, wrench_list
+from flexarm.mechanics.loads import (
+    applied_force,
+    dissipative_force,
+    elastic_force,
+    wrench_list,
+)
 from flexarm.model import Model, fingerprint, start_state, trace_prescribed
 from flexarm.spatial import Expr
 
@@ -39,6 +46,7 @@ def decoupling_law(
     stiffness_error: float = 0.0,
     regulator: Regulator | None = None,
     switch: float | None = None,
+    paper: bool = False,
 ) -> ca.Function:
     """Make the law under which driven joints follow a trajectory as linear oscillators.
 
@@ -57,6 +65,9 @@ def decoupling_law(
     switch
         When [s]; at the end of the motion if None.  0 lets the regulator work along the whole
         path.
+    paper
+        Write the law as the paper has it, by partitions of M; for arms whose joints are all driven,
+        none elastic, on a base that stands still.  It gives the same inputs.
 
     Returns
     -------
@@ -78,7 +89,8 @@ def decoupling_law(
         _require_regulator(regulator, model, driven)
         second = rows @ a_d - regulator.trace(t) @ ca.vertcat(q - q_d, v - v_d)  # (eq. 37)
         wanted = ca.if_else(t < at, wanted, second)
-    found = decoupled_input(model, driven, (t, q, v), wanted, stiffness_error=stiffness_error)
+    write = partitioned_input if paper else decoupled_input
+    found = write(model, driven, (t, q, v), wanted, stiffness_error=stiffness_error)
     return ca.Function("law", [t, q, v], [found], ["t", "q", "v"], ["u"])
 
 
@@ -138,3 +150,36 @@ def decoupled_input(
     found = ca.solve(slope, wanted - ca.substitute(y, u, ca.SX.zeros(u.shape[0])))
     # Forces, and their change with u, share most of their work: a third is left.
     return ca.cse(found)
+
+
+def partitioned_input(
+    model: Model,
+    driven: Drives,
+    state: tuple[Expr, Expr, Expr],
+    wanted: Expr,
+    *,
+    stiffness_error: float = 0.0,
+) -> Expr:
+    """Trace the same inputs as the paper has them, by partitions of M (eqs 31, 48), (k,).
+
+    Raises
+    ------
+    FlexarmError
+        If the arm is none that the paper has.
+    """
+    _, q, v = state
+    joints = np.argmax(np.abs(driven.motors), axis=1).tolist()
+    rest = [k for k in range(model.size) if k not in joints]
+    plain = not model.base_moves and len(joints) == len(model.links)
+    if not plain or np.any(driven.inputs[rest]) or np.any(driven.motors != driven.hubs):
+        raise FlexarmError(
+            f"paper: '{model.arm.name}' must have driven joints only, none elastic, and a base "
+            "that stands still: use paper=False, which takes any arm"
+        )
+    equation = Composite(felt_by_joints(model))
+    M, springs = equation.mass_expression(q), elastic_force(model, q)
+    c = equation.inertial_expression(q, v, None, gravity=True) + dissipative_force(model, q, v)
+    c = c + (1 + stiffness_error) * springs  # (eq. 48)
+    back = ca.solve(M[rest, rest], M[joints, rest].T).T  # M_rf M_ff^-1
+    reduced = M[joints, joints] - back @ M[joints, rest].T
+    return (reduced @ wanted + c[joints] - back @ c[rest]) / ca.DM(driven.gear)  # (eq. 31)

@@ -44,6 +44,7 @@ from flexarm.mechanics.loads import potential_energy
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Expr, constant
 
+# Eqs. 18, 25 (erratum): one point is not enough.
 EXACT, EXACT_STIFFENED = 4, 6  # points for shapes of degree 3, and for the square of their slopes
 REGULAR = 3  # points from which on no motion of an element's nodes leaves all of them at rest
 

@@ -17,7 +17,7 @@ Table = list[list[Expr]]  # (3, 3) matrices jX_k at [j][k]
 
 
 def rotations(links: list[Link]) -> list[Expr]:
-    """Step 1: i-1R_i; its inverse is taken to be its transpose."""
+    """Step 1: i-1R_i; its inverse is taken to be its transpose (erratum)."""
     return [ca.SX.eye(3)] + [before.E @ link.A for before, link in pairwise(links)]  # (eq. 4)
 
 
@@ -29,7 +29,7 @@ def motions(
     for before, link, turned in zip(links[:-1], links[1:], R[1:], strict=True):
         w, w_d, back = omega[-1], omega_d[-1], turned.T
         spin = w + before.theta_d
-        spin_d = w_d + tilde(w) @ before.theta_d + before.theta_v  # (eq. 65)
+        spin_d = w_d + tilde(w) @ before.theta_d + before.theta_v  # (eq. 65, erratum)
         place_d = tilde(w_d) @ before.r + tilde(w) @ (tilde(w) @ before.r)  # (eq. 59)
         place_d = r_dd[-1] + 2 * tilde(w) @ before.r_d + place_d + before.r_v  # (eq. 59)
         if a is not None and before.variables:
@@ -52,7 +52,7 @@ def motions(
 def link_forces(
     links: list[Link], omega: list[Expr], omega_d: list[Expr], r_dd: list[Expr], a: Expr | None
 ) -> tuple[list[Expr], list[Expr]]:
-    """Step 3: S_i and T_i; with accelerations a the brackets of eqs. 43 and 44."""
+    """Step 3: S_i and T_i; with accelerations a the brackets of eqs. 43 and 44 (erratum)."""
     S, T = [], []
     for link, w, w_d, r in zip(links, omega, omega_d, r_dd, strict=True):
         b, w_ = link.body, tilde(w)
@@ -91,7 +91,7 @@ def deflection_forces(
             - ca.dot(w_d, b.alpha[:, f])
             - b.w[f]
             for f in range(len(link.variables))
-        ]  # (eq. 102)
+        ]  # (eq. 102, erratum)
         Q = ca.vertcat(*rows) if rows else ca.SX(0, 1)
         result.append(Q if a is None or not rows else Q - b.sc @ picked(a, link))  # (eq. 44)
     return result
@@ -189,7 +189,7 @@ def sums(links: list[Link], R: Table, r: Table) -> Sums:
     xi_k = _after(xi, R)  # (eq. 80)
     for j in range(n):
         for k in range(last - 1, -1, -1):
-            U[j][k] = (gamma[j][k] + xi_k[j][k]) @ tilde(links[k].r)  # (eq. 78)
+            U[j][k] = (gamma[j][k] + xi_k[j][k]) @ tilde(links[k].r)  # (eq. 78, erratum)
             U[j][k] += U[j][k + 1] @ R[k + 1][k]  # (eq. 78)
     for j in range(last):
         for k in range(last - 2, -1, -1):
@@ -198,7 +198,7 @@ def sums(links: list[Link], R: Table, r: Table) -> Sums:
     sigma_k, psi_k, U_k = (_after(X, R) for X in (sigma, psi, U))  # (eqs. 82-84)
     sigma_jk, xi_jk, psi_jk, U_jk, gamma_j = (
         _before(X, R) for X in (sigma_k, xi_k, psi_k, U_k, gamma)
-    )  # (eqs. 86, 87, 89, 92, 90)
+    )  # (eqs. 86, 87, 89, 92, 90; erratum)
     return Sums(
         sigma, sigma_k, sigma_jk, xi, xi_k, xi_jk, psi, psi_k, psi_jk, U, U_k, U_jk,
         gamma, gamma_j, lamda, V,
@@ -244,7 +244,7 @@ def _joint_equations(
 def _deflection_equations(
     entries: dict[tuple[int, int], Expr], links: list[Link], R: Table, r: Table, s: Sums
 ) -> None:
-    """Fill in deflection variables in the deflection equations (eq. 85)."""
+    """Fill in deflection variables in the deflection equations (eq. 85, erratum: j+ sums)."""
     n = len(links)
     for j, link in enumerate(links):
         for k in range(j, n):

@@ -1,10 +1,10 @@
 """What the Gibbs-Appell formulation knows of one link: the integrals of its acceleration energy.
 
-Part of `gibbs_appell`, which has the table of symbols: eqs. 14-42.  The paper's links are beams
-whose points move linearly with the amplitudes; everything else that a link may carry (axial
-shortening, rigid bodies on its sections, rotary inertia, rotors, a beam that slides out of its hub)
-is brought into the same symbols with the shape columns taken at the current deflection,
-``r_ij -> dr/d delta_ij``.
+Part of `gibbs_appell`, which has the table of symbols: eqs. 14-42 (erratum: tildes are lost in
+15-22).  The paper's links are beams whose points move linearly with the amplitudes; everything else
+that a link may carry (axial shortening, rigid bodies on its sections, rotary inertia, rotors, a
+beam that slides out of its hub) is brought into the same symbols with the shape columns taken at
+the current deflection, ``r_ij -> dr/d delta_ij``.
 """
 
 from dataclasses import dataclass, fields, replace

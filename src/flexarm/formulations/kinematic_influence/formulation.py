@@ -109,7 +109,7 @@ class KinematicInfluence(Formulation):
         """Walk from the base to the tip; ``lift`` is the base's acceleration."""
         if self.paper:
             model = replace(self.model, tip_rotation="first-order")
-            straight = ca.SX(model.size, 1)  # eq. 25 is for undeflected links
+            straight = ca.SX(model.size, 1)  # eq. 25 (erratum): undeflected
         else:
             model, straight = self.model, q
         walk = Walk(model, q, v, lift)

@@ -102,7 +102,10 @@ def _stiffness(part: LinkModel, length: Expr) -> Expr:
 
 
 def _powers(part: LinkModel) -> Array:
-    """Give the power of the length that each parent curve's stiffness goes with, (K,)."""
+    """Give the power of the length that each parent curve's stiffness goes with, (K,).
+
+    Theodore & Ghosal 1995, eqs. 26-31, leave out what follows from it for the joint (erratum).
+    """
     assert part.sliding is not None
     parents = part.sliding.parents
     return np.concatenate([np.full(len(parents[d]), STIFFNESS[d][2]) for d in DIRECTIONS])

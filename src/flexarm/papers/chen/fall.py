@@ -1,321 +1,258 @@
 """Chen, Zhang & Liu 2012: the fall of a two-link spatial arm with rigid and elastic joints."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from flexarm.formulations import formulation
+from flexarm.arm import Arm
+from flexarm.integrate.batch.many import simulate_many
 from flexarm.integrate.simulate import simulate
+from flexarm.io.overrides import change_arm
+from flexarm.linear.equilibrium import Equilibrium, equilibrium
 from flexarm.links.base import Array
 from flexarm.model import build
-from flexarm.papers.base import (
-    Claim,
-    Difference,
-    Figure,
-    Found,
-    Item,
-    Missing,
-    Table,
-    curve,
-    decide,
-    undecidable,
-)
+from flexarm.papers.base import Check, Figure, Found, Item, Limit, curve, search, undecidable
 from flexarm.papers.chen.linear import linear_fall
-from flexarm.papers.runs import apart, changed, main_frequency, tip_deflection
+from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
+from flexarm.papers.runs import apart, changed, tip_deflection
 from flexarm.runs.run import Run
 
 PAPER = "chen-2012"
-OBVIOUS = 1.2  # times: what is taken for "increases obviously"
-PRONOUNCED = 1.05  # times: what is taken for "more pronounced", as much as a figure shows
-SIGNIFICANT = 0.10  # of the range: what is taken for "significant"
-SMALL = 0.1  # [rad]: what is taken for "a small range"; sine and angle differ by 0.2 %
-FELT = 0.01  # of the range: a change that no tolerance of the solver makes
-FALL, DT = 2.0, 2e-3  # [s]; the paper does not say for how long
-DURATIONS = (1.0, 2.0, 4.0, 8.0)  # [s]
-STIFFNESS = 1.33e6  # [N m/rad]; printed with the unit N/m
-SOFTER = (1.33e3, 1.33e4, 1.33e5)  # [N m/rad]
-WINDOW = (0.5, 0.8)  # [s], in which vibrations of wound springs can be told apart in a figure
-WOUND = (0.1, 0.5, 1.0)  # of what the weight winds a spring up to when the motors hold the arm
+OBVIOUS = Limit(low=1.2, unit="times")  # "increases obviously"
+PRONOUNCED = Limit(low=1.05, unit="times")  # "more pronounced", as much as a figure shows
+SIGNIFICANT = Limit(low=10.0, unit="%")  # of the range
+SMALL = Limit(high=0.1, unit="rad")  # "a small range"; sine and angle differ by 0.2 %
+COUPLED = Limit(low=1.0, unit="%")  # of the range: a change that no tolerance of the solver makes
+MIDDLE = Limit(high=25.0, unit="%")  # of the range: at the equilibrium position
+GROWS = Limit(low=1.0, unit="times")
+T_END, DT = 8.0, 2e-3  # [s]; the paper does not say for how long
+SPAN = 2.0  # [s] of the fall, by linear equations
 
 # Sample, and what it is called, by whether its joints are elastic.
 ARMS = {False: "chen-two-link-rigid-joints", True: "chen-two-link"}
 JOINTS = {False: "rigid joints", True: "elastic joints"}
-SAMPLE = "as in the sample"
+START, LASTING, PLANE, EQUATIONS = "start", "duration", "gravity along", "equations"
+STRAIGHT, HELD = "links straight, springs relaxed", "at rest, held by its motors"
+PRINTED, INERTIA = "the paper's", "J_x of 15.41"
+DURATIONS = {f"{t:g} s": t for t in (2.0, 1.0, 4.0, 8.0)}
+BOTH = (1, 2)  # links
+TEN = "ten modes: y, z, torsion, stretch"
+GRID = Grid((
+    ways(START, HELD, STRAIGHT),
+    ways(LASTING, *DURATIONS),
+    ways(PLANE, "y", "z"),
+    Choice(INERTIA, {
+        "of the whole link": {},
+        "per length": {f"links.{k}.section.Jx": 15.41 for k in BOTH},
+    }),
+    Choice("axis of joint 2", {"z": {}, "y": {"links.2.joint.axis": [0.0, 1.0, 0.0]}}),
+    Choice(TEN, {
+        "3, 3, 2, 2": {},
+        "4, 4, 1, 1": {f"links.{k}.shapes.{name}": n for k in BOTH for name, n in (
+            ("bending_y", 4), ("bending_z", 4), ("torsion", 1), ("stretch", 1))},
+    }),
+    ways(EQUATIONS, "complete", PRINTED),
+), ((START, LASTING),), (TEN, EQUATIONS))  # fmt: skip
+LINEAR = Grid(GRID.choices[:1] + GRID.choices[2:3])
+# Item: quantity, title, axis.
 QUANTITIES = {
     "fig-4": ("twist", "Fig. 4: torsional angle of link 1", "twist [rad]"),
     "fig-5": ("z", "Fig. 5: flapwise deformation of link 2's tip", "deflection along z [m]"),
     "longitudinal": ("x", "longitudinal deformation of link 2's tip", "deflection along x [m]"),
     "chordwise": ("y", "chordwise deformation of link 2's tip", "deflection along y [m]"),
 }
-# Readings of what the paper shows in a figure only: changes to the sample.
-READINGS: dict[str, Mapping[str, Any]] = {
-    SAMPLE: {},
-    "J_x = 15.41 kg m per length": {"links.1.section.Jx": 15.41, "links.2.section.Jx": 15.41},
-    "joint 2 turns about y": {"links.2.joint.axis": [0.0, 1.0, 0.0]},
-}
+
+
+class Pair(NamedTuple):
+    """A quantity of two falls over time: with rigid and with elastic joints."""
+
+    t: Array
+    rigid: Array
+    elastic: Array
 
 
 @cache
-def _fall(elastic: bool, reading: str = SAMPLE) -> Run:
-    t_end = max(DURATIONS) if reading == SAMPLE else FALL
-    return simulate(changed(ARMS[elastic], READINGS[reading]), t_end=t_end, dt=DT)
+def falls(elastic: bool, readings: tuple[Reading, ...], printed: bool) -> dict[Reading, Run]:
+    """Let the arm fall, for readings that differ in more than what is looked at."""
+    arm = changed(ARMS[elastic])
+    changes = [GRID.changes(reading) for reading in readings]
+    rest = [None if x[START] == STRAIGHT else held(elastic, _key(x)) for x in readings]
+    if printed:
+        found = [
+            simulate(change_arm(arm, change), t_end=T_END, dt=DT, paper=True, start=start,
+                     formulation="recursive-lagrange")
+            for change, start in zip(changes, rest, strict=True)
+        ]  # fmt: skip
+    else:
+        starts = [named(elastic, _key(x)) if r else {} for x, r in zip(readings, rest, strict=True)]
+        found = simulate_many(arm, t_end=T_END, dt=DT, parameters=changes, starts=starts)
+    return dict(zip(readings, found, strict=True))
+
+
+def _key(reading: Reading) -> Reading:
+    """Leave out what does not change the arm at rest."""
+    return reading.without(START, LASTING, PLANE, EQUATIONS, INERTIA)
+
+
+def _arm(elastic: bool, key: Reading) -> Arm:
+    first = {each.name: next(iter(each.ways)) for each in GRID.choices}
+    changes = GRID.changes(Reading(tuple((first | dict(key.taken)).items())))
+    return change_arm(changed(ARMS[elastic]), changes)
 
 
 @cache
-def _fall_as_printed(elastic: bool) -> Run:
-    """Let the arm fall by the equations of the paper."""
-    return simulate(
-        changed(ARMS[elastic]), formulation="recursive-lagrange", t_end=FALL, dt=DT, paper=True
-    )
+def held(elastic: bool, key: Reading) -> Equilibrium:
+    """Find the arm at rest, its motors held: links bent and springs wound by the weight."""
+    return equilibrium(_arm(elastic, key))
 
 
-@cache
-def _softer(stiffness: float) -> Run:
-    """Let the arm fall with joints of another stiffness [N m/rad]."""
-    values = {f"links.{k}.joint.drive.stiffness": stiffness for k in (1, 2)}
-    return simulate(changed("chen-two-link", values), t_end=FALL, dt=DT)
+def named(elastic: bool, key: Reading) -> dict[str, float]:
+    """Give the coordinates of the arm at rest, by name."""
+    found = held(elastic, key).point.q
+    return dict(zip(build(_arm(elastic, key)).names, found.tolist(), strict=True))
 
 
-@cache
-def _weight() -> tuple[float, ...]:
-    """Find what holds the joints of the straight, horizontal arm against gravity [N m]."""
-    model = build(changed("chen-two-link-rigid-joints"))
-    still = np.zeros(model.size)
-    held = formulation("composite", model).bias(still, still)
-    return tuple(float(held[model.names.index(f"joint{k}")]) for k in (1, 2))
-
-
-def _turned(share: float) -> dict[str, float]:
-    """Give the motors' angles [rad] at which the springs carry a share of the weight."""
-    return {f"joint{k}.motor": share * x / STIFFNESS for k, x in enumerate(_weight(), 1)}
-
-
-@cache
-def _wound(share: float) -> Run:
-    """Let the arm fall with springs that carry a share of the weight at the start."""
-    values = {
-        f"links.{k}.joint.start.motor_position": x for k, x in enumerate(_turned(share).values(), 1)
-    }
-    return simulate(changed("chen-two-link", values), t_end=FALL, dt=DT)
-
-
-def _quantity(run: Run, what: str) -> Array:
+def quantity(run: Run, what: str) -> Array:
+    """Pick what a figure shows, (T,)."""
     if what == "twist":
         return np.asarray(run.along([1.0])["twist"].values[:, 0, 0])
     return tip_deflection(run, 1, what)
 
 
-@cache
-def _linear(elastic: bool, frozen: bool) -> Run:
-    """Let the arm fall by linear equations, its springs relaxed."""
-    t, x = linear_fall(ARMS[elastic], FALL, frozen=frozen)
-    return replace(_fall(elastic), t=t, q=x, v=x)
+def pairs(what: str, readings: list[Reading]) -> dict[Reading, Pair]:
+    """Give a quantity with rigid and elastic joints for each reading, up to its duration."""
+    moved = {reading: _moved(reading) for reading in readings}
+    runs: dict[tuple[bool, Reading], Run] = {}
+    for printed in (False, True):
+        some = tuple(dict.fromkeys(x for x in moved.values() if _printed(x) == printed))
+        for elastic in JOINTS:
+            found = falls(elastic, some, printed) if some else {}
+            runs |= {(elastic, reading): run for reading, run in found.items()}
+    result = {}
+    for reading, key in moved.items():
+        rigid, elastic_ = (runs[each, key] for each in JOINTS)
+        t = rigid.t[rigid.t <= DURATIONS[reading[LASTING]] + DT / 2]
+        seen = _seen(what, reading)
+        result[reading] = Pair(t, *(quantity(x, seen)[: len(t)] for x in (rigid, elastic_)))
+    return result
 
 
-def _beyond(what: str, elastic: bool, *, frozen: bool) -> float:
-    """Measure what a fall has that linear equations do not give, of its range."""
-    run, linear = _fall(elastic), _linear(elastic, frozen)
-    y = np.interp(linear.t, run.t, _quantity(run, what))
-    return apart(_quantity(linear, what), y)
+def _printed(reading: Reading) -> bool:
+    return reading[EQUATIONS] == PRINTED
 
 
-def torsion() -> Found:
+def _moved(reading: Reading) -> Reading:
+    """Take the reading of which the motion is, whatever is looked at."""
+    first = {LASTING: next(iter(DURATIONS)), PLANE: "y"}
+    return Reading(tuple((name, first.get(name, way)) for name, way in reading.taken))
+
+
+def _seen(what: str, reading: Reading) -> str:
+    """Swap y and z where gravity is along z."""
+    return {"y": "z", "z": "y"}.get(what, what) if reading[PLANE] == "z" else what
+
+
+def _ratio(pair: Pair) -> float:
+    return float(np.ptp(pair.elastic) / np.ptp(pair.rigid))
+
+
+def _later(pair: Pair) -> float:
+    """Compare the range in the last third of the time with that in the first, the lesser."""
+    third = len(pair.t) // 3
+    return min(float(np.ptp(y[-third:]) / np.ptp(y[:third])) for y in pair[1:])
+
+
+def _off_middle(pair: Pair) -> float:
+    """Measure how far the mean is from zero, of the range, the larger [%]."""
+    return 100 * max(abs(float(y.mean())) / float(np.ptp(y)) for y in pair[1:])
+
+
+def _beyond_linear(what: str, reading: Reading) -> float:
+    """Measure what a fall has that linear equations of the arm at its start do not give [%]."""
+    full = {each.name: next(iter(each.ways)) for each in GRID.choices} | dict(reading.taken)
+    key = _moved(Reading(tuple(full.items())))
+    seen, found = _seen(what, reading), []
+    for elastic in JOINTS:
+        run = falls(elastic, (key,), False)[key]
+        start = named(elastic, _key(key)) if reading[START] == HELD else {}
+        model = run.model
+        t, x = linear_fall(ARMS[elastic], SPAN, [start.get(name, 0.0) for name in model.names])
+        tip = _linear_tip(run, x, seen)
+        found.append(apart(tip, np.interp(t, run.t, quantity(run, seen))))
+    return 100 * min(found)
+
+
+def _linear_tip(run: Run, x: Array, what: str) -> Array:
+    """Give a quantity of coordinates that linear equations gave, (T,)."""
+    return quantity(replace(run, t=np.arange(len(x), dtype=float), q=x, v=x), what)
+
+
+def torsion(scope: Scope) -> Found:
     """Decide what the paper says of the torsional angle of link 1."""
-    what = "twist"
-    runs = {e: _fall(e) for e in JOINTS}
-    angle = {e: _quantity(run, what) for e, run in runs.items()}
-    early = runs[True].t <= FALL
-    stiff = float(np.ptp(angle[False]))
-    moved = {x: apart(_quantity(_wound(x), what), angle[True][early]) for x in WOUND}
-    larger = (
-        "when the joints are flexible, the changing range of the torsional angle increases "
-        "obviously"
-    )
-    claims = (
-        _swings(runs[False].t, angle[False]),
-        decide("when the joints are rigid, the torsional angle is changing in a small range",
-               stiff < SMALL,
-               f"{stiff:.3g} rad in {max(DURATIONS):g} s, {np.ptp(angle[False][early]):.3g} rad in "
-               f"{FALL:g} s; {SMALL:g} rad is taken for small"),
-        decide(larger, *_compared(what, OBVIOUS, "obvious")),
-        _nonlinear("which shows the effect of nonlinearity", what),
+    readings = GRID.readings(scope)
+    found = pairs("twist", readings)
+    linear = LINEAR.readings(scope)
+    statements = (
+        search("as the arm falls, the torsional angle is lingering at the equilibrium position",
+               readings, lambda x: _off_middle(found[x]), MIDDLE, "mean, of the range"),
+        search("when the joints are rigid, the torsional angle is changing in a small range",
+               readings, lambda x: float(np.ptp(found[x].rigid)), SMALL, "range"),
+        search("when the joints are flexible, the range of the torsional angle increases obviously",
+               readings, lambda x: _ratio(found[x]), OBVIOUS, "range over that of rigid joints"),
+        search("which shows the effect of nonlinearity", linear,
+               lambda x: _beyond_linear("twist", x), SIGNIFICANT,
+               "distance of linear equations, of the range"),
         undecidable("and instability", "what is meant by it"),
-        decide("there exists the dynamic coupling between the torsional flexibility of the link "
-               "and the flexibility of the joint", max(moved.values()) > FELT,
-               "winding the joints' springs by "
-               + ", ".join(f"{x:g}" for x in moved) + " times what the weight does changes the "
-               "torsional angle by " + ", ".join(f"{100 * x:.2g}" for x in moved.values())
-               + f" % of its range; {100 * FELT:.0f} % is taken for coupled"),
+        search("there exists the dynamic coupling between the torsional flexibility of the link "
+               "and the flexibility of the joint", readings,
+               lambda x: 100 * apart(found[x].elastic, found[x].rigid), COUPLED,
+               "change by elastic joints, of the range"),
     )  # fmt: skip
-    return _found("fig-4", claims, larger, OBVIOUS)
+    return Found(statements, figures=_figures("fig-4", found), checks=_checks())
 
 
-def deformation(name: str) -> Found:
+def deformation(name: str, scope: Scope) -> Found:
     """Decide what the paper says of the deformation of link 2's tip in a direction."""
     what = QUANTITIES[name][0]
-    grows = "the tip deformation of the flexible link increases as the time changes"
-    larger = "the phenomenon is more pronounced when the joints are flexible"
-    later = {t: min(_later(what, e, t) for e in JOINTS) for t in DURATIONS}
-    shown = ", ".join(f"{y:.2f} in {t:g} s" for t, y in later.items())
-    claims = (
-        decide(grows, later[FALL] > 1.0,
-               "the range in the last third of the time is, with rigid or elastic joints, at least "
-               f"so many times that in the first: {shown}"),
-        _nonlinear("and presents significant nonlinear vibration", what),
-        decide(larger, *_compared(what, PRONOUNCED, "more pronounced")),
+    readings, linear = GRID.readings(scope), LINEAR.readings(scope)
+    found = pairs(what, readings)
+    statements = (
+        search("the tip deformation of the flexible link increases as the time changes", readings,
+               lambda x: _later(found[x]), GROWS, "range in the last third over the first"),
+        search("and presents significant nonlinear vibration", linear,
+               lambda x: _beyond_linear(what, x), SIGNIFICANT,
+               "distance of linear equations, of the range"),
+        search("the phenomenon is more pronounced when the joints are flexible", readings,
+               lambda x: _ratio(found[x]), PRONOUNCED, "range over that of rigid joints"),
     )  # fmt: skip
-    growth = Missing("duration [s], for the growth", "range in the last third over the first",
-                     DURATIONS, tuple(later.values()), 1.0, (grows,))  # fmt: skip
-    return _found(name, claims, larger, PRONOUNCED, growth)
+    return Found(statements, figures=_figures(name, found), checks=_checks())
 
 
-def _found(
-    name: str, claims: tuple[Claim, ...], larger: str, limit: float, *more: Missing
-) -> Found:
-    """Put an item together: its claims, what decides that ranges are larger, and figures."""
-    what = QUANTITIES[name][0]
-    missing = _larger(what, larger, limit)
-    ratios = missing[-1].outcomes
-    winds = " and ".join(f"{1e3 * x:.1f}" for x in _turned(1.0).values()) + " mrad"
-    soft = max(abs(x - 1) for x in missing[2].outcomes)
-    rows = tuple(
-        (f"{t:g}", *(f"{np.ptp(_quantity(_fall(e), what)[_fall(e).t <= t]):.4g}" for e in JOINTS))
-        for t in DURATIONS
-    )
-    unit = QUANTITIES[name][2].rpartition("[")[2].rstrip("]")
-    head = ("time [s]", *(f"{label} [{unit}]" for label in JOINTS.values()))
-    return Found(
-        claims,
-        Difference(ratios[0] - 1, "range with elastic over rigid joints, less 1: springs relaxed"),
-        tables=(Table("Range up to a time", head, rows),),
-        figures=_drawn(name),
-        missing=(*missing, *more),
-        because="With springs relaxed at the start, even joints a thousand times softer change "
-        f"the range by at most {100 * soft:.1g} %. With springs that carry the weight when the "
-        f"motors are let go, wound by {winds}, it is {ratios[-1]:.2f} times that of rigid joints.",
-        checks=(_linear_enough(what),),
-    )
-
-
-def _compared(what: str, limit: float, called: str) -> tuple[bool, str]:
-    """Compare ranges with elastic and rigid joints, springs relaxed: larger or not, and why."""
-    lasting = {t: _ratio(what, SAMPLE, t) for t in DURATIONS}
-    printed = [float(np.ptp(_quantity(_fall_as_printed(e), what))) for e in JOINTS]
-    return lasting[FALL] > limit, (
-        f"with springs relaxed at the start the range is {lasting[FALL]:.3f} times that of rigid "
-        f"joints in {FALL:g} s ({limit:g} is taken for {called}); over "
-        + ", ".join(f"{x:g} s {y:.3f}" for x, y in lasting.items())
-        + f"; by the paper's equations {printed[1] / printed[0]:.3f} times"
-    )
-
-
-def _larger(what: str, says: str, limit: float) -> tuple[Missing, ...]:
-    """Vary what the paper leaves out: the range with elastic over that with rigid joints."""
-    rigid = _fall(False)
-    stiff = float(np.ptp(_quantity(rigid, what)[rigid.t <= FALL]))
-    ratio = _ratio(what, SAMPLE, FALL)
-    softer = [float(np.ptp(_quantity(_softer(k), what))) / stiff for k in SOFTER]
-    wound = [float(np.ptp(_quantity(_wound(x), what))) / stiff for x in WOUND]
-    tried: dict[str, dict[float | str, float]] = {
-        "duration [s]": {t: _ratio(what, SAMPLE, t) for t in DURATIONS},
-        "joint axes, J_x": {reading: _ratio(what, reading, FALL) for reading in READINGS},
-        "joint stiffness, its unit misprinted [N m/rad]": dict(
-            zip((*SOFTER, STIFFNESS), (*softer, ratio), strict=True)
-        ),
-        "motor angles at the start, of the static wind-up": dict(
-            zip((0.0, *WOUND), (ratio, *wound), strict=True)
-        ),
-    }
-    return tuple(
-        Missing(datum, "range with elastic over rigid joints", tuple(values),
-                tuple(values.values()), limit, (says,))
-        for datum, values in tried.items()
-    )  # fmt: skip
-
-
-def _drawn(name: str) -> tuple[Figure, ...]:
-    """Draw the fall with rigid and elastic joints, springs relaxed and wound, and for longer."""
-    what, title, axis = QUANTITIES[name]
-    t = _fall(True).t
-    early = t <= FALL
-    y = {e: _quantity(_fall(e), what) for e in JOINTS}
-    printed = [
-        curve(f"{label}, equations of the paper", t[early], _quantity(_fall_as_printed(e), what),
-              points=True, every=10)
-        for e, label in JOINTS.items()
-    ]  # fmt: skip
-    relaxed = [curve(label, t[early], y[e][early]) for e, label in JOINTS.items()]
-    shown = (t[early] >= WINDOW[0]) & (t[early] <= WINDOW[1])
-    wound = [
-        curve(label, t[early][shown], values[shown])
-        for label, values in (
-            ("rigid joints", y[False][early]),
-            ("elastic joints, springs wound", _quantity(_wound(WOUND[-1]), what)),
-        )
-    ]
-    longer = tuple(curve(label, t, y[e]) for e, label in JOINTS.items())
-    linear = [
-        curve(f"elastic joints, linear about {about}", run.t, _quantity(run, what))
-        for about, run in (("the moving arm", _linear(True, False)),
-                           ("the arm at its start", _linear(True, True)))
-    ]  # fmt: skip
+def _checks() -> tuple[Check, ...]:
+    """Look at the weight that winds the springs up: 4 and 1 times m g L/2 over the stiffness."""
+    at_rest = named(True, _key(GRID.readings(Scope())[0]))
+    wound = [at_rest[f"joint{k}.motor"] - at_rest[f"joint{k}"] for k in BOTH]
+    half = 314.88 * 9.81 * 7.11 / 2 / 1.33e6
     return (
-        Figure(title, "time [s]", axis, (*relaxed, *printed)),
-        Figure(f"{title}, springs wound by the weight", "time [s]", axis, tuple(wound)),
-        Figure(f"{title}, longer", "time [s]", axis, longer),
-        Figure(f"{title}, by linear equations", "time [s]", axis, (*relaxed, *linear)),
-    )
+        Check("at rest the springs carry the weight", abs(wound[0] / (4 * half) - 1) < 0.02,
+              f"they are wound by {1e3 * wound[0]:.1f} and {1e3 * wound[1]:.1f} mrad, a straight "
+              f"arm by {4e3 * half:.1f} and {1e3 * half:.1f}"),
+    )  # fmt: skip
 
 
-def _ratio(what: str, reading: str, lasting: float) -> float:
-    """Compare the ranges of a quantity: elastic over rigid joints, up to a time [s]."""
-    runs = [_fall(elastic, reading) for elastic in (True, False)]
-    first, second = (float(np.ptp(_quantity(run, what)[run.t <= lasting])) for run in runs)
-    return first / second
-
-
-def _later(what: str, elastic: bool, lasting: float) -> float:
-    """Compare the range in the last third of a time [s] with that in the first."""
-    run = _fall(elastic)
-    y = _quantity(run, what)
-    first, last = (run.t <= lasting / 3), (run.t >= lasting * 2 / 3) & (run.t <= lasting)
-    return float(np.ptp(y[last]) / np.ptp(y[first]))
-
-
-def _swings(t: Array, twist: Array) -> Claim:
-    mean, spread = float(twist.mean()), float(np.ptp(twist))
-    return decide(
-        "as the arm falls, the torsional angle is lingering at the equilibrium position",
-        abs(mean) < spread / 4,
-        f"mean {mean:.3g} rad, range {spread:.3g} rad, at {main_frequency(t, twist):.2f} Hz; "
-        "within the middle half of its range is taken for at it",
-    )
-
-
-def _nonlinear(says: str, what: str) -> Claim:
-    """Decide that a vibration is not that of linear equations with constant coefficients."""
-    beyond = {e: _beyond(what, e, frozen=True) for e in JOINTS}
-    return decide(
-        says,
-        min(beyond.values()) > SIGNIFICANT,
-        "the linear equations of the arm at its start are off by "
-        + " and ".join(f"{100 * x:.0f} % of the range with {JOINTS[e]}" for e, x in beyond.items())
-        + f"; {100 * SIGNIFICANT:.0f} % is taken for significant",
-    )
-
-
-def _linear_enough(what: str) -> Claim:
-    """Check that the vibration is linear once the arm's large motion is allowed for."""
-    beyond = {label: _beyond(what, e, frozen=False) for e, label in JOINTS.items()}
-    return decide(
-        "what is nonlinear is the motion of the arm: about the moving arm the vibration is linear",
-        max(beyond.values()) < SIGNIFICANT,
-        "linear equations about the fall of the arm with rigid links are off by "
-        + ", ".join(f"{100 * x:.2g} % of the range ({which})" for which, x in beyond.items()),
-    )
+def _figures(name: str, found: dict[Reading, Pair]) -> tuple[Figure, ...]:
+    """Draw the fall from rest and from straight links, for as long as it was run."""
+    _, title, axis = QUANTITIES[name]
+    longest = [each for each in found if each[LASTING] == "8 s"]
+    return tuple(
+        Figure(title, "time [s]", axis,
+               (curve("elastic joints", pair.t, pair.elastic),
+                curve("rigid joints", pair.t, pair.rigid)),
+               reading=str(each))
+        for each, pair in ((x, found[x]) for x in longest)
+    )  # fmt: skip
 
 
 _FIG_4 = (
@@ -331,8 +268,8 @@ _FIG_5 = (
 )
 _SAME = "Certainly, we can get the same phenomenon (as in Fig. 5): "
 FALL_ITEMS = (
-    Item(PAPER, "fig-4", QUANTITIES["fig-4"][1], _FIG_4, torsion),
-    Item(PAPER, "fig-5", QUANTITIES["fig-5"][1], _FIG_5, partial(deformation, "fig-5")),
+    Item(PAPER, "fig-4", QUANTITIES["fig-4"][1], _FIG_4, torsion, GRID),
+    Item(PAPER, "fig-5", QUANTITIES["fig-5"][1], _FIG_5, partial(deformation, "fig-5"), GRID),
     *(Item(PAPER, name, QUANTITIES[name][1], _SAME + _FIG_5[0].lower() + _FIG_5[1:],
-           partial(deformation, name)) for name in ("longitudinal", "chordwise")),
+           partial(deformation, name), GRID) for name in ("longitudinal", "chordwise")),
 )  # fmt: skip

@@ -5,7 +5,7 @@ import numpy as np
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import BeamEnds, beam_roots
-from flexarm.papers.base import Difference, Figure, Found, Table, curve, decide
+from flexarm.papers.base import Check, Figure, Found, Limit, Table, compare, curve, decide
 from flexarm.papers.runs import changed
 
 LENGTH, MASS, EI = 7.11, 314.88, 3.8e6  # [m], [kg], [N m^2] of a boom
@@ -23,18 +23,17 @@ def frequency_ratios() -> Found:
     )
     by_rotor = np.ptp([table[r, 0.1][0] for r in rotors]) / table[1.0, 0.1][0]
     by_joint = np.ptp([table[1.0, k][0] for k in joints]) / table[1.0, 0.1][0]
-    claims = (
-        decide(
-            "frequencies are parameterised by two ratios alone",
-            scaled < 1e-8,
-            "length, mass and stiffness scaled by 3, 9 and 27 at equal ratios change "
-            f"omega/sqrt(EI/(m L^3)) by {scaled:.1e}",
-        ),
-        decide("the ratio of link to rotor inertia matters", bool(by_rotor > 0.05),
-               f"the first frequency goes over {100 * by_rotor:.0f} % of itself"),
-        decide("the ratio of link to joint stiffness matters", bool(by_joint > 0.05),
-               f"the first frequency goes over {100 * by_joint:.0f} % of itself"),
+    statements = (
+        decide("frequencies are parameterised by two ratios alone", scaled < 1e-8,
+               "length, mass and stiffness scaled by 3, 9 and 27 at equal ratios change "
+               f"omega/sqrt(EI/(m L^3)) by {scaled:.1e}"),
+        compare("the ratio of link to rotor inertia matters", 100 * float(by_rotor),
+                Limit(low=5.0, unit="%"), "the first frequency goes over, of itself"),
+        compare("the ratio of link to joint stiffness matters", 100 * float(by_joint),
+                Limit(low=5.0, unit="%"), "the first frequency goes over, of itself"),
     )  # fmt: skip
+    check = Check("elements give the roots of the frequency equation", exact < 1e-3,
+                  f"off by at most {exact:.1e}")  # fmt: skip
     rows = tuple(
         (f"{r:g}", f"{k:g}", *(f"{x:.5f}" for x in table[r, k][:3])) for r in rotors for k in joints
     )
@@ -50,8 +49,8 @@ def frequency_ratios() -> Found:
         for r in rotors
     ]
     return Found(
-        claims,
-        Difference(float(exact), "largest relative difference from the frequency equation"),
+        statements,
+        checks=(check,),
         tables=(Table("omega / sqrt(EI/(m L^3)), motor free", head, rows),),
         figures=(Figure("First frequency, motor free", "link / joint stiffness EI/(L K) [1]",
                         "omega / sqrt(EI/(m L^3)) [1]", tuple(shown), log_x=True),),

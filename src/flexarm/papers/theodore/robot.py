@@ -7,10 +7,10 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from closed_form_ways import TURNS, Way
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import beam_roots, clamped_mass
-from flexarm.papers.theodore.readings import Count, nested, written_out
+from flexarm.papers.theodore.ways import TURNS, Way
+from flexarm.papers.theodore.written import Count, nested, written_out
 from flexarm.studies.polynomials import Generator, Monomial, Polynomial, Ring, cleaned, total
 
 Vector = list[Polynomial]

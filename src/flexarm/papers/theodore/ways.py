@@ -4,9 +4,7 @@ The paper prints how many operations its inertia matrices take, but neither the 
 how their entries were written.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 
 # Quarter turns about x between joints.
 TURNS = {
@@ -21,26 +19,6 @@ TURNS = {
     ("RRP", "axis"): (1, 0, 0),
     ("RRP", "along"): (1, 0, 0),
 }
-
-
-def ways(robot: str, kind: str) -> "Iterator[Way]":
-    """List the readings that are tried for a cell of Table 2."""
-    arm = robot.partition(" ")[0]
-    slides = arm.endswith("P")
-    for name, terms, joined, order, factored, named in product(
-        [reading for each, reading in TURNS if each == arm],
-        list(product((True, False), repeat=2)) if slides else [(True, True)],
-        ("entry", "body", "element") if kind == "elements" else ("entry", "body"),
-        (9, 1),
-        (False, True),
-        (True, False) if kind == "modes" else (True,),
-    ):
-        yield Way(arm=name, hub=terms[0], material=terms[1], joined=joined, order=order,
-                  nested=factored, named=named)  # fmt: skip
-    if arm == "RR":
-        for named, order in product((True, False), (9, 1)):
-            yield Way(planes=2, named=named, order=order)
-            yield Way(identities=False, named=named, order=order)
 
 
 @dataclass(frozen=True)

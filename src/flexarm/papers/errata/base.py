@@ -1,0 +1,51 @@
+"""What an erratum is: printed, right, and what the misprint does, run where it can be run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.links.base import Array
+
+STATES = 5  # random ones
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """A place where a paper is misprinted, or wrong.
+
+    Attributes
+    ----------
+    paper, where
+        The paper, and the equation, table or step.
+    printed, right
+        Both, in words and symbols.
+    effect
+        Runs the misprint and says what it does; or words, where there is nothing to run.
+    code
+        File under ``flexarm`` whose lines have the right form, marked ``erratum``; "" if none.
+    """
+
+    paper: str
+    where: str
+    printed: str
+    right: str
+    effect: Callable[[], str] | str
+    code: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether the misprint is run."""
+        return callable(self.effect)
+
+
+def measured(erratum: Erratum) -> str:
+    """Say what a misprint does, by running it where it can be run."""
+    return erratum.effect() if callable(erratum.effect) else erratum.effect
+
+
+def wrong_by(pairs: list[tuple[Array, Array]], what: str) -> str:
+    """Say by how much something is wrong: largest entry of the difference over the largest."""
+    off = [100 * np.abs(bad - good).max() / np.abs(good).max() for bad, good in pairs]
+    low, high = (f"{x:.2g}" for x in (min(off), max(off)))
+    return f"{what} wrong by {low} %" if low == high else f"{what} wrong by {low} to {high} %"

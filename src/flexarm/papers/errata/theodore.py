@@ -1,0 +1,88 @@
+"""Theodore & Ghosal 1995: what is misprinted, run beside what is right."""
+
+import math
+
+import numpy as np
+
+from flexarm.formulations import formulation
+from flexarm.io.sample import sample
+from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
+from flexarm.model import build
+from flexarm.papers.errata.base import Erratum
+from flexarm.papers.theodore.theory import DENSITY, EI
+
+PAPER = "theodore-1995"
+
+
+def _hertz() -> str:
+    first = float(beam_roots(CLAMPED_FREE, 1)[0] ** 2) * math.sqrt(EI / DENSITY)
+    return f"the first is {first:.2f} rad/s, which is {first / (2 * math.pi):.3f} Hz"
+
+
+def _swapped() -> str:
+    """Multiply a mass matrix by its inverse with the off-diagonal blocks as printed."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((6, 6))
+    M, part = X @ X.T + 6 * np.eye(6), slice(0, 3)
+    inverse = np.linalg.inv(M)
+    printed = inverse.copy()
+    printed[part, 3:], printed[3:, part] = inverse[3:, part], inverse[part, 3:]
+    off = np.abs(M @ printed - np.eye(6)).max()
+    return f"n x N needs N = n to be formed at all; then M times it differs from 1 by {off:.2g}"
+
+
+def _growing() -> str:
+    """Compare the force that a bent link puts on the joint that draws it in with the weight."""
+    model = build(sample("theodore-rrp"))
+    equation = formulation("composite", model)
+    q = np.zeros(model.size)
+    q[model.names.index("joint3")] = 0.3
+    for name in ("link3.y1", "link3.z1"):
+        q[model.names.index(name)] = 0.005
+    found = equation.parts(q, np.zeros(model.size))["elastic"]
+    force = found[model.names.index("joint3")]
+    return f"{abs(force):.0f} N on joint 3, 0.3 m out, with its tip bent by 5 mm; 0 as printed"
+
+
+def _definite() -> str:
+    """Look for x with x^T H x < 0 on the arm of section 5."""
+    model = build(sample("theodore-rrp"))
+    q = np.zeros(model.size)
+    q[model.names.index("joint3")] = 1.0
+    mass = formulation("composite", model).mass_matrix(q)
+    joints = [model.names.index(f"joint{k}") for k in (1, 2, 3)]
+    rest = [k for k in range(model.size) if k not in joints]
+    m_rf, m_ff = mass[np.ix_(joints, rest)], mass[np.ix_(rest, rest)]
+    pulled = m_rf.T @ np.linalg.solve(mass[np.ix_(joints, joints)], m_rf)
+    H = pulled @ np.linalg.inv(m_ff - pulled)
+    least = np.linalg.eigvalsh((H + H.T) / 2).min()
+    return f"least x^T H x of unit x is {least:.2g}, though no eigenvalue of H is negative"
+
+
+ERRATA = (
+    Erratum(PAPER, "eq. 8", "d psi/d eta; phi_y = u', phi_x = w'",
+            "over l_j; revolute: phi_z = v', phi_y = -w'; prismatic: phi_y = u', phi_x = -v'",
+            "re-derived; tips turn about wrong axes"),
+    Erratum(PAPER, "eq. 15", "phi_z = phi^w, phi_y = phi^v, phi_x = phi^u",
+            "as eq. 8, corrected", "contradicts eqs. 8 and 13"),
+    Erratum(PAPER, "eqs. 19, 21, Algorithm 1", "d/dt of r",
+            "the material derivative: x = s - (l0 - l), d eta/dt = (1 - eta) l'/l",
+            "with x or eta held, the beam's axial momentum is lost"),
+    Erratum(PAPER, "eq. 23", "EI_y with v'', EI_z with w''", "EI_z with v'', EI_y with w''",
+            "none here: both are equal"),
+    Erratum(PAPER, "eqs. 24, 25", "V = m g^T r", "V = -m g^T r, g the acceleration of gravity",
+            "weights would pull upward"),
+    Erratum(PAPER, "eqs. 26-31", "no term of K in the joint rows",
+            "+ 1/2 q_f^T (dK/dl) q_f for a flexible prismatic link", _growing,
+            "mechanics/bodies/growing_terms.py"),
+    Erratum(PAPER, "eq. 47", "m_p^i", "m_p", "read by the text around it; nothing to run"),
+    Erratum(PAPER, "Table 1", "Hz", "rad/s", _hertz, "papers/theodore/items.py"),
+    Erratum(PAPER, "Table 1", "2.0864e2, mode 1 of 3 elements", "2.0866e2",
+            "eigenvalues of three Hermite elements give it"),
+    Erratum(PAPER, "Remark 2", "H is positive", "a product of two symmetric matrices", _definite),
+    Erratum(PAPER, "Lemma", "alpha lambda_max(H) < 1 for any dK", "exact for dK = alpha K alone",
+            "`flexarm reproduce theodore-1995 --item lemma` runs it"),
+    Erratum(PAPER, "Appendix, inverse of M", "off-diagonal blocks swapped",
+            "upper right: - M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1", _swapped,
+            "control/laws/decoupling.py"),
+)  # fmt: skip

@@ -1,0 +1,110 @@
+"""Readings: what a paper leaves open, as data, and the ways in which each of it may be read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that a paper leaves open.
+
+    Attributes
+    ----------
+    name
+        What it is.
+    ways
+        By the name of each way to read it, the values of the model file that it changes; none
+        where it is about what is plotted or how it is measured.  The first is the sample's.
+    """
+
+    name: str
+    ways: Mapping[str, Mapping[str, Any]]
+
+
+def ways(name: str, *labels: str) -> Choice:
+    """Make a choice that changes nothing of the arm, such as what is plotted."""
+    return Choice(name, {label: {} for label in labels})
+
+
+def over(name: str, key: str, values: Sequence[Any], form: str = "{}") -> Choice:
+    """Make a choice among values of one key of the model file."""
+    return Choice(name, {form.format(value): {key: value} for value in values})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read everything that is open: pairs of a choice's name and the way taken."""
+
+    taken: tuple[tuple[str, str], ...] = ()
+
+    def __getitem__(self, name: str) -> str:
+        """Give the way in which a choice is read."""
+        return dict(self.taken)[name]
+
+    def __str__(self) -> str:
+        """Name all that is read."""
+        return ", ".join(f"{name}: {way}" for name, way in self.taken) or "as printed"
+
+    def without(self, *names: str) -> "Reading":
+        """Leave some choices open, such as those that change no run."""
+        return Reading(tuple(pair for pair in self.taken if pair[0] not in names))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which readings are tried: a sample or all of them, and those with some choices taken."""
+
+    full: bool = False
+    only: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All that a paper leaves open for some statements.
+
+    Attributes
+    ----------
+    choices
+        What is open.
+    together
+        Names of choices that are varied together in the sample of readings too; all others are
+        varied there one at a time.
+    left
+        Names of choices that take long, which the sample leaves as they are first.
+    """
+
+    choices: tuple[Choice, ...]
+    together: tuple[tuple[str, ...], ...] = ()
+    left: tuple[str, ...] = ()
+
+    def readings(self, scope: Scope) -> list[Reading]:
+        """List the readings of a scope: all, or one change at a time from the first."""
+        tried = [(each.name, self._ways(each, scope.only)) for each in self.choices]
+        if scope.full:
+            kinds: list[tuple[str, ...]] = [tuple(name for name, _ in tried)]
+        else:
+            kinds = [(name,) for name, _ in tried if name not in self.left] + list(self.together)
+            kinds = kinds or [()]
+        found: dict[Reading, None] = {}
+        for names in kinds:
+            lists = [labels if name in names else labels[:1] for name, labels in tried]
+            for row in product(*lists):
+                found[Reading(tuple(zip((name for name, _ in tried), row, strict=True)))] = None
+        return list(found)
+
+    def changes(self, reading: Reading) -> dict[str, Any]:
+        """Give the values of the model file that a reading changes."""
+        return {
+            key: value
+            for choice in self.choices
+            for key, value in choice.ways[reading[choice.name]].items()
+        }
+
+    def _ways(self, choice: Choice, only: tuple[tuple[str, str], ...]) -> list[str]:
+        """List the ways of a choice that are tried."""
+        for name, way in only:
+            if name == choice.name:
+                return [way] if way in choice.ways else []
+        return list(choice.ways)

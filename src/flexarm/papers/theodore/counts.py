@@ -1,0 +1,223 @@
+"""Theodore & Ghosal 1995, section 4.4: operations and numbers of equations."""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from flexarm.formulations import formulation
+from flexarm.io.sample import sample
+from flexarm.model import Model, build
+from flexarm.papers.base import Found, Limit, Statement, Table, compare, decide, search, undecidable
+from flexarm.papers.korayem.counts import book
+from flexarm.papers.readings import Grid, Reading, Scope, ways
+from flexarm.papers.runs import changed
+from flexarm.papers.theodore.robot import inertia_count
+from flexarm.papers.theodore.ways import TURNS, Way
+from flexarm.papers.theodore.written import Count
+from flexarm.studies.operations import operation_counts
+
+# Table 2 and section 4.4: multiplications and additions of the inertia matrix.
+PRINTED_2 = {
+    ("RR", "modes"): (405, 168),
+    ("RRR", "modes"): (878, 376),
+    ("RP", "modes"): (103, 42),
+    ("RRP", "modes"): (743, 284),
+    ("RR with payload", "modes"): (909, 366),
+    ("RR", "elements"): (156, 80),
+    ("RRR", "elements"): (592, 237),
+    ("RP", "elements"): (88, 33),
+    ("RRP", "elements"): (376, 128),
+    ("RR with payload", "elements"): (178, 98),
+}
+LI_SANKAR = {"RR": (44, 49), "RRR": (92, 102)}
+BOOK = {"RR": ((2, 2, 2), (3755, 3665)), "RRR": ((3, 2, 2), (4922, 4851))}
+ALMOST = Limit(math.sqrt(10.0), 10.0, "times")  # half an order to an order: "almost an order"
+CLOSE = Limit(high=5.0, unit="%")  # of a count: the same
+FEWER, MORE = Limit(high=1.0, unit="times"), Limit(low=1.0, unit="times")
+JOINED, POWERS, TIPS = "like terms joined within", "powers of deflections", "angles of tips"
+ENTRIES, ARM, HUB, POINTS = "entries", "arm", "part of the beam in the hub", "points of the beam"
+OF_ELEMENTS = "powers of deflections, elements"
+ARMS = {
+    "as in the sample": "",
+    "all axes parallel": "parallel",
+    "axes crossed twice": "crossed",
+    "slides parallel to the joint's axis": "axis",
+    "slides along the link before": "along",
+}
+WRITTEN = (
+    ways(JOINED, "an entry", "a body", "an element"),
+    ways(POWERS, "all", "the first"),
+    ways(TIPS, "worked out once", "multiplied out"),
+    ways(ENTRIES, "multiplied out", "factored"),
+)
+SLIDING = (ways(HUB, "counts", "does not"), ways(POINTS, "along the shapes", "at fixed places"))
+TABLE_2 = Grid((*WRITTEN, ways(ARM, *ARMS), *SLIDING))  # all that is open in some cell
+CLOSED = "the closed form's count"
+LI_SANKAR_GRID = Grid((ways(CLOSED, "as printed", "ours"), *WRITTEN[1:3]))
+BOTH = Grid((*WRITTEN, ways(OF_ELEMENTS, "as modes'", "the first")), ((POWERS, OF_ELEMENTS),))
+ROBOTS = ("RR", "RRR", "RP", "RRP", "RR with payload")
+
+
+def cell_grid(robot: str, kind: str) -> Grid:
+    """List what is open in a cell of Table 2."""
+    arm = robot.partition(" ")[0]
+    open_ = list(WRITTEN)
+    if kind == "modes":
+        open_[0] = ways(JOINED, "an entry", "a body")
+    else:
+        open_.pop(2)  # a tip's angle is a coordinate
+    known = [name for name, turned in ARMS.items() if (arm, turned) in TURNS]
+    if len(known) > 1:
+        open_.append(ways(ARM, *known))
+    if arm.endswith("P"):
+        open_ += SLIDING
+    written = (JOINED, POWERS, TIPS) if kind == "modes" else (JOINED, POWERS)
+    bodies = (ARM, JOINED, POWERS) if arm == "RRR" else (ARM, HUB, POWERS, TIPS)
+    return Grid(tuple(open_), (written, bodies) if len(known) > 1 else (written,))
+
+
+def count(robot: str, kind: str, reading: Reading) -> Count:
+    """Count the inertia matrix of a robot under a reading."""
+    taken = dict(reading.taken)
+    powers = taken.get(POWERS, "all")
+    if kind == "elements" and taken.get(OF_ELEMENTS) == "the first":
+        powers = "the first"
+    return _counted(robot, kind, Way(
+        arm=ARMS[taken.get(ARM, "as in the sample")],
+        hub=taken.get(HUB) != "does not",
+        material=taken.get(POINTS) != "at fixed places",
+        joined=taken.get(JOINED, "an entry").rpartition(" ")[2],
+        order=9 if powers == "all" else 1,
+        nested=taken.get(ENTRIES) == "factored",
+        named=taken.get(TIPS) != "multiplied out",
+    ))  # fmt: skip
+
+
+_counted = cache(inertia_count)
+
+
+def table_2(scope: Scope) -> Found:
+    """Count inertia matrices, written in every way that the paper leaves open."""
+    cells = tuple(_cell(robot, kind, scope) for robot, kind in PRINTED_2)
+    readings = BOTH.readings(scope)
+    books = [
+        abs(a / b - 1) for size, printed in BOOK.values()
+        for a, b in zip(book(*size), printed, strict=True)
+    ]  # fmt: skip
+    loads = cell_grid("RR", "modes").readings(scope)
+    head = ("robot", "links of", "printed", "multiplied out")
+    rows = tuple((*key, _pair(x), _pair(count(*key, Reading()))) for key, x in PRINTED_2.items())
+    return Found(
+        (
+            compare("the counts of Book 1984", 100 * max(books), CLOSE, "largest difference",
+                    printed="3755 M, 3665 A; 4922 M, 4851 A"),
+            *cells,
+            search("finite elements take fewer operations than modes", readings,
+                   lambda x: max(_total(robot, "elements", x) / _total(robot, "modes", x)
+                                 for robot in ROBOTS),
+                   FEWER, "operations over those of modes, largest of 5 arms"),
+            search("modes take even more operations when a payload is considered", loads,
+                   lambda x: _total("RR with payload", "modes", x) / _total("RR", "modes", x), MORE,
+                   "operations of RR with a payload over those without", printed="2.2 times"),
+        ),
+        tables=(Table("Inertia matrix: multiplications M, additions A", head, rows),),
+        because="Written alike, elements take more operations than modes, since they have twice "
+        "the coordinates; fewer if entries of elements are cut to first order.",
+    )  # fmt: skip
+
+
+def _cell(robot: str, kind: str, scope: Scope) -> Statement:
+    printed = PRINTED_2[robot, kind]
+
+    def off(reading: Reading) -> float:
+        ours = count(robot, kind, reading)
+        return 100 * max(abs(a / b - 1) for a, b in zip(ours, printed, strict=True))
+
+    return search(f"the count of {robot}, {kind}", cell_grid(robot, kind).readings(scope), off,
+                  CLOSE, "the larger difference", printed=_pair(printed))  # fmt: skip
+
+
+def _total(robot: str, kind: str, reading: Reading) -> int:
+    return sum(count(robot, kind, reading))
+
+
+def _compiled(model: Model) -> Count:
+    found = operation_counts(formulation("composite", model), "mass_matrix")
+    return found.multiplications + found.divisions, found.additions
+
+
+def _pair(pair: tuple[float, float]) -> str:
+    return f"{pair[0]:.0f} M, {pair[1]:.0f} A"
+
+
+def equation_numbers() -> Found:
+    """Compare the numbers of equations with what our models have."""
+    rows, gaps, more, equations, roots = [], [], [], [], []
+    for name, n, flexible in (("tg-rr", 2, 2), ("tg-rrr", 3, 2), ("tg-rp", 2, 2), ("tg-rrp", 3, 2)):
+        for planes in (1, 2):
+            full = name + ("-2planes" if planes == 2 else "")
+            modes_, elements = build(sample(full)), build(sample(full + "-elements"))
+            for model, factor in ((modes_, 1), (elements, 2)):
+                says = factor * planes * 2 * flexible + n
+                gaps.append(abs(says - model.size))
+                rows.append((model.arm.name, str(says), str(model.size)))
+            # a name such as link2.y1 says link, plane and mode: an equation each, with its roots
+            shapes = [each for each in modes_.names if "." in each]
+            equations.append((len({each.rstrip("0123456789") for each in shapes}),
+                              planes * flexible))  # fmt: skip
+            roots.append((len(shapes), planes * 2 * flexible))
+            more.append((2 * elements.size - 2 * modes_.size - len(shapes), 2 * planes * flexible))
+    statements = (
+        decide("4 m n_f + n second-order equations with elements and 2 m n_f + n with modes in "
+               "space, half the flexible ones in the plane", max(gaps) == 0,
+               f"{len(gaps) - np.count_nonzero(gaps)} of {len(gaps)} arms have these numbers"),
+        decide("modes need 2 n_f transcendental equations in space, n_f in the plane",
+               all(a == b for a, b in equations),
+               "one per flexible link and plane: " + _beside(equations)),
+        decide("or, with the method of section 4.2, 2 m n_f first-order equations, m n_f in the "
+               "plane", all(a == b for a, b in roots), "one per root: " + _beside(roots)),
+        decide("in first-order equations finite elements have 2 m n_f more, m n_f in the plane",
+               all(a == b for a, b in more),
+               "those of the roots taken off, more by " + _beside(more)),
+    )  # fmt: skip
+    return Found(
+        statements,
+        tables=(Table("Second-order equations, m = 2", ("arm", "the paper", "ours"), tuple(rows)),),
+    )
+
+
+def _beside(pairs: list[tuple[int, int]]) -> str:
+    return ", ".join(f"{ours} ({says})" for ours, says in pairs)
+
+
+def li_sankar(scope: Scope) -> Found:
+    """Count the inertia matrices beside what Li & Sankar's formula gives for them."""
+    arm = changed("chen-rotating-link", {"links.1.joint": {"kind": "revolute"},
+                                         "links.1.shapes.bending_y": 1})  # fmt: skip
+    ours = _compiled(build(arm, stiffening=False))
+    readings = LI_SANKAR_GRID.readings(scope)
+
+    def less(reading: Reading) -> float:
+        counts = [
+            (PRINTED_2[robot, "modes"] if reading[CLOSED] == "as printed"
+             else count(robot, "modes", reading), theirs)
+            for robot, theirs in LI_SANKAR.items()
+        ]  # fmt: skip
+        return min(sum(own) / sum(theirs) for own, theirs in counts)
+
+    statements = (
+        decide("-48 multiplications and -48 additions for one link with one mode are erroneous",
+               min(ours) >= 0, f"the matrix takes {_pair(ours)}", printed="-48 M, -48 A"),
+        search("their counts are almost an order less than those of the closed form", readings,
+               less, ALMOST, "the closed form's operations over theirs, the lesser of RR and RRR",
+               printed="44 M, 49 A and 92 M, 102 A"),
+        undecidable("the formula gives -48, and 44/49 and 92/102 for RR and RRR",
+                    "the formula of Li & Sankar 1993, which the paper does not print"),
+    )  # fmt: skip
+    rows = (("one link, one mode", "-48 M, -48 A", "", _pair(ours)),
+            *((robot, _pair(theirs), _pair(PRINTED_2[robot, "modes"]),
+               _pair(count(robot, "modes", Reading())))
+              for robot, theirs in LI_SANKAR.items()))  # fmt: skip
+    head = ("arm", "Li & Sankar, as printed", "the paper's closed form", "multiplied out")
+    return Found(statements, tables=(Table("Inertia matrix", head, rows),))
