@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.sections import Local, beyond, picked
@@ -36,6 +37,10 @@ class LinkFrames:
 
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
     """Place the frames of all links at coordinates q in the world."""
+    return once(model, "frames", (q,), lambda: _frames(model, q))
+
+
+def _frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
     rotation, position = base_frame(model, q)
     result = []
     for part in model.links:
