@@ -1,15 +1,11 @@
 """Simulated motions against published and re-derived numbers, energy and momentum."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import flexarm
-from flexarm.engine.compile import Compiled, Level
 from flexarm.formulations import formulation
-from flexarm.formulations.equation import Equation
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import solve
 from flexarm.integrate.task import prepare
@@ -154,19 +150,3 @@ def test_paper_and_exact_equations_of_one_model_are_not_mixed_up() -> None:
         task = prepare(model, times, equation=equation)
         ends.append(solve(task.beginning(METHODS["dop853"], 1e-6)).states[-1])
     assert not np.array_equal(ends[0], ends[1])
-
-
-@pytest.mark.parametrize(("t_end", "level"), [(0.1, "quick"), (30.0, "fast")])
-def test_equations_of_short_runs_are_compiled_quickly(
-    monkeypatch: pytest.MonkeyPatch, t_end: float, level: str
-) -> None:
-    made: list[str] = []
-    compile_ = Equation.compile
-
-    def watched(self: Equation, name: str, *args: Any, level: Level) -> Compiled:
-        made.extend([level] if name.startswith("integrate") else [])
-        return compile_(self, name, *args, level=level)
-
-    monkeypatch.setattr(Equation, "compile", watched)
-    flexarm.simulate(flexarm.sample("driven-link"), t_end=t_end, dt=t_end / 10)
-    assert set(made) == {level}

@@ -46,8 +46,6 @@ from flexarm.runs.run import Run
 AUDIT = 1e-8  # of the energy exchanged: an audit's balance
 CHEAP = 0.02  # seconds of CPU: what a run may take to be run once more, closely
 CLOSER = 30  # times the tolerance
-# [rad] of the fastest vibration: compiling a shorter run for speed takes longer than running it.
-SHORT = 2000.0
 
 
 def simulate(
@@ -275,8 +273,6 @@ def leg_task(
         for c in task.groups[2]
     ]
     names = task.motion.actuators.state_names
-    if 0 < task.vibration.largest * float(times[-1]) < SHORT:
-        task = replace(task, motion=replace(task.motion, level="quick"))
     return replace(
         task,
         groups=(*task.groups[:2], moved, [*task.groups[3], *course.tied()]),

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.engine.compile import Compiled, Level
+from flexarm.engine.compile import Compiled
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
@@ -275,14 +275,11 @@ class Motion:
         A function (t, q, v) to u that is part of the equations, or None.
     actuators
         Servos, brakes and lookouts that are part of them.
-    level
-        Of the machine code.
     """
 
     equation: Equation
     law: ca.Function | None = None
     actuators: Actuators = NO_ACTUATORS
-    level: Level = "fast"
     # Machine code lives as long as its object: a run has only its address.
     kept: dict[str, Compiled] = field(default_factory=dict, repr=False)
 
@@ -309,7 +306,7 @@ class Motion:
         if found is None:
             law = "" if self.law is None else self.law.serialize()
             key = f"integrate {name} {law}{self.actuators.key}"
-            found = self.equation.compile(key, make, level=self.level)
+            found = self.equation.compile(key, make, level="fast")
         return self.kept.setdefault(name, found)  # threads that compile at once share one
 
 
