@@ -16,7 +16,7 @@ from flexarm.io.model_file import dumps, loads
 from flexarm.mechanics.contacts import distance_from
 from flexarm.model import build
 from flexarm.runs.run import Run
-from tests.physics.cases import gives_wrenches
+from tests.physics.cases import campaign_if, gives_wrenches
 
 G = 9.81
 WALL = """
@@ -70,9 +70,18 @@ def rebound(v: float, damping: float) -> float:
                         xtol=1e-15, rtol=1e-14))  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["dop853", "etd4", "rodas4"])
-@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
-@pytest.mark.parametrize(("exponent", "damping"), [(1.5, 0.3), (1.0, 2.0), (2.5, 0.05)])
+# Every two of law, tolerance and method meet (etd4 is not for 1e-9); campaigns take all three.
+@pytest.mark.parametrize(
+    ("exponent", "damping", "rtol", "method"),
+    [
+        pytest.param(
+            *law, rtol, method, marks=campaign_if((i + j + k) % 3 > 0 and (j, k) != (0, 1))
+        )
+        for i, law in enumerate([(1.5, 0.3), (1.0, 2.0), (2.5, 0.05)])
+        for j, rtol in enumerate([1e-3, 1e-6, 1e-9])
+        for k, method in enumerate(["dop853", "etd4", "rodas4"])
+    ],
+)
 def test_a_mass_bounces_as_the_first_integral_says(
     method: str, rtol: float, exponent: float, damping: float
 ) -> None:

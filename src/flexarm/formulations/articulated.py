@@ -11,7 +11,7 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from flexarm.formulations.base import Formulation, ldl_solve
+from flexarm.formulations.base import Formulation, ldl_solve, mass_of
 from flexarm.formulations.composite import Composite
 from flexarm.formulations.low_rank import LowRank, low_rank
 from flexarm.formulations.recursion import (
@@ -79,7 +79,7 @@ class Articulated(Formulation):
 
     def mass_expression(self, q: Expr) -> Expr:
         """Trace the mass matrix, that of composite, (n, n)."""
-        return Composite(self.model).mass_expression(q)
+        return mass_of(Composite(self.model), q)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Trace what inertia and gravity need, by composite, (n,)."""
@@ -104,7 +104,7 @@ class _Sweep:
         self.model, self.q, self.v, self.applied = model, q, v, applied
         self.given = dict(zip(model.prescribed, ca.vertsplit(given), strict=True))
         self.base: BaseState = base_state(model, q, v)
-        self.states = link_states(model, q, v, self.base)
+        self.states = link_states(model, q, v)
         self.kept: list[_Eliminated] = []
         self.known: dict[str, tuple[Expr, Expr, Expr]] = {}
         self.acceleration, self.effort = ca.SX(model.size, 1), ca.SX(model.size, 1)

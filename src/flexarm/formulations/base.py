@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import casadi as ca
 
+from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.inertia import SINGULAR
 from flexarm.mechanics.loads import potential_energy
@@ -92,13 +93,12 @@ class Formulation(ABC):
         applied
             Generalised force: inputs and wrenches less elastic and dissipative ones.
         """
-        mass = self.mass_expression(q)
-        rest = applied - self.inertial_expression(q, v, None, gravity=True)
-        return solve_motion(self.model, mass, rest, given, guarded=self.guarded)
+        rest = applied - inertial_force(self, q, v)
+        return solve_motion(self.model, mass_of(self, q), rest, given, guarded=self.guarded)
 
     def energy_expression(self, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
         """Trace kinetic, elastic and gravitational energy [J]."""
-        kinetic = ca.dot(v, self.mass_expression(q) @ v) / 2
+        kinetic = ca.dot(v, mass_of(self, q) @ v) / 2
         return kinetic, *potential_energy(self.model, q)
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
@@ -107,6 +107,21 @@ class Formulation(ABC):
         In world axes, at the joint's origin; wrenches on the links outboard are taken into account.
         """
         raise FlexarmError(f"{self.name} does not give joint wrenches: use composite")
+
+
+def mass_of(formulation: Formulation, q: Expr) -> Expr:
+    """Trace the mass matrix, once for all functions that have it in them, (n, n)."""
+    what = (type(formulation), formulation.options(), "mass")
+    return once(formulation.model, what, (q,), lambda: formulation.mass_expression(q))
+
+
+def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
+    """Trace what inertia and gravity need without accelerations, once for all functions, (n,)."""
+    what = (type(formulation), formulation.options(), "force")
+    return once(
+        formulation.model, what, (q, v),
+        lambda: formulation.inertial_expression(q, v, None, gravity=True),
+    )  # fmt: skip
 
 
 def beams_only(model: Model) -> str | None:

@@ -43,19 +43,19 @@ class Composite(Formulation):
         """Mass matrix M(q), (n, n)."""
         still = type(q).zeros(self.model.size, 1)
         base = base_state(self.model, q, still)
-        states = link_states(self.model, q, still, base)
+        states = link_states(self.model, q, still)
         return _mass_matrix(self.model, base, states)
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Generalised force that inertia and gravity need at accelerations a (0 if None), (n,)."""
         base = base_state(self.model, q, v)
-        states = link_states(self.model, q, v, base)
+        states = link_states(self.model, q, v)
         return _newton_euler(self.model, base, states, v, a, gravity)[0]
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
         """Trace what each joint transmits to its link, force over torque, (6, links)."""
         base = base_state(self.model, q, v)
-        states = link_states(self.model, q, v, base)
+        states = link_states(self.model, q, v)
         _, roots = _newton_euler(self.model, base, states, v, a, True)
         placed = frames(self.model, q)
         result = ca.SX(6, len(states))
@@ -82,7 +82,7 @@ def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Exp
             "model with tip_rotation='cayley'"
         )
     base, still = base_state(model, q, v), type(q).zeros(model.size, 1)
-    states = link_states(model, q, still, base_state(model, q, still))
+    states = link_states(model, q, still)
     _, inertia, columns, turned = _gathered(model, states)
     inertia = rotate_inertia(turned, inertia)
     if base.angular is not None:

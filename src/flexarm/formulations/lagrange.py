@@ -23,12 +23,12 @@ K                      | 26           | elastic forces; shared by all formulatio
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, beams_only
 from flexarm.formulations.transforms import hub_transform, plain_span, steps, torque_refusal
 from flexarm.mechanics.bodies.growing_points import sliding_moments
@@ -105,9 +105,12 @@ class Lagrange(Formulation):
         total = self._at(total, q, v)
         return total if a is None else total + self._at(closed.M, q, None) @ a  # (eq. 26)
 
-    @cached_property
+    @property
     def _closed(self) -> "_Closed":
         """Equations in symbols of their own, by which they are differentiated."""
+        return once(self.model, type(self), (), self._close)
+
+    def _close(self) -> "_Closed":
         n = self.model.size
         q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
         bodies = bodies_of(self.model, q)  # (S4, S5)

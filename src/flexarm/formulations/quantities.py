@@ -8,9 +8,10 @@ import casadi as ca
 
 from flexarm.arguments import is_word, shown
 from flexarm.engine.numbers import book_of
+from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation
+from flexarm.formulations.base import Formulation, inertial_force, mass_of
 from flexarm.formulations.composite import momentum_expression
 from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
@@ -107,16 +108,29 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
         raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
     book = book_of(model)
-    symbols = [ca.SX.sym(key, _size(model, key)) for key in quantity.inputs]
-    extra = [ca.SX.sym("anchor", *model.start_anchors.shape)] if model.attitudes else []
+    symbols = [symbol(model, key) for key in quantity.inputs]
+    model, extra = anchored(model)
     if extra:
-        formulation = replace(formulation, model=model.anchored(extra[0]))
+        formulation = replace(formulation, model=model)
     results = quantity.expression(formulation, *symbols)
     results = list(results) if isinstance(results, tuple | list) else [results]
     names = [*quantity.inputs, *(["anchor"] if extra else [])]
     if book is not None:
         extra, names = [*extra, book.symbols], [*names, "numbers"]
     return ca.Function(name, [*symbols, *extra], results, names, list(quantity.outputs))
+
+
+def symbol(model: Model, key: str) -> ca.SX:
+    """Give the symbols of an input, the same in all functions of an arm."""
+    return once(model, f"symbol {key}", (), lambda: ca.SX.sym(key, _size(model, key)))
+
+
+def anchored(model: Model) -> tuple[Model, list[ca.SX]]:
+    """Let symbols, if there is an attitude, be what it is measured from; give model and them."""
+    if not model.attitudes:
+        return model, []
+    anchor = once(model, "anchor", (), lambda: ca.SX.sym("anchor", *model.start_anchors.shape))
+    return once(model, "anchored", (), lambda: model.anchored(anchor)), [anchor]
 
 
 def _size(model: Model, key: str) -> int:
@@ -133,7 +147,7 @@ def _springs(model: Model, q: Expr, v: Expr) -> Expr:
 
 
 def _bias(f: Formulation, q: Expr, v: Expr) -> Expr:
-    return f.inertial_expression(q, v, None, gravity=True) + _springs(f.model, q, v)
+    return inertial_force(f, q, v) + _springs(f.model, q, v)
 
 
 def _parts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
@@ -146,7 +160,7 @@ def _parts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
 
 
 def _gravity(f: Formulation, q: Expr) -> Expr:
-    return f.inertial_expression(q, ca.SX(f.model.size, 1), None, gravity=True)
+    return inertial_force(f, q, ca.SX(f.model.size, 1))
 
 
 def _forward(f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr) -> tuple[Expr, Expr]:
@@ -160,7 +174,7 @@ def _inverse(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> Expr:
 
 def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
     return (
-        ca.densify(f.mass_expression(q)),
+        ca.densify(mass_of(f, q)),
         ca.densify(ca.jacobian(elastic_force(f.model, q), q)),
         ca.densify(ca.jacobian(dissipative_force(f.model, q, v), v)),
     )
@@ -169,7 +183,7 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
 def _balance(f: Formulation, q: Expr, v: Expr, w: Expr) -> tuple[Expr, Expr]:
     """Trace the mass matrix, and the force that no acceleration takes, inputs left out."""
     force = _bias(f, q, v) - wrench_force(f.model, q, w)
-    return ca.densify(f.mass_expression(q)), ca.densify(ca.SX(force))
+    return ca.densify(mass_of(f, q)), ca.densify(ca.SX(force))
 
 
 def _smooth_matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
@@ -262,7 +276,7 @@ def _springs_between(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr]:
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "mass_matrix": Quantity(lambda f, q: f.mass_expression(q), ("q",), ("M",)),
+    "mass_matrix": Quantity(mass_of, ("q",), ("M",)),
     "bias": Quantity(_bias, ("q", "v"), ("c",)),
     "parts": Quantity(_parts, ("q", "v"), ("coriolis", "gravity", "elastic", "dissipative")),
     "gravity": Quantity(_gravity, ("q",), ("g",)),

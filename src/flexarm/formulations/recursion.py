@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
+from flexarm.engine.once import once
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.terms import Motion, Terms, attach
 from flexarm.mechanics.riding import Station, riding_columns, station
@@ -75,6 +76,10 @@ class LinkState:
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     """Frame and angular velocity of the base."""
+    return once(model, "base", (q, v), lambda: _base_state(model, q, v))
+
+
+def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     reference = model.base_anchor
     none = type(q).zeros(3, 1)
     if not model.base_moves:
@@ -100,9 +105,13 @@ def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     return BaseState(rotation, angular, inverse, angular @ rates, bias)
 
 
-def link_states(model: Model, q: Expr, v: Expr, base: BaseState) -> list[LinkState]:
+def link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
     """Carry velocities outward and weigh every link on the way."""
-    omega = base.omega
+    return once(model, "links", (q, v), lambda: _link_states(model, q, v))
+
+
+def _link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
+    omega = base_state(model, q, v).omega
     states = []
     ridden = None
     for index, part in enumerate(model.links):

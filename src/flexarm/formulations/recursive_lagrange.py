@@ -31,6 +31,7 @@ from typing import ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
+from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, beams_only
 from flexarm.formulations.transforms import (
     Step,
@@ -176,6 +177,11 @@ def _not_in_paper(model: Model) -> str | None:
 
 def _outward(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
     """Place all links with rates and accelerations (eq. 4 differentiated)."""
+    symbols = (q, v) if a is None else (q, v, a)
+    return once(model, "placed", symbols, lambda: _place(model, q, v, a))
+
+
+def _place(model: Model, q: Expr, v: Expr, a: Expr | None) -> list[Placed]:
     none = type(q)(4, 4)
     before = (type(q).eye(4), none, none)
     chain = []

@@ -9,6 +9,8 @@ import scipy.linalg
 
 from flexarm.engine.operators import direct_operators
 from flexarm.formulations import formulation
+from flexarm.formulations.base import inertial_force, mass_of
+from flexarm.formulations.quantities import symbol
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
 from flexarm.mechanics.loads import dissipative_force, elastic_force
@@ -64,12 +66,12 @@ def trace(model: Model) -> ca.Function:
     Its outputs: mass matrix (n, n), inertial force with gravity at zero acceleration (n,), elastic
     force (n,) with its derivative by q (n, n), and the damping force's derivative by v (n, n).
     """
-    q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
+    q, v = symbol(model, "q"), symbol(model, "v")
     equation = formulation("composite", model).formulation
     elastic = elastic_force(model, q)
     outputs = [
-        equation.mass_expression(q),
-        equation.inertial_expression(q, v, None, gravity=True),
+        mass_of(equation, q),
+        inertial_force(equation, q, v),
         elastic,
         ca.jacobian(elastic, q),
         ca.jacobian(dissipative_force(model, q, v), v),

@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.arguments import require_kind
 from flexarm.engine.functions import compile_recipe
 from flexarm.formulations import formulation
+from flexarm.formulations.quantities import anchored, symbol
 from flexarm.linear.at_start import Linear
 from flexarm.linear.friction import DryFriction
 from flexarm.links.base import Array
@@ -21,7 +22,6 @@ from flexarm.mechanics.loads import (
     prescribed_accelerations,
     wrench_factors,
     wrench_force,
-    wrench_list,
 )
 from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
@@ -174,22 +174,18 @@ class Tangent:
         return function
 
     def _trace(self, name: str) -> ca.Function:
-        n, pushes = self.model.size, len(wrench_list(self.model))
-        anchor = ca.SX.sym("anchor", *self.model.start_anchors.shape)
-        model = self.model.anchored(anchor) if self.model.attitudes else self.model
-        q, v, a = (ca.SX.sym(letter, n) for letter in ("q", "v", "a"))
-        dq, dv, da = (ca.SX.sym(letter, n) for letter in ("dq", "dv", "da"))
-        w = ca.SX.sym("w", pushes)
+        labels = ["q", "v", "a", "w", "dq", "dv", "da"]
+        symbols = [symbol(self.model, label) for label in labels]
+        q, v, a, w, dq, dv, da = symbols
+        model, anchor = anchored(self.model)
         maker: Callable[[Model, Expr, Expr, Expr, Expr], tuple[Expr, Expr]] = {
             "equation": _equation, "elastic": _elastic, "tip": _tip,
         }[name]  # fmt: skip
         value, smooth = (ca.SX(ca.densify(each)) for each in maker(model, q, v, a, w))
         change = ca.jtimes(smooth, q, dq) + ca.jtimes(smooth, v, dv) + ca.jtimes(smooth, a, da)
-        symbols, labels = [q, v, a, w, dq, dv, da], ["q", "v", "a", "w", "dq", "dv", "da"]
-        if self.model.attitudes:
-            symbols, labels = [*symbols, anchor], [*labels, "anchor"]
-        outputs = [value, ca.SX(ca.densify(change))]
-        return ca.Function(f"tangent_{name}", symbols, outputs, labels, ["value", "change"])
+        outputs, labels = [value, ca.SX(ca.densify(change))], [*labels, *["anchor"][: len(anchor)]]
+        kept = ["value", "change"]
+        return ca.Function(f"tangent_{name}", [*symbols, *anchor], outputs, labels, kept)
 
 
 class _LargeError(Exception):

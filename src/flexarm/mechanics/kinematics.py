@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.riding import joint_columns, mount
@@ -41,6 +42,10 @@ class LinkFrames:
 
 def frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
     """Place the frames of all links at coordinates q in the world."""
+    return once(model, "frames", (q,), lambda: _frames(model, q))
+
+
+def _frames(model: Model, q: Expr) -> tuple[LinkFrames, ...]:
     rotation, position = base_frame(model, q)
     result = []
     for index, part in enumerate(model.links):

@@ -25,6 +25,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.shapes import Elements
+from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation, beams_only, unstiffened
@@ -247,6 +248,10 @@ class ElementJacobian(Formulation):
 
     def _lumps(self, q: Expr) -> list[Lump]:
         """Walk from the base to the tip and weigh every element on the way."""
+        what = (type(self), self.options())
+        return once(self.model, what, (q,), lambda: self._weigh(q))
+
+    def _weigh(self, q: Expr) -> list[Lump]:
         model = self.model
         A, r = base_frame(model, q)
         J_T, J_R = (ca.sparsify(ca.SX(J)) for J in base_jacobian(model, q, r))

@@ -27,11 +27,13 @@ Links count from 0, the base; a base that moves has one more before it.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 
+from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation, beams_only, unstiffened
 from flexarm.formulations.gibbs_appell.chain import Link, exact_chain, paper_chain
@@ -136,9 +138,9 @@ class GibbsAppell(Formulation):
         return result
 
     def _links(self, q: Expr, v: Expr) -> list[Link]:
-        if self.paper:
-            return paper_chain(self.model, q, v, delta_squared=self.delta_squared)
-        return exact_chain(self.model, q, v)
+        make = partial(paper_chain, delta_squared=self.delta_squared) if self.paper else exact_chain
+        what = (type(self), self.options())
+        return once(self.model, what, (q, v), lambda: make(self.model, q, v))
 
     def _forces(
         self, links: list[Link], R: list[Expr], v: Expr, a: Expr | None, *, gravity: bool

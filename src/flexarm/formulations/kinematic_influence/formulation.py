@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import casadi as ca
 
+from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, beams_only, unstiffened
 from flexarm.formulations.kinematic_influence.links import (
     Riding,
@@ -107,6 +108,10 @@ class KinematicInfluence(Formulation):
 
     def _bodies(self, q: Expr, v: Expr, *, lift: Expr) -> list["Body"]:
         """Walk from the base to the tip; ``lift`` is the base's acceleration."""
+        what = (type(self), self.paper)
+        return once(self.model, what, (q, v, lift), lambda: self._walk(q, v, lift))
+
+    def _walk(self, q: Expr, v: Expr, lift: Expr) -> list["Body"]:
         if self.paper:
             model = replace(self.model, tip_rotation="first-order")
             straight = ca.SX(model.size, 1)  # eq. 25 (erratum): undeflected
