@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 import flexarm
-from flexarm.engine.cuda import gpu
+from flexarm.engine.gpu.cuda import gpu
 
 STEPS = 20_000  # in a step of a batch
 ARMS = {  # sample: duration [s] and tolerance of an adaptive run, method

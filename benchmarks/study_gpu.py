@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import flexarm
-from flexarm.engine.cuda import gpu
+from flexarm.engine.gpu.cuda import gpu
 from flexarm.studies.design.result import StudyResult
 
 

@@ -62,4 +62,4 @@ def test_every_page_is_reached_from_the_index_in_one_step() -> None:
 
 def test_every_picture_is_shown_by_a_page() -> None:
     shown = {file for page in PAGES for file, _ in inner_links(page)}
-    assert set((DOCS / "images").iterdir()) - shown == set()
+    assert set((DOCS / "images").rglob("*.*g")) - shown == set()

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from flexarm.engine.compile import host, load_object, machine
-from flexarm.engine.cuda import columns_in_place
-from flexarm.engine.dlpack import CPU, DeviceArray
+from flexarm.engine.gpu.cuda import columns_in_place
+from flexarm.engine.gpu.dlpack import CPU, DeviceArray
 from flexarm.integrate.batch import batch, engines, gpu
 from flexarm.loops import ptx
 from flexarm.loops.ptx import GpuProgram

@@ -17,8 +17,8 @@ from flexarm.engine.compile import Compiled, MachineCode, Signature, host, objec
 from flexarm.engine.emit.kit import BARE, Dialect
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.own import TAKEN
+from flexarm.engine.gpu.ptx import GROUP, ptx_kernel
 from flexarm.engine.lower import lower
-from flexarm.engine.ptx import GROUP, ptx_kernel
 from flexarm.engine.stream import Stream
 from flexarm.engine.wasm import WasmModule, wasm_module
 from flexarm.errors import FlexarmError

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.engine import dlpack
-from flexarm.engine.cuda import columns_in_place
+from flexarm.engine.gpu import dlpack
+from flexarm.engine.gpu.cuda import columns_in_place
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import Batch
 from flexarm.io.model_file import loads

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.engine.cuda import Gpu
+from flexarm.engine.gpu.cuda import Gpu
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS

@@ -22,7 +22,7 @@ from flexarm.engine.compile import Target, foreign_machine
 from flexarm.engine.emit.kit import Dialect, library
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.emit.llvm_text import number
-from flexarm.engine.ptx import CUDA, GROUP, MOST, read, threads
+from flexarm.engine.gpu.ptx import CUDA, GROUP, MOST, read, threads
 from flexarm.engine.stream import Stream
 from flexarm.loops.desks import Desk, Entries, Part, Path, parts_of, paths_to
 from flexarm.loops.kernel import optimise

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexarm.arguments import listed, refused, require_array, require_count, require_number
 from flexarm.arm import Arm
-from flexarm.engine.dlpack import CUDA, DeviceArray, pointer_in_place
+from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.batch.engines import OnCores, OnGpu, member_of

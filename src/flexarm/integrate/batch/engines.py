@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.arm.profile import Constant
-from flexarm.engine.cuda import Borrowed, GpuArray, GpuKernel, gpu
-from flexarm.engine.dlpack import DeviceArray
+from flexarm.engine.gpu.cuda import Borrowed, GpuArray, GpuKernel, gpu
+from flexarm.engine.gpu.dlpack import DeviceArray
 from flexarm.formulations.numbers.structures import Member
 from flexarm.integrate.batch.stepping import Rank, Stepper, step_all, step_thread
 from flexarm.integrate.problem import system_of

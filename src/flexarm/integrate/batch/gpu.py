@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.cuda import GpuArray, GpuKernel, gpu
+from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, gpu
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.structures import Member
 from flexarm.integrate.choice.halving import refinement

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.engine.dlpack import CUDA, DeviceArray
+from flexarm.engine.gpu.dlpack import CUDA, DeviceArray
 from flexarm.errors import FlexarmError
 
 LIBRARIES = {"win32": "nvcuda.dll", "linux": "libcuda.so.1"}
