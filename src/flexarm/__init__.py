@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
     from flexarm.formulations import formulation
+    from flexarm.gradients.differentiable import differentiable
     from flexarm.integrate.batch.batch import batch
     from flexarm.integrate.batch.many import simulate_many
     from flexarm.integrate.laws import Sampled
@@ -48,6 +49,7 @@ __all__ = [
     "change_arm",
     "compare",
     "converge",
+    "differentiable",
     "equilibrium",
     "fit_curve",
     "formulation",
@@ -79,6 +81,7 @@ _HOMES = {
     "change_arm": "flexarm.io.overrides",
     "compare": "flexarm.study.compare",
     "converge": "flexarm.study.converge",
+    "differentiable": "flexarm.gradients.differentiable",
     "equilibrium": "flexarm.linear.equilibrium",
     "fit_curve": "flexarm.model.curve",
     "formulation": "flexarm.formulations",
