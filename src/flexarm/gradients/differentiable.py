@@ -160,9 +160,7 @@ class Differentiable:
         task = self._task(model, q, v, inputs)
         if task.motion.actuators.sampled:
             raise SimulationError("gradients: sampled servos jump: take their 'period' away")
-        for key, each in nearby.items():
-            for other in each.models[:1]:
-                self._refuse_channels(key, task, self._task(other, q, v, inputs))
+        self._all_smooth  # noqa: B018  refuses parameters of functions of time
         tableau = self._tableau(task)
         chosen = self._steps(task) if steps is None else steps
         started = q is None and v is None
@@ -226,16 +224,21 @@ class Differentiable:
         ]
         return replace(task, groups=(tables, *task.groups[1:]))
 
-    @staticmethod
-    def _refuse_channels(key: str, task: Task, other: Task) -> None:
+    @cached_property
+    def _all_smooth(self) -> bool:
         """Refuse a parameter that changes an input, a target or a given motion."""
-        for mine, theirs in zip(task.groups, other.groups, strict=True):
-            for a, b in zip(mine, theirs, strict=True):
-                if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
-                    raise FlexarmError(
-                        f"parameters: '{key}' changes {a.name} as a function of time: gradients "
-                        "by inputs are by their values at the samples; leave it out"
-                    )
+        model = self.equation.model
+        task = self._task(model, None, None, None)
+        for key in self.parameters:
+            other = self._task(Nearby.of(model, key).models[0], None, None, None)
+            for mine, theirs in zip(task.groups, other.groups, strict=True):
+                for a, b in zip(mine, theirs, strict=True):
+                    if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
+                        raise FlexarmError(
+                            f"parameters: '{key}' changes {a.name} as a function of time: "
+                            "gradients by inputs are by their values at the samples; leave it out"
+                        )
+        return True
 
     def _tableau(self, task: Task) -> Tableau:
         record = self.method.begin(task.beginning(self.method, self.rtol, self.step))

@@ -16,7 +16,7 @@ from flexarm.spatial import Expr
 
 Others = Callable[[], Sequence[Model]]
 STATE = ("q", "v", "x")
-WEIGHT, TANGENT, DIRECTION = "weight", "tangent", "direction"
+WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RateFunctions:
         return self._member("pulled", formulation, lambda f: _pulled(self._trace(f)), others)
 
     def pushed(self, formulation: Formulation, others: Others) -> Member:
-        """Compile the change of (a, dx) along a tangent of the state and a direction of numbers."""
+        """Compile the change of (a, dx) along tangents of state, inputs and numbers."""
         return self._member("pushed", formulation, lambda f: _pushed(self._trace(f)), others)
 
     def _member(self, name: str, formulation: Formulation, make: Make, others: Others) -> Member:
@@ -89,14 +89,13 @@ def _pulled(rates: ca.Function) -> ca.Function:
 
 def _pushed(rates: ca.Function) -> ca.Function:
     symbols, result = _taken_apart(rates)
-    state = ca.vertcat(*(symbols.get(name, ca.SX(0, 1)) for name in STATE))
-    tangent, direction = (
-        ca.SX.sym(name, along.shape[0])
-        for name, along in ((TANGENT, state), (DIRECTION, symbols[NUMBERS]))
-    )
-    along = ca.vertcat(state, symbols[NUMBERS])
-    change = ca.jtimes(result, along, ca.vertcat(tangent, direction))
-    more = {TANGENT: tangent, DIRECTION: direction}
+    along = {
+        TANGENT: ca.vertcat(*(symbols.get(name, ca.SX(0, 1)) for name in STATE)),
+        PULSE: symbols.get("u", ca.SX(0, 1)),
+        DIRECTION: symbols[NUMBERS],
+    }
+    more = {name: ca.SX.sym(name, each.shape[0]) for name, each in along.items()}
+    change = ca.jtimes(result, ca.vertcat(*along.values()), ca.vertcat(*more.values()))
     return _function("pushed", symbols, more, {"change": ca.densify(change)})
 
 

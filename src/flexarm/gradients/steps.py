@@ -65,11 +65,11 @@ class Tangents(Steps):
         How many directions, and of how many numbers.
     equations, table
         The pushed rates.
-    tangent, direction, change
+    tangent, pulse, direction, change
         Their inputs and output.
-    directions, tangents, tangent_samples
-        By column: of the numbers; of the state now; of the state at the samples, (T, columns,
-        size).
+    directions, pulses, tangents, tangent_samples
+        By column: of the numbers; of the inputs, the same at all times; of the state now; of the
+        state at the samples, (T, columns, size).
     slopes
         Tangents of the rates at the stages, (stages, columns, size).
     """
@@ -79,9 +79,11 @@ class Tangents(Steps):
     equations: int
     table: Ints
     tangent: Array
+    pulse: Array
     direction: Array
     change: Array
     directions: Array
+    pulses: Array
     tangents: Array
     tangent_samples: Array
     slopes: Array
@@ -201,6 +203,8 @@ def push_stage(s: Tangents, i: int, h: float) -> None:
         hold_known(s, s.tangent)
         for r in range(s.numbers):
             s.direction[r] = s.directions[column * s.numbers + r]
+        for r in range(s.system.inputs):
+            s.pulse[r] = s.pulses[column * s.system.inputs + r]
         run_equations(s.equations, s.table)
         at = i * block + own
         for r in range(n):

@@ -11,7 +11,7 @@ from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
-from flexarm.gradients.rates import DIRECTION, TANGENT, WEIGHT, RateFunctions
+from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import Adjoint, Steps, Tangents, advance, pull, push
 from flexarm.integrate.problem import TURN, system_of, table_of
 from flexarm.integrate.system import WORKS, rounding
@@ -121,17 +121,24 @@ class Trajectory:
         rows = self.state_sensitivities()
         return rows[:, : self._n], rows[:, self._n : 2 * self._n]
 
-    def state_sensitivities(self) -> Array:
-        """Differentiate the whole states at the samples by the parameters, (T, size, k)."""
+    def state_sensitivities(self, inputs: int = 0) -> Array:
+        """Differentiate the whole states at the samples by the parameters, (T, size, k).
+
+        With ``inputs``, by what is added to each of these at all times too: so many columns more.
+        """
         self.states  # noqa: B018  refuses a motion that has no end
-        member = self._pushed
+        member, size = self._pushed, self._size
         along = directions_of(member.structure.book, self._model, self.nearby)
-        count, columns = along.shape
-        size, stages = self._size, len(self.tableau.b)
+        count, columns = along.shape[0], along.shape[1] + inputs
         fields, buffers = self._fields(1)
-        buffers |= {TANGENT: np.zeros(size), DIRECTION: np.zeros(count)}
+        driven = len(self.task.groups[0])
+        buffers |= {TANGENT: np.zeros(size), PULSE: np.zeros(driven), DIRECTION: np.zeros(count)}
         buffers["change"] = np.zeros(size - self._n)
         table, kept = table_of(member, buffers)
+        directions = np.concatenate([along.T, np.zeros((inputs, count))])
+        starts = np.concatenate([self._start_slopes(), np.zeros((inputs, size))])
+        pulses = np.zeros((columns, driven))
+        pulses[along.shape[1] :, :] = np.eye(inputs, driven)
         record = Tangents(
             **fields,
             columns=columns,
@@ -139,12 +146,14 @@ class Trajectory:
             equations=member.table_address,
             table=table,
             tangent=buffers[TANGENT],
+            pulse=buffers[PULSE],
             direction=buffers[DIRECTION],
             change=buffers["change"],
-            directions=np.ascontiguousarray(along.T).ravel(),
-            tangents=self._start_slopes().ravel(),
+            directions=directions.ravel(),
+            pulses=pulses.ravel(),
+            tangents=starts.ravel(),
             tangent_samples=np.zeros(len(self.t) * columns * size),
-            slopes=np.zeros(stages * columns * size),
+            slopes=np.zeros(len(self.tableau.b) * columns * size),
         )
         push(record)
         del kept, buffers  # what compiled code points to lived as long as the call
