@@ -1,1 +1,1 @@
-"""Models fitted to measured arms: data, sensors, least squares, what the data say and do not say."""
+"""Models fitted to measured arms: data, sensors, least squares, what the data say."""

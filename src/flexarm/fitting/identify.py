@@ -133,7 +133,8 @@ def identify(
         raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
     if problem.at(problem.first) is None:
         for run in problem.runs:  # says why
-            run.runs.at(problem.first[: len(problem.keys)], q=run.start, inputs=run.inputs).states
+            values = problem.first[: len(problem.keys)]
+            run.runs.at(values, q=run.start, inputs=run.inputs).sensitivities()
     return _searched(arm, problem, bounds, loss, most_evaluations)
 
 
@@ -164,12 +165,13 @@ def measured(
                 f"inputs: no driven joint '{name}': there are {', '.join(units) or 'none'}"
             )
         given[:, list(units).index(name)] = recording.column(column, units[name])
-    read = [recording.column(column, each.unit(model)) for column, each in sensors.items()]
+    read = [recording.column(column, *each.units(model)) for column, each in sensors.items()]
     outputs = np.array(read).T
     begin = None
     if start == "measured":
         begin = _measured_start(model, list(sensors.values()), outputs[0])
-    return MeasuredRun(recording, own, given, outputs, begin, dict(inputs or {}))
+    counts = np.array([each.counts(recording.t) for each in sensors.values()]).T
+    return MeasuredRun(recording, own, given, outputs, counts, begin, dict(inputs or {}))
 
 
 def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Array:
@@ -254,13 +256,22 @@ def _noise(problem: Problem, values: Array, given: Array, loss: Loss) -> Array:
     """Estimate the noise of sensors for which none is given: of the middle half, if robust."""
     found = problem.at(values)
     assert found is not None
-    left = np.concatenate(
-        [f.readings - run.outputs for f, run in zip(found, problem.runs, strict=True)]
+    left, counts = (
+        np.concatenate(each)
+        for each in zip(
+            *(
+                ((f.readings - run.outputs) * run.counts, run.counts)
+                for f, run in zip(found, problem.runs, strict=True)
+            ),
+            strict=True,
+        )
     )
-    share = max(1e-3, 1 - len(values) / left.size)
-    rms = np.sqrt(np.mean(left**2, axis=0) / share)
+    share = max(1e-3, 1 - len(values) / max(float(counts.sum()), 1.0))
+    rms = np.sqrt(np.sum(left**2, axis=0) / np.maximum(counts.sum(axis=0), 1) / share)
     if loss != "linear":
-        rms = 1.4826 * np.median(np.abs(left), axis=0)
+        rms = 1.4826 * np.array(
+            [np.median(np.abs(e[c > 0])) for e, c in zip(left.T, counts.T, strict=True)]
+        )
     return np.where(np.isnan(given), np.maximum(rms, 1e-300), given)
 
 
@@ -288,7 +299,8 @@ def _fit(
     at_bound = np.isfinite(limits) & (np.abs(values - np.array(limits)) <= 1e-6 * span)
     estimates = tuple(
         Estimate(name, float(problem.first[k]), float(values[k]), float(errors[k]),
-                 float(values[k] - reach[k]), float(values[k] + reach[k]), bool(at_bound[:, k].any()))
+                 float(values[k] - reach[k]), float(values[k] + reach[k]),
+                 bool(at_bound[:, k].any()))
         for k, name in enumerate(problem.names)
     )  # fmt: skip
     sizes = np.where(np.arange(len(values)) < len(problem.keys), span, 0.0)
@@ -315,12 +327,12 @@ def tests_of(problem: Problem, values: Array) -> tuple[ResidualTest, ...]:
     assert found is not None
     for run, each in zip(problem.runs, found, strict=True):
         for s, column in enumerate(problem.sensors):
-            left = run.outputs[:, s] - each.readings[:, s]
+            left = (run.outputs[:, s] - each.readings[:, s])[run.counts[:, s] > 0]
             rms = float(np.sqrt(np.mean(left**2)))
-            size = max(float(run.outputs[:, s].std()), 1e-300)
+            size = max(float(run.outputs[run.counts[:, s] > 0, s].std()), 1e-300)
             tests.append(
                 ResidualTest(run.recording.name, column, rms / size, rms, whiteness(left),
-                             from_inputs(left, run.inputs))
+                             from_inputs(left, run.inputs[run.counts[:, s] > 0]))
             )  # fmt: skip
     return tuple(tests)
 

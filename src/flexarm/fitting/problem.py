@@ -30,6 +30,8 @@ class MeasuredRun:
         Runs of the arm at its samples.
     inputs, outputs
         Measured inputs (T, inputs) and readings (T, sensors), in SI units.
+    counts
+        1 where a reading is believed, else 0, (T, sensors).
     start
         Where it begins, or None for where the model file says.
     columns
@@ -40,6 +42,7 @@ class MeasuredRun:
     runs: Differentiable
     inputs: Array
     outputs: Array
+    counts: Array
     start: Array | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
@@ -105,7 +108,10 @@ class Problem:
         found = self.at(values)
         if found is None:
             return np.full(sum(run.outputs.size for run in self.runs), BROKEN)
-        off = [(f.readings - run.outputs) / noise for f, run in zip(found, self.runs, strict=True)]
+        off = [
+            (f.readings - run.outputs) * run.counts / noise
+            for f, run in zip(found, self.runs, strict=True)
+        ]
         return np.concatenate([each.T.ravel() for each in off])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
@@ -113,7 +119,10 @@ class Problem:
         found = self.at(values)
         if found is None:
             return np.zeros((sum(run.outputs.size for run in self.runs), len(self.names)))
-        rows = [np.swapaxes(each.slopes / noise[:, None], 0, 1) for each in found]
+        rows = [
+            np.swapaxes(f.slopes * (run.counts / noise)[:, :, None], 0, 1)
+            for f, run in zip(found, self.runs, strict=True)
+        ]
         return np.concatenate([each.reshape(-1, len(self.names)) for each in rows])
 
     def _run(self, run: MeasuredRun, values: Array) -> Found:

@@ -44,8 +44,8 @@ class Recording:
     columns: Mapping[str, Array]
     digest: str = ""
 
-    def column(self, name: str, unit: str) -> Array:
-        """Give a column in an SI unit, by its name with or without the unit that is in it.
+    def column(self, name: str, *units: str) -> Array:
+        """Give a column in the first SI unit that fits, by its name with or without its own unit.
 
         Raises
         ------
@@ -58,12 +58,15 @@ class Recording:
                 f"{self.name}: {'no' if not found else 'more than one'} column '{name}': there are "
                 f"{', '.join(self.columns)}"
             )
-        written = split_unit(found[0])[1]
-        try:
-            factor = quantity(f"1 {written}", unit) if written else 1.0
-        except ModelError as error:
-            raise FlexarmError(f"{self.name}: column '{found[0]}': {error}") from None
-        return np.asarray(self.columns[found[0]] * factor)
+        written, reasons = split_unit(found[0])[1], []
+        for unit in units:
+            try:
+                factor = quantity(f"1 {written}", unit) if written else 1.0
+            except ModelError as error:
+                reasons.append(str(error))
+            else:
+                return np.asarray(self.columns[found[0]] * factor)
+        raise FlexarmError(f"{self.name}: column '{found[0]}': {reasons[0]}")
 
 
 def split_unit(header: str) -> tuple[str, str]:

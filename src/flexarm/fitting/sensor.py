@@ -42,6 +42,8 @@ class Sensor:
         Which of ``gain``, ``offset``, ``delay`` are fitted too.
     noise
         Standard deviation of its errors in SI units; found from the residuals if None.
+    valid
+        Times [s] from which and up to which it is to be believed; all if None.
     """
 
     reads: str | Gauge
@@ -50,6 +52,7 @@ class Sensor:
     delay: float = 0.0
     fit: tuple[Adjusted, ...] = ()
     noise: float | None = None
+    valid: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no sensor."""
@@ -62,24 +65,32 @@ class Sensor:
             raise refused("sensor: fit", self.fit, "a tuple of 'gain', 'offset', 'delay'")
         if self.noise is not None and require_number("sensor: noise", self.noise) <= 0:
             raise refused("sensor: noise", self.noise, "a number > 0, or None")
+        ends = (0.0, 1.0) if self.valid is None else self.valid
+        if not isinstance(ends, tuple) or len(ends) != 2 or not ends[0] < ends[1]:
+            raise refused("sensor: valid", self.valid, "a pair of times, first < last, or None")
         words = _STRAIN.fullmatch(self.reads) if isinstance(self.reads, str) else None
         if words:
             axis: Literal["y", "z"] = "y" if words[2] == "y" else "z"
             gauge = Gauge(words[1], float(words[3]), axis, float(words[4] or 1.0))
             object.__setattr__(self, "reads", gauge)
 
-    def unit(self, model: Model) -> str:
-        """Give the SI unit of what it reads."""
+    def counts(self, t: Array) -> Array:
+        """Tell at which times it is believed: 1, else 0."""
+        low, high = (-np.inf, np.inf) if self.valid is None else self.valid
+        return np.where((t >= low) & (t <= high), 1.0, 0.0)
+
+    def units(self, model: Model) -> tuple[str, ...]:
+        """Give the SI units that its readings may have: of a gauge, what it was calibrated in."""
         if isinstance(self.reads, Gauge):
-            return "1"
+            return "1", "rad", "m"
         if self.reads in TIP:
-            return "m"
+            return ("m",)
         name, _, last = self.reads.rpartition(".")
         if last == "current":
-            return "A"
+            return ("A",)
         rate = last == "rate" and name in model.names
         kind = coordinate_unit(model, name if rate else self.reads)
-        return f"{kind}/s" if rate else kind
+        return (f"{kind}/s" if rate else kind,)
 
     def trace(self, model: Model, q: Expr, v: Expr, x: Expr, u: Expr) -> Expr:
         """Trace what it reads, without gain, offset and delay."""

@@ -26,9 +26,8 @@ from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.trajectory import Tableau, Trajectory
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.loop import march
-from flexarm.integrate.methods import METHODS
+from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.methods.explicit import ExplicitMarch
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
@@ -43,7 +42,10 @@ from flexarm.model import Model, build
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EXPLICIT = ("rk4", "dop853")
+TABLEAUS = {
+    "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
+    "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
+}
 
 
 def differentiable(
@@ -81,8 +83,8 @@ def differentiable(
     """
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
-    if method not in EXPLICIT:
-        raise SimulationError(f"method: must be {' or '.join(EXPLICIT)} here, got '{method}'")
+    if method not in TABLEAUS:
+        raise SimulationError(f"method: must be {' or '.join(TABLEAUS)} here, got '{method}'")
     if control is not None:
         require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
     refuse_control(control, inputs, t_end)
@@ -161,10 +163,9 @@ class Differentiable:
         if task.motion.actuators.sampled:
             raise SimulationError("gradients: sampled servos jump: take their 'period' away")
         self._all_smooth  # noqa: B018  refuses parameters of functions of time
-        tableau = self._tableau(task)
         chosen = self._steps(task) if steps is None else steps
         started = q is None and v is None
-        return Trajectory(task, self.functions, nearby, tableau, chosen, started)
+        return Trajectory(task, self.functions, nearby, TABLEAUS[self.method.name], chosen, started)
 
     def jax(self) -> "Callable[..., Any]":
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
@@ -239,13 +240,6 @@ class Differentiable:
                             "gradients by inputs are by their values at the samples; leave it out"
                         )
         return True
-
-    def _tableau(self, task: Task) -> Tableau:
-        record = self.method.begin(task.beginning(self.method, self.rtol, self.step))
-        assert isinstance(record, ExplicitMarch)
-        stages, width = record.stages, record.stages + 1 + record.extra
-        a = record.a.reshape(-1, width)[:stages, :stages]
-        return Tableau(np.ascontiguousarray(a), record.b[:stages].copy(), record.c[:stages].copy())
 
     def _steps(self, task: Task) -> Array:
         """Choose the steps: equal ones, or those that a run by an adaptive method takes."""

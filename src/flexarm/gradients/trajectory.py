@@ -1,6 +1,7 @@
 """A motion in recorded steps, its sensitivities and its adjoint."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import Adjoint, Steps, Tangents, advance, pull, push
+from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.problem import TURN, system_of, table_of
 from flexarm.integrate.system import WORKS, rounding
 from flexarm.integrate.task import Task
@@ -27,6 +29,15 @@ class Tableau:
     a: Array
     b: Array
     c: Array
+
+    @classmethod
+    def of(
+        cls, a: Sequence[Mapping[int, float]], b: Mapping[int, float], c: Sequence[float]
+    ) -> "Tableau":
+        """Take the stages of a method's table, nonzero entries by column."""
+        count = max(b) + 1
+        full = table_of_rows(a[:count], count).reshape(count, count)
+        return cls(full, table_of_rows([b], count), np.array(c[:count]))
 
 
 @dataclass(frozen=True)
