@@ -11,6 +11,7 @@ from flexarm import moved
 if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
+    from flexarm.fitting.identify import identify
     from flexarm.formulations import formulation
     from flexarm.gradients.differentiable import differentiable
     from flexarm.integrate.batch.batch import batch
@@ -53,6 +54,7 @@ __all__ = [
     "equilibrium",
     "fit_curve",
     "formulation",
+    "identify",
     "linearise",
     "live",
     "load",
@@ -85,6 +87,7 @@ _HOMES = {
     "equilibrium": "flexarm.linear.equilibrium",
     "fit_curve": "flexarm.model.curve",
     "formulation": "flexarm.formulations",
+    "identify": "flexarm.fitting.identify",
     "linearise": "flexarm.linear.state_space",
     "live": "flexarm.viewer.live.page",
     "load": "flexarm.io.model_file",

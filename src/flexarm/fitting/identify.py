@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from flexarm.arguments import (
+    is_number,
     is_word,
     listed,
     refused,
@@ -18,22 +18,14 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError
-from flexarm.fitting.fit import Estimate, Fit, fitted_arm
-from flexarm.fitting.problem import MeasuredRun, Problem
-from flexarm.fitting.recording import Recording, read_recording
+from flexarm.fitting.data import Estimate
+from flexarm.fitting.fit import Fit, fitted_arm
+from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
 from flexarm.fitting.sensor import Sensor
-from flexarm.fitting.statistics import (
-    LEVEL,
-    ResidualTest,
-    combinations,
-    covariance,
-    from_inputs,
-    whiteness,
-)
+from flexarm.fitting.statistics import LEVEL, combinations, covariance
 from flexarm.formulations import DEFAULT
-from flexarm.gradients.differentiable import Differentiable, differentiable
+from flexarm.gradients.differentiable import differentiable
 from flexarm.links.base import Array
-from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
 
 Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
@@ -42,7 +34,7 @@ OUTLIER = 1.5  # standard deviations from which on a robust loss counts less
 FREE = 1e3  # times or over its value: how far a number goes that has no bounds
 PASSES, SETTLED = 4, 0.05  # of the noise, where it is not known, and its change at the last
 
-Fitted = Sequence[str] | Mapping[str, tuple[float, float]]
+Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
 Outputs = Mapping[str, str | Gauge | Sensor]
 
 
@@ -73,7 +65,8 @@ def identify(
         ``joint1_deg``, and are SI where there are none.
     fit
         Keys of numbers in the model file, such as ``links.1.joint.friction.viscous``; as a mapping
-        with bounds, ``{"payload.mass": (0.1, 2.0)}``.
+        with bounds, ``{"payload.mass": (0.1, 2.0)}``, or None for a thousandth to a thousand times
+        its value.
     outputs
         By column: what it measures, see `flexarm.fitting.sensor.Sensor`.
     inputs
@@ -138,61 +131,22 @@ def identify(
     return _searched(arm, problem, bounds, loss, most_evaluations)
 
 
-def read_recordings(data: object) -> list[Recording]:
-    """Read one measured run, or several."""
-    several = None if isinstance(data, str | Mapping | Recording) else listed(data)
-    sources = [data] if several is None else several
-    if not sources:
-        raise refused("data", data, "at least one measured run")
-    return [read_recording(each, f"data[{k}]") for k, each in enumerate(sources)]
-
-
-def measured(
-    runs: Differentiable,
-    recording: Recording,
-    inputs: Mapping[str, str] | None,
-    sensors: Mapping[str, Sensor],
-    start: str,
-) -> MeasuredRun:
-    """Put a recording beside runs of an arm at its samples."""
-    model, units = runs.equation.model, input_units(runs.equation.model)
-    require_mapping("inputs", inputs, "columns by joint")
-    own = replace(runs, times=recording.t)
-    given = own.input_samples.copy()
-    for name, column in (inputs or {}).items():
-        if name not in units:
-            raise FlexarmError(
-                f"inputs: no driven joint '{name}': there are {', '.join(units) or 'none'}"
-            )
-        given[:, list(units).index(name)] = recording.column(column, units[name])
-    read = [recording.column(column, *each.units(model)) for column, each in sensors.items()]
-    outputs = np.array(read).T
-    begin = None
-    if start == "measured":
-        begin = _measured_start(model, list(sensors.values()), outputs[0])
-    counts = np.array([each.counts(recording.t) for each in sensors.values()]).T
-    return MeasuredRun(recording, own, given, outputs, counts, begin, dict(inputs or {}))
-
-
-def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Array:
-    q, _ = start_state(model)
-    for sensor, value in zip(sensors, first, strict=True):
-        for axis in model.axes:
-            if sensor.reads in (axis.name, f"{axis.name}.motor"):
-                places = [k for k in (axis.index, axis.motor) if k is not None]
-                q[places] = (value - sensor.offset) / sensor.gain
-    return q
-
-
 def _bounds(fit: object) -> dict[str, tuple[float, float] | None]:
     if isinstance(fit, Mapping):
-        for key, pair in fit.items():
-            ends = listed(pair)
-            if ends is None or len(ends) != 2 or not float(ends[0]) < float(ends[1]):
-                raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
-        return {str(key): (float(pair[0]), float(pair[1])) for key, pair in fit.items()}
+        return {str(key): _pair(str(key), pair) for key, pair in fit.items()}
     keys = require_names("fit", fit, "keys of the model file, such as ['payload.mass']")
     return dict.fromkeys(keys)
+
+
+def _pair(key: str, pair: object) -> tuple[float, float] | None:
+    if pair is None:
+        return None
+    ends = listed(pair)
+    if ends is None or len(ends) != 2 or not all(is_number(e, finite=False) for e in ends):
+        raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
+    if not ends[0] < ends[1]:
+        raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
+    return float(ends[0]), float(ends[1])
 
 
 def _sensors(outputs: object) -> dict[str, Sensor]:
@@ -319,32 +273,3 @@ def _fit(
         evaluations=evaluations,
         problem=problem,
     )
-
-
-def tests_of(problem: Problem, values: Array) -> tuple[ResidualTest, ...]:
-    """Test what is left of every sensor in every run."""
-    found, tests = problem.at(values), []
-    assert found is not None
-    for run, each in zip(problem.runs, found, strict=True):
-        for s, column in enumerate(problem.sensors):
-            left = (run.outputs[:, s] - each.readings[:, s])[run.counts[:, s] > 0]
-            rms = float(np.sqrt(np.mean(left**2)))
-            size = max(float(run.outputs[run.counts[:, s] > 0, s].std()), 1e-300)
-            tests.append(
-                ResidualTest(run.recording.name, column, rms / size, rms, whiteness(left),
-                             from_inputs(left, run.inputs[run.counts[:, s] > 0]))
-            )  # fmt: skip
-    return tuple(tests)
-
-
-def judge(fit: Fit, data: object) -> tuple[ResidualTest, ...]:
-    """Judge a fitted model by other runs."""
-    problem = fit.problem
-    first = problem.runs[0]
-    start = "model" if first.start is None else "measured"
-    runs = [
-        measured(first.runs, each, first.columns, problem.sensors, start)
-        for each in read_recordings(data)
-    ]
-    other = replace(problem, runs=runs, _last={})
-    return tests_of(other, np.array([each.value for each in fit.estimates]))

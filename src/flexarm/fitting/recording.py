@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.arguments import refused, require_path
-from flexarm.arm.side_files import SideFile
+from flexarm.arm.side_files import SideFile, SideFiles
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.csv_table import read_number, read_rows
 from flexarm.links.base import Array
@@ -132,7 +132,7 @@ def read_recording(source: object, name: str = "data") -> Recording:
 
 
 def _csv(path: Path, content: bytes, lines: list[int]) -> dict[str, Any]:
-    rows: Iterator[Any] = read_rows(SideFile(str(path), content))
+    rows: Iterator[Any] = read_rows(SideFile(path.name, content, SideFiles(path.parent)))
     _, header = next(rows, (1, []))
     names = [text for _, text in header]
     if len(set(names)) < len(names):
@@ -157,8 +157,8 @@ def _arrays(path: Path, content: bytes) -> dict[str, Any]:
         if kind == ".mat":
             from scipy.io import loadmat
 
-            return {k: v for k, v in loadmat(file).items() if not k.startswith("__")}
-        import pandas
+            return {k: v for k, v in loadmat(path).items() if not k.startswith("__")}
+        import pandas  # type: ignore[import-untyped]
 
         return {str(k): v.to_numpy() for k, v in pandas.read_parquet(file).items()}
     except ImportError as error:

@@ -127,7 +127,8 @@ def coordinate_unit(model: Model, name: str) -> str:
 class Readings:
     """All sensors of a model at its states: values, and derivatives by states and inputs."""
 
-    function: ca.Function
+    values: ca.Function
+    slopes: ca.Function
     count: int
 
     @classmethod
@@ -138,11 +139,14 @@ class Readings:
         q, v, x = y[:n], y[n : 2 * n], y[2 * n :]
         read = ca.vertcat(*(each.trace(model, q, v, x, u) for each in sensors))
         slopes = ca.densify(ca.jacobian(read, ca.vertcat(y, u)))
-        return cls(ca.Function("read", [y, u], [ca.densify(read), slopes]), len(sensors))
+        values = ca.Function("values", [y, u], [ca.densify(read)])
+        return cls(values, ca.Function("slopes", [y, u], [slopes]), len(sensors))
 
-    def at(self, states: Array, inputs: Array) -> tuple[Array, Array]:
-        """Read at every sample: values (T, sensors), slopes (T, sensors, states + inputs)."""
-        count = len(states)
-        values, slopes = self.function(states.T, inputs.T)
-        columns = np.array(slopes).reshape(self.count, count, -1)
-        return np.array(values).T.reshape(count, -1), np.swapaxes(columns, 0, 1)
+    def at(self, states: Array, inputs: Array) -> Array:
+        """Read at every sample, (T, sensors)."""
+        return np.array(self.values(states.T, inputs.T)).T.reshape(len(states), -1)
+
+    def slopes_at(self, states: Array, inputs: Array) -> Array:
+        """Differentiate by states and inputs at every sample, (T, sensors, states + inputs)."""
+        columns = np.array(self.slopes(states.T, inputs.T)).reshape(self.count, len(states), -1)
+        return np.swapaxes(columns, 0, 1)

@@ -158,14 +158,15 @@ class Differentiable:
         model = self.equation.model
         if values is not None and self.parameters:
             model = changed_model(model, self.parameters, values)
-        nearby = {key: Nearby.of(model, key) for key in self.parameters}
         task = self._task(model, q, v, inputs)
         if task.motion.actuators.sampled:
             raise SimulationError("gradients: sampled servos jump: take their 'period' away")
         self._all_smooth  # noqa: B018  refuses parameters of functions of time
         chosen = self._steps(task) if steps is None else steps
         started = q is None and v is None
-        return Trajectory(task, self.functions, nearby, TABLEAUS[self.method.name], chosen, started)
+        return Trajectory(
+            task, self.functions, self.parameters, TABLEAUS[self.method.name], chosen, started
+        )
 
     def jax(self) -> "Callable[..., Any]":
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.

@@ -70,8 +70,8 @@ class Trajectory:
         The motion.
     functions
         Its compiled rates and their derivatives.
-    nearby
-        Arms that differ a little in one parameter, by its key.
+    parameters
+        Keys of the numbers that it is differentiated by.
     tableau
         The method.
     steps
@@ -82,7 +82,7 @@ class Trajectory:
 
     task: Task
     functions: RateFunctions
-    nearby: dict[str, Nearby]
+    parameters: tuple[str, ...]
     tableau: Tableau
     steps: Array
     started: bool
@@ -229,6 +229,11 @@ class Trajectory:
             by_inputs=np.zeros(len(self.t) * inputs),
         )
         return record, (kept, buffers)
+
+    @cached_property
+    def nearby(self) -> dict[str, Nearby]:
+        """Arms that differ a little in one parameter, by its key."""
+        return {key: Nearby.of(self._model, key) for key in self.parameters}
 
     @property
     def _model(self) -> Model:
