@@ -1,7 +1,10 @@
 """The pictures of the start page and of the how-to pages, drawn from the arms on those pages."""
 
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,7 +14,7 @@ from flexarm import build, modes, simulate
 from flexarm.arm import Arm
 from flexarm.control import Timing, decoupling_law, joint_move, lqr, pd_law, start_at
 from flexarm.io.model_file import loads
-from tests.docs_blocks import blocks
+from tests.docs_blocks import blocks, write_files
 
 DOCS = Path(__file__).parent
 LENGTHS = (0.4, 1.6)
@@ -133,6 +136,18 @@ def draw_contact() -> Figure:
     return figure
 
 
+def draw_fit() -> Figure:
+    """Draw the fit of the how-to page: its own program, run where its arm is."""
+    page = DOCS / "how-to/fit-a-model.md"
+    (program,) = blocks(page, "python")
+    names: dict[str, Any] = {}
+    with TemporaryDirectory() as folder, chdir(folder):
+        write_files(page, Path(folder))
+        exec(program.content, names)
+    figure: Figure = names["fit"].plot()
+    return figure
+
+
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
@@ -140,4 +155,5 @@ HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "contact": draw_contact,
     "controllers": draw_controllers,
     "mission": draw_mission,
+    "fit": draw_fit,
 }

@@ -12,6 +12,7 @@ from flexarm.arguments import (
     listed,
     refused,
     require_count,
+    require_kind,
     require_mapping,
     require_names,
 )
@@ -100,6 +101,7 @@ def identify(
     Where a sensor's noise is not given it is estimated from what is left, and the fit repeated with
     it.  Derivatives are those of the run itself (`flexarm.differentiable`).
     """
+    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)")
     if not is_word(loss, LOSSES):
         raise refused("loss", loss, f"one of {', '.join(LOSSES)}")
     if not is_word(start, ("model", "measured")):

@@ -1,9 +1,9 @@
 """Runs that can be differentiated: from an arm to trajectories at values of its numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -22,6 +22,7 @@ from flexarm.formulations.numbers.parameters import (
     parameter_values,
 )
 from flexarm.formulations.numbers.structures import Structures
+from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.trajectory import Tableau, Trajectory
 from flexarm.integrate.laws import refuse_control
@@ -38,9 +39,7 @@ from flexarm.integrate.task import Task, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from flexarm.model.profiles import evaluate
 
 TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
@@ -168,22 +167,18 @@ class Differentiable:
             task, self.functions, self.parameters, TABLEAUS[self.method.name], chosen, started
         )
 
-    def jax(self) -> "Callable[..., Any]":
+    def jax(self) -> Callable[..., Any]:
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
 
         It has its own gradient, by the adjoint; needs the package jax.
         """
-        from flexarm.gradients.hooks import jax_function
-
         return jax_function(self)
 
-    def torch(self) -> "Callable[..., Any]":
+    def torch(self) -> Callable[..., Any]:
         """Make a function (values, q, v, inputs) to (q, v) at the samples for PyTorch.
 
         It has its own gradient, by the adjoint; needs the package torch.
         """
-        from flexarm.gradients.hooks import torch_function
-
         return torch_function(self)
 
     @cached_property
@@ -195,8 +190,6 @@ class Differentiable:
     @cached_property
     def input_samples(self) -> Array:
         """Inputs of the arm as it was given, at the samples, (T, inputs)."""
-        from flexarm.model.profiles import evaluate
-
         groups = self._task(self.equation.model, None, None, None).groups
         rows = [[evaluate(c.profile, t)[0] for c in groups[0]] for t in self.times]
         return np.array(rows).reshape(len(self.times), -1)

@@ -3,18 +3,47 @@
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from flexarm.errors import FlexarmError
+from flexarm.formulations.equation import Equation
+from flexarm.gradients.trajectory import Trajectory
 from flexarm.links.base import Array
 
-if TYPE_CHECKING:
-    from flexarm.gradients.differentiable import Differentiable
+
+class Runs(Protocol):
+    """What `flexarm.differentiable` gives."""
+
+    @property
+    def equation(self) -> Equation:
+        """Of the arm."""
+
+    @property
+    def times(self) -> Array:
+        """Of the samples [s], (T,)."""
+
+    @property
+    def start(self) -> tuple[Array, Array]:
+        """Coordinates and rates, (n,) each."""
+
+    @property
+    def input_samples(self) -> Array:
+        """At the samples, (T, inputs)."""
+
+    def at(
+        self,
+        values: Array | None = None,
+        *,
+        q: Array | None = None,
+        v: Array | None = None,
+        inputs: Array | None = None,
+    ) -> Trajectory:
+        """Run the arm."""
 
 
-def jax_function(runs: "Differentiable") -> Callable[..., Any]:
+def jax_function(runs: Runs) -> Callable[..., Any]:
     """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX."""
     jax = _imported("jax")
     shape = (len(runs.times), runs.equation.model.size)
@@ -38,7 +67,7 @@ def jax_function(runs: "Differentiable") -> Callable[..., Any]:
     return of
 
 
-def torch_function(runs: "Differentiable") -> Callable[..., Any]:
+def torch_function(runs: Runs) -> Callable[..., Any]:
     """Make a function (values, q, v, inputs) to (q, v) at the samples for PyTorch."""
     torch = _imported("torch")
 
@@ -66,7 +95,7 @@ def torch_function(runs: "Differentiable") -> Callable[..., Any]:
     return of
 
 
-def _defaults(runs: "Differentiable", values: Any, q: Any, v: Any, inputs: Any) -> tuple[Any, ...]:
+def _defaults(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> tuple[Any, ...]:
     """Take the start and the inputs of the arm where none are given."""
     return (
         values,
@@ -76,13 +105,13 @@ def _defaults(runs: "Differentiable", values: Any, q: Any, v: Any, inputs: Any) 
     )
 
 
-def _run(runs: "Differentiable", values: Any, q: Any, v: Any, inputs: Any) -> tuple[Array, ...]:
+def _run(runs: Runs, values: Any, q: Any, v: Any, inputs: Any) -> tuple[Array, ...]:
     values, q, v, inputs = (np.asarray(each, dtype=float) for each in (values, q, v, inputs))
     found = runs.at(values, q=q, v=v, inputs=inputs)
     return found.q, found.v
 
 
-def _back(runs: "Differentiable", count: int, *arrays: Any) -> tuple[Array, ...]:
+def _back(runs: Runs, count: int, *arrays: Any) -> tuple[Array, ...]:
     values, q, v, inputs = (np.asarray(each, dtype=float) for each in arrays[:count])
     seeds = (np.asarray(each, dtype=float) for each in arrays[count:])
     found = runs.at(values, q=q, v=v, inputs=inputs).gradient(*seeds)
