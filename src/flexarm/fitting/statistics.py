@@ -9,6 +9,7 @@ import numpy as np
 from flexarm.links.base import Array
 
 LEVEL = 0.95
+CHANCE = 0.01  # of noise to be taken for something else
 LAGS = 20
 OPEN = 0.3  # of a number's size: a combination that is known no better is left open
 TAKES_PART = 0.3  # share of a number in a combination
@@ -42,7 +43,7 @@ class ResidualTest:
     @property
     def white(self) -> bool:
         """Whether what is left looks like noise."""
-        return self.whiteness > 1 - LEVEL
+        return self.whiteness > CHANCE
 
 
 @dataclass(frozen=True)
