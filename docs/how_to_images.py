@@ -1,8 +1,10 @@
 """The pictures of the start page and of the how-to pages, drawn from the arms on those pages."""
 
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -171,6 +173,18 @@ def draw_plan() -> Figure:
     ).plot()
 
 
+def draw_fit() -> Figure:
+    """Draw the fit of the how-to page: its own program, run where its arm is."""
+    page = DOCS / "how-to/fit-a-model.md"
+    (program,) = blocks(page, "python")
+    names: dict[str, Any] = {}
+    with TemporaryDirectory() as folder, chdir(folder):
+        write_files(page, Path(folder))
+        exec(program.content, names)
+    figure: Figure = names["fit"].plot()
+    return figure
+
+
 HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "start": draw_start,
     "telescoping": draw_telescoping,
@@ -182,4 +196,5 @@ HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "controllers": draw_controllers,
     "mission": draw_mission,
     "study": draw_study,
+    "fit": draw_fit,
 }

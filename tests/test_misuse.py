@@ -271,6 +271,37 @@ converge(bend, want=Hostile())
 # progress
 converge(bend, progress=1)
 # arm
+differentiable("x", t_end=1)
+identify(model, {}, fit=["links.1.length"], outputs={"a": "joint1"})
+# t_end
+differentiable(arm, t_end="1")
+# parameters
+differentiable(arm, t_end=1, parameters="payload.mass")
+differentiable(arm, t_end=1, parameters=[3])
+# method
+differentiable(arm, t_end=1, method="etd4")
+# control
+differentiable(arm, t_end=1, control=3)
+# data
+identify(arm, 3, fit=["links.1.length"], outputs={"a": "joint1"})
+identify(arm, [], fit=["links.1.length"], outputs={"a": "joint1"})
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"})
+# fit
+identify(arm, {}, fit="links.1.length", outputs={"a": "joint1"})
+identify(arm, {}, fit={"links.1.length": 3}, outputs={"a": "joint1"})
+identify(arm, {}, fit={"links.1.length": (2, 1)}, outputs={"a": "joint1"})
+# outputs
+identify(arm, {}, fit=["links.1.length"], outputs=3)
+identify(arm, {}, fit=["links.1.length"], outputs={})
+# sensor
+identify(arm, {}, fit=["links.1.length"], outputs={"a": 3})
+# loss
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, loss="x")
+# start
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, start=3)
+# most_evaluations
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, most_evaluations=0)
+# arm
 equilibrium(None)
 equilibrium("x")
 # joints

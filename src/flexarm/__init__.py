@@ -11,7 +11,9 @@ from flexarm import moved
 if TYPE_CHECKING:
     from flexarm.arm import Arm
     from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
+    from flexarm.fitting.identify import identify
     from flexarm.formulations import formulation
+    from flexarm.gradients.differentiable import differentiable
     from flexarm.integrate.batch.batch import batch
     from flexarm.integrate.batch.many import simulate_many
     from flexarm.integrate.laws import Sampled
@@ -51,9 +53,11 @@ __all__ = [
     "change_arm",
     "compare",
     "converge",
+    "differentiable",
     "equilibrium",
     "fit_curve",
     "formulation",
+    "identify",
     "linearise",
     "live",
     "load",
@@ -85,9 +89,11 @@ _HOMES = {
     "change_arm": "flexarm.io.overrides",
     "compare": "flexarm.studies.compare",
     "converge": "flexarm.studies.converge",
+    "differentiable": "flexarm.gradients.differentiable",
     "equilibrium": "flexarm.linear.equilibrium",
     "fit_curve": "flexarm.model.curve",
     "formulation": "flexarm.formulations",
+    "identify": "flexarm.fitting.identify",
     "linearise": "flexarm.linear.state_space",
     "live": "flexarm.viewer.live.page",
     "load": "flexarm.io.model_file",

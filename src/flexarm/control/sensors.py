@@ -95,7 +95,7 @@ def sensors(
     q, v = ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     read = ca.vertcat(
         *[q[model.names.index(name)] for name in moving],
-        *[-g.distance * _bending(model, g, q) for g in gauges],
+        *[-g.distance * bending(model, g, q) for g in gauges],
     )
     measure = ca.Function("measure", [q, v], [read, ca.jtimes(read, q, v)])
     z, dz = ca.SX.sym("z", len(names)), ca.SX.sym("dz", len(names))
@@ -194,7 +194,8 @@ def _columns(model: Model, gauge: Gauge, length: Expr | None) -> Expr:
     return constant(part.elastic.shapes.values(gauge.axis, where, 2))
 
 
-def _bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
+def bending(model: Model, gauge: Gauge, q: Expr) -> Expr:
+    """Trace the curvature [1/m] at a gauge."""
     part = _part(model, gauge)
     length = None if part.sliding is None else q[part.exposed]
     return _columns(model, gauge, length) @ q[part.modes.start : part.modes.stop]

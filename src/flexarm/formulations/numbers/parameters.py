@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.engine.numbers import Closed
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import NUMBERS, Structures
@@ -145,17 +146,7 @@ def derivatives(
     member = structures.member(
         f"{name} by {', '.join(keys)}", formulation, make, lambda: every, level="quick"
     )
-    book = member.structure.book
-    here, directions = book.numbers(formulation.model), []
-    for key, each in nearby.items():
-        numbers = [book.numbers(model) for model in each.models]
-        if any(found is None for found in numbers):
-            raise FlexarmError(
-                f"'{key}': the operations of the equations change at its value, which have no "
-                "derivative there: take another value"
-            )
-        directions.append(each.weights @ (np.array(numbers) - here))
-    along = np.stack(directions, axis=1)
+    along = directions_of(member.structure.book, formulation.model, nearby)
     found = member.call(*inputs, along if len(keys) > 1 else along[:, 0])
     return {
         port.name: value.reshape(*shape, len(keys))
@@ -163,6 +154,27 @@ def derivatives(
             member.outputs, found, _shapes(formulation, name), strict=True
         )
     }
+
+
+def directions_of(book: Closed, model: Model, nearby: Mapping[str, Nearby]) -> Array:
+    """Give how all that a trace has read of an arm changes with its parameters, (numbers, k).
+
+    Raises
+    ------
+    FlexarmError
+        If operations change at the value of one.
+    """
+    here, found = book.numbers(model), []
+    assert here is not None
+    for key, each in nearby.items():
+        numbers = [book.numbers(changed) for changed in each.models]
+        if any(one is None for one in numbers):
+            raise FlexarmError(
+                f"'{key}': the operations of the equations change at its value, which have no "
+                "derivative there: take another value"
+            )
+        found.append(each.weights @ (np.array(numbers) - here))
+    return np.stack(found, axis=1) if found else np.zeros((len(here), 0))
 
 
 def _by_numbers(function: ca.Function, count: int) -> ca.Function:

@@ -3,8 +3,12 @@
 import numpy as np
 
 from flexarm.integrate.methods.base import Beginning, Method, zeros
-from flexarm.integrate.methods.explicit import ExplicitMarch, explicit_sample, explicit_step
-from flexarm.links.base import Array
+from flexarm.integrate.methods.explicit import (
+    ExplicitMarch,
+    explicit_sample,
+    explicit_step,
+    table_of_rows,
+)
 
 STAGES, EXTRA, TERMS = 12, 3, 7
 # Nonzero entries by column, row by row: the stages, the new state, the dense output's stages.
@@ -78,27 +82,19 @@ D: tuple[dict[int, float], ...] = (
 )  # fmt: skip
 
 
-def _table(rows: tuple[dict[int, float], ...], width: int) -> Array:
-    table = np.zeros((len(rows), width))
-    for r, row in enumerate(rows):
-        for c, value in row.items():
-            table[r, c] = value
-    return table.ravel()
-
-
 def _begin(beginning: Beginning) -> ExplicitMarch:
     width, size = STAGES + 1 + EXTRA, len(beginning.y)
     return ExplicitMarch(
         **beginning.fields,
         stages=STAGES,
         extra=EXTRA,
-        a=_table(A, width),
-        b=_table((B,), STAGES + 1),
+        a=table_of_rows(A, width),
+        b=table_of_rows((B,), STAGES + 1),
         c=np.array(C),
-        e=_table((E5,), STAGES + 1),
-        e3=_table((E3,), STAGES + 1),
+        e=table_of_rows((E5,), STAGES + 1),
+        e3=table_of_rows((E3,), STAGES + 1),
         terms=TERMS,
-        d=_table(D, width),
+        d=table_of_rows(D, width),
         **zeros({"k": width * size, "polynomial": TERMS * size, "trial": size}),
     )
 

@@ -1,13 +1,25 @@
 """Explicit Runge-Kutta methods, from their tables."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from flexarm.integrate.march import March, measure
 from flexarm.integrate.system import rates
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
 from flexarm.loops.sums import weigh
+
+
+def table_of_rows(rows: Sequence[Mapping[int, float]], width: int) -> Array:
+    """Write rows of nonzero entries by column out in full, one after the other."""
+    table = np.zeros((len(rows), width))
+    for r, row in enumerate(rows):
+        for c, value in row.items():
+            table[r, c] = value
+    return table.ravel()
 
 
 @dataclass(kw_only=True)

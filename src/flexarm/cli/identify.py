@@ -1,0 +1,226 @@
+"""`flexarm identify`: fit numbers of a model file to measured runs."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from flexarm.cli.arguments import (
+    Misuse,
+    add_arm,
+    add_options,
+    file_path,
+    read_arm,
+    require_figure,
+    require_outputs,
+)
+from flexarm.cli.console import finite
+
+if TYPE_CHECKING:
+    from flexarm.fitting.sensor import Sensor
+
+SUMMARY = "fit numbers of a model file to measured runs"
+Pairs = list[tuple[str, str]]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `flexarm identify`."""
+    add_arm(parser)
+    add = parser.add_argument
+    add(
+        "data",
+        nargs="+",
+        type=file_path,
+        metavar="DATA",
+        help="measured runs: .csv, .npz, .mat or .parquet, columns with names and units",
+    )
+    add(
+        "--fit",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="KEY[=LOW:HIGH]",
+        help="numbers of the model file, such as links.1.joint.friction.viscous; with bounds",
+    )
+    add(
+        "--output",
+        nargs="+",
+        action="extend",
+        required=True,
+        type=_pair,
+        metavar="COLUMN=READS",
+        help="what a column measures: joint1, joint1.rate, joint1.current, tip.x, "
+        "'link1 strain y at 0'",
+    )
+    add(
+        "--input",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_pair,
+        metavar="JOINT=COLUMN",
+        help="column with a joint's measured input; else that of the model file",
+    )
+    add(
+        "--adjust",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_pair,
+        metavar="COLUMN=gain,...",
+        help="fit gain, offset, delay of a sensor too",
+    )
+    add(
+        "--noise",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_pair,
+        metavar="COLUMN=STD",
+        help="standard deviation of a sensor's errors in SI units (default: from what is left)",
+    )
+    add(
+        "--valid",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_pair,
+        metavar="COLUMN=FROM:TO",
+        help="times [s] in which a sensor is to be believed",
+    )
+    add(
+        "--input-offset",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="JOINT",
+        help="fit an offset of a joint's measured input",
+    )
+    add(
+        "--start",
+        choices=("model", "measured"),
+        default="model",
+        help="begin as the model file says (default), or joints where they are measured first",
+    )
+    add(
+        "--loss",
+        choices=("linear", "soft_l1", "huber", "cauchy"),
+        default="linear",
+        help="how errors count; all but linear let outliers count less",
+    )
+    add("--step", type=float, metavar="H", help="step of the runs [s] (default: by fastest mode)")
+    add("--most", type=int, default=100, metavar="N", help="evaluations of a search, at most")
+    add(
+        "--predict",
+        nargs="+",
+        type=file_path,
+        default=[],
+        metavar="DATA",
+        help="other measured runs, to judge the fitted model by",
+    )
+    add("--suggest", action="store_true", help="say which inputs would tell what is left open")
+    add("-o", "--out", type=file_path, metavar="FILE", help="write the fitted model file")
+    add("--report", type=file_path, metavar="FILE", help="write a page with tables and pictures")
+    add_options(parser, "--formulation", "--plot", "--force", "--json")  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit, print what was found, and write what is asked for."""
+    from flexarm.fitting.identify import identify
+    from flexarm.formulations import DEFAULT
+
+    require_figure(args.plot)
+    require_outputs(args, args.out, args.report, args.plot)
+    arm = read_arm(args)
+    fit = identify(
+        arm,
+        args.data,
+        fit=_fitted(args.fit),
+        outputs=_sensors(args),
+        inputs=dict(args.input),
+        input_offsets=args.input_offset,
+        start=args.start,
+        loss=args.loss,
+        step=args.step,
+        formulation=args.formulation or DEFAULT,
+        most_evaluations=args.most,
+    )
+    predicted = fit.predict(args.predict) if args.predict else ()
+    suggested = fit.excitation()[:3] if args.suggest else ()
+    if args.out is not None:
+        fit.save(args.out, force=args.force)
+    if args.report is not None:
+        fit.report(args.report, force=args.force)
+    if args.plot is not None:
+        fit.plot().savefig(args.plot)
+    if args.json:
+        found: dict[str, Any] = fit.to_dict()
+        found["predicted"] = [asdict(each) for each in predicted]
+        found["suggested"] = [asdict(each) for each in suggested]
+        print(json.dumps(finite(found)))
+        return 0
+    print(fit)
+    for each in predicted:
+        print(f"Predicted, {each.run}: {each.sensor}: {each.error:.3g} of its standard deviation")
+    for trial in suggested:
+        print(f"Would tell more: {trial.words()}")
+    if args.out is None:
+        print("Nothing was written: --out FILE writes the fitted model file.", file=sys.stderr)
+    return 0
+
+
+def _fitted(texts: list[str]) -> dict[str, tuple[float, float] | None]:
+    found: dict[str, tuple[float, float] | None] = {}
+    for text in texts:
+        key, sign, bounds = text.partition("=")
+        found[key] = _range("--fit", text, bounds) if sign else None
+    return found
+
+
+def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
+    from flexarm.fitting.sensor import ADJUSTED, Sensor
+
+    known = dict(args.output)
+    for option, pairs in (("--adjust", args.adjust), ("--noise", args.noise),
+                          ("--valid", args.valid)):  # fmt: skip
+        for column, _ in pairs:
+            if column not in known:
+                raise Misuse(f"{option}: no output '{column}': there are {', '.join(known)}")
+    adjust = {column: text.split(",") for column, text in args.adjust}
+    noise = {column: _number("--noise", text) for column, text in args.noise}
+    valid = {column: _range("--valid", text, text) for column, text in args.valid}
+    return {
+        column: Sensor(reads, fit=tuple(e for e in ADJUSTED if e in _asked(adjust.get(column, []))),
+                       noise=noise.get(column), valid=valid.get(column))
+        for column, reads in known.items()
+    }  # fmt: skip
+
+
+def _asked(words: list[str]) -> list[str]:
+    for word in words:
+        if word not in ("gain", "offset", "delay"):
+            raise Misuse(f"--adjust: must be gain, offset or delay, got '{word}'")
+    return words
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign and value):
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got '{text}'")
+    return name, value
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Misuse(f"{option}: must be a number, got '{text}'") from None
+
+
+def _range(option: str, text: str, ends: str) -> tuple[float, float]:
+    low, _, high = ends.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise Misuse(f"{option}: must be LOW:HIGH, got '{text}'") from None

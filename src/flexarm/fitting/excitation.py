@@ -1,0 +1,101 @@
+"""Inputs that would tell what measured runs leave open."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flexarm.errors import FlexarmError
+from flexarm.fitting.data import FitData
+from flexarm.fitting.problem import Driven, MeasuredRun
+from flexarm.links.base import Array
+from flexarm.runs.contents import input_units
+
+TONES = 6  # frequencies per joint
+LONGEST = 2000  # samples of a trial
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """A sine on one joint, and what it would add to what the data know.
+
+    Attributes
+    ----------
+    joint, frequency, amplitude
+        Where, [Hz], and in the unit of its input.
+    gain
+        By how much it would narrow the interval of the worst known combination of numbers.
+    errors
+        Standard errors of all that is fitted, with one more run of this kind.
+    """
+
+    joint: str
+    frequency: float
+    amplitude: float
+    gain: float
+    errors: dict[str, float]
+
+    def words(self) -> str:
+        """Say what to do."""
+        return (
+            f"a sine on {self.joint} at {self.frequency:.3g} Hz, amplitude {self.amplitude:.3g}: "
+            f"the worst known combination {self.gain:.2g} times as well known"
+        )
+
+
+def suggest(fit: FitData) -> tuple[Excitation, ...]:
+    """Try sines on each driven joint from the fitted model's start, best first."""
+    run = fit.problem.runs[0]
+    values = np.array([each.value for each in fit.estimates])
+    noise = np.array(list(fit.noise.values()))
+    known = fit.problem.jacobian(values, noise)
+    sizes = np.maximum(np.abs(values), np.sqrt(np.diag(fit.covariance)))
+    information = known.T @ known
+    t = run.recording.t[:LONGEST]
+    tones = np.geomspace(2 / float(t[-1]), 0.1 / float(np.median(np.diff(t))), TONES)
+    units = list(input_units(run.runs.equation.model))
+    found = []
+    for k, joint in enumerate(units):
+        amplitude = float(np.sqrt(2) * np.concatenate(
+            [each.inputs[:, k] for each in fit.problem.runs]).std()) or 1.0  # fmt: skip
+        for tone in tones:
+            inputs = np.zeros((len(t), len(units)))
+            inputs[:, k] = amplitude * np.sin(2 * np.pi * tone * t)
+            more = _told(fit, run, t, inputs, values, noise)
+            if more is not None:
+                found.append(_compared(fit, information, more, sizes,
+                                       (joint, float(tone), amplitude)))  # fmt: skip
+    return tuple(sorted(found, key=lambda each: -each.gain))
+
+
+def _told(
+    fit: FitData, run: MeasuredRun, t: Array, inputs: Array, values: Array, noise: Array
+) -> Array | None:
+    """Give the information that a trial would add, (k, k); None if the arm cannot do it."""
+    count = len(t)
+    trial = replace(
+        run,
+        recording=replace(run.recording, t=t),
+        runs=replace(run.runs, times=t),
+        inputs=inputs,
+        outputs=run.outputs[:count],
+        counts=np.ones((count, len(noise))),
+    )
+    try:
+        slopes = Driven(fit.problem, trial, values).slopes / noise[:, None]
+    except FlexarmError:
+        return None
+    flat = slopes.reshape(-1, len(values))
+    return np.asarray(flat.T @ flat)
+
+
+def _compared(
+    fit: FitData, information: Array, more: Array, sizes: Array, what: tuple[str, float, float]
+) -> Excitation:
+    scale = np.outer(sizes, sizes)
+    before, after = (
+        np.linalg.eigvalsh(each * scale)[0] for each in (information, information + more)
+    )
+    errors = np.sqrt(np.diag(np.linalg.pinv(information + more, hermitian=True)))
+    names = (each.name for each in fit.estimates)
+    gain = float(np.sqrt(max(after, 1e-300) / max(before, 1e-300)))
+    return Excitation(*what, gain, dict(zip(names, errors.tolist(), strict=True)))

@@ -1,0 +1,277 @@
+"""Fit numbers of a model file to measured runs: output error, least squares, exact derivatives."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from flexarm.arguments import (
+    is_number,
+    is_word,
+    listed,
+    refused,
+    require_count,
+    require_kind,
+    require_mapping,
+    require_names,
+)
+from flexarm.arm import Arm
+from flexarm.control.sensors import Gauge
+from flexarm.errors import FlexarmError
+from flexarm.fitting.data import Estimate
+from flexarm.fitting.fit import Fit, fitted_arm
+from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
+from flexarm.fitting.sensor import Sensor
+from flexarm.fitting.statistics import LEVEL, combinations, covariance
+from flexarm.formulations import DEFAULT
+from flexarm.gradients.differentiable import differentiable
+from flexarm.links.base import Array
+from flexarm.runs.contents import input_units
+
+Loss = Literal["linear", "soft_l1", "huber", "cauchy"]
+LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")
+OUTLIER = 1.5  # standard deviations from which on a robust loss counts less
+FREE = 1e3  # times or over its value: how far a number goes that has no bounds
+PASSES, SETTLED = 4, 0.05  # of the noise, where it is not known, and its change at the last
+
+Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
+Outputs = Mapping[str, str | Gauge | Sensor]
+
+
+def identify(
+    arm: Arm,
+    data: object,
+    *,
+    fit: Fitted,
+    outputs: Outputs,
+    inputs: Mapping[str, str] | None = None,
+    input_offsets: Sequence[str] = (),
+    start: Literal["model", "measured"] = "model",
+    loss: Loss = "linear",
+    step: float | None = None,
+    rtol: float = 1e-3,
+    formulation: str = DEFAULT,
+    most_evaluations: int = 100,
+) -> Fit:
+    """Fit numbers of an arm to measured time histories.
+
+    Parameters
+    ----------
+    arm
+        The arm; its numbers are where the search begins.
+    data
+        A measured run or a list of them: files .csv, .npz, .mat or .parquet, or mappings of arrays
+        by name.  One column is the time; units may be in the names of columns, ``joint1 [deg]`` or
+        ``joint1_deg``, and are SI where there are none.
+    fit
+        Keys of numbers in the model file, such as ``links.1.joint.friction.viscous``; as a mapping
+        with bounds, ``{"payload.mass": (0.1, 2.0)}``, or None for a thousandth to a thousand times
+        its value.
+    outputs
+        By column: what it measures, see `flexarm.fitting.sensor.Sensor`.
+    inputs
+        By joint: the column with its measured input, lines between samples.  Other joints have
+        those of the model file.
+    input_offsets
+        Joints whose measured input has an offset that is fitted too.
+    start
+        ``measured`` lets joints begin where they are measured first; the others, and all of them
+        with ``model``, begin as the model file says.
+    loss
+        ``linear``, or one that outliers weigh less in: ``soft_l1``, ``huber``, ``cauchy``.
+    step, rtol, formulation
+        Of the runs, by rk4: as for `flexarm.simulate`.
+    most_evaluations
+        Of the model in one search.
+
+    Returns
+    -------
+    Fit
+        Numbers with intervals, what the data cannot tell apart, tests of what is left, and the
+        fitted arm.
+
+    Raises
+    ------
+    FlexarmError
+        If data or names are wrong, or the arm cannot be run at its own numbers.
+
+    Notes
+    -----
+    Where a sensor's noise is not given it is estimated from what is left, and the fit repeated with
+    it.  Derivatives are those of the run itself (`flexarm.differentiable`).
+    """
+    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)")
+    if not is_word(loss, LOSSES):
+        raise refused("loss", loss, f"one of {', '.join(LOSSES)}")
+    if not is_word(start, ("model", "measured")):
+        raise refused("start", start, "'model' or 'measured'")
+    require_count("most_evaluations", most_evaluations, 1)
+    bounds = _bounds(fit)
+    sensors = _sensors(outputs)
+    recordings = read_recordings(data)
+    runs = differentiable(
+        arm, t_end=float(recordings[0].t[-1]), parameters=list(bounds), rtol=rtol, step=step,
+        formulation=formulation,
+    )  # fmt: skip
+    model = runs.equation.model
+    offsets = tuple(require_names("input_offsets", input_offsets, "names of driven joints"))
+    problem = Problem(
+        [measured(runs, each, inputs, sensors, start) for each in recordings],
+        tuple(bounds), sensors, offsets,
+    )  # fmt: skip
+    for name in offsets:
+        if name not in input_units(model):
+            raise FlexarmError(f"input_offsets: no driven joint '{name}': there are "
+                               f"{', '.join(input_units(model))}")  # fmt: skip
+    if not problem.names:
+        raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
+    if problem.at(problem.first) is None:
+        for run in problem.runs:  # says why
+            values = problem.first[: len(problem.keys)]
+            run.runs.at(values, q=run.start, inputs=run.inputs).sensitivities()
+    return _searched(arm, problem, bounds, loss, most_evaluations)
+
+
+def _bounds(fit: object) -> dict[str, tuple[float, float] | None]:
+    if isinstance(fit, Mapping):
+        return {str(key): _pair(str(key), pair) for key, pair in fit.items()}
+    keys = require_names("fit", fit, "keys of the model file, such as ['payload.mass']")
+    return dict.fromkeys(keys)
+
+
+def _pair(key: str, pair: object) -> tuple[float, float] | None:
+    if pair is None:
+        return None
+    ends = listed(pair)
+    if ends is None or len(ends) != 2 or not all(is_number(e, finite=False) for e in ends):
+        raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
+    if not ends[0] < ends[1]:
+        raise refused(f"fit: {key}", pair, "a pair of bounds, low < high")
+    return float(ends[0]), float(ends[1])
+
+
+def _sensors(outputs: object) -> dict[str, Sensor]:
+    require_mapping("outputs", outputs, "what columns measure", optional=False)
+    assert isinstance(outputs, Mapping)
+    if not outputs:
+        raise refused("outputs", outputs, "at least one column with what it measures")
+    return {
+        str(column): each if isinstance(each, Sensor) else Sensor(each)
+        for column, each in outputs.items()
+    }
+
+
+def _limits(problem: Problem, bounds: Mapping[str, tuple[float, float] | None]) -> Array:
+    """Give the least and greatest values, (2, k): of a number > 0 a thousandth to a thousand."""
+    rows = []
+    for name, value in zip(problem.names, problem.first, strict=True):
+        known = bounds.get(name)
+        if known is None:
+            free = name not in bounds or value == 0
+            ends = (value / FREE, value * FREE) if value > 0 else (value * FREE, value / FREE)
+            known = (-math.inf, math.inf) if free else ends
+        if not known[0] <= value <= known[1]:
+            raise FlexarmError(
+                f"fit: {name}: is {value:g} in the arm, beyond its bounds {known[0]:g} to "
+                f"{known[1]:g}: widen them, or begin elsewhere"
+            )
+        rows.append(known)
+    return np.array(rows).T
+
+
+def _searched(
+    arm: Arm,
+    problem: Problem,
+    bounds: Mapping[str, tuple[float, float] | None],
+    loss: Loss,
+    most: int,
+) -> Fit:
+    from scipy.optimize import least_squares
+
+    low, high = _limits(problem, bounds)
+    given = np.array([s.noise or math.nan for s in problem.sensors.values()])
+    spread = np.std(np.concatenate([run.outputs for run in problem.runs]), axis=0)
+    noise = np.where(np.isnan(given), np.maximum(spread, 1e-12), given)
+    values, evaluations = problem.first.copy(), 0
+    found: Any = None
+    for _ in range(PASSES if np.isnan(given).any() else 1):
+        found = least_squares(
+            problem.residuals, np.clip(values, low, high), problem.jacobian, (low, high),
+            args=(noise,), x_scale="jac", loss=loss, f_scale=1.0 if loss == "linear" else OUTLIER,
+            max_nfev=most, xtol=1e-9, ftol=1e-9, gtol=1e-12,
+        )  # fmt: skip
+        values, evaluations = found.x, evaluations + int(found.nfev)
+        before, noise = noise, _noise(problem, values, given, loss)
+        if np.all(np.abs(noise / before - 1) < SETTLED):
+            break
+    return _fit(arm, problem, values, noise, given, (low, high), found, evaluations)
+
+
+def _noise(problem: Problem, values: Array, given: Array, loss: Loss) -> Array:
+    """Estimate the noise of sensors for which none is given: of the middle half, if robust."""
+    found = problem.at(values)
+    assert found is not None
+    left, counts = (
+        np.concatenate(each)
+        for each in zip(
+            *(
+                ((f.readings - run.outputs) * run.counts, run.counts)
+                for f, run in zip(found, problem.runs, strict=True)
+            ),
+            strict=True,
+        )
+    )
+    share = max(1e-3, 1 - len(values) / max(float(counts.sum()), 1.0))
+    rms = np.sqrt(np.sum(left**2, axis=0) / np.maximum(counts.sum(axis=0), 1) / share)
+    if loss != "linear":
+        rms = 1.4826 * np.array(
+            [np.median(np.abs(e[c > 0])) for e, c in zip(left.T, counts.T, strict=True)]
+        )
+    return np.where(np.isnan(given), np.maximum(rms, 1e-300), given)
+
+
+def _fit(
+    arm: Arm,
+    problem: Problem,
+    values: Array,
+    noise: Array,
+    given: Array,
+    limits: tuple[Array, Array],
+    found: Any,
+    evaluations: int,
+) -> Fit:
+    from scipy.stats import t as student
+
+    residuals, jacobian = problem.residuals(values, noise), problem.jacobian(values, noise)
+    tests = tests_of(problem, values)
+    correlated = not all(each.white for each in tests)
+    lengths = [len(run.recording.t) for run in problem.runs for _ in problem.sensors]
+    spread = covariance(jacobian, residuals, lengths, white=not correlated)
+    errors = np.sqrt(np.diag(spread))
+    freedom = max(1, residuals.size - len(values)) if np.isnan(given).any() else math.inf
+    reach = float(student.ppf(0.5 + LEVEL / 2, freedom)) * errors
+    span = np.abs(values)
+    at_bound = np.isfinite(limits) & (np.abs(values - np.array(limits)) <= 1e-6 * span)
+    estimates = tuple(
+        Estimate(name, float(problem.first[k]), float(values[k]), float(errors[k]),
+                 float(values[k] - reach[k]), float(values[k] + reach[k]),
+                 bool(at_bound[:, k].any()))
+        for k, name in enumerate(problem.names)
+    )  # fmt: skip
+    sizes = np.where(np.arange(len(values)) < len(problem.keys), span, 0.0)
+    sizes = np.where(sizes > 0, sizes, np.maximum(span, errors / 0.1))
+    runs = {run.recording.name: run.recording.digest for run in problem.runs}
+    return Fit(
+        arm=fitted_arm(arm, estimates, problem.keys, runs),
+        estimates=estimates,
+        covariance=spread,
+        correlated=correlated,
+        combinations=combinations(problem.names, sizes, jacobian),
+        residuals=tests,
+        noise=dict(zip(problem.sensors, noise.tolist(), strict=True)),
+        converged=bool(found.success),
+        message=str(found.message),
+        evaluations=evaluations,
+        problem=problem,
+    )

@@ -1,0 +1,204 @@
+"""Measured time histories: files of columns with names and units."""
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.arguments import refused, require_path
+from flexarm.arm.side_files import SideFile, SideFiles
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.io.csv_table import read_number, read_rows
+from flexarm.links.base import Array
+from flexarm.units import quantity
+
+KINDS = (".csv", ".npz", ".mat", ".parquet")
+TIMES = ("time", "t")
+FEWEST = 10  # samples
+_BRACKETS = re.compile(r"(.+?)\s*[\[(]([^\])]*)[\])]$")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A measured run.
+
+    Attributes
+    ----------
+    name
+        Its file, or a word.
+    t
+        Times [s], from 0 on, (T,).
+    columns
+        By the names of the columns, as they were written, (T,) each.
+    digest
+        SHA-256 of the file; empty if there is none.
+    """
+
+    name: str
+    t: Array
+    columns: Mapping[str, Array]
+    digest: str = ""
+
+    def column(self, name: str, *units: str) -> Array:
+        """Give a column in the first SI unit that fits, by its name with or without its own unit.
+
+        Raises
+        ------
+        FlexarmError
+            If there is none, or it is of another quantity.
+        """
+        found = [key for key in self.columns if name in (key, split_unit(key)[0])]
+        if len(found) != 1:
+            raise FlexarmError(
+                f"{self.name}: {'no' if not found else 'more than one'} column '{name}': there are "
+                f"{', '.join(self.columns)}"
+            )
+        written, reasons = split_unit(found[0])[1], []
+        for unit in units:
+            try:
+                factor = quantity(f"1 {written}", unit) if written else 1.0
+            except ModelError as error:
+                reasons.append(str(error))
+            else:
+                return np.asarray(self.columns[found[0]] * factor)
+        raise FlexarmError(f"{self.name}: column '{found[0]}': {reasons[0]}")
+
+
+def split_unit(header: str) -> tuple[str, str]:
+    """Take the unit off a column's name: ``joint1 [deg]``, ``joint1_deg``; empty if it has none."""
+    bracketed = _BRACKETS.match(header)
+    if bracketed:
+        return bracketed[1], bracketed[2]
+    name, _, last = header.rpartition("_")
+    last = {"radps": "rad/s", "Nm": "N m"}.get(last, last)
+    if name and _is_unit(last):
+        return name, last
+    return header, ""
+
+
+def _is_unit(text: str) -> bool:
+    for unit in ("m", "kg", "s", "rad", "m/s", "rad/s", "Hz", "N", "N m", "A", "1", "m/s^2"):
+        try:
+            quantity(f"1 {text}", unit)
+        except ModelError:
+            continue
+        return bool(text) and not text.isdecimal()
+    return text in ("V", "mV")
+
+
+def read_recording(source: object, name: str = "data") -> Recording:
+    """Read a measured run from a file, or take it as a mapping of arrays by the columns' names.
+
+    Parameters
+    ----------
+    source
+        A file .csv, .npz, .mat or .parquet, a mapping of arrays, or a `Recording`.  One column is
+        called time, in seconds or with a unit in its name.
+    name
+        What messages call a mapping.
+
+    Raises
+    ------
+    FlexarmError
+        If it cannot be read, or times do not increase, or values are no numbers; the message says
+        which file, line and column.
+    """
+    if isinstance(source, Recording):
+        return source
+    if isinstance(source, Mapping):
+        return _checked(name, {str(k): v for k, v in source.items()}, lambda row: f"row {row + 1}")
+    if not isinstance(source, str | Path):
+        raise refused("data", source, "a file, or a mapping of arrays by name")
+    path = require_path("data", source)
+    if path.suffix.lower() not in KINDS:
+        raise FlexarmError(f"{path}: must end in {', '.join(KINDS)}")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FlexarmError(f"{path}: cannot be read: {error.strerror}") from None
+    lines: list[int] = []
+    columns = (
+        _csv(path, content, lines) if path.suffix.lower() == ".csv" else _arrays(path, content)
+    )
+    found = _checked(
+        str(path), columns, lambda row: f"line {lines[row]}" if lines else f"row {row + 1}"
+    )
+    return Recording(found.name, found.t, found.columns, hashlib.sha256(content).hexdigest())
+
+
+def _csv(path: Path, content: bytes, lines: list[int]) -> dict[str, Any]:
+    rows: Iterator[Any] = read_rows(SideFile(path.name, content, SideFiles(path.parent)))
+    _, header = next(rows, (1, []))
+    names = [text for _, text in header]
+    if len(set(names)) < len(names):
+        raise FlexarmError(f"{path}:1: two columns have one name: rename one")
+    table = []
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise FlexarmError(
+                f"{path}:{line}: must have {len(names)} cells like the header, got {len(cells)}"
+            )
+        table.append([read_number(text) for _, text in cells])
+        lines.append(line)
+    return dict(zip(names, np.array(table).reshape(-1, len(names)).T, strict=True))
+
+
+def _arrays(path: Path, content: bytes) -> dict[str, Any]:
+    kind, file = path.suffix.lower(), io.BytesIO(content)
+    try:
+        if kind == ".npz":
+            with np.load(file, allow_pickle=False) as found:
+                return {name: found[name] for name in found.files}
+        if kind == ".mat":
+            from scipy.io import loadmat
+
+            return {k: v for k, v in loadmat(path).items() if not k.startswith("__")}
+        import pandas  # type: ignore[import-untyped]
+
+        return {str(k): v.to_numpy() for k, v in pandas.read_parquet(file).items()}
+    except ImportError as error:
+        raise FlexarmError(f"{path}: {error.name} is needed to read it: pip install it") from None
+    except Exception as error:
+        raise FlexarmError(f"{path}: is no {kind} file of arrays: {error}") from None
+
+
+def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
+    """Refuse what is no run: columns of other lengths, times that do not increase, no numbers."""
+    timed = [key for key in columns if split_unit(key)[0].lower() in TIMES]
+    if len(timed) != 1:
+        raise FlexarmError(
+            f"{name}: one column must be called time, got {', '.join(columns) or 'no columns'}"
+        )
+    try:
+        found = {key: np.array(value, dtype=float).ravel() for key, value in columns.items()}
+    except (TypeError, ValueError):
+        raise FlexarmError(f"{name}: columns must be arrays of numbers") from None
+    count = len(found[timed[0]])
+    for key, values in found.items():
+        if len(values) != count:
+            raise FlexarmError(
+                f"{name}: column '{key}' has {len(values)} samples, {timed[0]} has {count}"
+            )
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise FlexarmError(
+                f"{name}: {place(int(bad[0]))}, column '{key}': is no finite number: leave such "
+                "samples out, or cut the recording there"
+            )
+    if count < FEWEST:
+        raise FlexarmError(f"{name}: has {count} samples: at least {FEWEST} are needed")
+    t = Recording(name, found[timed[0]], found).column(timed[0], "s")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if len(back):
+        row = int(back[0]) + 1
+        raise FlexarmError(
+            f"{name}: {place(row)}: times must increase, got {t[row]:g} s after {t[row - 1]:g} s: "
+            "sort the samples and leave repeated ones out"
+        )
+    rest = {key: values for key, values in found.items() if key != timed[0]}
+    return Recording(name, t - t[0], rest)

@@ -1,0 +1,152 @@
+"""What is measured of an arm: encoders, tachometers, strain gauges, currents, the tip."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arguments import refused, require_kind, require_number
+from flexarm.control.sensors import Gauge, bending
+from flexarm.errors import FlexarmError
+from flexarm.integrate.actuators import actuators_of
+from flexarm.links.base import Array
+from flexarm.mechanics.kinematics import end_frame
+from flexarm.mechanics.loads import input_names
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+Adjusted = Literal["gain", "offset", "delay"]
+ADJUSTED: tuple[Adjusted, ...] = ("gain", "offset", "delay")
+_STRAIN = re.compile(r"(\S+) strain ([yz]) at ([0-9.eE+-]+)(?: distance ([0-9.eE+-]+))?")
+TIP = ("tip.x", "tip.y", "tip.z")
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor: what it reads, and how its reading follows from that.
+
+    ``reading(t) = gain x(t - delay) + offset`` in SI units.
+
+    Attributes
+    ----------
+    reads
+        A coordinate such as ``joint1`` or ``joint1.motor``; its rate, ``joint1.rate``; a motor's
+        current, ``joint1.current``; ``tip.x``; a `Gauge`, or in words ``link1 strain y at 0``, with
+        ``distance 0.002`` where that is not 1 m.
+    gain, offset, delay
+        As they are known; the delay in seconds.
+    fit
+        Which of ``gain``, ``offset``, ``delay`` are fitted too.
+    noise
+        Standard deviation of its errors in SI units; found from the residuals if None.
+    valid
+        Times [s] from which and up to which it is to be believed; all if None.
+    """
+
+    reads: str | Gauge
+    gain: float = 1.0
+    offset: float = 0.0
+    delay: float = 0.0
+    fit: tuple[Adjusted, ...] = ()
+    noise: float | None = None
+    valid: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no sensor."""
+        if not isinstance(self.reads, str | Gauge):
+            raise refused("sensor: reads", self.reads, "a name such as 'joint1', or a Gauge")
+        for name in ADJUSTED:
+            require_number(f"sensor: {name}", getattr(self, name))
+        require_kind("sensor: fit", self.fit, tuple, "a tuple of 'gain', 'offset', 'delay'")
+        if any(each not in ADJUSTED for each in self.fit):
+            raise refused("sensor: fit", self.fit, "a tuple of 'gain', 'offset', 'delay'")
+        if self.noise is not None and require_number("sensor: noise", self.noise) <= 0:
+            raise refused("sensor: noise", self.noise, "a number > 0, or None")
+        ends = (0.0, 1.0) if self.valid is None else self.valid
+        if not isinstance(ends, tuple) or len(ends) != 2 or not ends[0] < ends[1]:
+            raise refused("sensor: valid", self.valid, "a pair of times, first < last, or None")
+        words = _STRAIN.fullmatch(self.reads) if isinstance(self.reads, str) else None
+        if words:
+            axis: Literal["y", "z"] = "y" if words[2] == "y" else "z"
+            gauge = Gauge(words[1], float(words[3]), axis, float(words[4] or 1.0))
+            object.__setattr__(self, "reads", gauge)
+
+    def counts(self, t: Array) -> Array:
+        """Tell at which times it is believed: 1, else 0."""
+        low, high = (-np.inf, np.inf) if self.valid is None else self.valid
+        return np.where((t >= low) & (t <= high), 1.0, 0.0)
+
+    def units(self, model: Model) -> tuple[str, ...]:
+        """Give the SI units that its readings may have: of a gauge, what it was calibrated in."""
+        if isinstance(self.reads, Gauge):
+            return "1", "rad", "m"
+        if self.reads in TIP:
+            return ("m",)
+        name, _, last = self.reads.rpartition(".")
+        if last == "current":
+            return ("A",)
+        rate = last == "rate" and name in model.names
+        kind = coordinate_unit(model, name if rate else self.reads)
+        return (f"{kind}/s" if rate else kind,)
+
+    def trace(self, model: Model, q: Expr, v: Expr, x: Expr, u: Expr) -> Expr:
+        """Trace what it reads, without gain, offset and delay."""
+        if isinstance(self.reads, Gauge):
+            return -self.reads.distance * bending(model, self.reads, q)
+        if self.reads in TIP:
+            return end_frame(model, q)[1][TIP.index(self.reads)]
+        name, _, last = self.reads.rpartition(".")
+        if self.reads in model.names:
+            return q[model.names.index(self.reads)]
+        if last == "rate" and name in model.names:
+            return v[model.names.index(name)]
+        windings = actuators_of(model).windings
+        for k, winding in enumerate(windings):
+            if winding.name == self.reads:
+                actuators = replace(actuators_of(model), servos=(), ties=())
+                return actuators.shares(model, u, q, v, ca.SX(0, 1), x, ca.SX(0, 1))[2][k]
+        known = [*model.names, "NAME.rate", *TIP, *(each.name for each in windings)]
+        raise FlexarmError(
+            f"sensor: no '{self.reads}' in {model.arm.name}: there are {', '.join(known)}, and "
+            "gauges such as 'link1 strain y at 0'"
+        )
+
+
+def coordinate_unit(model: Model, name: str) -> str:
+    """Give the unit of a coordinate: rad, or m."""
+    for axis in model.axes:
+        if name in (axis.name, f"{axis.name}.motor"):
+            return "rad" if axis.turns else "m"
+    return "rad" if "twist" in name or ".r" in name else "m"
+
+
+@dataclass(frozen=True)
+class Readings:
+    """All sensors of a model at its states: values, and derivatives by states and inputs."""
+
+    values: ca.Function
+    slopes: ca.Function
+    count: int
+
+    @classmethod
+    def of(cls, model: Model, sensors: Sequence[Sensor]) -> "Readings":
+        """Trace the sensors of an arm."""
+        n, more = model.size, actuators_of(model).states
+        y, u = ca.SX.sym("y", 2 * n + more), ca.SX.sym("u", len(input_names(model)))
+        q, v, x = y[:n], y[n : 2 * n], y[2 * n :]
+        read = ca.vertcat(*(each.trace(model, q, v, x, u) for each in sensors))
+        slopes = ca.densify(ca.jacobian(read, ca.vertcat(y, u)))
+        values = ca.Function("values", [y, u], [ca.densify(read)])
+        return cls(values, ca.Function("slopes", [y, u], [slopes]), len(sensors))
+
+    def at(self, states: Array, inputs: Array) -> Array:
+        """Read at every sample, (T, sensors)."""
+        return np.array(self.values(states.T, inputs.T)).T.reshape(len(states), -1)
+
+    def slopes_at(self, states: Array, inputs: Array) -> Array:
+        """Differentiate by states and inputs at every sample, (T, sensors, states + inputs)."""
+        columns = np.array(self.slopes(states.T, inputs.T)).reshape(self.count, len(states), -1)
+        return np.swapaxes(columns, 0, 1)

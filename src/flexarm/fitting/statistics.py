@@ -1,0 +1,158 @@
+"""What data say of fitted numbers: intervals, combinations that they leave open, residual tests."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.links.base import Array
+
+LEVEL = 0.95
+CHANCE = 0.01  # of noise to be taken for something else
+LAGS = 20
+OPEN = 0.3  # of a number's size: a combination that is known no better is left open
+TAKES_PART = 0.3  # share of a number in a combination
+
+
+@dataclass(frozen=True)
+class ResidualTest:
+    """What is left of one sensor in one run.
+
+    Attributes
+    ----------
+    run, sensor
+        Names.
+    error
+        rms error over the standard deviation of the measurement; a constant would have 1.
+    rms
+        rms error, in SI units.
+    whiteness
+        Probability of so much correlation in time if there were none (Ljung & Box, 20 lags).
+    from_inputs
+        Largest correlation with a measured input, over what chance gives in 95 of 100 cases.
+    """
+
+    run: str
+    sensor: str
+    error: float
+    rms: float
+    whiteness: float
+    from_inputs: float
+
+    @property
+    def white(self) -> bool:
+        """Whether what is left looks like noise."""
+        return self.whiteness > CHANCE
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A combination of numbers, in parts of their sizes, and how well the data know it."""
+
+    shares: dict[str, float]
+    error: float
+
+    @property
+    def open(self) -> bool:
+        """Whether the data leave it open."""
+        return not self.error < OPEN
+
+    def words(self) -> str:
+        """Say what it is."""
+        main = {k: v for k, v in self.shares.items() if abs(v) > TAKES_PART}
+        known = f"to {100 * self.error:.2g} %" if self.error < 100 else "not at all"
+        if len(main) == 1:
+            return f"{next(iter(main))}: known {known}"
+        signs = " and ".join(f"{k} {'up' if v > 0 else 'down'}" for k, v in main.items())
+        return f"{signs} together: known {known}"
+
+
+def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, white: bool) -> Array:
+    """Estimate the covariance of fitted numbers, (k, k).
+
+    Parameters
+    ----------
+    jacobian, residuals
+        Over the noise, (N, k) and (N,), series after series.
+    lengths
+        Of the series: one per sensor and run.
+    white
+        Whether residuals are noise.  If not, their correlation in time is counted: a Bartlett
+        window over each series (Newey & West 1987).
+    """
+    bread = np.linalg.pinv(jacobian.T @ jacobian, rcond=1e-15, hermitian=True)
+    if white:
+        return np.asarray(bread)
+    filling = np.zeros_like(bread)
+    for end, length in zip(np.cumsum(lengths), lengths, strict=True):
+        moments = jacobian[end - length : end] * residuals[end - length : end, None]
+        reach = max(1, min(length // 4, _memory(residuals[end - length : end])))
+        filling += moments.T @ moments
+        for lag in range(1, reach):
+            share = moments[lag:].T @ moments[:-lag]
+            filling += (1 - lag / reach) * (share + share.T)
+    values, vectors = np.linalg.eigh(filling)  # the window keeps it positive but for rounding
+    filling = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    found = bread @ filling @ bread
+    # Correlated errors never tell more than as many independent ones.
+    return np.asarray(np.where(np.eye(len(found)) == 1, np.maximum(found, bread), found))
+
+
+def _memory(series: Array) -> int:
+    """Give the lag after which what is left of a series has forgotten itself, four times."""
+    rho = _correlations(series, min(len(series) // 4, 2000))
+    small = np.flatnonzero(np.abs(rho) < 2 / math.sqrt(len(series)))
+    return 4 * int(small[0] + 1 if len(small) else len(rho))
+
+
+def _correlations(series: Array, lags: int) -> Array:
+    """Give the autocorrelations at lags 1 and on."""
+    x = series - series.mean()
+    size = 1 << (2 * len(x) - 1).bit_length()
+    power = np.abs(np.fft.rfft(x, size)) ** 2
+    found = np.fft.irfft(power, size)[: lags + 1]
+    return np.asarray(found[1:] / max(float(found[0]), 1e-300))
+
+
+def whiteness(series: Array) -> float:
+    """Give the probability of so much correlation in time if there were none (Ljung & Box)."""
+    from scipy.stats import chi2
+
+    count, lags = len(series), min(LAGS, len(series) // 4)
+    rho = _correlations(series, lags)
+    total = count * (count + 2) * float(np.sum(rho**2 / (count - np.arange(1, lags + 1))))
+    return float(chi2.sf(total, lags))
+
+
+def from_inputs(series: Array, inputs: Array) -> float:
+    """Give the largest correlation with an input, over the 95 % of chance."""
+    lags = min(LAGS, len(series) // 4)
+    x = (series - series.mean()) / max(float(series.std()), 1e-300)
+    worst = 0.0
+    for column in inputs.T:
+        if column.std() > 0:
+            u = (column - column.mean()) / column.std()
+            several = [float(np.mean(x[lag:] * u[: len(u) - lag])) for lag in range(lags + 1)]
+            worst = max(worst, float(np.abs(several).max()))
+    return worst * math.sqrt(len(series)) / 2.0
+
+
+def combinations(names: Sequence[str], sizes: Array, jacobian: Array) -> tuple[Combination, ...]:
+    """List the principal combinations of numbers, worst known first.
+
+    Parameters
+    ----------
+    names, sizes
+        The numbers and their sizes, (k,).
+    jacobian
+        Of the residuals over their noise by the numbers, (N, k).
+    """
+    _, values, rows = np.linalg.svd(jacobian * sizes, full_matrices=False)
+    found = []
+    for value, row in zip(values[::-1], rows[::-1], strict=True):
+        lead = row[np.argmax(np.abs(row))]
+        shares = dict(zip(names, (row * np.sign(lead)).tolist(), strict=True))
+        error = 1 / value if value > 1e-12 * values[0] else math.inf
+        found.append(Combination(shares, float(error)))
+    return tuple(found)

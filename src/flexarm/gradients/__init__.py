@@ -1,0 +1,1 @@
+"""Gradients of runs by numbers of the arm, starts and inputs."""

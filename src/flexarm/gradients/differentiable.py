@@ -1,0 +1,281 @@
+"""Runs that can be differentiated: from an arm to trajectories at values of its numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arguments import require_kind, require_names
+from flexarm.arm import Arm
+from flexarm.arm.profile import Table
+from flexarm.engine.compile import real_numbers
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.formulations import DEFAULT
+from flexarm.formulations.equation import Equation
+from flexarm.formulations.numbers.parameters import (
+    Nearby,
+    changed_model,
+    parameter_keys,
+    parameter_values,
+)
+from flexarm.formulations.numbers.structures import Structures
+from flexarm.gradients.hooks import jax_function, torch_function
+from flexarm.gradients.rates import RateFunctions
+from flexarm.gradients.trajectory import Tableau, Trajectory
+from flexarm.integrate.laws import refuse_control
+from flexarm.integrate.loop import march
+from flexarm.integrate.methods import METHODS, dop853, rk4
+from flexarm.integrate.methods.base import Method
+from flexarm.integrate.mission.course import Course
+from flexarm.integrate.problem import Channel, jumps
+from flexarm.integrate.sampling import sample_times
+from flexarm.integrate.simulate import refuse
+from flexarm.integrate.solve import begin_march
+from flexarm.integrate.system import rounding
+from flexarm.integrate.task import Task, equal_step, equation_of, prepare
+from flexarm.io.model_file import validated
+from flexarm.links.base import Array
+from flexarm.model import Model, build
+from flexarm.model.profiles import evaluate
+
+TABLEAUS = {
+    "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
+    "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
+}
+
+
+def differentiable(
+    arm: Arm,
+    *,
+    t_end: float,
+    dt: float | None = None,
+    parameters: Sequence[str] = (),
+    method: str = "rk4",
+    rtol: float = 1e-3,
+    step: float | None = None,
+    formulation: str = DEFAULT,
+    inputs: Mapping[str, Any] | None = None,
+    control: ca.Function | None = None,
+) -> "Differentiable":
+    """Make runs of an arm that can be differentiated by its numbers, starts and inputs.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    t_end, dt, rtol, step, formulation, inputs, control
+        As for `flexarm.simulate`; a law must be a CasADi function.
+    parameters
+        Keys of numbers in the model file, such as ``payload.mass`` or
+        ``links.1.joint.servo.damping``.
+    method
+        ``rk4`` in equal steps, or ``dop853`` in steps that a run by it has recorded, samples added.
+
+    Raises
+    ------
+    SimulationError
+        If the arm cannot be simulated, or what happens in a run makes its equations jump: events,
+        dry friction, brakes that slip, sampled servos.
+    """
+    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
+    require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
+    if method not in TABLEAUS:
+        raise SimulationError(f"method: must be {' or '.join(TABLEAUS)} here, got '{method}'")
+    if control is not None:
+        require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
+    refuse_control(control, inputs, t_end)
+    model = build(validated(arm))
+    keys = parameter_keys(arm, parameters) if parameters else ()
+    equation = equation_of(model, name=formulation).among(Structures())
+    course = Course(model, {}, float(t_end), lambda model: equation_of(model, name=formulation))
+    if not course.plain or arm.start != "stated":
+        raise SimulationError(
+            "gradients: are of runs whose equations do not jump, from a stated start: leave out "
+            "events, dry friction (take 'smooth' or 'lugre'), brakes and 'start: equilibrium'"
+        )
+    return Differentiable(
+        equation, keys, sample_times(float(t_end), dt), METHODS[method], float(rtol), step,
+        dict(inputs or {}), RateFunctions(equation.structures or Structures(), control),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Differentiable:
+    """Runs of an arm as a function of its numbers, start and inputs.
+
+    Attributes
+    ----------
+    equation
+        Of the arm as it was given.
+    parameters
+        Keys of the numbers that runs are differentiated by.
+    times
+        Of the samples [s], (T,).
+    method, rtol, step, inputs, functions
+        How runs are made.
+    """
+
+    equation: Equation
+    parameters: tuple[str, ...]
+    times: Array
+    method: Method
+    rtol: float
+    step: float | None
+    inputs: Mapping[str, Any]
+    functions: RateFunctions
+
+    @property
+    def values(self) -> Array:
+        """Values of the parameters in the arm as it was given, (k,)."""
+        return parameter_values(self.equation.model.arm, self.parameters)
+
+    def at(
+        self,
+        values: Sequence[float] | Array | None = None,
+        *,
+        q: Array | None = None,
+        v: Array | None = None,
+        inputs: Array | None = None,
+        steps: Array | None = None,
+    ) -> Trajectory:
+        """Run the arm.
+
+        Parameters
+        ----------
+        values
+            Of the parameters, (k,); those of the arm if None.
+        q, v
+            Where it starts, (n,) each; where the model file says if both are None, and 0 if one is.
+        inputs
+            At the samples, (T, inputs), with straight lines between them; those of the arm if None.
+        steps
+            Ends of steps [s] that another run has recorded; its own if None.
+        """
+        model = self.equation.model
+        if values is not None and self.parameters:
+            model = changed_model(model, self.parameters, values)
+        task = self._task(model, q, v, inputs)
+        if task.motion.actuators.sampled:
+            raise SimulationError("gradients: sampled servos jump: take their 'period' away")
+        self._all_smooth  # noqa: B018  refuses parameters of functions of time
+        chosen = self._steps(task) if steps is None else steps
+        started = q is None and v is None
+        return Trajectory(
+            task, self.functions, self.parameters, TABLEAUS[self.method.name], chosen, started
+        )
+
+    def jax(self) -> Callable[..., Any]:
+        """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
+
+        It has its own gradient, by the adjoint; needs the package jax.
+        """
+        return jax_function(self)
+
+    def torch(self) -> Callable[..., Any]:
+        """Make a function (values, q, v, inputs) to (q, v) at the samples for PyTorch.
+
+        It has its own gradient, by the adjoint; needs the package torch.
+        """
+        return torch_function(self)
+
+    @cached_property
+    def start(self) -> tuple[Array, Array]:
+        """Coordinates and rates at the start of the arm as it was given, (n,) each."""
+        task = self._task(self.equation.model, None, None, None)
+        return task.q, task.v
+
+    @cached_property
+    def input_samples(self) -> Array:
+        """Inputs of the arm as it was given, at the samples, (T, inputs)."""
+        groups = self._task(self.equation.model, None, None, None).groups
+        rows = [[evaluate(c.profile, t)[0] for c in groups[0]] for t in self.times]
+        return np.array(rows).reshape(len(self.times), -1)
+
+    def _task(self, model: Model, q: Array | None, v: Array | None, inputs: Array | None) -> Task:
+        n = model.size
+        still = np.zeros(n)
+        state = None
+        if q is not None or v is not None:
+            state = (
+                still if q is None else real_numbers("q", q, (n,)).copy(),
+                still if v is None else real_numbers("v", v, (n,)).copy(),
+            )
+        equation = replace(
+            self.equation, formulation=replace(self.equation.formulation, model=model), _compiled={}
+        )
+        task = prepare(
+            model, self.times, inputs=self.inputs, control=self.functions.law, equation=equation,
+            state=state, wanted=self.rtol,
+        )  # fmt: skip
+        if inputs is None:
+            return task
+        given = real_numbers("inputs", inputs, (len(self.times), len(task.groups[0])))
+        tables = [
+            Channel(each.name, _table(self.times, given[:, k]))
+            for k, each in enumerate(task.groups[0])
+        ]
+        return replace(task, groups=(tables, *task.groups[1:]))
+
+    @cached_property
+    def _all_smooth(self) -> bool:
+        """Refuse a parameter that changes an input, a target or a given motion."""
+        model = self.equation.model
+        task = self._task(model, None, None, None)
+        for key in self.parameters:
+            other = self._task(Nearby.of(model, key).models[0], None, None, None)
+            for mine, theirs in zip(task.groups, other.groups, strict=True):
+                for a, b in zip(mine, theirs, strict=True):
+                    if a.begin != b.begin or not np.array_equal(a.pieces, b.pieces):
+                        raise FlexarmError(
+                            f"parameters: '{key}' changes {a.name} as a function of time: "
+                            "gradients by inputs are by their values at the samples; leave it out"
+                        )
+        return True
+
+    def _steps(self, task: Task) -> Array:
+        """Choose the steps: equal ones, or those that a run by an adaptive method takes."""
+        listed = jumps([channel for group in task.groups for channel in group])
+        inside = listed[(listed > self.times[0]) & (listed < self.times[-1])]
+        stops = _apart(np.concatenate([self.times, inside]))
+        if self.method.adaptive:
+            return _apart(np.concatenate([stops, self._recorded(task)]))
+        h = equal_step(self.method, task.vibration, float(self.times[-1]), self.rtol, self.step)
+        left = np.diff(stops)
+        parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int)
+        inner = [
+            begin + (end - begin) * np.arange(count) / count
+            for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)
+        ]
+        return np.append(np.concatenate(inner), stops[-1])
+
+    def _recorded(self, task: Task) -> Array:
+        beginning = task.beginning(self.method, self.rtol)
+        m, found = begin_march(beginning), []
+        m.budget = 1
+        while m.t < m.t_end:
+            code = march(m)
+            if code > 1:  # neither under way nor at the end
+                raise SimulationError(
+                    f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
+                )
+            found.append(m.t)
+        return np.array(found)
+
+
+def _apart(times: Array) -> Array:
+    """Sort times, and keep one of those that rounding makes two."""
+    times = np.unique(times)
+    near = np.append(True, np.diff(times) > [rounding(t) for t in times[1:]])
+    kept = np.asarray(times[near])
+    kept[-1] = times[-1]
+    return kept
+
+
+def _table(times: Array, values: Array) -> Table[float]:
+    return Table[float](
+        kind="table", times=tuple(times.tolist()), values=tuple(values.tolist()),
+        interpolation="linear",
+    )  # fmt: skip

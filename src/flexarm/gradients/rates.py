@@ -1,0 +1,110 @@
+"""Rates of a motion with all numbers of the arm as symbols, and their derivatives.
+
+The state is y = (q, v, x): coordinates, rates, and states of servos and drives.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.numbers.structures import NUMBERS, Make, Member, Structures
+from flexarm.integrate.actuators import actuators_of, motion_of
+from flexarm.model import Model
+from flexarm.spatial import Expr
+
+Others = Callable[[], Sequence[Model]]
+STATE = ("q", "v", "x")
+WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
+
+
+@dataclass(frozen=True)
+class RateFunctions:
+    """Compiled rates of a motion: by themselves, pulled back and pushed forward.
+
+    Attributes
+    ----------
+    structures
+        What was traced, for all arms that differ in their numbers alone; ``others`` below gives
+        arms that a new trace must hold for too.
+    law
+        A function (t, q, v) to u that takes the place of inputs and servos, or None.
+    """
+
+    structures: Structures
+    law: ca.Function | None = None
+
+    def rates(self, formulation: Formulation, others: Others) -> Member:
+        """Compile accelerations and rates of the further states."""
+        return self._member("rates", formulation, self._trace, others)
+
+    def pulled(self, formulation: Formulation, others: Others) -> Member:
+        """Compile ``weight^T d(a, dx)`` by state, inputs and numbers."""
+        return self._member("pulled", formulation, lambda f: _pulled(self._trace(f)), others)
+
+    def pushed(self, formulation: Formulation, others: Others) -> Member:
+        """Compile the change of (a, dx) along tangents of state, inputs and numbers."""
+        return self._member("pushed", formulation, lambda f: _pushed(self._trace(f)), others)
+
+    def _member(self, name: str, formulation: Formulation, make: Make, others: Others) -> Member:
+        law = "" if self.law is None else self.law.serialize()
+        name = f"gradients {name} {law}"
+        return self.structures.member(name, formulation, make, others, level="fast")
+
+    def _trace(self, formulation: Formulation) -> ca.Function:
+        """Trace the rates, with servos and drive trains whose numbers are symbols too."""
+        actuators = replace(actuators_of(formulation.model), lookouts=(), accounts=())
+        if self.law is not None:
+            actuators = replace(actuators, servos=())
+        motion = motion_of(formulation, self.law, actuators)
+        symbols, found = motion.sx_in(), dict.fromkeys(("a", "dx"), ca.SX(0, 1))
+        called = motion.call(symbols, True, False)
+        found |= dict(zip(motion.name_out(), called, strict=True))
+        names = [name for name in ("a", "dx") if found[name].numel()]
+        return ca.Function(
+            "rates", symbols, [ca.densify(found[name]) for name in names], motion.name_in(), names
+        )
+
+
+def _taken_apart(rates: ca.Function) -> tuple[dict[str, Expr], Expr]:
+    symbols = dict(zip(rates.name_in(), rates.sx_in(), strict=True))
+    return symbols, ca.vertcat(*rates.call(list(symbols.values()), True, False))
+
+
+def _pulled(rates: ca.Function) -> ca.Function:
+    symbols, result = _taken_apart(rates)
+    weight = ca.SX.sym(WEIGHT, result.shape[0])
+    by = [
+        ca.vertcat(*(symbols.get(name, ca.SX(0, 1)) for name in STATE)),
+        symbols.get("u", ca.SX(0, 1)),
+        symbols[NUMBERS],
+    ]
+    sizes = [0, *(int(each.shape[0]) for each in by)]
+    slopes = ca.densify(ca.jtimes(result, ca.vertcat(*by), weight, True))
+    parts = ca.vertsplit(slopes, [sum(sizes[: k + 1]) for k in range(4)])
+    found = dict(zip(("by_state", "by_input", "by_number"), parts, strict=True))
+    return _function("pulled", symbols, {WEIGHT: weight}, found)
+
+
+def _pushed(rates: ca.Function) -> ca.Function:
+    symbols, result = _taken_apart(rates)
+    along = {
+        TANGENT: ca.vertcat(*(symbols.get(name, ca.SX(0, 1)) for name in STATE)),
+        PULSE: symbols.get("u", ca.SX(0, 1)),
+        DIRECTION: symbols[NUMBERS],
+    }
+    more = {name: ca.SX.sym(name, each.shape[0]) for name, each in along.items()}
+    change = ca.jtimes(result, ca.vertcat(*along.values()), ca.vertcat(*more.values()))
+    return _function("pushed", symbols, more, {"change": ca.densify(change)})
+
+
+def _function(
+    name: str, symbols: dict[str, Expr], more: dict[str, Expr], results: dict[str, Expr]
+) -> ca.Function:
+    """Make a function whose last input are the numbers."""
+    inputs = {k: s for k, s in symbols.items() if k != NUMBERS} | more
+    inputs |= {NUMBERS: symbols[NUMBERS]}
+    return ca.Function(
+        name, list(inputs.values()), list(results.values()), list(inputs), list(results)
+    )

@@ -1,0 +1,210 @@
+"""Fits to synthetic measurements: the truth, intervals that hold it, and what cannot be told."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.cli import main
+from flexarm.errors import FlexarmError
+from flexarm.fitting.fit import Fit
+from flexarm.fitting.recording import read_recording
+from flexarm.fitting.sensor import Sensor
+from flexarm.fitting.statistics import covariance
+from flexarm.io.overrides import read_value
+
+ARM = """
+flexarm: 1
+name: pendulum
+links:
+  - joint:
+      name: shoulder
+      kind: revolute
+      before: {rotation: [90 deg, 0, 0]}
+      friction: {viscous: 0.3}
+      spring: {stiffness: 2.0, damping: 0.2}
+    length: 0.5
+    body: {mass: 1.0, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+"""
+TRUTH = {"links.1.body.mass": 1.3, "links.1.joint.friction.viscous": 0.2}
+NOISE = 0.01  # [rad]
+OFFSET = 0.05  # [rad]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fitting") / "pendulum.yaml"
+    path.write_text(ARM, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def exact(file: Path) -> dict[str, Any]:
+    """What perfect sensors would have measured."""
+    t = np.linspace(0, 4, 201)
+    torque = 3 * np.sin(2 * np.pi * (0.3 * t + 0.15 * t**2))
+    table = {"kind": "table", "times": t.tolist(), "values": torque.tolist()}
+    arm = flexarm.change_arm(flexarm.load(file), TRUTH)
+    run = flexarm.simulate(arm, t_end=4.0, dt=0.02, method="rk4", step=0.004,
+                           inputs={"shoulder": table})  # fmt: skip
+    return {"time_s": t, "torque_Nm": torque, "angle_deg": np.degrees(run.q[:, 0] + OFFSET)}
+
+
+def noisy(exact: dict[str, Any], seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    noise = np.degrees(NOISE) * rng.normal(size=len(exact["time_s"]))
+    return exact | {"angle_deg": exact["angle_deg"] + noise}
+
+
+@pytest.fixture(scope="module")
+def fitted(file: Path, exact: dict[str, Any]) -> Callable[..., Fit]:
+    arm = flexarm.load(file)
+
+    def fit(seed: int, *, more: tuple[str, ...] = (), **options: Any) -> Fit:
+        sensor = Sensor("shoulder", fit=("offset",), noise=options.pop("noise", None))
+        return flexarm.identify(
+            arm, noisy(exact, seed), fit=[*TRUTH, *more], inputs={"shoulder": "torque"},
+            outputs={"angle": sensor}, step=0.004, **options,
+        )  # fmt: skip
+
+    return fit
+
+
+@pytest.fixture(scope="module")
+def fit(fitted: Callable[..., Fit]) -> Fit:
+    return fitted(0)
+
+
+def test_the_fit_finds_what_made_the_data(fit: Fit) -> None:
+    truth = TRUTH | {"angle: offset": OFFSET}
+    assert fit.converged
+    assert [each.name for each in fit.estimates] == list(truth)
+    for each in fit.estimates:
+        assert abs(each.value - truth[each.name]) < 4 * each.error
+        assert each.error < 0.05 * truth[each.name]
+    assert fit.noise["angle"] == pytest.approx(NOISE, rel=0.15)
+    assert not fit.correlated
+    assert not fit.unclear
+
+
+def test_the_fitted_arm_says_where_its_numbers_come_from(fit: Fit, tmp_path: Path) -> None:
+    fit.save(tmp_path / "fitted.yaml")
+    arm = flexarm.load(tmp_path / "fitted.yaml")
+    assert read_value(arm, "links.1.body.mass") == fit.values["links.1.body.mass"]
+    assert "Fitted by flexarm" in arm.notes
+    assert "links.1.body.mass" in arm.notes
+
+
+def test_numbers_that_act_alike_are_named(fitted: Callable[..., Fit]) -> None:
+    fit = fitted(0, more=("links.1.joint.spring.damping",))
+    assert len(fit.unclear) == 1
+    assert "friction.viscous" in fit.unclear[0]
+    assert "spring.damping" in fit.unclear[0]
+
+
+def test_outliers_count_less_in_a_robust_fit(file: Path, exact: dict[str, Any]) -> None:
+    data = noisy(exact, 3)
+    data["angle_deg"] = data["angle_deg"].copy()
+    data["angle_deg"][10::20] += 60.0
+    found = {
+        loss: flexarm.identify(flexarm.load(file), data, fit=list(TRUTH), step=0.004,
+                               inputs={"shoulder": "torque"}, loss=loss,
+                               outputs={"angle": Sensor("shoulder", fit=("offset",))})
+        for loss in ("linear", "soft_l1")
+    }  # fmt: skip
+    off = {loss: abs(fit.values["angle: offset"] - OFFSET) for loss, fit in found.items()}
+    assert off["soft_l1"] < 0.005 < 0.03 < off["linear"]
+
+
+def test_another_run_judges_the_model(fit: Fit, exact: dict[str, Any]) -> None:
+    (judged,) = fit.predict(noisy(exact, 9))
+    assert judged.rms == pytest.approx(NOISE, rel=0.15)
+    assert judged.white
+
+
+def test_more_excitation_is_suggested(fit: Fit) -> None:
+    best, *rest = fit.excitation()
+    assert best.gain > 1
+    assert all(best.gain >= each.gain for each in rest)
+    assert best.errors["links.1.body.mass"] < fit.estimates[0].error
+
+
+def test_correlated_errors_widen_intervals() -> None:
+    rng = np.random.default_rng(5)
+    count = 4000
+    jacobian = np.ones((count, 1))
+    walk = np.convolve(rng.normal(size=count + 9), np.ones(10), "valid") / np.sqrt(10)
+    assert covariance(jacobian, walk, [count], white=True)[0, 0] == pytest.approx(1 / count)
+    # The mean of sums over ten has ten times the variance.
+    counted = covariance(jacobian, walk, [count], white=False)[0, 0] * count
+    assert 5 < counted < 15
+
+
+def test_the_command_line_writes_model_report_and_numbers(
+    file: Path, exact: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = noisy(exact, 0)
+    table = np.column_stack(list(data.values()))
+    path = tmp_path / "run.csv"
+    np.savetxt(path, table, delimiter=",", header=",".join(data), comments="")
+    status = main([
+        "identify", str(file), str(path), "--fit", "links.1.body.mass=0.5:3",
+        "links.1.joint.friction.viscous", "--input", "shoulder=torque", "--output",
+        "angle=shoulder", "--adjust", "angle=offset", "--step", "0.004", "--predict", str(path),
+        "--out", str(tmp_path / "fitted.yaml"), "--report", str(tmp_path / "report.html"), "--json",
+    ])  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    assert status == 0
+    assert found["estimates"]["links.1.body.mass"]["value"] == pytest.approx(1.3, rel=0.05)
+    assert found["predicted"][0]["error"] < 0.1
+    assert "data:image/png" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert flexarm.load(tmp_path / "fitted.yaml").name == "pendulum"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"time_s": np.r_[0.0, 0.0, np.arange(2, 201)]}, "times must increase"),
+        ({"angle_deg": np.r_[np.nan, np.zeros(200)]}, "row 1, column 'angle_deg'"),
+        ({"angle_deg": np.zeros(7)}, "has 7 samples"),
+        ({"time_s": None}, "must be called time"),
+    ],
+)
+def test_data_that_are_no_run_are_refused(
+    exact: dict[str, Any], change: dict[str, Any], message: str
+) -> None:
+    columns = {k: v for k, v in (exact | change).items() if v is not None}
+    with pytest.raises(FlexarmError, match=message):
+        read_recording(columns)
+
+
+def test_files_are_read_alike_and_say_line_and_column(
+    exact: dict[str, Any], tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "run.npz", **exact)
+    np.testing.assert_allclose(
+        read_recording(tmp_path / "run.npz").column("angle", "rad"), np.radians(exact["angle_deg"])
+    )
+    text = tmp_path / "run.csv"
+    text.write_text("time [s],angle [deg]\n" + "\n".join(f"{k},0" for k in range(20)) + "\n20,x\n")
+    with pytest.raises(FlexarmError, match=r"run\.csv: line 22, column 'angle \[deg\]'"):
+        read_recording(text)
+    with pytest.raises(FlexarmError, match="a force"):
+        read_recording(exact).column("angle", "N")
+    with pytest.raises(FlexarmError, match=r"no column 'angel'.*angle_deg"):
+        read_recording(exact).column("angel", "rad")
+
+
+@pytest.mark.campaign
+def test_intervals_hold_the_truth_as_often_as_they_say(fitted: Callable[..., Fit]) -> None:
+    truth = TRUTH | {"angle: offset": OFFSET}
+    held = [
+        each.low <= truth[each.name] <= each.high
+        for seed in range(100, 300)
+        for each in fitted(seed, noise=NOISE).estimates
+    ]
+    assert 0.92 <= np.mean(held) <= 0.98
