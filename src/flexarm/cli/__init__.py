@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 from flexarm.cli import (
     cache,
     check,
-    compare,
-    converge,
     count,
     equations,
     identify,
@@ -22,7 +20,6 @@ from flexarm.cli import (
     reproduce,
     samples,
     simulate,
-    study,
 )
 from flexarm.cli.arguments import Misuse
 from flexarm.cli.begin import completion, new
@@ -30,6 +27,7 @@ from flexarm.cli.bodies import import_body, reduce
 from flexarm.cli.exchange import export, import_urdf
 from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
+from flexarm.cli.studies import compare, converge, study
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 if TYPE_CHECKING:

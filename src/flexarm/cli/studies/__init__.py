@@ -1,0 +1,1 @@
+"""Commands that compare many arms or models: `compare`, `converge` and `study`."""
