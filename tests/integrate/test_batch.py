@@ -121,6 +121,9 @@ def test_arrays_are_used_where_they_lie(device: Any) -> None:
     assert np.abs(q - alone.q).max() < 1e-12
     assert np.abs(v - alone.v).max() < 1e-10
     assert t[:, 0] == pytest.approx(0.05)
+    rows = np.from_dlpack(lent.rows)
+    assert rows.flags.c_contiguous
+    assert np.array_equal(rows[:, : 1 + q.shape[1]], np.hstack([t, q]))
     q[1, 0] += 0.1  # what is written there counts
     arms.advance(push)
     alone.reset(

@@ -109,12 +109,15 @@ class InPlace:
     ----------
     t, q, v, u
         Times [s], (count, 1), coordinates and rates, (count, n), inputs, (count, inputs).
+    rows
+        What t, q and v are the first columns of: for JAX, which takes no part of an array.
     """
 
     t: Array | DeviceArray
     q: Array | DeviceArray
     v: Array | DeviceArray
     u: Array | DeviceArray
+    rows: Array | DeviceArray
 
 
 class Batch:
@@ -179,7 +182,8 @@ class Batch:
         _, engine = self._engines[0]
         n = len(self.names)
         t, q, v = (engine.view(*ends) for ends in ((0, 1), (1, 1 + n), (1 + n, 1 + 2 * n)))
-        return InPlace(t, q, v, engine.inputs(len(self.input_names)))
+        rows = engine.view(0, engine.columns)
+        return InPlace(t, q, v, engine.inputs(len(self.input_names)), rows)
 
     @property
     def t(self) -> Array:

@@ -68,6 +68,11 @@ class OnCores:
         """Give times and states."""
         return self._rank.rows
 
+    @property
+    def columns(self) -> int:
+        """How many columns times and states have."""
+        return int(self._rank.rows.shape[1])
+
     def view(self, first: int, last: int) -> Array:
         """Give columns of times and states, in place."""
         return self._rank.rows[:, first:last]
@@ -130,6 +135,11 @@ class OnGpu:
     def rows(self) -> Array:
         """Give times and states."""
         return self._rows.fetch()
+
+    @property
+    def columns(self) -> int:
+        """How many columns times and states have."""
+        return int(self._rows.values.shape[1])
 
     def view(self, first: int, last: int) -> DeviceArray:
         """Give columns of times and states, in place."""
