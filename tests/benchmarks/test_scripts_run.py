@@ -76,6 +76,7 @@ def test_integrators_meet_their_tolerance_and_auto_is_close_to_the_best(tmp_path
     assert "largest" in page
 
 
+@pytest.mark.campaign
 def test_families_of_shapes_are_compared_on_samples(tmp_path: Path) -> None:
     found, page = run("shape_families.py", tmp_path)
     errors = {(r["sample"], r["shapes"], r["joints"]): r["errors"] for r in found}

@@ -126,9 +126,9 @@ def worst(python: dict[str, Callable[..., Array]], model: Model, formulation: Co
         ("tg-rrp", "as-given"),
         pytest.param("tg-rp", "as-given", marks=pytest.mark.campaign),
         ("tg-rr-elements", "as-given"),
-        ("puma-560", "as-given"),
+        pytest.param("puma-560", "as-given", marks=pytest.mark.campaign),
         ("driven-link-payload", "on"),
-        ("chen-rotating-link", "on"),
+        pytest.param("chen-rotating-link", "on", marks=pytest.mark.campaign),
         ("telescope", "on"),
     ],
 )
@@ -145,8 +145,8 @@ def test_printed_python_returns_the_values_of_composite(
     "arm",
     [
         flexarm.sample("driven-link-payload"),
-        flexarm.sample("korayem-two-link"),
-        flexarm.sample("tg-rr"),
+        pytest.param(flexarm.sample("korayem-two-link"), marks=pytest.mark.campaign),
+        pytest.param(flexarm.sample("tg-rr"), marks=pytest.mark.campaign),
         loads(TWISTED, "twisted"),
     ],
     ids=lambda arm: arm.name,

@@ -250,7 +250,11 @@ def test_live_needs_a_file_and_overwrites_none_unasked(
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "name"), [(signal.SIGINT, 130, "Ctrl-C"), (signal.SIGTERM, 143, "SIGTERM")]
+    ("number", "status", "name"),
+    [
+        (signal.SIGINT, 130, "Ctrl-C"),
+        pytest.param(signal.SIGTERM, 143, "SIGTERM", marks=pytest.mark.campaign),
+    ],
 )
 def test_interrupted_run_is_kept_and_says_so(
     folder: Path, number: signal.Signals, status: int, name: str

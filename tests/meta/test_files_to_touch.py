@@ -16,6 +16,7 @@ import pytest
 
 import flexarm
 from tests.docs_blocks import ROOT, blocks
+from tests.physics.cases import campaign_if
 
 PACKAGE = Path(flexarm.__file__).parent
 EXTENDING = ROOT / "docs" / "extending.md"
@@ -204,7 +205,10 @@ def changed(package: Path) -> set[str]:
     return files - set(same)
 
 
-@pytest.mark.parametrize("what", ADDITIONS)
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=campaign_if(what != "joint")) for what in ADDITIONS],
+)
 def test_what_the_page_adds_touches_few_files_and_works(what: str, tmp_path: Path) -> None:
     package = tmp_path / "flexarm"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("built"))

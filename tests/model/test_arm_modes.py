@@ -81,7 +81,14 @@ def test_mass_and_stiffness_in_numbers_are_those_of_the_equations(name: str) -> 
     assert np.abs(stiffness_matrix(model, q) - stiff).max() < 1e-12 * np.abs(stiff).max()
 
 
-@pytest.mark.parametrize("name", ["korayem-two-link", "crossed-joints", "chu-example-2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "korayem-two-link",
+        pytest.param("crossed-joints", marks=pytest.mark.campaign),
+        pytest.param("chu-example-2", marks=pytest.mark.campaign),
+    ],
+)
 def test_default_shapes_are_as_good_as_the_best_family(name: str) -> None:
     rows = [row for row in measured(name) if row.joints == "as they are"]
     assert [row.shapes for row in rows] == [1, 2, 3, 4]

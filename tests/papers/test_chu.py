@@ -24,6 +24,7 @@ def test_elements_are_integrated_exactly_where_their_cost_is_compared() -> None:
     assert np.abs(ours - exact).max() < 1e-12 * np.abs(exact).max()
 
 
+@pytest.mark.campaign
 def test_the_expression_of_m_grows_with_the_number_of_elements_integrals_or_not() -> None:
     rows = [row for row in compute("cost").tables[0].rows if row[0] == "example 2"]
     for column in (3, 4):

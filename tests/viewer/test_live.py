@@ -103,6 +103,7 @@ def tip_is_in_sight(page: Page) -> None:
         assert box["y"] < y < box["y"] + box["height"]
 
 
+@pytest.mark.campaign  # test_serve.py has a page that follows a run
 def test_the_page_grows_with_the_run_and_keeps_what_was_chosen(
     page: Page, simulation: "subprocess.Popen[str]", path: Path
 ) -> None:
