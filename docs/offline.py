@@ -1,6 +1,13 @@
 """Let the site search without a server or a network: mkdocs calls this."""
 
+from mkdocs.config.defaults import MkDocsConfig
+
 _ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Leave out the page for missing pages, whose style is at the root of a server alone."""
+    config.theme.static_templates.discard("404.html")
 
 
 def on_post_page(output: str, **about: object) -> str:
