@@ -100,6 +100,27 @@ def test_the_first_frequency_of_a_flexible_link_is_that_by_hand(tmp_path: Path) 
     assert found.frequency_hz == pytest.approx(cantilever(1.5, 200, 400, 150, tip), rel=1e-5)
 
 
+@pytest.mark.parametrize("rotary", [True, False])
+def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
+    folder: Path, rotary: bool
+) -> None:
+    side = (
+        "links: {upper: {section: {material: {E: 70 GPa, G: 26 GPa}, shear: 0.8, rotary_inertia: "
+        f"{rotary}, shape: {{kind: box, width: 60 mm, height: 80 mm, thickness: 4 mm}}}}}}}}\n"
+        "stiffening: false"
+    )
+    flex = write(folder, side, "shape.yaml")
+    arm, _ = import_urdf(folder / "robot.urdf", flex=flex, tip="tool")
+    section = arm.links[0].section
+    assert section is not None
+    assert not arm.stiffening  # without which a link that shears is not built
+    area, about_y = 1056e-6, (60 * 80**3 - 52 * 72**3) / 12e12
+    about_z = (80 * 60**3 - 72 * 52**3) / 12e12
+    assert (section.GAy, section.GAz) == pytest.approx((0.8 * 26e9 * area,) * 2)
+    scale = rotary * (section.mass_per_length or 0.0) / area
+    assert (section.Jy, section.Jz) == pytest.approx((scale * about_y, scale * about_z))
+
+
 @pytest.mark.parametrize(
     ("side", "told"),
     [
@@ -111,7 +132,7 @@ def test_the_first_frequency_of_a_flexible_link_is_that_by_hand(tmp_path: Path) 
         ("links: {upper: {damping: 2 %}}", "needs a section"),
         ("joints: {to_upper: {axis: [1, 0, 0]}}", "axis: is no key here"),
         ("joints: {to_upper: {drive: {gear_ratio: ten}}}", "1:41: joints.to_upper.drive.gear_rat"),
-        ("name: x", "must be links, joints, gravity or notes"),
+        ("name: x", "must be links, joints, gravity, stiffening or notes"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_side_file_is_told(folder: Path, side: str, told: str) -> None:

@@ -20,6 +20,7 @@ from flexarm.io.urdf.document import UrdfJoint, read_urdf
 from flexarm.spatial import IDENTITY, Inertia, Pose, angles_from_rotation
 
 TINY = 1e-30  # what rounding leaves of a zero
+OF_ARM = ("gravity", "stiffening", "notes")
 OF_LINKS = {*Link.model_fields, *OWN_KEYS} - {
     "name", "joint", "length", "body", "root_piece", "tip_piece"
 }  # fmt: skip
@@ -74,8 +75,9 @@ def _read_side(path: Path, chain: Chain) -> Source:
     }
     keys = {"links": OF_LINKS, "joints": set(Actuated.model_fields)}
     for key, value in source.data.items():
-        if key not in ("links", "joints", "gravity", "notes"):
-            problems.append(_problem(source, (key,), "must be links, joints, gravity or notes"))
+        if key not in ("links", "joints", *OF_ARM):
+            said = f"must be links, joints, {', '.join(OF_ARM[:-1])} or {OF_ARM[-1]}"
+            problems.append(_problem(source, (key,), said))
         elif key in known and not isinstance(value, dict):
             problems.append(_problem(source, (key,), "must be a mapping of names"))
         elif key in known:
@@ -161,7 +163,7 @@ class _Draft:
 
     def _data(self, source: str) -> dict[str, Any]:
         data: dict[str, Any] = {"flexarm": 1, "name": self.name}
-        data |= {key: self.side.data[key] for key in ("notes", "gravity") if key in self.side.data}
+        data |= {key: self.side.data[key] for key in OF_ARM if key in self.side.data}
         end, links = self.chain.segments[0].end, []
         for k, joint in enumerate(self.chain.joints):
             segment = self.chain.segments[k + 1]
