@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from flexarm.arm.section import Material, Properties, Section, shape_properties
 from flexarm.errors import ModelError
+from flexarm.io.source import shorten
 from flexarm.io.urdf.chain import Segment
 from flexarm.spatial import Array, Inertia, Pose, skew_matrix
 from flexarm.units import quantity
@@ -35,6 +36,9 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
     is a body, at most all of it, with the link's radius of gyration about the beam, and across it
     that of the section's shape, if it has one.  What remains stays rigid at the root.
     """
+    kept = given.get("inertia")
+    if kept not in (None, "urdf", "section"):
+        raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(kept))}")
     start = _point(given, "from", np.zeros(3))
     way = _point(given, "to", segment.end.position) - start
     length = float(np.linalg.norm(way))
@@ -48,7 +52,7 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
         beam = _inertia(_validated(section), length)
     else:
         section, beam = _spread(segment, section, length, pose)
-    if given.get("inertia", "urdf") == "section":
+    if kept == "section":
         return Beam(pose, length, section, None)
     rest = segment.body - beam.moved(pose)
     if _least(rest) < -1e-12:
