@@ -165,6 +165,8 @@ def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
         ("links: {upper: {section: {EIy: 1, mass_per_length: 9}}}", "at most .* kg of the link's"),
         ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "up: is along the beam"),
         ("links: {upper: {section: {EIy: 1}, inertia: beam}}", "be urdf or section, got 'beam'"),
+        ("links: {upper: {section: {material: steel, shape: {kind: tube, diameter: 1 cm}}}}",
+         "section.material: must be a mapping of E and nu or G, got 'steel'"),
         ("links: {upper: {damping: 2 %}}", "needs a section"),
         ("joints: {to_upper: {axis: [1, 0, 0]}}", "axis: is no key here"),
         ("joints: {to_upper: {drive: {gear_ratio: ten}}}", "1:41: joints.to_upper.drive.gear_rat"),

@@ -130,8 +130,12 @@ def _spread(
 
 def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
     """Give stiffnesses of a shape, and its squared radii of gyration about y and z [m^2]."""
-    weightless = dict(section.get("material") or {}) | {"density": 1.0}
-    found = _validated({**section, "material": weightless})
+    material = section.get("material", {})
+    if not isinstance(material, dict):
+        raise ModelError(
+            f"section.material: must be a mapping of E and nu or G, got {shorten(repr(material))}"
+        )
+    found = _validated({**section, "material": {**material, "density": 1.0}})
     assert isinstance(found.material, Material)
     assert found.shape is not None
     numbers = shape_properties(
