@@ -135,6 +135,24 @@ def test_without_a_compiler_a_unit_has_its_sources(
         write_fmu(made, tmp_path / "other.fmu", fmi="1")
 
 
+def test_a_unit_is_compiled_by_the_next_compiler_where_one_is_broken(
+    made: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = {"cc": "echo no tools >&2\nexit 1", "gcc": "exit 0", "clang": 'printf x > "$7"'}
+    for name, script in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert write_fmu(made, tmp_path / "arm.fmu").endswith(f"compiled by {tmp_path / 'clang'}")
+    (tmp_path / "clang").write_bytes(b"no program")
+    said = write_fmu(made, tmp_path / "sources.fmu")
+    assert f"no C compiler works here ({tmp_path / 'cc'}: no tools; " in said
+    assert ": sources only; install one" in said
+    listed = zipfile.ZipFile(tmp_path / "sources.fmu").namelist()
+    assert not any(name.startswith("binaries") for name in listed)
+
+
 def test_the_command_writes_casadi_and_matlab(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from flexarm.arguments import is_word, refused
 from flexarm.exports.c_source import c_files, template
-from flexarm.exports.compiler import ENDINGS, find_compiler, shared_library, system
+from flexarm.exports.compiler import ENDINGS, shared_library, system
 from flexarm.exports.plant import OUTPUTS, Plant
 from flexarm.io.whole_file import require_writable, write_whole
 
@@ -45,7 +45,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     Returns
     -------
     str
-        What binary is in it, in words: there is none where there is no C compiler.
+        What binary is in it, in words: there is none where no C compiler works.
     """
     if not is_word(fmi, FMI):
         raise refused("fmi", fmi, " or ".join(FMI))
@@ -65,13 +65,14 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     files |= {f"sources/{name}": text.encode() for name, text in sources.items()}
     if fmi == "3.0":
         files["sources/buildDescription.xml"] = _text(_build_description(plant, code))
-    command, (processor, kind) = find_compiler(), system()
-    said = "no C compiler is here: sources only; install one, or 'pip install flexarm[fmu]'"
-    if command is not None:
-        ending = ENDINGS.get(kind, ".so")
-        place = f"binaries/{folder_of(fmi, processor, kind)}/{plant.name}{ending}"
-        files[place] = shared_library(command, sources, f"{plant.name}{ending}")
-        said = f"{place}, compiled by {' '.join(command)}"
+    processor, kind = system()
+    binary = f"{plant.name}{ENDINGS.get(kind, '.so')}"
+    library, by = shared_library(sources, binary)
+    said = f"{by}: sources only; install one, or 'pip install flexarm[fmu]'"
+    if library is not None:
+        place = f"binaries/{folder_of(fmi, processor, kind)}/{binary}"
+        files[place] = library
+        said = f"{place}, compiled by {by}"
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
