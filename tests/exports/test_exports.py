@@ -172,6 +172,11 @@ def test_the_command_writes_casadi_and_matlab(
     np.testing.assert_array_equal(loadmat(matlab)["A"], linear.A)
     assert main(["export", arm]) == 2
     assert main(["export", arm, "--casadi", str(casadi)]) == 1
+    capsys.readouterr()
+    same = str(tmp_path / "sub" / ".." / "arm.casadi")
+    for other in ("--fmu", "--c"):
+        assert main(["export", arm, "--casadi", str(casadi), other, same, "--force"]) == 2
+        assert "is named for two outputs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
