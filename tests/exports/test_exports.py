@@ -18,7 +18,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.engine.functions import compile_function
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.exports.fmu import write_fmu
+from flexarm.exports.fmu import description_3, variables, write_fmu
 from flexarm.exports.plant import Plant, plant
 from flexarm.links.base import Array
 from flexarm.runs.run import Run
@@ -151,6 +151,19 @@ def test_a_unit_is_compiled_by_the_next_compiler_where_one_is_broken(
     assert ": sources only; install one" in said
     listed = zipfile.ZipFile(tmp_path / "sources.fmu").namelist()
     assert not any(name.startswith("binaries") for name in listed)
+
+
+def test_names_of_a_unit_differ_whatever_joints_are_called(made: Plant) -> None:
+    arm = flexarm.change_arm(
+        every_kind(), {"links.2.joint.name": "bound1", "links.3.joint.name": "time"}
+    )
+    found = variables(plant(arm))
+    names = [each.name for each in found]
+    assert len(set(names)) == len(names)
+    assert {"time", "time.rate", "bound1", "der(bound1)", "bound1_", "bound2"} < set(names)
+    described = description_3(made, found, "token", [])
+    indicators = [each.get("valueReference") for each in described.iter("EventIndicator")]
+    assert indicators == [str(k) for k in range(len(names) - len(made.bounds), len(names))]
 
 
 def test_the_command_writes_casadi_and_matlab(

@@ -90,28 +90,39 @@ def folder_of(fmi: str, processor: str, kind: str) -> str:
 
 
 def variables(plant: Plant) -> list["Variable"]:
-    """List the variables of a unit, each at its reference."""
+    """List the variables of a unit, each at its reference and of a name of its own.
+
+    States and inputs keep flexarm's; the unit's own get a ``_`` where those have them already.
+    """
     model = plant.model
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
     seen = {model.names[k] for k in joints if k is not None}
-    found = [Variable(0, "time", "s", "independent", "Time")]
+    taken = {name for name, _ in (*plant.states, *plant.inputs)}
+    found: list[Variable] = []
+
+    def own(name: str) -> str:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
 
     def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
             of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
         found.append(Variable(len(found), name, unit, causality, about, start, of, nominal))
 
+    add(own("time"), "s", "independent", "Time")
     for k, (name, unit) in enumerate(plant.states):
         shown = name.removesuffix(".rate") in seen
         add(name, unit, "output" if shown else "local", "state",
             float(plant.start[k]), nominal=float(plant.usual[k]))  # fmt: skip
     for k, (name, unit) in enumerate(plant.states):
-        add(f"der({name})", f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
+        add(own(f"der({name})"), f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
     for name, unit in plant.inputs:
         add(name, unit, "input", "on top of the model file's input", 0.0)
     for name, unit in OUTPUTS:
-        add(name, unit, "output", "computed")
+        add(own(name), unit, "output", "computed")
     for k, (_, _, what) in enumerate(plant.bounds, 1):
-        add(f"bound{k}", "1", "local", f"distance from a bound: {what}")
+        add(own(f"bound{k}"), "1", "local", f"distance from a bound: {what}")
     return found
 
 
