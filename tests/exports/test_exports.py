@@ -18,7 +18,7 @@ import flexarm
 from flexarm.cli import main
 from flexarm.engine.functions import compile_function
 from flexarm.errors import FlexarmError, ModelError
-from flexarm.exports.fmu import write_fmu
+from flexarm.exports.fmu import description_3, variables, write_fmu
 from flexarm.exports.plant import Plant, plant
 from flexarm.links.base import Array
 from flexarm.runs.run import Run
@@ -135,6 +135,37 @@ def test_without_a_compiler_a_unit_has_its_sources(
         write_fmu(made, tmp_path / "other.fmu", fmi="1")
 
 
+def test_a_unit_is_compiled_by_the_next_compiler_where_one_is_broken(
+    made: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = {"cc": "echo no tools >&2\nexit 1", "gcc": "exit 0", "clang": 'printf x > "$7"'}
+    for name, script in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert write_fmu(made, tmp_path / "arm.fmu").endswith(f"compiled by {tmp_path / 'clang'}")
+    (tmp_path / "clang").write_bytes(b"no program")
+    said = write_fmu(made, tmp_path / "sources.fmu")
+    assert f"no C compiler works here ({tmp_path / 'cc'}: no tools; " in said
+    assert ": sources only; install one" in said
+    listed = zipfile.ZipFile(tmp_path / "sources.fmu").namelist()
+    assert not any(name.startswith("binaries") for name in listed)
+
+
+def test_names_of_a_unit_differ_whatever_joints_are_called(made: Plant) -> None:
+    arm = flexarm.change_arm(
+        every_kind(), {"links.2.joint.name": "bound1", "links.3.joint.name": "time"}
+    )
+    found = variables(plant(arm))
+    names = [each.name for each in found]
+    assert len(set(names)) == len(names)
+    assert {"time", "time.rate", "bound1", "der(bound1)", "bound1_", "bound2"} < set(names)
+    described = description_3(made, found, "token", [])
+    indicators = [each.get("valueReference") for each in described.iter("EventIndicator")]
+    assert indicators == [str(k) for k in range(len(names) - len(made.bounds), len(names))]
+
+
 def test_the_command_writes_casadi_and_matlab(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,14 +185,22 @@ def test_the_command_writes_casadi_and_matlab(
     np.testing.assert_array_equal(loadmat(matlab)["A"], linear.A)
     assert main(["export", arm]) == 2
     assert main(["export", arm, "--casadi", str(casadi)]) == 1
+    capsys.readouterr()
+    same = str(tmp_path / "sub" / ".." / "arm.casadi")
+    for other in ("--fmu", "--c"):
+        assert main(["export", arm, "--casadi", str(casadi), other, same, "--force"]) == 2
+        assert "is named for two outputs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arm", "told"),
-    [("graves-rms", "a free base or a spherical joint"), ("brake", "a brake or dry friction")],
-)
-def test_what_is_more_than_one_equation_is_refused(arm: str, told: str) -> None:
-    given = every_kind() if arm == "brake" else flexarm.sample(arm)
+    [("graves-rms", "a free base or a spherical joint"), ("brake", "a brake or dry friction"),
+     ("swing", "only prescribed joints, which leave no state")],
+)  # fmt: skip
+def test_what_is_not_one_equation_is_refused(arm: str, told: str) -> None:
+    given = flexarm.sample(arm) if arm == "graves-rms" else every_kind()
+    if arm == "swing":
+        given = given.model_copy(update={"links": given.links[:1]})
     if arm == "brake":
         given = flexarm.change_arm(given, {"links.3.joint.brake": {"effort": 2}})
     with pytest.raises(ModelError, match=told):

@@ -63,6 +63,41 @@ def test_flexible_links_and_joints_keep_the_rigid_robot(folder: Path) -> None:
     assert motor[model.names.index("to_lower.motor")] == pytest.approx(100**2 * 2e-5, rel=1e-14)
 
 
+PRESCRIBED = "actuation: prescribed, motion: {kind: constant, value: 0.6},"
+
+
+@pytest.mark.parametrize(
+    ("limit", "side", "limits", "start"),
+    [
+        ('lower="-2" upper="2"', "limits: {effort: 7},", (-2, 2, 3, 7), None),
+        ('lower="0.5" upper="1"', "start: {speed: 1},", (0.5, 1, 3, 5), 0.75),
+        ('lower="0.5" upper="1"', "limits: {lower: -20 deg},", (-np.pi / 9, 1, 3, 5), None),
+        ('lower="0.5" upper="1"', PRESCRIBED, (0.5, 1, 3, 5), None),
+        ('lower="0.5" upper="10000"', "", (0.5, None, 3, 5), 0.5),
+        ('lower="-10000" upper="-0.5"', "", (None, -0.5, 3, 5), -0.5),
+    ],
+)
+def test_limits_of_a_urdf_and_a_side_file_hold_together(
+    tmp_path: Path, limit: str, side: str, limits: tuple[float | None, ...], start: float | None
+) -> None:
+    given = f'<limit {limit} velocity="3" effort="5"/><dynamics damping="0.2"/>'
+    text = (
+        '<robot name="r"><link name="base"/><link name="a"><inertial><mass value="1"/><inertia '
+        'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        f"{JOINT.format('revolute', 'base', 'a', given)}</robot>"
+    )
+    flex = write(tmp_path, f"joints: {{j: {{{side} friction: {{coulomb: 0.1}}}}}}", "f.yaml")
+    arm, notes = import_urdf(write(tmp_path, text), flex=flex)
+    joint = arm.links[0].joint
+    assert isinstance(joint, flexarm.arm.Revolute)
+    assert joint.limits is not None
+    assert tuple(joint.limits.model_dump().values()) == pytest.approx(limits)
+    assert joint.friction is not None
+    assert (joint.friction.viscous, joint.friction.coulomb) == (0.2, 0.1)
+    assert joint.start.position == start
+    assert any("starts at" in note for note in notes) == (start is not None)
+
+
 def cantilever(length: float, EIy: float, EIz: float, GJ: float, tip: np.ndarray) -> float:
     """First frequency [Hz] of a massless beam along x with a tip body, (6, 6), by hand."""
     stiff = np.zeros((6, 6))
@@ -100,6 +135,27 @@ def test_the_first_frequency_of_a_flexible_link_is_that_by_hand(tmp_path: Path) 
     assert found.frequency_hz == pytest.approx(cantilever(1.5, 200, 400, 150, tip), rel=1e-5)
 
 
+@pytest.mark.parametrize("rotary", [True, False])
+def test_a_shape_with_the_mass_of_the_urdf_keeps_shear_and_rotary_inertia(
+    folder: Path, rotary: bool
+) -> None:
+    side = (
+        "links: {upper: {section: {material: {E: 70 GPa, G: 26 GPa}, shear: 0.8, rotary_inertia: "
+        f"{rotary}, shape: {{kind: box, width: 60 mm, height: 80 mm, thickness: 4 mm}}}}}}}}\n"
+        "stiffening: false"
+    )
+    flex = write(folder, side, "shape.yaml")
+    arm, _ = import_urdf(folder / "robot.urdf", flex=flex, tip="tool")
+    section = arm.links[0].section
+    assert section is not None
+    assert not arm.stiffening  # without which a link that shears is not built
+    area, about_y = 1056e-6, (60 * 80**3 - 52 * 72**3) / 12e12
+    about_z = (80 * 60**3 - 72 * 52**3) / 12e12
+    assert (section.GAy, section.GAz) == pytest.approx((0.8 * 26e9 * area,) * 2)
+    scale = rotary * (section.mass_per_length or 0.0) / area
+    assert (section.Jy, section.Jz) == pytest.approx((scale * about_y, scale * about_z))
+
+
 @pytest.mark.parametrize(
     ("side", "told"),
     [
@@ -108,10 +164,13 @@ def test_the_first_frequency_of_a_flexible_link_is_that_by_hand(tmp_path: Path) 
         ("links: {upper: {section: {EIy: -1}}}", "section.EIy: .*greater than 0"),
         ("links: {upper: {section: {EIy: 1, mass_per_length: 9}}}", "at most .* kg of the link's"),
         ("links: {upper: {section: {EIy: 1}, up: [0.05, 0.02, 0.5]}}", "up: is along the beam"),
+        ("links: {upper: {section: {EIy: 1}, inertia: beam}}", "be urdf or section, got 'beam'"),
+        ("links: {upper: {section: {material: steel, shape: {kind: tube, diameter: 1 cm}}}}",
+         "section.material: must be a mapping of E and nu or G, got 'steel'"),
         ("links: {upper: {damping: 2 %}}", "needs a section"),
         ("joints: {to_upper: {axis: [1, 0, 0]}}", "axis: is no key here"),
         ("joints: {to_upper: {drive: {gear_ratio: ten}}}", "1:41: joints.to_upper.drive.gear_rat"),
-        ("name: x", "must be links, joints, gravity or notes"),
+        ("name: x", "must be links, joints, gravity, stiffening or notes"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_side_file_is_told(folder: Path, side: str, told: str) -> None:
@@ -141,6 +200,7 @@ JOINT = '<joint name="j" type="{}"><parent link="{}"/><child link="{}"/>{}</join
         (urdf(extra=JOINT.format("fixed", "tool", "nobody", "")), "no link 'nobody', its child"),
         (urdf(extra=JOINT.format("ball", "tool", "jaw", "")), "type must be one of revolute"),
         (urdf().replace('rpy="0.3', 'rpy="90'), "URDF has radians"),
+        (urdf().replace('upper="2"', 'upper="-2"'), "lower must be less than upper, got -1.5 and"),
         (urdf().replace('upper="2"', 'upper="170"'), "limit upper .* URDF has radians"),
         (urdf().replace('xyz="0.1 0 0.3"', 'xyz="100 0 300"'), "URDF has metres"),
         (urdf().replace('ixx="0.09"', 'ixx="90000"'), "that of a body of 150 m"),

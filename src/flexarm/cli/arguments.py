@@ -1,6 +1,7 @@
 """Arguments that several commands have, and what refuses those that do not go together."""
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +56,18 @@ def require_outputs(args: argparse.Namespace, *outputs: Path | None) -> None:
     """Refuse files to be written, before work is done for them; the arm's is none of them."""
     from flexarm.io.whole_file import require_apart, require_writable
 
+    require_distinct(*outputs)
     for path in filter(None, outputs):
         require_writable(path, force=args.force)
         require_apart(path, [Path(args.arm)])
+
+
+def require_distinct(*outputs: Path | None) -> None:
+    """Refuse to write two things to one place."""
+    places = [(path, os.path.realpath(path)) for path in outputs if path is not None]
+    for i, (path, place) in enumerate(places):
+        if place in (earlier for _, earlier in places[:i]):
+            raise Misuse(f"{path}: is named for two outputs: give each a file of its own")
 
 
 def require_figure(path: Path | None) -> None:

@@ -14,13 +14,12 @@ OWN = ("cc", "gcc", "clang")
 ENDINGS = {"linux": ".so", "windows": ".dll", "darwin": ".dylib"}
 
 
-def find_compiler() -> list[str] | None:
-    """Give the command of a C compiler, or None where there is none."""
-    own = next((found for name in OWN if (found := shutil.which(name))), None)
-    if own is not None:
-        return [own]
-    missing = importlib.util.find_spec("ziglang") is None
-    return None if missing else [sys.executable, "-m", "ziglang", "cc"]
+def find_compilers() -> list[list[str]]:
+    """Give the commands of the C compilers that are here, in the order to try them."""
+    found = [[path] for name in OWN if (path := shutil.which(name))]
+    if importlib.util.find_spec("ziglang") is not None:
+        found.append([sys.executable, "-m", "ziglang", "cc"])
+    return found
 
 
 def system() -> tuple[str, str]:
@@ -30,14 +29,27 @@ def system() -> tuple[str, str]:
     return machine.get(processor, processor), platform.system().lower()
 
 
-def shared_library(command: list[str], sources: dict[str, str], name: str) -> bytes:
-    """Compile C files to a shared library.
+def shared_library(sources: dict[str, str], name: str) -> tuple[bytes | None, str]:
+    """Compile C files to a shared library, by the first compiler that can.
 
-    Raises
-    ------
-    FlexarmError
-        With the first lines that the compiler says.
+    Returns
+    -------
+    library, said
+        The library and the compiler's command; or None, and why there is none.
     """
+    failures = []
+    for command in find_compilers():
+        called = " ".join(command)
+        try:
+            return _compiled(command, sources, name), called
+        except (OSError, FlexarmError) as error:
+            failures.append(f"{called}: {error}")
+    if failures:
+        return None, f"no C compiler works here ({'; '.join(failures)})"
+    return None, "no C compiler is here"
+
+
+def _compiled(command: list[str], sources: dict[str, str], name: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         for file, text in sources.items():
             Path(folder, file).write_text(text, encoding="utf-8")
@@ -45,7 +57,7 @@ def shared_library(command: list[str], sources: dict[str, str], name: str) -> by
         flags = ["-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", name]
         call = [*command, *flags, *listed, "-lm"]
         done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            said = "\n".join(done.stderr.splitlines()[:5])
-            raise FlexarmError(f"{' '.join(command)}: cannot compile the exported C:\n{said}")
+        if done.returncode or not Path(folder, name).is_file():
+            lines = done.stderr.splitlines() or ["says nothing"]
+            raise FlexarmError(next((line for line in lines if "error" in line), lines[0]))
         return Path(folder, name).read_bytes()

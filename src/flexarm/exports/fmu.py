@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from flexarm.arguments import is_word, refused
 from flexarm.exports.c_source import c_files, template
-from flexarm.exports.compiler import ENDINGS, find_compiler, shared_library, system
+from flexarm.exports.compiler import ENDINGS, shared_library, system
 from flexarm.exports.plant import OUTPUTS, Plant
 from flexarm.io.whole_file import require_writable, write_whole
 
@@ -45,7 +45,7 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     Returns
     -------
     str
-        What binary is in it, in words: there is none where there is no C compiler.
+        What binary is in it, in words: there is none where no C compiler works.
     """
     if not is_word(fmi, FMI):
         raise refused("fmi", fmi, " or ".join(FMI))
@@ -65,13 +65,14 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     files |= {f"sources/{name}": text.encode() for name, text in sources.items()}
     if fmi == "3.0":
         files["sources/buildDescription.xml"] = _text(_build_description(plant, code))
-    command, (processor, kind) = find_compiler(), system()
-    said = "no C compiler is here: sources only; install one, or 'pip install flexarm[fmu]'"
-    if command is not None:
-        ending = ENDINGS.get(kind, ".so")
-        place = f"binaries/{folder_of(fmi, processor, kind)}/{plant.name}{ending}"
-        files[place] = shared_library(command, sources, f"{plant.name}{ending}")
-        said = f"{place}, compiled by {' '.join(command)}"
+    processor, kind = system()
+    binary = f"{plant.name}{ENDINGS.get(kind, '.so')}"
+    library, by = shared_library(sources, binary)
+    said = f"{by}: sources only; install one, or 'pip install flexarm[fmu]'"
+    if library is not None:
+        place = f"binaries/{folder_of(fmi, processor, kind)}/{binary}"
+        files[place] = library
+        said = f"{place}, compiled by {by}"
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -89,28 +90,39 @@ def folder_of(fmi: str, processor: str, kind: str) -> str:
 
 
 def variables(plant: Plant) -> list["Variable"]:
-    """List the variables of a unit, each at its reference."""
+    """List the variables of a unit, each at its reference and of a name of its own.
+
+    States and inputs keep flexarm's; the unit's own get a ``_`` where those have them already.
+    """
     model = plant.model
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
     seen = {model.names[k] for k in joints if k is not None}
-    found = [Variable(0, "time", "s", "independent", "Time")]
+    taken = {name for name, _ in (*plant.states, *plant.inputs)}
+    found: list[Variable] = []
+
+    def own(name: str) -> str:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
 
     def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
             of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
         found.append(Variable(len(found), name, unit, causality, about, start, of, nominal))
 
+    add(own("time"), "s", "independent", "Time")
     for k, (name, unit) in enumerate(plant.states):
         shown = name.removesuffix(".rate") in seen
         add(name, unit, "output" if shown else "local", "state",
             float(plant.start[k]), nominal=float(plant.usual[k]))  # fmt: skip
     for k, (name, unit) in enumerate(plant.states):
-        add(f"der({name})", f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
+        add(own(f"der({name})"), f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
     for name, unit in plant.inputs:
         add(name, unit, "input", "on top of the model file's input", 0.0)
     for name, unit in OUTPUTS:
-        add(name, unit, "output", "computed")
+        add(own(name), unit, "output", "computed")
     for k, (_, _, what) in enumerate(plant.bounds, 1):
-        add(f"bound{k}", "1", "local", f"distance from a bound: {what}")
+        add(own(f"bound{k}"), "1", "local", f"distance from a bound: {what}")
     return found
 
 

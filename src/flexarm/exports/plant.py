@@ -54,14 +54,18 @@ def plant(arm: Arm) -> "Plant":
     ------
     FlexarmError
         If its motion is more than one differential equation: what events, brakes, dry friction,
-        sampled servos and attitudes without a range need is flexarm's own loop.
+        sampled servos and attitudes without a range need is flexarm's own loop.  Or none, since all
+        of it is prescribed.
     """
     model = build(validated(arm))
     course = Course(model, {}, SHORT, equation_of)
     _refuse(model, course)
     state = course.first(None if arm.start == "stated" else "equilibrium", {}, law=False)
     times = np.array([0.0, SHORT])
-    return Plant(leg_task(course, state, times, inputs=None, control=None, wanted=1e-3))
+    made = Plant(leg_task(course, state, times, inputs=None, control=None, wanted=1e-3))
+    if not made.states:
+        raise _refused(model, "only prescribed joints, which leave no state")
+    return made
 
 
 def _refuse(model: Model, course: Course) -> None:
@@ -79,10 +83,14 @@ def _refuse(model: Model, course: Course) -> None:
     elif not course.plain:
         reason = "a brake or dry friction, which sticks"
     if reason:
-        raise ModelError(
-            f"export: {model.arm.name} has {reason}: another program gets one smooth differential "
-            "equation; take it out (--set), or run it by 'flexarm simulate'"
-        )
+        raise _refused(model, reason)
+
+
+def _refused(model: Model, reason: str) -> ModelError:
+    return ModelError(
+        f"export: {model.arm.name} has {reason}: another program gets one smooth differential "
+        "equation; change that (--set), or run it by 'flexarm simulate'"
+    )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from flexarm.cli.arguments import (
     add_options,
     file_path,
     read_arm,
+    require_distinct,
     require_outputs,
 )
 
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Write what is asked for, and print what was written."""
     if not any((args.c, args.fmu, args.casadi, args.matlab)):
         raise Misuse("say what to write: --c DIR, --fmu FILE, --casadi FILE or --matlab FILE")
+    require_distinct(args.c, args.fmu, args.casadi, args.matlab)
     require_outputs(args, args.fmu, args.casadi, args.matlab)
     from flexarm.exports.plant import plant
     from flexarm.linear.state_space import linearise

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from flexarm.arm.section import Material, Properties, Section, shape_properties
 from flexarm.errors import ModelError
+from flexarm.io.source import shorten
 from flexarm.io.urdf.chain import Segment
 from flexarm.spatial import Array, Inertia, Pose, skew_matrix
 from flexarm.units import quantity
@@ -32,9 +33,12 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
     Notes
     -----
     Where the section has no mass, the beam takes as much of the link's as it can while what remains
-    is a body, at most all of it, with the link's radius of gyration about the beam.  What remains
-    stays rigid at the root.
+    is a body, at most all of it, with the link's radius of gyration about the beam, and across it
+    that of the section's shape, if it has one.  What remains stays rigid at the root.
     """
+    kept = given.get("inertia")
+    if kept not in (None, "urdf", "section"):
+        raise ModelError(f"inertia: must be urdf or section, got {shorten(repr(kept))}")
     start = _point(given, "from", np.zeros(3))
     way = _point(given, "to", segment.end.position) - start
     length = float(np.linalg.norm(way))
@@ -48,11 +52,11 @@ def beam_of(segment: Segment, given: dict[str, Any]) -> "Beam":
         beam = _inertia(_validated(section), length)
     else:
         section, beam = _spread(segment, section, length, pose)
-    if given.get("inertia", "urdf") == "section":
+    if kept == "section":
         return Beam(pose, length, section, None)
     rest = segment.body - beam.moved(pose)
     if _least(rest) < -1e-12:
-        rod = _rod(length, 0.0).moved(pose)
+        rod = _rod(length, np.zeros(3)).moved(pose)
         raise ModelError(
             f"the section weighs {beam.mass:.4g} kg, but at most {_most(segment.body, rod):.4g} kg "
             f"of the link's {segment.body.mass:.4g} kg can be along the beam while its mass, "
@@ -107,7 +111,10 @@ def _spread(
     segment: Segment, section: dict[str, Any], length: float, pose: Pose
 ) -> tuple[dict[str, Any], Inertia]:
     """Give a section without mass that of the link, as far as it fits."""
-    squared = segment.body.moved(pose.inverse()).central[0] / (segment.body.mass or 1.0)
+    about_x = segment.body.moved(pose.inverse()).central[0] / (segment.body.mass or 1.0)
+    squared = np.array([about_x, 0.0, 0.0])
+    if "material" in section or "shape" in section:
+        section, squared[1:] = _by_numbers(section)
     rod = _rod(length, squared).moved(pose)
     mass = min(segment.body.mass, SPREAD * _most(segment.body, rod))
     if mass <= 1e-6 * segment.body.mass or not mass:
@@ -115,20 +122,33 @@ def _spread(
             "has no mass that could be along the beam: give 'mass_per_length' and 'inertia: "
             "section'"
         )
-    if "material" in section or "shape" in section:
-        weightless = dict(section.get("material") or {}) | {"density": 1.0}
-        found = _validated({**section, "material": weightless})
-        assert isinstance(found.material, Material)
-        assert found.shape is not None
-        numbers = shape_properties(found.material, found.shape, rotary=False)
-        section = {key: getattr(numbers, key) for key in ("EIy", "EIz", "GJ", "EA")}
-    section = {"mass_per_length": mass / length, "Jx": squared * mass / length, **section}
+    density = mass / length
+    rotary = dict(zip(("Jx", "Jy", "Jz"), (density * squared).tolist(), strict=True))
+    section = {"mass_per_length": density, **rotary, **section}
     return section, _inertia(_validated(section), length)
 
 
-def _rod(length: float, squared: float) -> Inertia:
-    """Give a rod of 1 kg along x, with a squared radius of gyration about it [m^2]."""
-    second = np.diag([squared, length**2 / 3, length**2 / 3])
+def _by_numbers(section: dict[str, Any]) -> tuple[dict[str, Any], Array]:
+    """Give stiffnesses of a shape, and its squared radii of gyration about y and z [m^2]."""
+    material = section.get("material", {})
+    if not isinstance(material, dict):
+        raise ModelError(
+            f"section.material: must be a mapping of E and nu or G, got {shorten(repr(material))}"
+        )
+    found = _validated({**section, "material": {**material, "density": 1.0}})
+    assert isinstance(found.material, Material)
+    assert found.shape is not None
+    numbers = shape_properties(
+        found.material, found.shape, rotary=found.rotary_inertia, shear=found.shear
+    )
+    stiff = {key: getattr(numbers, key) for key in ("EIy", "EIz", "GJ", "EA", "GAy", "GAz")}
+    across = np.array([numbers.Jy, numbers.Jz]) / numbers.mass_per_length
+    return {key: value for key, value in stiff.items() if value is not None}, across
+
+
+def _rod(length: float, squared: Array) -> Inertia:
+    """Give a rod of 1 kg along x, with its section's squared radii of gyration [m^2]."""
+    second = np.diag(squared + np.array([0.0, length**2 / 3, length**2 / 3]))
     return Inertia(1.0, np.array([length / 2, 0.0, 0.0]), second)
 
 

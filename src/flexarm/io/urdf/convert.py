@@ -18,8 +18,10 @@ from flexarm.io.urdf.beam import OWN_KEYS, Beam, beam_of
 from flexarm.io.urdf.chain import Chain, chain_of, plain_names
 from flexarm.io.urdf.document import UrdfJoint, read_urdf
 from flexarm.spatial import IDENTITY, Inertia, Pose, angles_from_rotation
+from flexarm.units import quantity
 
 TINY = 1e-30  # what rounding leaves of a zero
+OF_ARM = ("gravity", "stiffening", "notes")
 OF_LINKS = {*Link.model_fields, *OWN_KEYS} - {
     "name", "joint", "length", "body", "root_piece", "tip_piece"
 }  # fmt: skip
@@ -60,7 +62,7 @@ def import_urdf(
         [each for joint in chain.joints for each in (joint.child, joint.name)] + [chain.tip]
     )
     draft = _Draft(robot.name, chain, side or _NONE, names)
-    notes = [*chain.notes, *draft.renamed(), *draft.centred()]
+    notes = [*chain.notes, *draft.renamed(), *draft.moved()]
     return draft.arm(str(path) if side is None else str(flex), Path(flex or path)), tuple(notes)
 
 
@@ -74,8 +76,9 @@ def _read_side(path: Path, chain: Chain) -> Source:
     }
     keys = {"links": OF_LINKS, "joints": set(Actuated.model_fields)}
     for key, value in source.data.items():
-        if key not in ("links", "joints", "gravity", "notes"):
-            problems.append(_problem(source, (key,), "must be links, joints, gravity or notes"))
+        if key not in ("links", "joints", *OF_ARM):
+            said = f"must be links, joints, {', '.join(OF_ARM[:-1])} or {OF_ARM[-1]}"
+            problems.append(_problem(source, (key,), said))
         elif key in known and not isinstance(value, dict):
             problems.append(_problem(source, (key,), "must be a mapping of names"))
         elif key in known:
@@ -161,7 +164,7 @@ class _Draft:
 
     def _data(self, source: str) -> dict[str, Any]:
         data: dict[str, Any] = {"flexarm": 1, "name": self.name}
-        data |= {key: self.side.data[key] for key in ("notes", "gravity") if key in self.side.data}
+        data |= {key: self.side.data[key] for key in OF_ARM if key in self.side.data}
         end, links = self.chain.segments[0].end, []
         for k, joint in enumerate(self.chain.joints):
             segment = self.chain.segments[k + 1]
@@ -194,13 +197,7 @@ class _Draft:
             "before": frame, "axis": list(joint.axis),
         }  # fmt: skip
         link: dict[str, Any] = {"name": self.names[2 * k]}
-        if joint.limits:
-            described["limits"] = joint.limits
-        if joint.friction:
-            described["friction"] = joint.friction
-        if self._centre(joint) is not None:
-            described["start"] = {"position": self._centre(joint)}
-        described |= self.joints.get(joint.name, {})
+        described |= self._acting(joint)
         if beam is None:
             return link | {"joint": described} | ({"body": _body(body)} if body.weighs else {})
         described["after"] = _frame(beam.pose)
@@ -212,19 +209,40 @@ class _Draft:
             "section": beam.section
         }  # fmt: skip
 
-    def _centre(self, joint: UrdfJoint) -> float | None:
-        """Give the middle of a joint's range, where 0 is outside of it and no start is given."""
-        lower, upper = (joint.limits.get(key, 0.0) for key in ("lower", "upper"))
-        outside = "lower" in joint.limits and not lower <= 0 <= upper
-        return (lower + upper) / 2 if outside else None
+    def _acting(self, joint: UrdfJoint) -> dict[str, Any]:
+        """Give limits, friction and start of a joint; what the side file says goes before."""
+        start = self._start(joint)
+        found: dict[str, Any] = {"limits": joint.limits, "friction": joint.friction}
+        found["start"] = {} if start is None else {"position": start[0]}
+        found = {key: value for key, value in found.items() if value}
+        for key, value in self.joints.get(joint.name, {}).items():
+            merged = isinstance(value, dict) and key in found
+            found[key] = found[key] | value if merged else value
+        return found
 
-    def centred(self) -> list[str]:
+    def _start(self, joint: UrdfJoint) -> tuple[float, str] | None:
+        """Say where a joint starts whose limits 0 is outside of; None where that is given."""
+        given = self.joints.get(joint.name, {})
+        start, side = given.get("start", {}), given.get("limits", {})
+        told = not isinstance(start, dict) or "position" in start or "motion" in given
+        if told or not isinstance(side, dict):
+            return None
+        unit = "m" if joint.kind == "prismatic" else "rad"
+        lower, upper = (_known((joint.limits | side).get(key), unit) for key in ("lower", "upper"))
+        if (lower is None or lower <= 0) and (upper is None or upper >= 0):
+            return None
+        if lower is not None and upper is not None:
+            return (lower + upper) / 2, "the middle of its limits"
+        return (
+            (upper, "its upper limit") if upper is not None else (lower or 0.0, "its lower limit")
+        )
+
+    def moved(self) -> list[str]:
         """Say which joints start elsewhere than at 0."""
         return [
-            f"{joint.name}: starts at {self._centre(joint):.4g}, the middle of its limits, which 0 "
-            "is outside of"
+            f"{joint.name}: starts at {start[0]:.4g}, {start[1]}, which 0 is outside of"
             for joint in self.chain.joints
-            if self._centre(joint) is not None and "start" not in self.joints.get(joint.name, {})
+            if (start := self._start(joint)) is not None
         ]
 
     def renamed(self) -> list[str]:
@@ -232,6 +250,14 @@ class _Draft:
         given = [each for joint in self.chain.joints for each in (joint.child, joint.name)]
         pairs = zip(given, self.names, strict=False)
         return [f"{old}: is called {new} here" for old, new in pairs if old != new]
+
+
+def _known(value: object, unit: str) -> float | None:
+    """Read a limit; what is none is told of the whole arm."""
+    try:
+        return None if value is None else quantity(value, unit)
+    except ModelError:
+        return None
 
 
 def _frame(pose: Pose) -> dict[str, list[float]]:

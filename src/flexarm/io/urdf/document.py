@@ -232,8 +232,14 @@ def _limits(element: ET.Element | None, kind: str, where: str) -> dict[str, floa
                 f"{'rad: URDF has radians' if kind in TURNING else 'm: URDF has metres'}, got "
                 f"{found[key]:g}; a joint without limits is 'continuous'"
             )
-    if kind == "continuous" or found["lower"] >= found["upper"]:
+    lower, upper = found["lower"], found["upper"]
+    if kind == "continuous" or lower == upper == 0:
         found.pop("lower"), found.pop("upper")
+    elif lower >= upper:
+        raise _Refused(
+            f"{where}: limit lower must be less than upper, got {lower:g} and {upper:g} (0 where "
+            "it is left out); a joint without limits is 'continuous', one that stands still 'fixed'"
+        )
     return {
         key: value for key, value in found.items()
         if (abs(value) < UNLIMITED or key == "effort") and (value > 0 or key in ("lower", "upper"))
