@@ -56,10 +56,10 @@ def _some(names: list[str]) -> str:
 
 
 def _require_plain(joint: UrdfJoint) -> None:
-    if joint.kind not in ONE_AXIS:
+    if joint.urdf_type not in ONE_AXIS:
         raise ModelError(
-            f"joint '{joint.name}': is {joint.kind}, which a serial arm has at most as its base: "
-            "make it fixed, and say 'base: {kind: free}' in the model file"
+            f"joint '{joint.name}': is {joint.urdf_type}, which a serial arm has at most as its "
+            "base: make it fixed, and say 'base: {kind: free}' in the model file"
         )
     if joint.mimic:
         raise ModelError(

@@ -193,7 +193,7 @@ class _Draft:
         frame = _frame(place) | ({"rotation": list(joint.rpy)} if plain else {})
         described: dict[str, Any] = {
             "name": self.names[2 * k + 1],
-            "kind": "prismatic" if joint.kind == "prismatic" else "revolute",
+            "kind": "prismatic" if joint.urdf_type == "prismatic" else "revolute",
             "before": frame, "axis": list(joint.axis),
         }  # fmt: skip
         link: dict[str, Any] = {"name": self.names[2 * k]}
@@ -227,7 +227,7 @@ class _Draft:
         told = not isinstance(start, dict) or "position" in start or "motion" in given
         if told or not isinstance(side, dict):
             return None
-        unit = "m" if joint.kind == "prismatic" else "rad"
+        unit = "m" if joint.urdf_type == "prismatic" else "rad"
         lower, upper = (_known((joint.limits | side).get(key), unit) for key in ("lower", "upper"))
         if (lower is None or lower <= 0) and (upper is None or upper >= 0):
             return None

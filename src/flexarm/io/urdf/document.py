@@ -188,9 +188,11 @@ def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
 
 def _joint(element: ET.Element) -> "UrdfJoint":
     name = _name(element, "joint")
-    where, kind = f"joint '{name}'", element.get("type", "")
-    if kind not in KINDS:
-        raise _Refused(f"{where}: type must be one of {', '.join(KINDS)}, got '{shorten(kind)}'")
+    where, urdf_type = f"joint '{name}'", element.get("type", "")
+    if urdf_type not in KINDS:
+        raise _Refused(
+            f"{where}: type must be one of {', '.join(KINDS)}, got '{shorten(urdf_type)}'"
+        )
     ends = []
     for side in ("parent", "child"):
         end = element.find(side)
@@ -200,8 +202,8 @@ def _joint(element: ET.Element) -> "UrdfJoint":
     origin = element.find("origin")
     xyz, rpy = _xyz_rpy(origin, where)
     return UrdfJoint(
-        name, kind, ends[0], ends[1], xyz, rpy, _axis(element, where),
-        _limits(element.find("limit"), kind, where), _rubbing(element.find("dynamics"), where),
+        name, urdf_type, ends[0], ends[1], xyz, rpy, _axis(element, where),
+        _limits(element.find("limit"), urdf_type, where), _rubbing(element.find("dynamics"), where),
         element.find("mimic") is not None,
     )  # fmt: skip
 
@@ -214,9 +216,9 @@ def _axis(element: ET.Element, where: str) -> tuple[float, float, float]:
     return axis
 
 
-def _limits(element: ET.Element | None, kind: str, where: str) -> dict[str, float]:
+def _limits(element: ET.Element | None, urdf_type: str, where: str) -> dict[str, float]:
     """Read limits by flexarm's names; what is 0 or without bound is no limit."""
-    if element is None or kind == "fixed":
+    if element is None or urdf_type == "fixed":
         return {}
     names = {"lower": "lower", "upper": "upper", "velocity": "speed", "effort": "effort"}
     found = {
@@ -225,15 +227,15 @@ def _limits(element: ET.Element | None, kind: str, where: str) -> dict[str, floa
     }  # fmt: skip
     for key in ("lower", "upper"):
         found.setdefault(key, 0.0)
-        most = LARGEST_ANGLE if kind in TURNING else FARTHEST
+        most = LARGEST_ANGLE if urdf_type in TURNING else FARTHEST
         if most < abs(found[key]) < UNLIMITED:
             raise _Refused(
                 f"{where}: limit {key} must be within {most:.4g} "
-                f"{'rad: URDF has radians' if kind in TURNING else 'm: URDF has metres'}, got "
+                f"{'rad: URDF has radians' if urdf_type in TURNING else 'm: URDF has metres'}, got "
                 f"{found[key]:g}; a joint without limits is 'continuous'"
             )
     lower, upper = found["lower"], found["upper"]
-    if kind == "continuous" or lower == upper == 0:
+    if urdf_type == "continuous" or lower == upper == 0:
         found.pop("lower"), found.pop("upper")
     elif lower >= upper:
         raise _Refused(
@@ -321,7 +323,7 @@ class UrdfJoint:
 
     Attributes
     ----------
-    kind
+    urdf_type
         Of `KINDS`.
     xyz, rpy
         Where its frame stands in its parent's [m], [rad]; its child's frame is it, moved.
@@ -334,7 +336,7 @@ class UrdfJoint:
     """
 
     name: str
-    kind: str
+    urdf_type: str
     parent: str
     child: str
     xyz: Triple
@@ -352,7 +354,7 @@ class UrdfJoint:
     @property
     def moves(self) -> bool:
         """Whether it is more than an attachment."""
-        return self.kind != "fixed"
+        return self.urdf_type != "fixed"
 
 
 @dataclass(frozen=True)
