@@ -48,11 +48,16 @@ def test_the_lemma_is_exact_only_where_all_stiffness_is_overestimated_alike() ->
     model = build(sample("theodore-rrp"))
     q = np.zeros(model.size)
     q[[model.names.index(f"joint{k}") for k in (1, 2, 3)]] = np.pi, np.pi / 2, 1.0
-    limits = overestimates(model, q)
+    found = overestimates(model, q)
+    limits, forms = found.values()
     bound = limits["all alike"]
     assert bound == pytest.approx(0.1477, rel=1e-3)
     assert limits["link 2 alone"] < bound < limits["link 3 alone"]
     assert limits["first modes alone"] < 0.01 * bound
+    assert forms["all alike"] == pytest.approx(0.38 * bound, rel=0.01)
+    assert (
+        max(forms.values()) == forms["second modes alone"] == pytest.approx(0.70 * bound, rel=0.01)
+    )
 
 
 def test_an_error_has_settled_once_it_does_not_leave_again() -> None:
