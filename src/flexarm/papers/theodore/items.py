@@ -27,7 +27,7 @@ from flexarm.papers.theodore.loop import (
     joints,
     tip_errors,
 )
-from flexarm.papers.theodore.rates import EIGENVALUES, eigenvalues
+from flexarm.papers.theodore.rates import OPEN, eigenvalues
 from flexarm.papers.theodore.response import RESPONSE, deflections
 from flexarm.papers.theodore.theory import DENSITY, EI, LEMMA, frequency_equation, lemma
 
@@ -144,7 +144,7 @@ ITEMS = (
         Item(PAPER, f"fig-{8 + mode}", f"Fig. {8 + mode}: eigenvalues, mode {mode}",
              "Acceptable with two elements, which are always higher, evident between 0 and 0.3 s, "
              "and converge in the lower range; link 2's are constant, link 3's vary.",
-             partial(eigenvalues, mode), EIGENVALUES)
+             partial(eigenvalues, mode), OPEN)
         for mode in (1, 2)
     ),
     Item(PAPER, "cpu", "CPU time of both models",
