@@ -123,7 +123,6 @@ ERRATA = (
     Erratum(CHEN, "eqs. 34-37, 46", "J_jkk; a scalar transposed; a bracket missing",
             "J_jhk; no transpose; bracket as in eq. 45", "read by the lines around it"),
     Erratum(CHEN, "eq. 14", "F on q_1", "F = -n tau_m: phi = -n q_1", "sign of the motor's torque"),
-    Erratum(CHEN, "first example", "EA = 2.84e7 N; uniform rotation",
-            "EA = 1.55e8 N would suit J_x; a spin-up from rest shows what is said", _stretched,
+    Erratum(CHEN, "first example", "EA = 2.84e7 N", "EA = 1.55e8 N would suit J_x", _stretched,
             "samples/chen-rotating-link.yaml"),
 )  # fmt: skip
