@@ -87,8 +87,9 @@ def _stretched() -> str:
 ERRATA = (
     Erratum(GRAVES, "eq. 11", "psi x R + psi", "psi_r x R + psi_t over psi_r",
             "subscripts are lost; read by the text around it"),
-    Erratum(GRAVES, "eq. 5", "inverse = transpose", "to the second order of the angles",
-            "`korayem-2009` step 1 runs it"),
+    Erratum(GRAVES, "eq. 5", "inverse = transpose, 'may be approximated'",
+            "exact to the first order of the angles, wrong by their squares",
+            "an approximation, as the paper says; `korayem-2009` step 1 runs it"),
     Erratum(GRAVES, "eqs. 25c, f, g", "stacked blocks",
             "int rho psi_t; int rho x~ psi_t + (I/V) psi_r; int rho psi_t^T psi_t + psi_r^T (I/V) "
             "psi_r", "of a shape that does not fit M"),
@@ -96,7 +97,7 @@ ERRATA = (
             partial(_undeflected, 0.1), "formulations/kinematic_influence/formulation.py"),
     Erratum(GRAVES, "eq. 27", "omega_a x v_b",
             "alpha_a x r + omega_a x (v_b - v_a) + omega_a x v_rel",
-            "right for planar chains of rigid revolute links alone"),
+            "right, if v_b is relative to a, for planar chains of rigid revolute links alone"),
     Erratum(GRAVES, "nonlinear force", "accelerations on the left", "generalised forces",
             "not of the dimension of an acceleration"),
     Erratum(CHU, "section 2, sliding prismatic joint", "not defined here",
@@ -121,8 +122,9 @@ ERRATA = (
             "samples/chen-two-link.yaml"),
     Erratum(CHEN, "Kt", "N/m", "N m/rad", "its torque is Kt times an angle (eq. 43)"),
     Erratum(CHEN, "eqs. 34-37, 46", "J_jkk; a scalar transposed; a bracket missing",
-            "J_jhk; no transpose; bracket as in eq. 45", "read by the lines around it"),
-    Erratum(CHEN, "eq. 14", "F on q_1", "F = -n tau_m: phi = -n q_1", "sign of the motor's torque"),
+            "J_jhk; no transpose; bracket of eq. 35 as in eq. 41", "read by the lines around it"),
+    Erratum(CHEN, "eq. 43", "F_j, not defined", "F_j = -n_j tau_j, tau_j the motor's torque",
+            "a remark: eq. 14, phi = -n q_1, gives it by virtual work"),
     Erratum(CHEN, "first example", "EA = 2.84e7 N", "EA = 1.55e8 N would suit J_x", _stretched,
             "samples/chen-rotating-link.yaml"),
 )  # fmt: skip
