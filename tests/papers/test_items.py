@@ -17,7 +17,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "vibration": "i-",
     },
     "graves-1989": {
-        "cantilever": "ee", "shuttle-arm": "eeee-", "compensation": "eee", "rotation-limit": "ee",
+        "cantilever": "ee", "shuttle-arm": "eeee-", "compensation": "iii", "rotation-limit": "ee",
     },
     "theodore-1995": {
         "table-1": "iiiiee", "table-2": "einininnninii", "equation-numbers": "eeee",
@@ -28,7 +28,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     "chu": {
         "fig-6": "e", "fig-7": "i", "fig-8": "i", "parameters": "i", "fig-12": "i", "fig-13": "i",
         "fig-14": "i", "fig-15": "i", "fig-19": "-", "fig-20": "-", "fig-21": "i-", "fig-22": "i-",
-        "cost": "ee", "deficiency": "i", "table-1": "ee",
+        "cost": "ii", "deficiency": "i", "table-1": "ee",
     },
     "chen-2012": {
         "fig-2a": "ie", "fig-2b": "ii", "critical-speed": "ee", "axial-stiffness": "en",
