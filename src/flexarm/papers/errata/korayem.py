@@ -25,7 +25,8 @@ from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.papers.errata.base import STATES, Erratum, wrong_by
-from flexarm.papers.korayem.counts import korayem_shafei
+from flexarm.papers.korayem.counts import TABLE_1, korayem_shafei
+from flexarm.papers.korayem.reasons import printed_step_10
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 
@@ -159,6 +160,15 @@ def _column() -> str:
     )
 
 
+def _lines() -> str:
+    lines, table, one = printed_step_10(2, 2), TABLE_1[10](2, 2, 2), korayem_shafei(1, 1, 1)[1]
+    return (
+        f"for n = n_f = m = 2 the lines add up to {lines[0]:.0f} M, {lines[1]:.0f} A, Table 1 has "
+        f"{table[0]:.0f} M, {table[1]:.0f} A; for one link with one mode it has "
+        f"{TABLE_1[10](1, 1, 1)[1]:.0f} sums, and Table 2 {one:.0f} in all"
+    )
+
+
 _LOST = "read by the text around it; nothing to run"
 ERRATA = (
     Erratum(PAPER, "eq. 13", "-2 omega'^T B5", "-2 omega^T B5", "re-derived: r'' . (2 omega x r')"),
@@ -199,6 +209,8 @@ ERRATA = (
             partial(_forces, "eq. 102"), STEPS),
     Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A", "only if E is orthogonal",
             _transposed, STEPS),
+    Erratum(PAPER, "Table 1, step 10", "formulas of products and sums",
+            "the sum of what is printed beside the lines of step 10", _lines),
     Erratum(PAPER, "Table 2", "column headed n = 6, n_f = 6, m = 3", "is for m = 2", _column,
             "papers/korayem/tables.py"),
     Erratum(PAPER, "Table 2", "2134M", "2134 A", "the formula for sums gives it"),

@@ -264,7 +264,7 @@ def _differences(ours: Equation, other: Equation, size: Array) -> Array:
             np.abs(bias - coriolis).max() / np.abs(coriolis).max(),
             np.abs(followed - wanted).max() / np.abs(wanted).max(),
         ))  # fmt: skip
-    return np.max(np.array(found), axis=0)
+    return np.asarray(np.max(np.array(found), axis=0))
 
 
 def _compensating(mass: Array, bias: Array, B: Array, wanted: Array) -> Array:
