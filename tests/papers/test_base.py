@@ -49,11 +49,13 @@ def test_a_condition_names_as_few_choices_as_decide() -> None:
     assert both.conditions == [{"damping": ("1 %",), "plane": ("y",)}]
 
 
-def test_what_one_reading_shows_comes_after_what_several_do() -> None:
+def test_readings_that_hold_alone_are_named_whole() -> None:
     # one at a time: only the first of a choice is tried beside the ways of the other
     readings = GRID.readings(Scope())
+    found = search("close", readings, lambda x: 1.0 if x["plane"] == "z" else 20.0, BELOW, "")
+    assert found.conditions == [{"damping": ("none",), "plane": ("z",)}]
     found = search("close", readings, lambda x: 20.0 if x["damping"] == "none" else 1.0, BELOW, "")
-    assert {name for each in found.conditions for name in each} == {"damping"}
+    assert found.conditions == [{"damping": (d,), "plane": ("y",)} for d in ("1 %", "2 %")]
 
 
 def test_a_contradiction_names_how_many_were_tried_and_the_nearest_miss() -> None:

@@ -25,6 +25,7 @@ NOTHING: Verdict = "nothing stated that can be decided"
 VERDICTS: tuple[Verdict, ...] = (EVERY, SOME, NEVER, NOTHING)
 NOTHING_OPEN = Grid(())
 SHOWN = 2  # conditions that are named in a sentence
+ALONE = 4  # readings that are, where each is the only one of its kind
 
 
 @dataclass(frozen=True)
@@ -140,9 +141,10 @@ class Statement:
             return f"Holds for every reading ({number})."
         if self.verdict == SOME:
             held = sum(each.holds for each in self.tried)
+            found = _conditions(self.tried)
             named = " or if ".join(
                 f"{condition_text(dict(zip(names, way, strict=True)))} ({n} of {n} tried)"
-                for names, way, n in _conditions(self.tried)[:SHOWN]
+                for names, way, n in found[: SHOWN if found[0][2] > 1 else ALONE]
             )
             return f"Holds if {named}; {held} of {count} readings in all."
         if self.limit is None:
@@ -175,13 +177,13 @@ def _conditions(
 ) -> list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]]:
     """Find the fewest choices whose ways decide that a statement holds.
 
-    Ways that were tried beside nothing else come last: one reading shows little.
+    Where no way was tried beside others, every reading that holds is named whole: what else it
+    could be read with is not known.
     """
     names = [
         name for k, (name, _) in enumerate(tried[0].reading.taken)
         if len({each.reading.taken[k] for each in tried}) > 1
     ]  # fmt: skip
-    weak: list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]] = []
     for size in range(1, len(names) + 1):
         found: list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]] = []
         for chosen in combinations(names, size):
@@ -189,17 +191,17 @@ def _conditions(
             for each in tried:
                 key = tuple(each.reading[name] for name in chosen)
                 groups.setdefault(key, []).append(each.holds)
-            good = {key: len(held) for key, held in groups.items() if all(held)}
-            more = {key: n for key, n in good.items() if n > 1}
+            more = {key: len(held) for key, held in groups.items() if all(held) and len(held) > 1}
             if size == 1 and more:
                 found.append((chosen, (tuple(key[0] for key in more),), sum(more.values())))
             else:
                 found += [(chosen, tuple((way,) for way in k), n) for k, n in more.items()]
-            if not weak or len(weak[0][0]) == size:
-                weak += [(chosen, tuple((way,) for way in k), n) for k, n in good.items() if n == 1]
         if found:
             return sorted(found, key=lambda each: -each[2])
-    return weak
+    whole = [tuple(each.reading[name] for name in names) for each in tried if each.holds]
+    if len(names) == 1:
+        return [((names[0],), (tuple(way for (way,) in whole),), len(whole))]
+    return [(tuple(names), tuple((way,) for way in key), 1) for key in whole]
 
 
 def decide(says: str, holds: bool, because: str, *, printed: str = "") -> Statement:

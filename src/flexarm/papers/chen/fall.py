@@ -33,16 +33,16 @@ SPAN = 2.0  # [s] of the fall, by linear equations
 # Sample, and what it is called, by whether its joints are elastic.
 ARMS = {False: "chen-two-link-rigid-joints", True: "chen-two-link"}
 JOINTS = {False: "rigid joints", True: "elastic joints"}
-START, LASTING, PLANE, EQUATIONS = "start", "duration", "gravity along", "equations"
+START, LASTING, PLANE, EQUATIONS = "start", "duration", "direction Z", "equations"
 STRAIGHT, HELD = "links straight, springs relaxed", "at rest, held by its motors"
-PRINTED, INERTIA = "the paper's", "J_x of 15.41"
+PRINTED, INERTIA, ACROSS = "the paper's", "J_x of 15.41", "across the plane of the fall"
 DURATIONS = {f"{t:g} s": t for t in (2.0, 1.0, 4.0, 8.0)}
 BOTH = (1, 2)  # links
 TEN = "ten modes: y, z, torsion, stretch"
 GRID = Grid((
     ways(START, HELD, STRAIGHT),
     ways(LASTING, *DURATIONS),
-    ways(PLANE, "y", "z"),
+    ways(PLANE, ACROSS, "in the plane of the fall"),
     Choice(INERTIA, {
         "of the whole link": {},
         "per length": {f"links.{k}.section.Jx": 15.41 for k in BOTH},
@@ -145,13 +145,18 @@ def _printed(reading: Reading) -> bool:
 
 def _moved(reading: Reading) -> Reading:
     """Take the reading of which the motion is, whatever is looked at."""
-    first = {LASTING: next(iter(DURATIONS)), PLANE: "y"}
+    first = {LASTING: next(iter(DURATIONS)), PLANE: ACROSS}
     return Reading(tuple((name, first.get(name, way)) for name, way in reading.taken))
 
 
 def _seen(what: str, reading: Reading) -> str:
-    """Swap y and z where gravity is along z."""
-    return {"y": "z", "z": "y"}.get(what, what) if reading[PLANE] == "z" else what
+    """Swap y and z where Z is in the plane of the fall."""
+    return what if reading[PLANE] == ACROSS else {"y": "z", "z": "y"}.get(what, what)
+
+
+def _distinct(what: str, readings: list[Reading]) -> list[Reading]:
+    """Leave readings out that differ by what y and z are, where neither is looked at."""
+    return [x for x in readings if what in "yz" or x[PLANE] == readings[0][PLANE]]
 
 
 def _ratio(pair: Pair) -> float:
@@ -191,9 +196,8 @@ def _linear_tip(run: Run, x: Array, what: str) -> Array:
 
 def torsion(scope: Scope) -> Found:
     """Decide what the paper says of the torsional angle of link 1."""
-    readings = GRID.readings(scope)
+    readings, linear = (_distinct("twist", x.readings(scope)) for x in (GRID, LINEAR))
     found = pairs("twist", readings)
-    linear = LINEAR.readings(scope)
     statements = (
         search("as the arm falls, the torsional angle is lingering at the equilibrium position",
                readings, lambda x: _off_middle(found[x]), MIDDLE, "mean, of the range"),
@@ -216,7 +220,7 @@ def torsion(scope: Scope) -> Found:
 def deformation(name: str, scope: Scope) -> Found:
     """Decide what the paper says of the deformation of link 2's tip in a direction."""
     what = QUANTITIES[name][0]
-    readings, linear = GRID.readings(scope), LINEAR.readings(scope)
+    readings, linear = (_distinct(what, x.readings(scope)) for x in (GRID, LINEAR))
     found = pairs(what, readings)
     statements = (
         search("the tip deformation of the flexible link increases as the time changes", readings,

@@ -25,7 +25,8 @@ from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.papers.errata.base import STATES, Erratum, wrong_by
-from flexarm.papers.korayem.counts import korayem_shafei
+from flexarm.papers.korayem.counts import TABLE_1, korayem_shafei
+from flexarm.papers.korayem.reasons import printed_step_10
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 
@@ -87,7 +88,8 @@ def _step_9(links: list[Link], R: list[list[Expr]], s: Sums) -> Sums:
     U = [[ca.SX(3, 3) for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(n - 2, -1, -1):
-            U[j][k] = (s.gamma[j][k] + s.xi[j][k + 1]) @ tilde(links[k].r)
+            xi = s.xi[j][n - 2 if k == n - 2 else k + 1]  # the base case has xi_n-1
+            U[j][k] = (s.gamma[j][k] + xi) @ tilde(links[k].r)
             U[j][k] += U[j][k + 1] @ R[k + 1][k]
     U_k = [[U[j][k + 1] @ R[k + 1][k] for k in range(n - 1)] for j in range(n)]
     U_jk = [[R[j][j + 1] @ x for x in U_k[j + 1]] for j in range(n - 1)]
@@ -142,11 +144,28 @@ def _transposed() -> str:
     return f"E^T E differs from 1 by {100 * off:.2g} % at 0.1 rad, as the square of the angle"
 
 
+def _interchanged() -> str:
+    """Count the terms of the double sum, as it is and as printed, for three links."""
+    n = len(_model().links)
+    whole = sum(i for i in range(1, n + 1))
+    printed = sum(n - max(k + 1, 1) + 1 for k in range(1, n))
+    return f"for {n} links and j = 1 it has {whole} terms, {printed} as printed: those of the third"
+
+
 def _column() -> str:
     two, three = (korayem_shafei(6, 6, m) for m in (2, 3))
     return (
         f"for m = 2 the formulas give the printed {two[0]:.0f} M, {two[1]:.0f} A, for m = 3 "
         f"{three[0]:.0f} M, {three[1]:.0f} A"
+    )
+
+
+def _lines() -> str:
+    lines, table, one = printed_step_10(2, 2), TABLE_1[10](2, 2, 2), korayem_shafei(1, 1, 1)[1]
+    return (
+        f"for n = n_f = m = 2 the lines add up to {lines[0]:.0f} M, {lines[1]:.0f} A, Table 1 has "
+        f"{table[0]:.0f} M, {table[1]:.0f} A; for one link with one mode it has "
+        f"{TABLE_1[10](1, 1, 1)[1]:.0f} sums, and Table 2 {one:.0f} in all"
     )
 
 
@@ -165,14 +184,24 @@ ERRATA = (
             "omega in all of these; omega'_j^T alpha_jf is right",
             "not of the dimension of a force"),
     Erratum(PAPER, "eqs. 46, 47", "sum dy_ij/d eta",
-            "sum delta_ij dy_ij/d eta, theta_y with -dz_ij",
+            "sum delta_ij dy_ij/d eta; eq. 47 likewise",
             "the amplitudes are missing: nothing to run"),
+    Erratum(PAPER, "eq. 68", "iR_k omega''_k in the first sum", "iR_k z_k q''_k",
+            "omega'_i would be made of itself, and no acceleration of a joint be in it"),
+    Erratum(PAPER, "eq. 69", "no term with omega'_v,k", "+ iR_k (omega'_v,k x r_k)",
+            "it has no second derivative either; step 2 has it"),
+    Erratum(PAPER, "first interchange of sums, i from j, k to i",
+            "sum over k to n - 1, i from max(k + 1, j)", "sum over k to n, i from max(k, j)",
+            _interchanged),
     Erratum(PAPER, "eq. 70, step 2", "omega x theta' of eq. 65 left out", "it is part of omega'_v",
             partial(_forces, "step 2"), STEPS),
     Erratum(PAPER, "eqs. 81, 85", "delta_kt; sc_jft outside",
             "delta''_kt multiplies all; sc_jft for k = j", _LOST, STEPS),
     Erratum(PAPER, "eq. 86", "j+sigma_k+ with B3", "with B9", partial(_inertia, _eq_86), STEPS),
-    Erratum(PAPER, "step 9, U", "gamma_k + xi_k+1", "gamma_k + xi_k+, xi_k+ = xi_k+1 k+1R_k",
+    Erratum(PAPER, "step 8", "for j = 2:1:n-1; j = i-1:-1:1", "for i = 2:1:n-1; j = i-1:-1:1",
+            "j is given twice, i never"),
+    Erratum(PAPER, "step 9, U", "gamma_k + xi_k+1; gamma_n-1 + xi_n-1 to begin with",
+            "gamma_k + xi_k+, xi_k+ = xi_k+1 k+1R_k",
             partial(_inertia, _step_9), STEPS),
     Erratum(PAPER, "step 10, last block", "jgamma, jxi_k+, jsigma_k+, jpsi_k+, jU_k+",
             "j+gamma, j+xi_k+, j+sigma_k+, j+psi_k+, j+U_k+", partial(_inertia, _step_10), STEPS),
@@ -180,8 +209,8 @@ ERRATA = (
             partial(_forces, "eq. 102"), STEPS),
     Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A", "only if E is orthogonal",
             _transposed, STEPS),
-    Erratum(PAPER, "step 2", "r''_Ov,1 = A_1^T g", "A_1^T (-g), g the acceleration of gravity",
-            "weights would pull upward"),
+    Erratum(PAPER, "Table 1, step 10", "formulas of products and sums",
+            "the sum of what is printed beside the lines of step 10", _lines),
     Erratum(PAPER, "Table 2", "column headed n = 6, n_f = 6, m = 3", "is for m = 2", _column,
             "papers/korayem/tables.py"),
     Erratum(PAPER, "Table 2", "2134M", "2134 A", "the formula for sums gives it"),

@@ -19,7 +19,7 @@ from flexarm.papers.korayem.fall import (
     more_modes,
     vibration,
 )
-from flexarm.papers.korayem.tables import COLUMN, table_1, table_2
+from flexarm.papers.korayem.tables import COLUMN, GENERAL, table_1, table_2
 from flexarm.papers.readings import Grid, Scope, ways
 from flexarm.papers.runs import changed
 
@@ -81,7 +81,7 @@ ITEMS = (
          "Formulas for products and sums of steps 1-10 over n, n_f and m.", closed(table_1)),
     Item(PAPER, "table-2", "Table 2: operations beside Book's method",
          "Total formulas, and their values for two arms; fewer operations than Book 1984.",
-         table_2, COLUMN),
+         table_2, Grid(COLUMN.choices + GENERAL.choices)),
     Item(PAPER, "tip-rotation", "eq. 6: tips that turn by 1 + skew of their angles",
          "Deflections are small: E is 1 + skew of the tip's angles, and its transpose its inverse.",
          tip_rotation, TURNS),

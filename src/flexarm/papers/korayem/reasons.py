@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from flexarm.papers.korayem.counts import TABLE_1
-from flexarm.papers.korayem.ledger import DEFLECTIONS, MIXED, Cost, ledger_9, ledger_10
+from flexarm.papers.korayem.ledger import DEFLECTIONS, JOINTS, MIXED, Cost, ledger_9, ledger_10
 
 
 def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
@@ -32,6 +32,12 @@ def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
         name: (sum(x * M for x, M, _ in parts), sum(x * A for x, _, A in parts))
         for name, parts in lines.items()
     }
+
+
+def printed_step_10(n: int, m: int) -> Cost:
+    """Add up all that the paper prints beside the lines of step 10 (n_f = n)."""
+    lines = printed_lines(n, m)
+    return added([lines[name] for name in (JOINTS, MIXED, DEFLECTIONS)])
 
 
 def differences(n: int, flexible: int, m: int) -> dict[int, dict[str, Cost]]:

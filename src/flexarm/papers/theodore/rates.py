@@ -26,18 +26,27 @@ from flexarm.papers.theodore.loop import DIRECTION, GOALS, KINDS, MOVE, TIP
 TIMES = np.linspace(0.0, MOVE, 26)  # [s]
 EVIDENT = 0.3  # [s] up to which the paper finds its difference clearly evident
 ACCEPTABLE = Limit(high=5.0, unit="%")  # of a frequency
-HIGHER = Limit(low=0.0, unit="%")
+HIGHER = Limit(low=-0.01, unit="%")  # "always higher", but for what no figure shows
+CLEAR = Limit(low=0.5, unit="%")  # "clearly evident": more than the width of a line
 CONSTANT, VARYING = Limit(high=5.0, unit="%"), Limit(low=5.0, unit="%")  # range over the mean
 CONVERGING = Limit(high=1.0, unit="times")
 FINE = 4  # elements per link of the common description
 STEP = 1e-3  # [m]
-QUANTITY, PLANE = "eigenvalues of", "plane"
+QUANTITY, PLANE, LOWER, WHERE = "eigenvalues of", "plane", "lower range", "evident"
+RANGES = ("link 2, in %", "link 2, in rad/s", "link 3 after 0.3 s, in %",
+          "link 3 after 0.3 s, in rad/s")  # fmt: skip
 WHOLE, OWN = "all flexible variables together", "each link's own block"
 PLANES = {"of joint 2": "y", "out of that of joint 2": "z"}
 EIGENVALUES = Grid(
     (ways(QUANTITY, WHOLE, OWN), ways(PLANE, *PLANES), TIP, DIRECTION),
     ((QUANTITY, PLANE, TIP.name),),
 )
+SEEN = {"all the time until 0.3 s": np.min, "at its largest until 0.3 s": np.max}
+EVIDENCE = Grid((*EIGENVALUES.choices, ways(WHERE, *SEEN)),
+                ((QUANTITY, PLANE, TIP.name, WHERE), (DIRECTION.name, WHERE)))  # fmt: skip
+CONVERGENCE = Grid((*EIGENVALUES.choices, ways(LOWER, *RANGES)),
+                   ((QUANTITY, PLANE, TIP.name, LOWER), (DIRECTION.name, LOWER)))  # fmt: skip
+OPEN = Grid((*CONVERGENCE.choices, EVIDENCE.choices[-1]))
 
 
 @dataclass(frozen=True)
@@ -90,9 +99,9 @@ def eigenvalues(mode: int, scope: Scope) -> Found:
     def excess(reading: Reading) -> Array:
         return np.concatenate([each.excess for each in found[reading].values()])
 
-    def ratio(reading: Reading) -> float:
-        low, high = (float(np.abs(found[reading][n].excess).max()) for n in (2, 3))
-        return low / high
+    def evidence(reading: Reading) -> float:
+        early = found[reading.without(WHERE)][3].excess[TIMES <= EVIDENT]
+        return float(SEEN[reading[WHERE]](early))
 
     statements = (
         search("they are acceptable with two elements", readings,
@@ -100,11 +109,11 @@ def eigenvalues(mode: int, scope: Scope) -> Found:
                "largest distance of elements from modes"),
         search("frequencies in finite elements are always higher", readings,
                lambda x: float(excess(x).min()), HIGHER, "least excess over modes"),
-        search("that is clearly evident in the higher range, between 0 and 0.3 s", readings,
-               lambda x: float(found[x][3].excess[TIMES <= EVIDENT].min()), HIGHER,
-               "least excess of link 3 then"),
-        search("they converge in the lower range", readings, ratio, CONVERGING,
-               "largest distance for link 2 over that for link 3"),
+        search("that is clearly evident in the higher range, between 0 and 0.3 s",
+               EVIDENCE.readings(scope), evidence, CLEAR, "excess of link 3 then"),
+        search("they converge in the lower range", CONVERGENCE.readings(scope),
+               lambda x: _convergence(found[x.without(LOWER)], x[LOWER]), CONVERGING,
+               "largest distance there over that of link 3 in all the time, or before 0.3 s"),
         search("those of the revolute link 2 are constant", readings,
                lambda x: found[x][2].spread, CONSTANT, "range over the mean"),
         search("those of the prismatic link 3 vary", readings, lambda x: found[x][3].spread,
@@ -121,6 +130,15 @@ def eigenvalues(mode: int, scope: Scope) -> Found:
             for n, each in found[best].items()
         ),
     )  # fmt: skip
+
+
+def _convergence(found: dict[int, Pair], lower: str) -> float:
+    """Compare the largest distance in the lower range with that in the higher."""
+    size = {n: np.abs(x.excess if lower.endswith("%") else x.other - x.rates)
+            for n, x in found.items()}  # fmt: skip
+    late = TIMES > EVIDENT
+    low, high = (size[2], size[3]) if "link 2" in lower else (size[3][late], size[3][~late])
+    return float(low.max() / high.max())
 
 
 def _pairs(reading: Reading, mode: int) -> dict[int, Pair]:

@@ -10,7 +10,7 @@ from flexarm.papers.theodore.loop import DIRECTION, TIP, moved
 from flexarm.runs.run import Run
 
 SIMILAR = Limit(high=10.0, unit="%")  # of the range
-LAGS = Limit(low=0.0, unit="ms")
+LAGS = Limit(low=0.1, unit="ms")  # "lags": what can be seen in a figure of 0.5 s
 UNITS = {"deflection": "m", "slope": "rad"}
 RESPONSE = Grid((TIP, DIRECTION), ((TIP.name, DIRECTION.name),))
 
