@@ -1,5 +1,8 @@
 """Plans: simulated motions that leave no vibration, against known optima, and refusals."""
 
+import sys
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import fsolve
@@ -8,9 +11,13 @@ import flexarm
 from flexarm.cli import main
 from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
+from flexarm.planning.program import Program
 
 TO = {"joint1": 0.8, "joint2": 0.6}
 ARM = flexarm.sample("deluca-siciliano")
+LINK = flexarm.change_arm(flexarm.sample("driven-link"), {
+    "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1},
+})  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +62,22 @@ def test_motion_that_rings_is_refused_with_the_number() -> None:
     said = "the motion that was found is refused: simulated, its tip vibrates by .* more than 1e-09"
     with pytest.raises(flexarm.FlexarmError, match=said):
         flexarm.plan(ARM, TO, duration=2.0, tolerance=1e-9)
+
+
+def test_goal_and_limits_are_judged_by_the_tight_simulation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search that calls a rigid arm's motion good is not believed."""
+    monkeypatch.setattr(Program, "solve", lambda self, first: (first, 0))
+    ask = partial(flexarm.plan, LINK, {"joint1": 0.05}, duration=0.47, intervals=8, tolerance=1e3)
+    with pytest.raises(flexarm.FlexarmError, match="at a tolerance of 1e-08, it misses its goal"):
+        ask()
+    monkeypatch.setattr(sys.modules["flexarm.planning.plan"], "NEAR_HIT", np.inf)
+    fastest = np.abs(ask().run.v[:, 0]).max()
+    with pytest.raises(
+        flexarm.FlexarmError, match=r"speed of joint1 is 1\.001 times what is allow"
+    ):
+        ask(limits=Limits(speed=fastest / 1.001))
 
 
 def test_least_time_of_a_link_is_that_of_bang_bang() -> None:

@@ -17,6 +17,7 @@ from flexarm.planning.problem import Problem
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = float | Mapping[str, float] | None
 NUDGE = 1e-6  # of a coordinate's size
+SHARE = 0.998  # of what is allowed that is planned with, since samples miss peaks
 STATIONS = np.linspace(0.0, 1.0, 5)
 
 
@@ -64,7 +65,7 @@ class Limit:
     unit: str
     allowed: float
     measure: Measure
-    share: float = 1.0
+    share: float = SHARE
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
         """Give its largest size over what is allowed."""

@@ -108,15 +108,17 @@ class Problem:
         }
 
     def simulate(
-        self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0
-    ) -> Run:
+        self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0,
+        finer: int = 1,
+    ) -> Run:  # fmt: skip
         """Simulate inputs with values (count, k), and some time [s] after them.
 
-        Samples are at the begins, middles and ends of the inputs' parts.
+        Samples are at the begins, middles and ends of the inputs' parts, or so many times finer.
         """
         return simulate(
-            self.arm, t_end=duration + after, dt=duration / (2 * inputs.steps), rtol=rtol,
-            method=METHOD, inputs=self.profiles(inputs, values, duration), start="stated",
+            self.arm, t_end=duration + after, dt=duration / (2 * finer * inputs.steps),
+            rtol=rtol, method=METHOD, inputs=self.profiles(inputs, values, duration),
+            start="stated",
         )  # fmt: skip
 
     def miss(self, run: Run, row: int = -1) -> Array:
