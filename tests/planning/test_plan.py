@@ -9,9 +9,11 @@ from scipy.optimize import fsolve
 
 import flexarm
 from flexarm.cli import main
+from flexarm.control.statics import Statics
+from flexarm.io.overrides import GONE
 from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
-from flexarm.planning.program import Program
+from flexarm.planning.program import Iterate, Program
 
 TO = {"joint1": 0.8, "joint2": 0.6}
 ARM = flexarm.sample("deluca-siciliano")
@@ -78,6 +80,25 @@ def test_goal_and_limits_are_judged_by_the_tight_simulation(
         flexarm.FlexarmError, match=r"speed of joint1 is 1\.001 times what is allow"
     ):
         ask(limits=Limits(speed=fastest / 1.001))
+
+
+def test_first_duration_counts_what_holding_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(self: Program, first: Iterate) -> None:
+        raise flexarm.FlexarmError(f"{first.duration:.3f}")
+
+    monkeypatch.setattr(Program, "solve", solve)
+    heavy = flexarm.change_arm(LINK, {"gravity": [0, -9.81, 0], "links.1.joint.input": GONE})
+    held = Statics(flexarm.build(heavy)).effort(np.zeros(2))[0]
+    ask = partial(flexarm.plan, heavy, {"joint1": 0.05}, aim="time")
+    took = []
+    for share in (2.0, 1.25):
+        with pytest.raises(flexarm.FlexarmError) as told:
+            ask(limits=Limits(effort=share * held))
+        took.append(float(str(told.value)))
+    # Where a quarter of the room is left, a motion takes twice the time.
+    assert took[1] == pytest.approx(2 * took[0], rel=0.05)
+    with pytest.raises(flexarm.FlexarmError, match="start: must be where joint1 can be held by"):
+        ask(limits=Limits(effort=0.9 * held))
 
 
 def test_least_time_of_a_link_is_that_of_bang_bang() -> None:

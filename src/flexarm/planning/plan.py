@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Aim = Literal["time", "energy"]
 PARTS = 2  # of an interval
 POINTS = 41  # along a motion whose efforts are estimated
-EASY = 0.6  # of the largest inputs and speeds: what a first motion may take
+EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
 SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
 TIGHT = 1e-8  # tolerance of the simulation that a plan is judged by
@@ -234,6 +234,7 @@ def _pose(
             "duration: must be given, unless the aim is time and every input has a limit "
             "(limits.effort of the model file, or Limits(effort=...))"
         )
+    _require_holds(problem, most)
     listed = list_limits(problem, limits)
     inputs = Inputs(joining, intervals, PARTS)
     length = duration or _first_duration(problem, to, places, most)
@@ -266,15 +267,37 @@ def _rigid_inputs(
 def _first_duration(
     problem: Problem, to: Mapping[str, float], start: Mapping[str, float], most: Array
 ) -> float:
-    """Estimate a duration [s] in which a smooth motion of the rigid arm is easy."""
+    """Estimate a duration [s] in which a smooth motion of the rigid arm is easy.
+
+    Only what is left of the inputs beside those that hold the arm makes it faster.
+    """
     shares, length = np.linspace(0.0, 1.0, POINTS), 1.0
+    holding = _rigid_inputs(problem, to, start, np.inf, shares)
+    left = most - np.abs(holding)
+    if np.any(left <= 0):
+        raise FlexarmError(
+            "duration: must be given, since on the way holding the arm takes "
+            f"{float((np.abs(holding) / most).max()):.3g} of what an input may be"
+        )
     for _ in range(60):
-        used = float((np.abs(_rigid_inputs(problem, to, start, length, shares)) / most).max())
-        shorter = np.sqrt(used / EASY)
+        moving = _rigid_inputs(problem, to, start, length, shares) - holding
+        shorter = np.sqrt(float((np.abs(moving) / left).max()) / EASY)
         length *= float(np.clip(shorter, 0.5, 2.0))
         if abs(shorter - 1) < 0.05:
             break
     return length
+
+
+def _require_holds(problem: Problem, most: Array) -> None:
+    """Refuse ends at which the arm cannot be held."""
+    for where, holds in zip(("start", "to"), np.abs(problem.holds), strict=True):
+        for name, held, top in zip(problem.names, holds, most, strict=True):
+            if held >= top:
+                raise FlexarmError(
+                    f"{where}: must be where {name} can be held by less than its largest input, "
+                    f"{top:.4g}, got a place that takes {held:.4g}: allow more effort, or choose "
+                    "another place"
+                )
 
 
 @dataclass(frozen=True)
