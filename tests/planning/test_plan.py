@@ -101,6 +101,19 @@ def test_first_duration_counts_what_holding_leaves(monkeypatch: pytest.MonkeyPat
         ask(limits=Limits(effort=0.9 * held))
 
 
+def test_ranges_of_joints_are_kept_and_ends_beyond_them_are_refused_at_once() -> None:
+    narrow = flexarm.change_arm(LINK, {"links.1.joint.limits": {"lower": -0.1, "upper": 0.3}})
+    for goal in (0.5, 0.3, -0.2):
+        with pytest.raises(flexarm.FlexarmError, match=f"to: joint1 must be within .* got {goal}"):
+            flexarm.plan(narrow, {"joint1": goal}, duration=1.0)
+    with pytest.raises(flexarm.FlexarmError, match="start: joint1 must be within its limits"):
+        flexarm.plan(narrow, {"joint1": 0.1}, duration=1.0, start={"joint1": 0.4})
+    found = flexarm.plan(narrow, {"joint1": 0.29}, duration=1.0, intervals=12)
+    assert 0.29 / 0.3 <= found.margins["highest position of joint1"] <= 1
+    again = flexarm.simulate(found.arm, t_end=1.0)
+    assert (again.status, again.q[-1, 0]) == ("finished", pytest.approx(0.29, abs=1e-4))
+
+
 def test_least_time_of_a_link_is_that_of_bang_bang() -> None:
     arm = flexarm.change_arm(flexarm.sample("driven-link"), {
         "stiffening": False, "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1},
