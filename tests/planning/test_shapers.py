@@ -43,6 +43,16 @@ def test_widths_as_singhose_has_them() -> None:
 
 
 @pytest.mark.parametrize("z", [0.02, 0.1, 0.25])
+def test_width_of_a_damped_ei_shaper_is_from_where_it_falls_to_where_it_rises(z: float) -> None:
+    made = shaper("ei", W, z)
+    shares = np.linspace(0.5, 1.5, 4001)
+    crossed = shares[np.flatnonzero(np.diff(made.residual(shares * W, z) > 0.0515))]
+    low, high = crossed[crossed < 1].max(), crossed[crossed > 1].min(initial=1.5)
+    assert high - low > 0.4
+    assert made.insensitivity(W, z) == pytest.approx(high - low, abs=0.01)
+
+
+@pytest.mark.parametrize("z", [0.02, 0.1, 0.25])
 def test_ei_has_its_hump_between_two_zeros(z: float) -> None:
     made = shaper("ei", W, z, vibration=0.05)
     shares = np.linspace(0.7, 1.3, 6001)
