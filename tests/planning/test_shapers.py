@@ -133,3 +133,10 @@ def test_shaping_that_does_not_pay_is_refused_or_warned_of(served: flexarm.Arm) 
     swapped = replace(found, arm=found.unshaped, unshaped=found.arm)
     with pytest.warns(UserWarning, match="take another shaper, or none"):
         assert swapped.residuals[1] > swapped.residuals[0]
+
+
+def test_table_that_ends_where_it_rises_is_held_there(served: flexarm.Arm) -> None:
+    table = {"kind": "table", "times": [0, 0.1, 0.3], "values": [0, 0.004, 0.01]}
+    rising = flexarm.change_arm(served, {"links.1.joint.servo.target": table})
+    before, after = flexarm.shape_inputs(rising, kind="zv").residuals
+    assert after < 0.05 * before

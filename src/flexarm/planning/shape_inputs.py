@@ -18,7 +18,7 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
-from flexarm.model.profiles import AnyProfile, breakpoints, evaluate, pieces
+from flexarm.model.profiles import AnyProfile, breakpoints, evaluate, last_time, pieces
 from flexarm.planning.residual import residual_vibration
 from flexarm.planning.shapers import (
     KINDS,
@@ -39,6 +39,7 @@ STILL = 0.01  # of its duration, at its end
 POSTURES = 9  # along a motion that shapers follow
 WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leave
 CLOSE = 1e-6  # tolerance of the runs that are compared
+NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +90,8 @@ class ShapedInputs(Summarised):
         t_end = self.end + 2 * float(slowest)
         dt = float(slowest) / 100
         first, second = (
-            simulate(arm, t_end=t_end, rtol=CLOSE, dt=dt) for arm in (self.unshaped, self.arm)
+            simulate(arm, t_end=t_end, rtol=CLOSE, dt=dt)
+            for arm in (_held(self.unshaped), self.arm)
         )
         return first, second
 
@@ -186,6 +188,16 @@ def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> 
             f"kind: 'ei' leaves {100 * vibration:.3g} % of a vibration, but damping alone leaves "
             f"{100 * alone:.3g} % by then (damping ratio {z:.3g}): take 'zv' or 'zvd'"
         )
+
+
+def _held(arm: Arm) -> Arm:
+    """Let tables that say nothing after their end stay there, as shapers take them to do."""
+    changes = {
+        key: _shaped(profile, np.zeros(1), [NOTHING], breakpoints(profile)[-1])
+        for key, profile in motions(build(arm)).values()
+        if np.isfinite(last_time(profile))
+    }
+    return change_arm(arm, changes) if changes else arm
 
 
 def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:
