@@ -1,16 +1,25 @@
 """Plans: simulated motions that leave no vibration, against known optima, and refusals."""
 
+import sys
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import fsolve
 
 import flexarm
 from flexarm.cli import main
+from flexarm.control.statics import Statics
+from flexarm.io.overrides import GONE
 from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
+from flexarm.planning.program import Iterate, Program
 
 TO = {"joint1": 0.8, "joint2": 0.6}
 ARM = flexarm.sample("deluca-siciliano")
+LINK = flexarm.change_arm(flexarm.sample("driven-link"), {
+    "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1},
+})  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +64,54 @@ def test_motion_that_rings_is_refused_with_the_number() -> None:
     said = "the motion that was found is refused: simulated, its tip vibrates by .* more than 1e-09"
     with pytest.raises(flexarm.FlexarmError, match=said):
         flexarm.plan(ARM, TO, duration=2.0, tolerance=1e-9)
+
+
+def test_goal_and_limits_are_judged_by_the_tight_simulation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search that calls a rigid arm's motion good is not believed."""
+    monkeypatch.setattr(Program, "solve", lambda self, first: (first, 0))
+    ask = partial(flexarm.plan, LINK, {"joint1": 0.05}, duration=0.47, intervals=8, tolerance=1e3)
+    with pytest.raises(flexarm.FlexarmError, match="at a tolerance of 1e-08, it misses its goal"):
+        ask()
+    monkeypatch.setattr(sys.modules["flexarm.planning.plan"], "NEAR_HIT", np.inf)
+    fastest = np.abs(ask().run.v[:, 0]).max()
+    with pytest.raises(
+        flexarm.FlexarmError, match=r"speed of joint1 is 1\.001 times what is allow"
+    ):
+        ask(limits=Limits(speed=fastest / 1.001))
+
+
+def test_first_duration_counts_what_holding_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(self: Program, first: Iterate) -> None:
+        raise flexarm.FlexarmError(f"{first.duration:.3f}")
+
+    monkeypatch.setattr(Program, "solve", solve)
+    heavy = flexarm.change_arm(LINK, {"gravity": [0, -9.81, 0], "links.1.joint.input": GONE})
+    held = Statics(flexarm.build(heavy)).effort(np.zeros(2))[0]
+    ask = partial(flexarm.plan, heavy, {"joint1": 0.05}, aim="time")
+    took = []
+    for share in (2.0, 1.25):
+        with pytest.raises(flexarm.FlexarmError) as told:
+            ask(limits=Limits(effort=share * held))
+        took.append(float(str(told.value)))
+    # Where a quarter of the room is left, a motion takes twice the time.
+    assert took[1] == pytest.approx(2 * took[0], rel=0.05)
+    with pytest.raises(flexarm.FlexarmError, match="start: must be where joint1 can be held by"):
+        ask(limits=Limits(effort=0.9 * held))
+
+
+def test_ranges_of_joints_are_kept_and_ends_beyond_them_are_refused_at_once() -> None:
+    narrow = flexarm.change_arm(LINK, {"links.1.joint.limits": {"lower": -0.1, "upper": 0.3}})
+    for goal in (0.5, 0.3, -0.2):
+        with pytest.raises(flexarm.FlexarmError, match=f"to: joint1 must be within .* got {goal}"):
+            flexarm.plan(narrow, {"joint1": goal}, duration=1.0)
+    with pytest.raises(flexarm.FlexarmError, match="start: joint1 must be within its limits"):
+        flexarm.plan(narrow, {"joint1": 0.1}, duration=1.0, start={"joint1": 0.4})
+    found = flexarm.plan(narrow, {"joint1": 0.29}, duration=1.0, intervals=12)
+    assert 0.29 / 0.3 <= found.margins["highest position of joint1"] <= 1
+    again = flexarm.simulate(found.arm, t_end=1.0)
+    assert (again.status, again.q[-1, 0]) == ("finished", pytest.approx(0.29, abs=1e-4))
 
 
 def test_least_time_of_a_link_is_that_of_bang_bang() -> None:

@@ -1,5 +1,7 @@
 """Input shapers against their published formulas and residual-vibration curves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,16 @@ def test_widths_as_singhose_has_them() -> None:
     for kind, width in widths.items():
         found = shaper(kind, W).insensitivity(W)  # type: ignore[arg-type]
         assert found == pytest.approx(width, abs=0.01)
+
+
+@pytest.mark.parametrize("z", [0.02, 0.1, 0.25])
+def test_width_of_a_damped_ei_shaper_is_from_where_it_falls_to_where_it_rises(z: float) -> None:
+    made = shaper("ei", W, z)
+    shares = np.linspace(0.5, 1.5, 4001)
+    crossed = shares[np.flatnonzero(np.diff(made.residual(shares * W, z) > 0.0515))]
+    low, high = crossed[crossed < 1].max(), crossed[crossed > 1].min(initial=1.5)
+    assert high - low > 0.4
+    assert made.insensitivity(W, z) == pytest.approx(high - low, abs=0.01)
 
 
 @pytest.mark.parametrize("z", [0.02, 0.1, 0.25])
@@ -89,17 +101,42 @@ def test_shaped_motion_of_an_arm_rings_less_and_least_if_shapers_follow(elbow: f
     assert "motions shaped by ZV * ZV" in repr(still)
 
 
-def test_step_of_a_servo_becomes_a_staircase_and_the_mode_under_it_is_gone() -> None:
-    arm = flexarm.change_arm(
+@pytest.fixture(scope="module")
+def served() -> flexarm.Arm:
+    return flexarm.change_arm(
         flexarm.sample("driven-link"),
         {"links.1.joint.servo": {"stiffness": 5, "damping": 0.4,
                                  "target": {"kind": "step", "value": 0.01}},
          "links.1.joint.input": {"kind": "constant", "value": 0},
          "links.1.shapes": {"kind": "loaded", "root": "free", "bending_y": 1}},
     )  # fmt: skip
-    found = flexarm.shape_inputs(arm, kind="zv", modes=2)
+
+
+def test_step_of_a_servo_becomes_a_staircase_and_the_mode_under_it_is_gone(
+    served: flexarm.Arm,
+) -> None:
+    found = flexarm.shape_inputs(served, kind="zv", modes=2)
     servo = found.arm.links[0].joint.servo  # type: ignore[union-attr]
     assert servo.target.interpolation == "hold"  # type: ignore[union-attr]
     assert servo.target.values[-1] == pytest.approx(0.01, rel=1e-12)  # type: ignore[union-attr]
     unshaped, left = found.residuals
     assert left < 2e-3 * unshaped
+
+
+def test_shaping_that_does_not_pay_is_refused_or_warned_of(served: flexarm.Arm) -> None:
+    found = flexarm.shape_inputs(served, kind="zv")
+    (_, z), *_ = found.vibrations[0].first(1)
+    alone = float(np.exp(-2 * np.pi * z / np.sqrt(1 - z**2)))  # after a period
+    flexarm.shape_inputs(served, kind="ei", vibration=0.45 * alone)
+    with pytest.raises(flexarm.FlexarmError, match=f"damping alone leaves {100 * alone:.3g} %"):
+        flexarm.shape_inputs(served, kind="ei", vibration=0.55 * alone)
+    swapped = replace(found, arm=found.unshaped, unshaped=found.arm)
+    with pytest.warns(UserWarning, match="take another shaper, or none"):
+        assert swapped.residuals[1] > swapped.residuals[0]
+
+
+def test_table_that_ends_where_it_rises_is_held_there(served: flexarm.Arm) -> None:
+    table = {"kind": "table", "times": [0, 0.1, 0.3], "values": [0, 0.004, 0.01]}
+    rising = flexarm.change_arm(served, {"links.1.joint.servo.target": table})
+    before, after = flexarm.shape_inputs(rising, kind="zv").residuals
+    assert after < 0.05 * before

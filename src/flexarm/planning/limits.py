@@ -1,4 +1,4 @@
-"""What a motion must not exceed: speeds, deflections, strains, what the base takes."""
+"""What a motion must not exceed: ranges, speeds, deflections, strains, what the base takes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,12 +11,14 @@ from flexarm.formulations import formulation
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import flexible_links, section_forces, tip_rows
 from flexarm.mechanics.validity import input_limits
-from flexarm.model import Model
+from flexarm.model import Axis, Model
 from flexarm.planning.problem import Problem
 
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
 ByName = float | Mapping[str, float] | None
 NUDGE = 1e-6  # of a coordinate's size
+ROUNDING = 1e-9  # of places [rad], [m]
+SHARE = 0.998  # of what is allowed that is planned with, since samples miss peaks
 STATIONS = np.linspace(0.0, 1.0, 5)
 
 
@@ -64,7 +66,7 @@ class Limit:
     unit: str
     allowed: float
     measure: Measure
-    share: float = 1.0
+    share: float = SHARE
 
     def peak(self, q: Array, v: Array, u: Array) -> float:
         """Give its largest size over what is allowed."""
@@ -100,9 +102,44 @@ def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Arra
 def list_limits(problem: Problem, limits: Limits) -> tuple[Limit, ...]:
     """List what a motion must keep beside its inputs."""
     return (
-        *_speeds(problem, limits), *_deflections(problem, limits), *_strain(problem, limits),
-        *_base(problem, limits),
+        *_positions(problem), *_speeds(problem, limits), *_deflections(problem, limits),
+        *_strain(problem, limits), *_base(problem, limits),
     )  # fmt: skip
+
+
+def _positions(problem: Problem) -> list[Limit]:
+    """List the ranges of joints, measured from the motion's farther end; stops may be touched."""
+    found = []
+    for axis in problem.model.axes:
+        known = axis.acts.limits if axis.driven else None
+        sides = () if known is None else ((1.0, known.upper), (-1.0, known.lower))
+        for sign, bound in sides:
+            if bound is not None:
+                ends = sign * np.array([problem.start[axis.index], problem.goal[axis.index]])
+                left = sign * float(bound) - ends
+                _require_room(axis, float(bound), sign * ends, left)
+                if axis.acts.stops is None:
+                    top = float(left.max())
+                    share = SHARE if left[0] >= (1 - SHARE) * top else 1.0
+                    name = f"{'highest' if sign > 0 else 'lowest'} position of {axis.name}"
+                    measure = _beyond(axis.index, sign, float(ends.min()))
+                    found.append(Limit(name, axis.unit, top, measure, share))
+    return found
+
+
+def _require_room(axis: Axis, bound: float, ends: Array, left: Array) -> None:
+    """Refuse a start beyond a limit, and a goal that leaves no room for vibrations before it."""
+    room = 0.0 if axis.acts.stops is not None else max((1 - SHARE) * float(left.max()), ROUNDING)
+    for where, place, rest, least in zip(("start", "to"), ends, left, (0, room), strict=True):
+        if rest < least - ROUNDING / 2:
+            raise FlexarmError(
+                f"{where}: {axis.name} must be within its limits, {least:.2g} {axis.unit} or more "
+                f"from {bound:g}, got {place:g}: choose another place, or widen the joint's limits"
+            )
+
+
+def _beyond(index: int, sign: float, begin: float) -> Measure:
+    return lambda q, v, u: np.maximum(sign * q[:, [index]] - begin, 0.0)
 
 
 def _speeds(problem: Problem, limits: Limits) -> list[Limit]:

@@ -31,7 +31,7 @@ from flexarm.links.base import Array
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
 from flexarm.planning.problem import METHOD, Problem
-from flexarm.planning.program import HIT, Iterate, Program
+from flexarm.planning.program import HIT, NEAR_HIT, Iterate, Program
 from flexarm.planning.residual import residual_vibration
 from flexarm.planning.robustness import Variation, variations
 from flexarm.planning.shape_inputs import joint_key
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 Aim = Literal["time", "energy"]
 PARTS = 2  # of an interval
 POINTS = 41  # along a motion whose efforts are estimated
-EASY = 0.6  # of the largest inputs and speeds: what a first motion may take
+EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
 SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
 TIGHT = 1e-8  # tolerance of the simulation that a plan is judged by
-BEYOND = 1.002  # of a limit: what is kept within rounding
+FINER = 4  # times as many samples as on the way has that simulation
 TIGHTER = 4  # times that limits are tightened for peaks between samples
 ANYWAY = Limits()
 
@@ -178,12 +178,10 @@ def plan(
     fast = vibrations(problem.tangent, {}).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing vibrates: a plan is for arms that bend or wind up")
-    found, count, margins = _within_limits(program, first)
+    judged = _within_limits(program, first, 2 * np.pi / float(fast[0]))
     if aim == "time":
-        found, count, margins = _shortest(program, found, count, margins)
-    run = problem.simulate(
-        program.inputs, found.values, found.duration, rtol=TIGHT, after=2 * np.pi / float(fast[0])
-    )
+        judged = _shortest(program, judged)
+    found, run = judged.found, judged.run
     left = residual_vibration(run, found.duration)
     unshaped = _unshaped(problem, found.duration, float(run.t[-1]))
     before = residual_vibration(unshaped, found.duration)
@@ -200,8 +198,8 @@ def plan(
     u = np.array([each[:: FINE if joining == "cubic" else 1][: len(shown)] for each in tables]).T
     return Plan(
         change_arm(problem.arm, {keys[name]: each for name, each in planned.items()}),
-        aim, found.duration, shown, u, run, unshaped, left, before, program.miss(run), margins,
-        _fastest_period(problem), count, time.process_time() - begun,
+        aim, found.duration, shown, u, run, unshaped, left, before, judged.miss, judged.margins,
+        _fastest_period(problem), judged.count, time.process_time() - begun,
     )  # fmt: skip
 
 
@@ -236,6 +234,7 @@ def _pose(
             "duration: must be given, unless the aim is time and every input has a limit "
             "(limits.effort of the model file, or Limits(effort=...))"
         )
+    _require_holds(problem, most)
     listed = list_limits(problem, limits)
     inputs = Inputs(joining, intervals, PARTS)
     length = duration or _first_duration(problem, to, places, most)
@@ -268,67 +267,136 @@ def _rigid_inputs(
 def _first_duration(
     problem: Problem, to: Mapping[str, float], start: Mapping[str, float], most: Array
 ) -> float:
-    """Estimate a duration [s] in which a smooth motion of the rigid arm is easy."""
+    """Estimate a duration [s] in which a smooth motion of the rigid arm is easy.
+
+    Only what is left of the inputs beside those that hold the arm makes it faster.
+    """
     shares, length = np.linspace(0.0, 1.0, POINTS), 1.0
+    holding = _rigid_inputs(problem, to, start, np.inf, shares)
+    left = most - np.abs(holding)
+    if np.any(left <= 0):
+        raise FlexarmError(
+            "duration: must be given, since on the way holding the arm takes "
+            f"{float((np.abs(holding) / most).max()):.3g} of what an input may be"
+        )
     for _ in range(60):
-        used = float((np.abs(_rigid_inputs(problem, to, start, length, shares)) / most).max())
-        shorter = np.sqrt(used / EASY)
+        moving = _rigid_inputs(problem, to, start, length, shares) - holding
+        shorter = np.sqrt(float((np.abs(moving) / left).max()) / EASY)
         length *= float(np.clip(shorter, 0.5, 2.0))
         if abs(shorter - 1) < 0.05:
             break
     return length
 
 
-def _within_limits(program: Program, first: Iterate) -> tuple[Iterate, int, dict[str, float]]:
+def _require_holds(problem: Problem, most: Array) -> None:
+    """Refuse ends at which the arm cannot be held."""
+    for where, holds in zip(("start", "to"), np.abs(problem.holds), strict=True):
+        for name, held, top in zip(problem.names, holds, most, strict=True):
+            if held >= top:
+                raise FlexarmError(
+                    f"{where}: must be where {name} can be held by less than its largest input, "
+                    f"{top:.4g}, got a place that takes {held:.4g}: allow more effort, or choose "
+                    "another place"
+                )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A motion and its simulation at the tolerance that it is judged by.
+
+    Attributes
+    ----------
+    found, run
+        The motion, and its simulation with many samples, for some time after its end.
+    after
+        That time [s].
+    miss
+        Distance from rest at the goal over the ranges of coordinates and rates.
+    used
+        Largest values of what is limited beside inputs over what is allowed, in their order.
+    margins
+        The same by name, inputs first.
+    count
+        Iterations that led to it.
+    """
+
+    found: Iterate
+    run: Run
+    after: float
+    miss: float
+    used: tuple[float, ...]
+    margins: dict[str, float]
+    count: int
+
+
+def _judge(program: Program, found: Iterate, after: float, count: int) -> _Judged:
+    """Simulate a motion tightly; refuse it if it stops or misses its goal."""
+    problem, row = program.problem, 2 * FINER * program.inputs.steps
+    run = problem.simulate(
+        program.inputs, found.values, found.duration, rtol=TIGHT, after=after, finer=FINER
+    )
+    miss = program.miss(run, row) if run.status == "finished" else np.inf
+    if miss > NEAR_HIT:
+        why = (
+            f"it misses its goal by {miss:.1e} of its way"
+            if run.status == "finished"
+            else run.reason
+        )
+        raise FlexarmError(
+            f"the motion that was found is refused: simulated at a tolerance of {TIGHT:g}, {why}: "
+            "take a longer duration or more intervals"
+        )
+    used = tuple(limit.peak(run.q, run.v, run.u) for limit in program.limits)
+    efforts = np.abs(run.u).max(axis=0) / program.most
+    margins = {
+        f"effort of {name}": float(share)
+        for name, share, top in zip(problem.names, efforts, program.most, strict=True)
+        if np.isfinite(top)
+    }
+    names = (limit.name for limit in program.limits)
+    return _Judged(
+        found, run, after, miss, used, margins | dict(zip(names, used, strict=True)), count
+    )
+
+
+def _within_limits(program: Program, first: Iterate, after: float) -> _Judged:
     """Solve, and again with tighter limits while peaks between samples are beyond them."""
     total = 0
     for _ in range(TIGHTER):
         found, count = program.solve(first)
         total += count
-        run = found.run
-        used = [limit.peak(run.q, run.v, run.u) for limit in program.limits]
-        if max(used, default=0.0) <= BEYOND:
-            efforts = np.abs(run.u).max(axis=0) / program.most
-            margins = {
-                f"effort of {name}": float(share)
-                for name, share in zip(program.problem.names, efforts, strict=True)
-                if np.isfinite(program.most[program.problem.names.index(name)])
-            }
-            return (
-                found,
-                total,
-                margins
-                | {limit.name: peak for limit, peak in zip(program.limits, used, strict=True)},
-            )
-        tighter = [limit.tightened(peak) for limit, peak in zip(program.limits, used, strict=True)]
-        program, first = replace(program, limits=tuple(tighter)), found
-    worst = int(np.argmax(used))
+        judged = _judge(program, found, after, total)
+        if max(judged.used, default=0.0) <= 1.0:
+            return judged
+        pairs = zip(program.limits, judged.used, strict=True)
+        tighter = tuple(limit.tightened(peak) for limit, peak in pairs)
+        program, first = replace(program, limits=tighter), found
+    worst = int(np.argmax(judged.used))
     raise FlexarmError(
         "limits: the motion that was found is refused: simulated, the "
-        f"{program.limits[worst].name} is {used[worst]:.3g} times what is allowed: take a longer "
-        "duration or more intervals"
+        f"{program.limits[worst].name} is {judged.used[worst]:.4g} times what is allowed: take a "
+        "longer duration or more intervals"
     )
 
 
-def _shortest(
-    program: Program, found: Iterate, total: int, margins: dict[str, float]
-) -> tuple[Iterate, int, dict[str, float]]:
+def _shortest(program: Program, judged: _Judged) -> _Judged:
     """Find the shortest duration in which a motion arrives, by halving what is in doubt."""
-    low, factor = 0.0, SHORTER
-    while found.duration - low > SHORTEST * found.duration:
-        length = max(factor * found.duration, (low + found.duration) / 2)
-        tried = program.simulate(found.values, length)
+    low, factor, total = 0.0, SHORTER, judged.count
+    while judged.found.duration - low > SHORTEST * judged.found.duration:
+        now = judged.found
+        length = max(factor * now.duration, (low + now.duration) / 2)
+        tried = program.simulate(now.values, length)
         try:
             if not np.isfinite(tried.miss):
                 raise FlexarmError("cannot be simulated")
-            better, count, used = _within_limits(program, tried)
-            total += count
-            if better.miss > HIT:
+            better = _within_limits(program, tried, judged.after)
+            total += better.count
+            if better.found.miss > HIT:
                 raise FlexarmError("does not arrive")
-            found, margins = better, used
+            judged = better
         except FlexarmError:
             low = length
-    return found, total, margins
+    return replace(judged, count=total)
 
 
 def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:

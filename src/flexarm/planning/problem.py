@@ -15,10 +15,12 @@ from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate
+from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.planning.inputs import Inputs
+from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.run import Run
 
 METHOD = "dop853"  # the one for tight tolerances
@@ -81,6 +83,21 @@ class Problem:
         return cls(begun, build(begun), first, last, holds)
 
     @cached_property
+    def unlimited(self) -> Arm:
+        """The arm without what ends runs at limits of joints, so that motions beyond can mend.
+
+        Stops and links whose shapes hold in a range keep theirs.
+        """
+        ranged = {part.exposed for part in self.model.links if part.range is not None}
+        gone = {}
+        for axis in self.model.axes:
+            kept = axis.acts.stops is not None or axis.index in ranged
+            for name in ("speed",) if kept else ("lower", "upper", "speed"):
+                if getattr(axis.acts.limits, name, None) is not None:
+                    gone[f"{joint_key(axis)}.limits.{name}"] = GONE
+        return change_arm(self.arm, gone) if gone else self.arm
+
+    @cached_property
     def tangent(self) -> Tangent:
         """Derivatives of the equations."""
         return Tangent(self.model)
@@ -108,15 +125,17 @@ class Problem:
         }
 
     def simulate(
-        self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0
-    ) -> Run:
+        self, inputs: Inputs, values: Array, duration: float, *, rtol: float, after: float = 0.0,
+        finer: int = 1,
+    ) -> Run:  # fmt: skip
         """Simulate inputs with values (count, k), and some time [s] after them.
 
-        Samples are at the begins, middles and ends of the inputs' parts.
+        Samples are at the begins, middles and ends of the inputs' parts, or so many times finer.
         """
         return simulate(
-            self.arm, t_end=duration + after, dt=duration / (2 * inputs.steps), rtol=rtol,
-            method=METHOD, inputs=self.profiles(inputs, values, duration), start="stated",
+            self.unlimited, t_end=duration + after, dt=duration / (2 * finer * inputs.steps),
+            rtol=rtol, method=METHOD, inputs=self.profiles(inputs, values, duration),
+            start="stated",
         )  # fmt: skip
 
     def miss(self, run: Run, row: int = -1) -> Array:

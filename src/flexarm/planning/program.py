@@ -78,9 +78,8 @@ class Program:
             return Iterate(values, duration, run, np.inf)
         return Iterate(values, duration, run, self.miss(run))
 
-    def miss(self, run: Run) -> float:
-        """Tell how far a run is from rest at its goal when its inputs are over, of the ranges."""
-        row = 2 * self.inputs.steps
+    def miss(self, run: Run, row: int = -1) -> float:
+        """Tell how far a sample of a run is from rest at its goal, of the ranges."""
         return float((np.abs(self.problem.miss(run, row)) / self._sizes(run)).max())
 
     def _sizes(self, run: Run) -> Array:

@@ -1,5 +1,6 @@
 """Shape the motions that a model file names, so that the arm's own modes do not ring."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from flexarm.io.overrides import change_arm
 from flexarm.linear.tangent import Tangent
 from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
-from flexarm.model.profiles import AnyProfile, breakpoints, evaluate, pieces
+from flexarm.model.profiles import AnyProfile, breakpoints, evaluate, last_time, pieces
 from flexarm.planning.residual import residual_vibration
 from flexarm.planning.shapers import (
     KINDS,
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 SAMPLES = 400  # of a shaped motion that is smooth
 STILL = 0.01  # of its duration, at its end
 POSTURES = 9  # along a motion that shapers follow
+WORTH = 0.5  # of what damping alone leaves: the most that an EI shaper may leave
 CLOSE = 1e-6  # tolerance of the runs that are compared
+NOTHING = Shaper(np.zeros(1), np.ones(1), "none")
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,14 +90,24 @@ class ShapedInputs(Summarised):
         t_end = self.end + 2 * float(slowest)
         dt = float(slowest) / 100
         first, second = (
-            simulate(arm, t_end=t_end, rtol=CLOSE, dt=dt) for arm in (self.unshaped, self.arm)
+            simulate(arm, t_end=t_end, rtol=CLOSE, dt=dt)
+            for arm in (_held(self.unshaped), self.arm)
         )
         return first, second
 
     @cached_property
     def residuals(self) -> tuple[float, float]:
-        """Vibration of the tip [m] after the shaped motion's end, unshaped and shaped."""
+        """Vibration of the tip [m] after the shaped motion's end, unshaped and shaped.
+
+        Warns where shaping makes it larger.
+        """
         first, second = (residual_vibration(run, self.end) for run in self.runs)
+        if second > first:
+            warnings.warn(
+                f"shaped, the tip vibrates by {second:.3g} m after {self.end:.4g} s, unshaped by "
+                f"{first:.3g} m: take another shaper, or none",
+                stacklevel=3,
+            )
         return first, second
 
     def plot(self) -> "Figure":
@@ -140,7 +153,8 @@ def shape_inputs(
     Raises
     ------
     FlexarmError
-        If nothing moves, goes on for ever, or has fewer vibrations.
+        If nothing moves, goes on for ever, or has fewer vibrations; if damping alone leaves little
+        more than ``ei`` does by the time that it is over.
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
     require_count("modes", modes, 1)
@@ -152,6 +166,8 @@ def shape_inputs(
     times = np.linspace(0.0, end, POSTURES) if follow_posture else np.array([end])
     tangent = Tangent(model)
     found = [vibrations(tangent, _places(named, float(t))) for t in times]
+    if kind == "ei":
+        _require_ringing([mode for each in found for mode in each.first(modes)], vibration)
     made = [shaper_of_modes(kind, each.first(modes), vibration=vibration) for each in found]
     if len({len(each.times) for each in made}) > 1:
         raise FlexarmError(
@@ -161,6 +177,27 @@ def shape_inputs(
     along = times * (later / end if end else 1.0)  # the arm passes the postures that much later
     changes = {key: _shaped(profile, along, made, later) for key, profile in named.values()}
     return ShapedInputs(change_arm(arm, changes), arm, later, tuple(made), tuple(found), kind)
+
+
+def _require_ringing(modes: Sequence[tuple[float, float]], vibration: float) -> None:
+    """Refuse an EI shaper, a period long, of vibrations that are nearly gone after a period."""
+    z = max(damping for _, damping in modes)
+    alone = float(np.exp(-2 * np.pi * z / np.sqrt(1 - z**2)))
+    if vibration > WORTH * alone:
+        raise FlexarmError(
+            f"kind: 'ei' leaves {100 * vibration:.3g} % of a vibration, but damping alone leaves "
+            f"{100 * alone:.3g} % by then (damping ratio {z:.3g}): take 'zv' or 'zvd'"
+        )
+
+
+def _held(arm: Arm) -> Arm:
+    """Let tables that say nothing after their end stay there, as shapers take them to do."""
+    changes = {
+        key: _shaped(profile, np.zeros(1), [NOTHING], breakpoints(profile)[-1])
+        for key, profile in motions(build(arm)).values()
+        if np.isfinite(last_time(profile))
+    }
+    return change_arm(arm, changes) if changes else arm
 
 
 def motions(model: Model) -> dict[str, tuple[str, AnyProfile]]:

@@ -25,6 +25,7 @@ ShaperKind = Literal["zv", "zvd", "zvdd", "ei"]
 KINDS: tuple[ShaperKind, ...] = get_args(ShaperKind)
 VIBRATION = 0.05  # that an EI shaper allows at its frequency, of the unshaped one
 SAME = 1e-9  # of a shaper's duration: impulses so close are one
+HUMP = 0.03  # of its vibration: with damping an EI shaper's curve rises so much above it
 RANGE, POINTS = (0.5, 1.5), 401  # of a robustness curve, in shares of the frequency
 
 
@@ -89,16 +90,17 @@ class Shaper(Summarised):
     def insensitivity(self, frequency: float, damping: float = 0.0, level: float = 0.05) -> float:
         """Find the width of the band about a frequency that it keeps below a level, over it.
 
-        The band is searched within half and one and a half of the frequency.
+        The band is searched within half and one and a half of the frequency.  Within it, not at
+        its ends, 3 % above the level count as below: the hump of an EI shaper of a damped mode.
         """
         shares = np.linspace(*RANGE, 20 * POINTS)
-        good = self.residual(shares * frequency, damping) <= level
-        middle = int(np.argmin(np.abs(shares - 1)))
-        if not good[middle]:
-            return 0.0
-        low = middle - int(np.argmin(np.append(good[middle::-1], False)))
-        high = middle + int(np.argmin(np.append(good[middle:], False)))
-        return float(shares[high - 1] - shares[low + 1])
+        left = self.residual(shares * frequency, damping)
+        above = np.flatnonzero(left > level * (1 + HUMP))
+        low = above[above < len(shares) // 2].max(initial=-1) + 1
+        high = above[above >= len(shares) // 2].min(initial=len(shares))
+        good = shares[low:high][left[low:high] <= level]
+        inside = len(good) and good[0] <= 1 <= good[-1]
+        return float(good[-1] - good[0]) if inside else 0.0
 
 
 def shaper(

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import sys
+import warnings
 
 from flexarm.cli.arguments import (
     add_arm,
@@ -38,7 +40,11 @@ def run(args: argparse.Namespace) -> int:
     found = shape_inputs(
         read_arm(args), kind=args.kind, modes=args.modes, follow_posture=args.follow_posture
     )
-    before, after = found.residuals
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        before, after = found.residuals
+    for each in told:
+        print(f"warning: {each.message}", file=sys.stderr)
     if args.out is not None:
         save(found.arm, args.out, force=args.force)
     if args.plot is not None:
