@@ -1,14 +1,13 @@
 """Read a study: its file or mapping, the arm, ranges in SI; every mistake with its line."""
 
 import hashlib
-import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from flexarm.io.source import Problem, Source, read, report, show_path
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names
+from flexarm.studies.design.functions import identity, imported
 from flexarm.studies.design.plan import Parameter, Plan, Quantity
 from flexarm.studies.design.sampling import Axis, design_count, shares
 from flexarm.units import quantity
@@ -83,7 +83,7 @@ class Study:
 
     def function(self, of: Quantity) -> Any:
         """Give the function of Python that a quantity names."""
-        return _imported(of.function, self.folder) if isinstance(of.function, str) else of.function
+        return imported(of.function, self.folder) if isinstance(of.function, str) else of.function
 
     @cached_property
     def parts(self) -> dict[str, str]:
@@ -104,12 +104,21 @@ class Study:
     def _identity(self, of: Quantity) -> str:
         if of.function is None:
             return repr(of)
-        found = self.function(of)
         try:
-            text = inspect.getsource(found)
-        except (OSError, TypeError):
-            text = getattr(found, "__qualname__", repr(type(found)))
-        return f"{of.takes} {text}"
+            return f"{of.takes} {identity(of.function, self.folder)}"
+        except ModelError:
+            return token_hex()
+
+    @property
+    def untold(self) -> str:
+        """Why no folder can be gone on with: a function that cannot be told from others."""
+        for name, each in self.plan.quantities.items():
+            try:
+                if each.function is not None:
+                    identity(each.function, self.folder)
+            except ModelError as error:
+                return f"the function of '{name}' cannot be told from another: {error}"
+        return ""
 
     @cached_property
     def digest(self) -> str:
@@ -125,24 +134,6 @@ def _restored(
     study = Study(plan, folder, made, axes)
     study.__dict__["parts"] = parts
     return study
-
-
-def _imported(name: str, folder: Path) -> Any:
-    """Find ``FILE.py:NAME`` beside the study file, or ``MODULE:NAME``."""
-    place, _, attribute = name.rpartition(":")
-    try:
-        if place.endswith(".py"):
-            path = folder / place
-            scope: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
-            exec(compile(path.read_bytes(), str(path), "exec"), scope)
-            found = scope[attribute]
-        else:
-            found = getattr(import_module(place), attribute)
-    except Exception as error:  # whatever the user's file raises
-        raise ModelError(f"'{name}' cannot be taken: {type(error).__name__}: {error}") from None
-    if not callable(found):
-        raise ModelError(f"'{name}' is no function")
-    return found
 
 
 def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:

@@ -76,9 +76,10 @@ class Table:
             if found.about["digest"] != study.digest:
                 theirs = found.about["parts"]
                 other = [k for k, part in study.parts.items() if theirs.get(k) != part]
+                why = study.untold or f"other {', '.join(other)}"
                 raise FlexarmError(
-                    f"{folder}: holds another study (other {', '.join(other)}), which is left as "
-                    "it is: give another folder"
+                    f"{folder}: holds another study ({why}), which is left as it is: give another "
+                    "folder"
                 )
             found._require_writable()
             return found

@@ -1,0 +1,59 @@
+"""Studies refuse what would give wrong rows, before anything is written."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flexarm
+from flexarm.errors import FlexarmError
+
+
+def counted(**other: Any) -> dict[str, Any]:
+    """Describe a study without an arm, in two chunks."""
+    return {
+        "parameters": {"x": {"values": [1, 2]}},
+        "sampling": {"kind": "grid"},
+        "quantities": {"f": {"function": scaled(1.0), "takes": "design"}},
+        "chunk": 1,
+        "workers": 1,
+        **other,
+    }
+
+
+def scaled(by: float) -> Callable[[Any], float]:
+    """Give a function that holds a number."""
+    return lambda design: by * design["x"]
+
+
+def shifted(design: Any, by: Any) -> float:
+    """Give a number and another."""
+    return float(design["x"] + (by if isinstance(by, float) else 0.0))
+
+
+def asking(function: Any) -> dict[str, Any]:
+    """Describe the study with a function."""
+    return counted(quantities={"f": {"function": function, "takes": "design"}})
+
+
+def test_a_study_goes_on_with_the_function_that_began_it_alone(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    pairs: list[tuple[Any, Any]] = [
+        (scaled(1.0), scaled(5.0)),
+        (partial(shifted, by=1.0), partial(shifted, by=5.0)),
+        (f"{file}:f", f"{file}:f"),
+    ]
+    for k, (first, second) in enumerate(pairs):
+        file.write_text("BY = 1.0\ndef f(design):\n    return BY * design['x']\n", encoding="utf-8")
+        flexarm.study(asking(first), out=tmp_path / str(k))
+        flexarm.study(asking(first), out=tmp_path / str(k))
+        file.write_text(file.read_text(encoding="utf-8").replace("1.0", "5.0"), encoding="utf-8")
+        with pytest.raises(FlexarmError, match=r"another study \(other quantities\)"):
+            flexarm.study(asking(second), out=tmp_path / str(k))
+    with file.open(encoding="utf-8") as opened:
+        untold = asking(partial(shifted, by=opened))
+        flexarm.study(untold, out=tmp_path / "untold")
+        with pytest.raises(FlexarmError, match="the function of 'f' cannot be told from another"):
+            flexarm.study(untold, out=tmp_path / "untold")
