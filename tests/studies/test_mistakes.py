@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 import flexarm
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, ModelError
+from flexarm.studies.design.read import read_study
+from tests.studies.designs import plan
 
 
 def counted(**other: Any) -> dict[str, Any]:
@@ -31,6 +33,23 @@ def scaled(by: float) -> Callable[[Any], float]:
 def shifted(design: Any, by: Any) -> float:
     """Give a number and another."""
     return float(design["x"] + (by if isinstance(by, float) else 0.0))
+
+
+SAME = [
+    ("payload.mass", "payload.mass"),
+    ("links.1.length", "links.link1.length"),
+    ("links.1.joint.start.position", "start.joint1"),
+    ("start.link1.y2.rate", "links.1.start_speed.y2"),
+    ("links.1.section.EIz", "links.1.section"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), SAME, ids=[each[1] for each in SAME])
+def test_a_number_is_varied_by_one_parameter_alone(first: str, second: str) -> None:
+    value: Any = {"mass_per_length": 1.3, "EIz": 40} if second == "links.1.section" else 0.2
+    both = {"a": {"values": [0.1], "keys": [first]}, "b": {"values": [value], "keys": [second]}}
+    with pytest.raises(ModelError, match=f"parameters.b: '{second}' is what '{first}' sets alread"):
+        read_study(plan(parameters=both))
 
 
 def asking(function: Any) -> dict[str, Any]:

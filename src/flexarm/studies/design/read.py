@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -22,7 +22,7 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import prepare
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import dumps, files_beside, load, parse, read_content, validated
-from flexarm.io.overrides import change_arm, read_value
+from flexarm.io.overrides import change_arm, find_place, overlap, read_value
 from flexarm.io.sample import arm_path
 from flexarm.io.source import Path as Place
 from flexarm.io.source import Problem, Source, read, report, show_path
@@ -201,6 +201,7 @@ def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
             axes.append(_axis(name, each, arm, model))
         except FlexarmError as error:
             problems.append((("parameters", name), str(error)))
+    problems += _twice(axes, arm, model)
     study = Study(plan, folder, arm, tuple(axes))
     try:
         curves = [] if model is None else _curves(plan, model)
@@ -220,6 +221,40 @@ def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
     if not problems and study.count > 10**9:
         problems.append((("sampling",), f"{study.count:,} designs are too many: 1e9 at most"))
     return study, problems
+
+
+def _twice(axes: Sequence[Axis], arm: Arm | None, model: Model | None) -> Problems:
+    """Find parameters that set what another sets already."""
+    problems: Problems = []
+    taken: list[tuple[str, Place]] = []
+    for axis in axes if arm is not None and model is not None else ():
+        for key in axis.keys:
+            place = _place(arm, model, key)  # type: ignore[arg-type]
+            for other, there in taken:
+                if overlap(place, there):
+                    said = f"'{key}' is what '{other}' sets already: vary one of them"
+                    problems.append((("parameters", axis.name), said))
+            taken.append((key, place))
+    return problems
+
+
+def _place(arm: Arm, model: Model, key: str) -> Place:
+    """Give the path in the model file of what a key sets."""
+    if not key.startswith(START):
+        return find_place(arm, key)
+    name = key.removeprefix(START)
+    plain = name.removesuffix(".rate")
+    index, rate = model.names.index(plain), name != plain
+    for axis in model.axes:
+        if index in (axis.index, axis.motor):
+            what = ("motor_" if index == axis.motor else "") + ("speed" if rate else "position")
+            label = (axis.label,) if axis.label else ()
+            return ("links", axis.link, "joint", *label, "start", what)
+    for k, part in enumerate(model.links):
+        if part.modes.start <= index < part.modes.stop:
+            own = plain.removeprefix(f"{part.name}.")
+            return ("links", k, "start_speed" if rate else "start", own)
+    return (START, name)
 
 
 def _curves(plan: Plan, model: Model) -> list[str]:
