@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flexarm
@@ -50,6 +51,27 @@ def test_a_number_is_varied_by_one_parameter_alone(first: str, second: str) -> N
     both = {"a": {"values": [0.1], "keys": [first]}, "b": {"values": [value], "keys": [second]}}
     with pytest.raises(ModelError, match=f"parameters.b: '{second}' is what '{first}' sets alread"):
         read_study(plan(parameters=both))
+
+
+def test_listed_values_are_taken_as_the_model_file_takes_them(tmp_path: Path) -> None:
+    parameters = {
+        "links.1.shapes.bending_y": {"values": [1, 2]},
+        "start.joint1": {"values": ["5 deg", "10 deg"]},
+        "gravity": {"values": [[0, 0, 0], [0, "-9.81 m/s^2", 0]]},
+        "stiffening": {"values": [False]},
+    }
+    given = plan(parameters=parameters, sampling={"kind": "grid"}, quantities={
+        "first": "joint1: first", "work": "gravitational energy: last"})  # fmt: skip
+    rows = flexarm.study(given, out=tmp_path / "out").columns
+    assert {*rows["reason"].tolist()} == {""}
+    assert rows["links.1.shapes.bending_y"].tolist() == [1] * 4 + [2] * 4
+    assert rows["stiffening"].dtype == bool
+    assert rows["start.joint1"] == pytest.approx(np.deg2rad([5, 5, 10, 10] * 2))
+    assert rows["first"].tolist() == rows["start.joint1"].tolist()
+    assert rows["gravity"].tolist()[:2] == ["[0, 0, 0]", '[0, "-9.81 m/s^2", 0]']
+    assert ((rows["work"] != 0) == np.tile([False, True], 4)).all()
+    with pytest.raises(ModelError, match=r"whole numbers, no range: give values: \[1, ...\]"):
+        read_study(plan(parameters={"links.1.shapes.bending_y": [1, 3]}))
 
 
 def asking(function: Any) -> dict[str, Any]:

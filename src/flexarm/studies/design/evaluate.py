@@ -50,14 +50,14 @@ class Rows:
 
     def __init__(self, study: Study, first: int, last: int) -> None:
         self.first, self.count = first, last - first
-        self.values = study.values(first, last)
+        self._axes, self.values = study.axes, study.values(first, last)
         self.found = {name: np.full(self.count, np.nan) for name in study.plan.quantities}
         self.status = np.full(self.count, FINISHED, dtype="U11")
         self.reason = np.full(self.count, "", dtype=object)
 
     def design(self, k: int) -> dict[str, Any]:
         """Give the values of a design by parameter."""
-        return {name: values[k].item() for name, values in self.values.items()}
+        return {axis.name: axis.value(self.values[axis.name][k].item()) for axis in self._axes}
 
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
         """Note why a design has no numbers."""

@@ -31,7 +31,7 @@ from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names
 from flexarm.studies.design.functions import identity, imported
 from flexarm.studies.design.plan import Parameter, Plan, Quantity
-from flexarm.studies.design.sampling import Axis, design_count, shares
+from flexarm.studies.design.sampling import CELLS, Axis, design_count, shares
 from flexarm.units import quantity
 
 CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
@@ -275,20 +275,21 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> A
     """Take a parameter with its numbers in SI."""
     keys = tuple(each.keys or (name,))
 
+    def taken(value: Any) -> Any:
+        return value if arm is None or model is None else _common(arm, model, keys, value)
+
     def number(value: Any) -> float:
-        if arm is None or model is None:
-            if not is_number(value):
-                raise ModelError(f"without an arm it must be a number, got {value!r}")
-            return float(value)
-        found = {_number(arm, model, key, value) for key in keys}
-        return found.pop()
+        found = taken(value)
+        if not is_number(found):
+            raise ModelError(f"{found!r} is no number: give numbers, or values: [...]")
+        if isinstance(found, int) and arm is not None:
+            raise ModelError(f"takes whole numbers, no range: give values: [{found}, ...]")
+        return float(found)
 
     if each.values is not None:
-        for value in each.values if arm is not None and model is not None else ():
-            for key in keys:
-                _taken(arm, model, key, value)  # type: ignore[arg-type]
-        plain = all(map(is_number, each.values))
-        values = tuple(map(float if plain else str, each.values))
+        values = tuple(map(taken, each.values))
+        if {*map(type, values)} == {int, float}:
+            values = tuple(map(float, values))
         return Axis(name, keys, "values", levels=len(values), values=values)
     if each.mean is not None:
         mean = number(each.mean)
@@ -305,11 +306,18 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> A
     return Axis(name, keys, each.scale, low, high, each.levels or 0)
 
 
-def _number(arm: Arm, model: Model, key: str, value: Any) -> float:
-    found = _taken(arm, model, key, value)
-    if not is_number(found):
-        raise ModelError(f"'{key}' is no number of the arm, but {found!r}: give values: [...]")
-    return float(found)
+def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
+    """Take a value as all of its keys do: in SI, or, of lists and mappings, as it is given."""
+    found = {key: _taken(arm, model, key, value) for key in keys}
+    for key, each in found.items():
+        if not isinstance(each, CELLS):
+            return value
+        if each != found[keys[0]]:
+            raise ModelError(
+                f"{value!r} is {found[keys[0]]!r} for '{keys[0]}' and {each!r} for '{key}': give "
+                "each a parameter of its own"
+            )
+    return min(found.values(), key=lambda each: isinstance(each, float))  # 1 serves where 1.0 does
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
