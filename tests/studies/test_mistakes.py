@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.errors import FlexarmError, ModelError
+from flexarm.errors import DeviceError, FlexarmError, ModelError
+from flexarm.integrate.batch import gpu
+from flexarm.studies.design import evaluate
+from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import read_study
-from tests.studies.designs import plan
+from tests.studies.designs import EIZ, plan
 
 
 def counted(**other: Any) -> dict[str, Any]:
@@ -72,6 +75,30 @@ def test_listed_values_are_taken_as_the_model_file_takes_them(tmp_path: Path) ->
     assert ((rows["work"] != 0) == np.tile([False, True], 4)).all()
     with pytest.raises(ModelError, match=r"whole numbers, no range: give values: \[1, ...\]"):
         read_study(plan(parameters={"links.1.shapes.bending_y": [1, 3]}))
+
+
+def test_a_gpu_that_is_not_there_or_fails_is_no_fault_of_designs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise DeviceError("GPU: cuMemAlloc: out of memory")
+
+    monkeypatch.setattr(gpu, "gpu", broken)
+    with pytest.raises(DeviceError, match="out of memory"):
+        flexarm.study(plan(device="gpu"), out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(evaluate, "solve_on_gpu", broken)
+    with pytest.raises(DeviceError, match="out of memory"):
+        Evaluator(read_study(plan(device="gpu"))).rows(0, 6)
+
+
+def test_a_design_that_would_take_hours_is_a_row_with_that_reason(tmp_path: Path) -> None:
+    given = plan(parameters={EIZ: {"values": [50, 1e17]}}, sampling={"kind": "grid"},
+                 run={"t_end": 20, "dt": 1, "method": "dop853"})  # fmt: skip
+    rows = flexarm.study(given, out=tmp_path / "out").columns
+    assert rows["status"].tolist() == ["stopped", "failed"]
+    assert "of CPU: " in rows["reason"][1]
+    assert rows["reason"][1].endswith("say 'allow_long: true' in the study's run")
 
 
 def asking(function: Any) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.errors import FlexarmError, SimulationError
+from flexarm.errors import DeviceError, FlexarmError, SimulationError
 from flexarm.formulations.numbers.structures import Structures
-from flexarm.integrate.batch.gpu import solve_on_gpu, solve_starts_on_gpu
+from flexarm.integrate.batch.gpu import refuse_on_gpu, solve_on_gpu, solve_starts_on_gpu
 from flexarm.integrate.batch.many import refuse_alone, solve_on_cores, started_at
 from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.choice.effort import LONG, Effort, consider, solution
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
@@ -32,6 +33,7 @@ from flexarm.studies.design.reductions import REDUCTIONS
 
 Columns = dict[str, NDArray[Any]]
 STILL = RunOptions(t_end=1.0)  # of a study without runs
+ALLOWED = "say 'allow_long: true' in the study's run"
 FINISHED, FAILED = "finished", "failed"
 
 
@@ -102,6 +104,11 @@ class Evaluator:
             for name, each in keys.items()
         }
         self._fixed = not any(self._numbers.values())
+
+    def require_device(self) -> None:
+        """Refuse a GPU that is not there, or does not do this, before anything is written."""
+        if self.study.plan.device == "gpu" and self._of_runs and not self._alone:
+            refuse_on_gpu(self._method, [self._task({}, {})])
 
     def rows(self, first: int, last: int) -> Columns:
         """Compute designs by their numbers."""
@@ -189,6 +196,8 @@ class Evaluator:
                 tasks[k] = task
             except FlexarmError as error:
                 rows.fail(k, str(error))
+        if self._of_runs:
+            self._leave_out_long(rows, tasks)
         if not self._of_runs or not tasks:
             return
         solutions = dict(zip(tasks, self._solve(list(tasks.values())), strict=True))
@@ -200,12 +209,35 @@ class Evaluator:
         ended = [k for k in tasks if rows.status[k] == FINISHED]
         self._reduce(rows, [tasks[k] for k in ended], [solutions[k] for k in ended], ended)  # type: ignore[misc]
 
+    def _leave_out_long(self, rows: Rows, tasks: dict[int, Task]) -> None:
+        """Take away designs that would take more than an hour each, and say why."""
+        groups: dict[int, list[int]] = {}
+        for k, task in tasks.items():
+            groups.setdefault(id(task.equation), []).append(k)
+        for mine in groups.values():
+            fastest = max(mine, key=lambda k: float(np.abs(tasks[k].v).max(initial=0.0)))
+            if len(mine) > 1 and self._effort(tasks[fastest]).seconds < LONG:
+                continue
+            for k in mine:
+                try:
+                    consider([self._effort(tasks[k])], allow_long=self._options.allow_long,
+                             remedy=ALLOWED)  # fmt: skip
+                except FlexarmError as error:
+                    rows.fail(k, str(error))
+                    del tasks[k]
+
+    def _effort(self, task: Task) -> Effort:
+        duration = self._options.t_end
+        return solution(task, self._method, task.wanted, duration=duration, step=None, period=None)
+
     def _solve(self, tasks: list[Task]) -> list[Solution | FlexarmError]:
         """Solve motions; one that cannot be solved does not keep others from it."""
         try:
             if self.study.plan.device == "gpu":
                 return [*solve_on_gpu(tasks, self._method)]
             return [*solve_on_cores(tasks, self._method, 1)]
+        except DeviceError:
+            raise
         except FlexarmError as error:
             if len(tasks) == 1:
                 return [error]
@@ -252,7 +284,8 @@ class Evaluator:
                 if not self._of_runs:
                     continue
                 run = simulate(arm, t_end=given.t_end, dt=given.dt, method=given.method,
-                               rtol=given.rtol, formulation=given.formulation)  # fmt: skip
+                               rtol=given.rtol, formulation=given.formulation,
+                               allow_long=given.allow_long)  # fmt: skip
             except FlexarmError as error:
                 rows.fail(k, str(error))
                 continue

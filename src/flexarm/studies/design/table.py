@@ -62,13 +62,13 @@ class Table:
     about: dict[str, Any]
 
     @classmethod
-    def begin(cls, folder: Path, study: Study) -> "Table":
-        """Begin the table of a study, or go on with it.
+    def of(cls, folder: Path, study: Study) -> "Table":
+        """Find the table of a study, begun or not; nothing is written yet.
 
         Raises
         ------
         FlexarmError
-            If the folder holds anything else, which is left as it is, or cannot be written to.
+            If the folder holds anything else, or cannot be written to.
         """
         plan = study.plan
         if (folder / ABOUT).exists():
@@ -95,15 +95,27 @@ class Table:
             "parameters": list(plan.parameters),
             "quantities": list(plan.quantities),
         }
+        return cls(folder, about)
+
+    def begin(self) -> None:
+        """Begin the table, unless that is done already.
+
+        Raises
+        ------
+        FlexarmError
+            If the folder holds anything else, which is left as it is, or cannot be written to.
+        """
+        folder = self.folder
+        if (folder / ABOUT).exists():
+            return
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if any(folder.iterdir()):
                 raise FlexarmError(f"{folder}: is not empty and no study: give another folder")
-            replace_file(folder / ABOUT, json.dumps(about, indent=1).encode())
+            replace_file(folder / ABOUT, json.dumps(self.about, indent=1).encode())
         except OSError as error:
             reason = error.strerror or str(error)
             raise FlexarmError(f"{folder}: cannot be written to: {reason}") from None
-        return cls(folder, about)
 
     @classmethod
     def open(cls, folder: Path) -> "Table":
@@ -148,7 +160,8 @@ class Table:
     def done(self) -> list[int]:
         """Numbers of the chunks that are there."""
         pattern = rf"chunk-(\d{{6,}})\.{self.about['kind']}"
-        found = (re.fullmatch(pattern, each.name) for each in self.folder.iterdir())
+        there = self.folder.iterdir() if self.folder.is_dir() else ()
+        found = (re.fullmatch(pattern, each.name) for each in there)
         return sorted(int(match[1]) for match in found if match)
 
     def _path(self, number: int) -> Path:
