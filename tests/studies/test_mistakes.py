@@ -14,6 +14,8 @@ from flexarm.integrate.batch import gpu
 from flexarm.studies.design import evaluate
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import read_study
+from flexarm.studies.design.result import StudyResult
+from flexarm.studies.design.table import Table
 from tests.studies.designs import EIZ, plan
 
 
@@ -99,6 +101,18 @@ def test_a_design_that_would_take_hours_is_a_row_with_that_reason(tmp_path: Path
     assert rows["status"].tolist() == ["stopped", "failed"]
     assert "of CPU: " in rows["reason"][1]
     assert rows["reason"][1].endswith("say 'allow_long: true' in the study's run")
+
+
+def test_a_folder_without_a_row_is_begun_anew(tmp_path: Path) -> None:
+    first, second = (
+        Table.of(tmp_path / "out", read_study(asking(scaled(by)))) for by in (1.0, 5.0)
+    )
+    first.begin()
+    flexarm.study(asking(scaled(5.0)), out=tmp_path / "out")
+    assert StudyResult.open(tmp_path / "out").columns["f"].tolist() == [5.0, 10.0]
+    assert second.done == [0, 1]
+    with pytest.raises(FlexarmError, match="another study was begun in it"):
+        first.write(0, b"")
 
 
 def asking(function: Any) -> dict[str, Any]:

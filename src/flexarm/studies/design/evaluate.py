@@ -28,12 +28,11 @@ from flexarm.model import Model, build
 from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, together
 from flexarm.studies.design.plan import Quantity, RunOptions
-from flexarm.studies.design.read import START, Study
+from flexarm.studies.design.read import ALLOWED, START, Study
 from flexarm.studies.design.reductions import REDUCTIONS
 
 Columns = dict[str, NDArray[Any]]
 STILL = RunOptions(t_end=1.0)  # of a study without runs
-ALLOWED = "say 'allow_long: true' in the study's run"
 FINISHED, FAILED = "finished", "failed"
 
 
@@ -274,10 +273,8 @@ class Evaluator:
         given = self._options
         assert self.study.arm is not None
         for k in range(rows.count):
-            numbers, starts = self._design(rows, k)
+            numbers, _ = self._design(rows, k)
             try:
-                if starts:
-                    raise SimulationError("an arm with events has its start in the model file")
                 arm = change_arm(self.study.arm, numbers)
                 for name, each in self._frequencies.items():
                     rows.found[name][k] = _frequency(self._task(numbers, {}), each)

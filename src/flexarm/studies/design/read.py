@@ -18,14 +18,18 @@ from flexarm.arguments import is_number, refused, require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.integrate.batch.many import refuse_alone
+from flexarm.integrate.choice.effort import consider, preparation
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.task import prepare
+from flexarm.integrate.sampling import SAMPLES
+from flexarm.integrate.task import equation_of, prepare
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import dumps, files_beside, load, parse, read_content, validated
 from flexarm.io.overrides import change_arm, find_place, overlap, read_value
 from flexarm.io.sample import arm_path
 from flexarm.io.source import Path as Place
 from flexarm.io.source import Problem, Source, read, report, show_path
+from flexarm.linear.at_start import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names
@@ -36,7 +40,9 @@ from flexarm.units import quantity
 
 CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
 FILES = 10_000  # of a study, at most
+WHOLE = 10**8  # numbers of a Latin hypercube, at most
 START = "start."
+ALLOWED = "say 'allow_long: true' in the study's run"
 
 
 @dataclass(frozen=True)
@@ -203,16 +209,20 @@ def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
             problems.append((("parameters", name), str(error)))
     problems += _twice(axes, arm, model)
     study = Study(plan, folder, arm, tuple(axes))
-    try:
-        curves = [] if model is None else _curves(plan, model)
-    except FlexarmError as error:
-        curves, problems = [], [*problems, (("arm",), str(error))]
+    curves: list[str] = []
+    if arm is not None and model is not None:
+        try:
+            curves = _curves(plan, arm, model)
+        except FlexarmError as error:
+            problems.append((("run",), str(error)))
     for name, wanted in plan.quantities.items():
         try:
             if wanted.function is not None:
                 study.function(wanted)
             if curves and wanted.of is not None and wanted.of not in curves:
                 raise ModelError(f"no run has '{wanted.of}': there are {', '.join(curves)}")
+            if wanted.frequency is not None and model is not None:
+                _require_frequency(wanted, model, axes)
         except FlexarmError as error:
             problems.append((("quantities", name), str(error)))
     if plan.run is not None and plan.run.method not in ("auto", *METHODS):
@@ -220,6 +230,10 @@ def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
         problems.append((("run", "method"), f"must be one of {known}, got '{plan.run.method}'"))
     if not problems and study.count > 10**9:
         problems.append((("sampling",), f"{study.count:,} designs are too many: 1e9 at most"))
+    whole = plan.sampling.kind == "latin-hypercube" and study.count * len(axes)
+    if whole > WHOLE:
+        said = f"a Latin hypercube, drawn whole, has {WHOLE:.0e} numbers at most, got {whole:.2g}"
+        problems.append((("sampling", "count"), f"{said}: take 'sobol' or 'random'"))
     return study, problems
 
 
@@ -257,11 +271,27 @@ def _place(arm: Arm, model: Model, key: str) -> Place:
     return (START, name)
 
 
-def _curves(plan: Plan, model: Model) -> list[str]:
-    """List the curves of an arm's runs, if some are wanted."""
+def _curves(plan: Plan, arm: Arm, model: Model) -> list[str]:
+    """List the curves of an arm's runs, if some are wanted; refuse runs that cannot be had."""
+    run = plan.run
+    if run is None:
+        return []
+    samples = int(run.t_end / run.dt) + 1 if run.dt else SAMPLES + 1
+    consider([preparation(arm, samples)], allow_long=run.allow_long, remedy=ALLOWED)
+    equation = equation_of(model, name=run.formulation)
     if not any(each.of is not None for each in plan.quantities.values()):
         return []
-    return curve_names(prepare(model, np.array([0.0, 1e-3])), METHODS["dop853"])
+    task = prepare(equation.model, np.array([0.0, 1e-3]), equation=equation)
+    return curve_names(task, METHODS["dop853"])
+
+
+def _require_frequency(of: Quantity, model: Model, axes: Sequence[Axis]) -> None:
+    """Refuse a frequency that no design has: lists of values alone add coordinates."""
+    locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
+    most = len(moves(model, locked)[0])
+    listed = any(axis.kind == "values" for axis in axes)
+    if of.frequency is not None and of.frequency > most and not listed:
+        raise ModelError(f"frequency: the arm has {most} at most, no {of.frequency}")
 
 
 def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
@@ -328,5 +358,6 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
     plain = name.removesuffix(".rate")
     if plain not in model.names:
         raise ModelError(f"no coordinate '{plain}': there are {', '.join(model.names)}")
+    refuse_alone(model)
     unit = model.units[model.names.index(plain)] + ("/s" if name != plain else "")
     return quantity(value, unit)

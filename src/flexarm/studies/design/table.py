@@ -73,7 +73,10 @@ class Table:
         plan = study.plan
         if (folder / ABOUT).exists():
             found = cls.open(folder)
-            if found.about["digest"] != study.digest:
+            found._require_writable()
+            if found.about["digest"] == study.digest:
+                return found
+            if found.done:
                 theirs = found.about["parts"]
                 other = [k for k, part in study.parts.items() if theirs.get(k) != part]
                 why = study.untold or f"other {', '.join(other)}"
@@ -81,8 +84,6 @@ class Table:
                     f"{folder}: holds another study ({why}), which is left as it is: give another "
                     "folder"
                 )
-            found._require_writable()
-            return found
         about = {
             "format": FORMAT,
             "name": plan.name,
@@ -106,11 +107,12 @@ class Table:
             If the folder holds anything else, which is left as it is, or cannot be written to.
         """
         folder = self.folder
-        if (folder / ABOUT).exists():
+        begun = (folder / ABOUT).exists()
+        if begun and self._holds():
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()):
+            if any(folder.iterdir()) and not begun:
                 raise FlexarmError(f"{folder}: is not empty and no study: give another folder")
             replace_file(folder / ABOUT, json.dumps(self.about, indent=1).encode())
         except OSError as error:
@@ -136,6 +138,10 @@ class Table:
         except (OSError, ValueError, KeyError, TypeError):
             raise FlexarmError(f"{folder / ABOUT}: cannot be read as that of a study") from None
         return cls(folder, about)
+
+    def _holds(self) -> bool:
+        """Whether the folder is still that of this study."""
+        return bool(self.open(self.folder).about["digest"] == self.about["digest"])
 
     def _require_writable(self) -> None:
         if not os.access(self.folder, os.W_OK | os.X_OK):
@@ -169,6 +175,8 @@ class Table:
 
     def write(self, number: int, data: bytes) -> None:
         """Write a chunk, whole or not at all."""
+        if not self._holds():
+            raise FlexarmError(f"{self.folder}: another study was begun in it: give another folder")
         try:
             replace_file(self._path(number), data)
         except OSError as error:
