@@ -115,6 +115,42 @@ def test_a_folder_without_a_row_is_begun_anew(tmp_path: Path) -> None:
         first.write(0, b"")
 
 
+def test_rows_without_all_numbers_have_none(tmp_path: Path) -> None:
+    given = asking(scaled(1.0))
+    given["quantities"] = {"g": {"function": only_small, "takes": "design"}, **given["quantities"]}
+    rows = flexarm.study(given, out=tmp_path / "out").columns
+    assert rows["status"].tolist() == ["finished", "failed"]
+    assert np.isnan(rows["f"]).tolist() == np.isnan(rows["g"]).tolist() == [False, True]
+
+
+def only_small(design: Any) -> float:
+    """Have no number for some."""
+    return {1: 1.0}[design["x"]]
+
+
+def test_a_design_that_runs_alone_is_computed_so(tmp_path: Path) -> None:
+    parameters = {
+        "start": {"values": ["stated", "equilibrium"]},
+        "gravity.2": {"values": [-9.81]},
+        "links.1.joint.servo": {"values": [{"stiffness": 100, "damping": 1}]},
+    }
+    given = plan(
+        parameters=parameters, sampling={"kind": "grid"}, quantities={"q": "joint1: first"}
+    )
+    rows = flexarm.study(given, out=tmp_path / "out").columns
+    assert {*rows["reason"].tolist()} == {""}
+    assert rows["q"][0] == 0 > rows["q"][1]
+
+
+@pytest.mark.parametrize(
+    ("given", "deviation"), [(0.02, 0.02), ("20 g", 0.02), ("0.02", 0.02), ("2 %", 0.004)]
+)
+def test_a_deviation_is_relative_in_percent_alone(given: Any, deviation: float) -> None:
+    varied = {"payload.mass": {"mean": 0.2, "deviation": given}}
+    (axis,) = read_study(plan(parameters=varied)).axes
+    assert axis.high == pytest.approx(deviation)
+
+
 def asking(function: Any) -> dict[str, Any]:
     """Describe the study with a function."""
     return counted(quantities={"f": {"function": function, "takes": "design"}})

@@ -63,11 +63,11 @@ class Rows:
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
         """Note why a design has no numbers."""
         self.status[k], self.reason[k] = status, " ".join(reason.split())
-        for values in self.found.values():
-            values[k] = np.nan
 
     def columns(self, digest: str) -> Columns:
-        """Give all columns, each row with the key of what produced it."""
+        """Give all columns, each row with the key of what produced it; failed ones no numbers."""
+        for values in self.found.values():
+            values[self.status != FINISHED] = np.nan
         lists = [values.tolist() for values in self.values.values()]
         keys = [
             hashlib.sha256(f"{digest}{row!r}".encode()).hexdigest()[:20]
@@ -117,7 +117,7 @@ class Evaluator:
                 self._ask(rows, name, function)
         if self.study.arm is not None and (self._of_runs or self._frequencies):
             if self._alone:
-                self._one_by_one(rows)
+                self._one_by_one(rows, range(rows.count))
             elif not (self._in_arrays and self._starts_in_arrays(rows)):
                 self._side_by_side(rows, range(rows.count))
         return rows.columns(self.study.digest)
@@ -138,11 +138,7 @@ class Evaluator:
     def _alone(self) -> bool:
         """Whether the arm's events and the like need runs one by one."""
         assert self.study.arm is not None
-        try:
-            refuse_alone(build(self.study.arm))
-        except SimulationError:
-            return True
-        return False
+        return _runs_alone(build(self.study.arm))
 
     @cached_property
     def _in_arrays(self) -> bool:
@@ -187,14 +183,22 @@ class Evaluator:
     def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:
         """Compute designs together."""
         tasks: dict[int, Task] = {}
+        alone = []
         for k in which:
             try:
-                task = self._task(*self._design(rows, k))
+                numbers, starts = self._design(rows, k)
+                task = self._task(numbers, starts)
+                if numbers and _runs_alone(task.equation.model):
+                    if starts:
+                        refuse_alone(task.equation.model)
+                    alone.append(k)
+                    continue
                 for name, each in self._frequencies.items():
                     rows.found[name][k] = _frequency(task, each)
                 tasks[k] = task
             except FlexarmError as error:
                 rows.fail(k, str(error))
+        self._one_by_one(rows, alone)
         if self._of_runs:
             self._leave_out_long(rows, tasks)
         if not self._of_runs or not tasks:
@@ -268,11 +272,11 @@ class Evaluator:
             except Exception as error:  # whatever the user's function raises
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
-    def _one_by_one(self, rows: Rows) -> None:
-        """Compute designs of an arm with events, brakes or dry friction."""
+    def _one_by_one(self, rows: Rows, which: Sequence[int]) -> None:
+        """Compute designs of an arm with events, brakes or dry friction, or at an equilibrium."""
         given = self._options
         assert self.study.arm is not None
-        for k in range(rows.count):
+        for k in which:
             numbers, _ = self._design(rows, k)
             try:
                 arm = change_arm(self.study.arm, numbers)
@@ -315,6 +319,14 @@ class Evaluator:
             rows.found[name][:] = _frequency(task, each)
         self._side_by_side(rows, np.flatnonzero(~finished).tolist())
         return True
+
+
+def _runs_alone(model: Model) -> bool:
+    try:
+        refuse_alone(model)
+    except SimulationError:
+        return True
+    return False
 
 
 def _frequency(task: Task, of: Quantity) -> float:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -323,8 +323,7 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> A
         return Axis(name, keys, "values", levels=len(values), values=values)
     if each.mean is not None:
         mean = number(each.mean)
-        share = abs(mean) if isinstance(each.deviation, str) else 1.0
-        deviation = share * quantity(each.deviation, "1")
+        deviation = _deviation(each.deviation, mean, number)
         if not deviation > 0:
             raise ModelError(f"deviation must be > 0, got {deviation:g}")
         return Axis(name, keys, "normal", mean, deviation)
@@ -334,6 +333,14 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> A
     if each.scale == "log" and low <= 0:
         raise ModelError(f"low must be > 0 for scale: log, got {low:g}")
     return Axis(name, keys, each.scale, low, high, each.levels or 0)
+
+
+def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float:
+    """Take a deviation: in SI, with a unit of the parameter, or in % of the mean."""
+    if not isinstance(given, str):
+        return quantity(given, "1")
+    relative = given.rstrip().endswith("%")
+    return abs(mean) * quantity(given, "1") if relative else number(given)
 
 
 def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
