@@ -11,7 +11,7 @@ import pytest
 import flexarm
 from flexarm.errors import DeviceError, FlexarmError, ModelError
 from flexarm.integrate.batch import gpu
-from flexarm.studies.design import evaluate
+from flexarm.studies.design import evaluate, table
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import read_study
 from flexarm.studies.design.result import StudyResult
@@ -149,6 +149,31 @@ def test_a_deviation_is_relative_in_percent_alone(given: Any, deviation: float) 
     varied = {"payload.mass": {"mean": 0.2, "deviation": given}}
     (axis,) = read_study(plan(parameters=varied)).axes
     assert axis.high == pytest.approx(deviation)
+
+
+def test_what_a_killed_process_left_of_a_beginning_is_no_foreign_file(tmp_path: Path) -> None:
+    (tmp_path / ".study.json.0123abcd.part").write_bytes(b"{")
+    flexarm.study(counted(), out=tmp_path)
+    assert not [*tmp_path.glob(".*")]
+
+
+def test_chunks_that_cannot_be_read_are_told_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "find_spec", lambda name: None)
+    given = counted(parameters={"x": {"values": [1, 2]}, "file": {"values": [3]}})
+    assert flexarm.study(given, out=tmp_path).columns["file"].tolist() == [3, 3]
+    chunk = tmp_path / "chunk-000001.npz"
+    for data in (chunk.read_bytes()[:-30], b""):
+        chunk.write_bytes(data)
+        with pytest.raises(FlexarmError, match=r"cannot be read.*delete this chunk"):
+            StudyResult.open(tmp_path).failures()
+    chunk.unlink()
+    assert flexarm.study(given, out=tmp_path).columns["f"].tolist() == [1, 2]
+    about = tmp_path / "study.json"
+    about.write_text(about.read_text(encoding="utf-8").replace("npz", "parquet"), encoding="utf-8")
+    with pytest.raises(FlexarmError, match=r"pip install 'flexarm\[parquet\]'"):
+        StudyResult.open(tmp_path)
 
 
 def asking(function: Any) -> dict[str, Any]:

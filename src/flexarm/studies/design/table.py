@@ -4,11 +4,13 @@ import io
 import json
 import os
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -18,14 +20,19 @@ from flexarm.studies.design.evaluate import Columns
 from flexarm.studies.design.read import Study
 
 ABOUT = "study.json"
+UNFINISHED = re.compile(
+    rf"\.{re.escape(ABOUT)}\.[0-9a-f]{{8}}\.part"
+)  # of a process that was killed
 FORMAT = 1
+COLUMN = "column:"  # before the names of columns in an npz, so that any name will do
 
 
 def to_bytes(columns: Columns, kind: str) -> bytes:
     """Write columns as the contents of a file, ``parquet`` or ``npz``."""
     memory = io.BytesIO()
     if kind == "npz":
-        np.savez_compressed(memory, allow_pickle=False, **columns)
+        named = {COLUMN + name: values for name, values in columns.items()}
+        np.savez_compressed(memory, allow_pickle=False, **named)
     else:
         import pyarrow
         import pyarrow.parquet
@@ -38,7 +45,7 @@ def of_file(path: Path) -> Columns:
     """Read columns from a file."""
     if path.suffix == ".npz":
         with np.load(path) as found:
-            return {name: found[name] for name in found.files}
+            return {name.removeprefix(COLUMN): found[name] for name in found.files}
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(path)
@@ -112,8 +119,11 @@ class Table:
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not begun:
+            parts = [each for each in folder.iterdir() if UNFINISHED.fullmatch(each.name)]
+            if len(parts) < len([*folder.iterdir()]) and not begun:
                 raise FlexarmError(f"{folder}: is not empty and no study: give another folder")
+            for part in parts:
+                part.unlink(missing_ok=True)
             replace_file(folder / ABOUT, json.dumps(self.about, indent=1).encode())
         except OSError as error:
             reason = error.strerror or str(error)
@@ -132,6 +142,11 @@ class Table:
             about = json.loads((folder / ABOUT).read_bytes())
             if about["format"] != FORMAT or about["kind"] not in ("npz", "parquet"):
                 raise ValueError
+            if about["kind"] == "parquet" and find_spec("pyarrow") is None:
+                raise FlexarmError(
+                    f"{folder}: its files are Parquet, which needs pyarrow: pip install "
+                    "'flexarm[parquet]'"
+                )
             int(about["count"]), int(about["chunk"]), about["digest"], dict(about["parts"])
         except FileNotFoundError:
             raise FlexarmError(f"{folder}: holds no study: there is no {ABOUT}") from None
@@ -188,5 +203,8 @@ class Table:
         for number in self.done:
             try:
                 yield of_file(self._path(number))
-            except (OSError, ValueError, KeyError) as error:
-                raise FlexarmError(f"{self._path(number)}: cannot be read: {error}") from None
+            except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+                raise FlexarmError(
+                    f"{self._path(number)}: cannot be read: {error}: delete this chunk, and the "
+                    "same study computes it again"
+                ) from None
