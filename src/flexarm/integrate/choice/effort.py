@@ -72,9 +72,7 @@ def consider(
     kept = f" and {memory / 1e9:.3g} GB" if memory > 0.1 * TOO_LARGE else ""
     said = f"it would take about {_time(seconds)} of CPU{kept}{runs}"
     if (seconds > TOO_LONG or memory > TOO_LARGE) and not allow_long:
-        raise SimulationError(
-            f"{said}: {worst.cause}; to run it all the same {remedy}"
-        )
+        raise SimulationError(f"{said}: {worst.cause}; to run it all the same {remedy}")
     warnings.warn(f"{said}: {worst.cause}", LongRun, stacklevel=3)
 
 
