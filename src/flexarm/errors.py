@@ -17,5 +17,9 @@ class SimulationError(FlexarmError):
     """A motion that cannot be continued: when, why and what to try."""
 
 
+class DeviceError(FlexarmError):
+    """A device that this machine lacks, or that fails; no fault of an arm."""
+
+
 class LongRun(UserWarning):
     """A simulation that will take more than a minute of CPU: why, and what to change."""

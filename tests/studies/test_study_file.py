@@ -40,6 +40,11 @@ MISTAKES = [
     ("count: 2", "count: 3", "sampling.count: must be a power of 2"),
     ("kind: sobol", "kind: lattice", ":7:18: sampling.kind: "),
     ("t_end: 100 ms", "t_end: -1", ":8:14: run.t_end: must be > 0"),
+    ("dt: 10 ms", "dt: 1.0e-12", ":8:1: run: it would take about "),
+    ("method: dop853", "formulation: lagrang", ":8:1: run: no formulation 'lagrang'"),
+    ("kind: sobol, count: 2", "count: 1000000000", ":7:12: sampling.count: a Latin hypercube"),
+    ("frequency: 1", "frequency: 50", ":12:3: quantities.f1: frequency: the arm has 2 at most"),
+    ("arm: arm.yaml", "arm: still.yaml", ":6:3: parameters.angle: arm: 'start: equilibrium'"),
     ("method: dop853", "method: euler", ":8:33: run.method: must be one of auto"),
     ("run: {t_end: 100 ms, dt: 10 ms, method: dop853}", "", "run: is missing: 'peak' is of a run"),
     ("deflection y: peak", "deflection y: most", "reduce: must be one of peak, max"),
@@ -54,6 +59,7 @@ MISTAKES = [
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "arm.yaml").write_text(ARM, encoding="utf-8")
+    (tmp_path / "still.yaml").write_text(ARM + "start: equilibrium\n", encoding="utf-8")
     (tmp_path / "mine.py").write_text(
         "def score(run):\n    print('not an answer')\n    return run.t[-1]\n", encoding="utf-8"
     )

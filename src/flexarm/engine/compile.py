@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from flexarm.engine.emit.llvm import Code, Fit
 from flexarm.engine.emit.plan import CHUNK
 from flexarm.engine.stream import FUNCTIONS, Port
-from flexarm.errors import FlexarmError
+from flexarm.errors import DeviceError, FlexarmError
 
 Level = Literal["quick", "fast"]
 # Of LLVM's code generator. The passes over its intermediate code gain nothing on straight lines.
@@ -113,7 +113,7 @@ def foreign_machine(target: "Target", what: str) -> llvm.TargetMachine:
     try:
         return machine(target, EFFORT["fast"])
     except RuntimeError:
-        raise FlexarmError(
+        raise DeviceError(
             f"{what}: the installed llvmlite was built without {target.triple.partition('-')[0]}: "
             "take another version of llvmlite, such as the one on PyPI"
         ) from None

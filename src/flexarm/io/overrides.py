@@ -106,7 +106,7 @@ def load_changed(path: Path, changes: Sequence[Change], *, files: Sequence[str |
     lines = []
     for problem in problems:
         pairs = zip(changes, places, strict=True)
-        about = [change for change, place in pairs if _related(place, problem.path)]
+        about = [change for change, place in pairs if overlap(place, problem.path)]
         blamed = ", ".join(change.text for change in about or changes)
         lines.append(f"--set {blamed}: {show_path(problem.path)}: {problem.message}")
     raise ModelError("\n".join(lines))
@@ -160,7 +160,7 @@ def _index(items: list[Any], step: str, change: Change, path: tuple[str | int, .
     raise ModelError(f"{change.text}: no '{step}' in {show_path(path)}: there are {there}")
 
 
-def _related(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
+def overlap(place: tuple[str | int, ...], path: tuple[str | int, ...]) -> bool:
     """Whether one of two paths leads through the other."""
     shorter = min(len(place), len(path))
     return place[:shorter] == path[:shorter]
@@ -186,6 +186,18 @@ def change_arm(arm: Arm, values: Mapping[str, Any]) -> Arm:
         problems = explain_data(error, Arm, data)
     lines = [f"{show_path(problem.path)}: {problem.message}" for problem in problems]
     raise ModelError("\n".join(lines))
+
+
+def find_place(arm: Arm, key: str) -> tuple[str | int, ...]:
+    """Give the path of a key in a model file, the same for ``links.1.length`` and a link's name.
+
+    Raises
+    ------
+    ModelError
+        If there is no such key.
+    """
+    data = arm.model_dump(exclude_unset=True, mode="json")
+    return _apply(data, Change(key, _steps(key), None))
 
 
 def read_value(arm: Arm, key: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray
-from flexarm.errors import FlexarmError
+from flexarm.errors import DeviceError
 
 LIBRARIES = {"win32": "nvcuda.dll", "linux": "libcuda.so.1"}
 OLDEST = 11000  # of the driver: CUDA 11.0, the first that takes PTX 7.0
@@ -26,7 +26,7 @@ def gpu() -> "Gpu":
 
     Raises
     ------
-    FlexarmError
+    DeviceError
         If there is none that can be used.
     """
     return Gpu()
@@ -39,12 +39,12 @@ class Gpu:
         self._library = _driver()
         code = int(self._library.cuInit(0))
         if code:
-            raise FlexarmError(f"GPU: NVIDIA's driver does not start: {self._words(code)}")
+            raise DeviceError(f"GPU: NVIDIA's driver does not start: {self._words(code)}")
         version = ctypes.c_int()
         self.call("cuDriverGetVersion", ctypes.byref(version))
         if version.value < OLDEST:
             have = f"{version.value // 1000}.{version.value % 1000 // 10}"
-            raise FlexarmError(
+            raise DeviceError(
                 f"GPU: NVIDIA's driver knows CUDA {have}, and 11.0 is needed: install a driver of "
                 "version 450 or newer"
             )
@@ -55,7 +55,7 @@ class Gpu:
         self.call("cuDeviceGetName", name, 256, device)
         self.name = name.value.decode()
         if major.value < VOLTA:
-            raise FlexarmError(f"GPU: {self.name} is too old: it must be a Volta (2017) or newer")
+            raise DeviceError(f"GPU: {self.name} is too old: it must be a Volta (2017) or newer")
         self._context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self.enter()
@@ -68,7 +68,7 @@ class Gpu:
         """Call a function of the driver."""
         code = int(getattr(self._library, name)(*arguments))
         if code:
-            raise FlexarmError(f"GPU: {name}: {self._words(code)}")
+            raise DeviceError(f"GPU: {name}: {self._words(code)}")
 
     def _words(self, code: int) -> str:
         text = ctypes.c_char_p()
@@ -95,7 +95,7 @@ def _driver() -> Any:
             raise OSError
         return ctypes.CDLL(name)
     except OSError:
-        raise FlexarmError(
+        raise DeviceError(
             "GPU: this machine has no driver of NVIDIA (its library is not found): leave device "
             "at 'cpu', or run on a machine with an NVIDIA GPU and its driver"
         ) from None
@@ -168,8 +168,8 @@ class GpuKernel:
                 options,
                 values,
             )
-        except FlexarmError as error:
-            raise FlexarmError(f"{error}\n{log.value.decode(errors='replace')}".strip()) from None
+        except DeviceError as error:
+            raise DeviceError(f"{error}\n{log.value.decode(errors='replace')}".strip()) from None
         gpu().call(
             "cuModuleGetFunction", ctypes.byref(self._function), self._module, entry.encode()
         )

@@ -30,7 +30,7 @@ DONE = -1  # code of a run that has ended
 
 
 def refuse_on_gpu(method: Method, tasks: Sequence[Task]) -> None:
-    """Refuse what a GPU does not do, by name."""
+    """Refuse what a GPU does not do, by name, and a machine without one."""
     if not method.on_gpu:
         able = ", ".join(each.name for each in METHODS.values() if each.on_gpu)
         raise SimulationError(
@@ -47,6 +47,7 @@ def refuse_on_gpu(method: Method, tasks: Sequence[Task]) -> None:
                 raise SimulationError(
                     f"device: an arm that {what} is not for a GPU: use device 'cpu'"
                 )
+    gpu().enter()
 
 
 def solve_on_gpu(
@@ -96,7 +97,6 @@ def solve_starts_on_gpu(
         others stopped, or need the processor on their way, and have no meaning.
     """
     refuse_on_gpu(method, [task])
-    gpu().enter()
     fleet = Fleet([Flight(task, method)])
     parts = [fleet.fly_starts(states[some]) for some in fleet.portions(len(states))]
     samples, finished = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -105,7 +105,6 @@ def solve_starts_on_gpu(
 
 def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list[Solution]:
     """Solve motions, group by group."""
-    gpu().enter()
     groups: dict[tuple[int, ...], list[Flight]] = {}
     for flight in flights:
         groups.setdefault(flight.structure, []).append(flight)

@@ -48,8 +48,15 @@ class Effort:
     cause: str
 
 
-def consider(efforts: list[Effort], *, allow_long: bool) -> None:
+def consider(
+    efforts: list[Effort],
+    *,
+    allow_long: bool,
+    remedy: str = "say --yes (in Python allow_long=True)",
+) -> None:
     """Warn of what takes more than a minute, refuse what takes more than an hour or 4 GB.
+
+    `remedy` says how to allow it.
 
     Raises
     ------
@@ -65,9 +72,7 @@ def consider(efforts: list[Effort], *, allow_long: bool) -> None:
     kept = f" and {memory / 1e9:.3g} GB" if memory > 0.1 * TOO_LARGE else ""
     said = f"it would take about {_time(seconds)} of CPU{kept}{runs}"
     if (seconds > TOO_LONG or memory > TOO_LARGE) and not allow_long:
-        raise SimulationError(
-            f"{said}: {worst.cause}; to run it all the same say --yes (in Python allow_long=True)"
-        )
+        raise SimulationError(f"{said}: {worst.cause}; to run it all the same {remedy}")
     warnings.warn(f"{said}: {worst.cause}", LongRun, stacklevel=3)
 
 

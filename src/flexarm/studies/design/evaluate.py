@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexarm.errors import FlexarmError, SimulationError
+from flexarm.errors import DeviceError, FlexarmError, SimulationError
 from flexarm.formulations.numbers.structures import Structures
-from flexarm.integrate.batch.gpu import solve_on_gpu, solve_starts_on_gpu
+from flexarm.integrate.batch.gpu import refuse_on_gpu, solve_on_gpu, solve_starts_on_gpu
 from flexarm.integrate.batch.many import refuse_alone, solve_on_cores, started_at
 from flexarm.integrate.choice.choose import choose
+from flexarm.integrate.choice.effort import LONG, Effort, consider, solution
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
@@ -27,7 +28,7 @@ from flexarm.model import Model, build
 from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, together
 from flexarm.studies.design.plan import Quantity, RunOptions
-from flexarm.studies.design.read import START, Study
+from flexarm.studies.design.read import ALLOWED, START, Study
 from flexarm.studies.design.reductions import REDUCTIONS
 
 Columns = dict[str, NDArray[Any]]
@@ -50,23 +51,23 @@ class Rows:
 
     def __init__(self, study: Study, first: int, last: int) -> None:
         self.first, self.count = first, last - first
-        self.values = study.values(first, last)
+        self._axes, self.values = study.axes, study.values(first, last)
         self.found = {name: np.full(self.count, np.nan) for name in study.plan.quantities}
         self.status = np.full(self.count, FINISHED, dtype="U11")
         self.reason = np.full(self.count, "", dtype=object)
 
     def design(self, k: int) -> dict[str, Any]:
         """Give the values of a design by parameter."""
-        return {name: values[k].item() for name, values in self.values.items()}
+        return {axis.name: axis.value(self.values[axis.name][k].item()) for axis in self._axes}
 
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
         """Note why a design has no numbers."""
         self.status[k], self.reason[k] = status, " ".join(reason.split())
-        for values in self.found.values():
-            values[k] = np.nan
 
     def columns(self, digest: str) -> Columns:
-        """Give all columns, each row with the key of what produced it."""
+        """Give all columns, each row with the key of what produced it; failed ones no numbers."""
+        for values in self.found.values():
+            values[self.status != FINISHED] = np.nan
         lists = [values.tolist() for values in self.values.values()]
         keys = [
             hashlib.sha256(f"{digest}{row!r}".encode()).hexdigest()[:20]
@@ -103,6 +104,11 @@ class Evaluator:
         }
         self._fixed = not any(self._numbers.values())
 
+    def require_device(self) -> None:
+        """Refuse a GPU that is not there, or does not do this, before anything is written."""
+        if self.study.plan.device == "gpu" and self._of_runs and not self._alone:
+            refuse_on_gpu(self._method, [self._task({}, {})])
+
     def rows(self, first: int, last: int) -> Columns:
         """Compute designs by their numbers."""
         rows = Rows(self.study, first, last)
@@ -111,7 +117,7 @@ class Evaluator:
                 self._ask(rows, name, function)
         if self.study.arm is not None and (self._of_runs or self._frequencies):
             if self._alone:
-                self._one_by_one(rows)
+                self._one_by_one(rows, range(rows.count))
             elif not (self._in_arrays and self._starts_in_arrays(rows)):
                 self._side_by_side(rows, range(rows.count))
         return rows.columns(self.study.digest)
@@ -132,11 +138,7 @@ class Evaluator:
     def _alone(self) -> bool:
         """Whether the arm's events and the like need runs one by one."""
         assert self.study.arm is not None
-        try:
-            refuse_alone(build(self.study.arm))
-        except SimulationError:
-            return True
-        return False
+        return _runs_alone(build(self.study.arm))
 
     @cached_property
     def _in_arrays(self) -> bool:
@@ -181,14 +183,24 @@ class Evaluator:
     def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:
         """Compute designs together."""
         tasks: dict[int, Task] = {}
+        alone = []
         for k in which:
             try:
-                task = self._task(*self._design(rows, k))
+                numbers, starts = self._design(rows, k)
+                task = self._task(numbers, starts)
+                if numbers and _runs_alone(task.equation.model):
+                    if starts:
+                        refuse_alone(task.equation.model)
+                    alone.append(k)
+                    continue
                 for name, each in self._frequencies.items():
                     rows.found[name][k] = _frequency(task, each)
                 tasks[k] = task
             except FlexarmError as error:
                 rows.fail(k, str(error))
+        self._one_by_one(rows, alone)
+        if self._of_runs:
+            self._leave_out_long(rows, tasks)
         if not self._of_runs or not tasks:
             return
         solutions = dict(zip(tasks, self._solve(list(tasks.values())), strict=True))
@@ -200,12 +212,35 @@ class Evaluator:
         ended = [k for k in tasks if rows.status[k] == FINISHED]
         self._reduce(rows, [tasks[k] for k in ended], [solutions[k] for k in ended], ended)  # type: ignore[misc]
 
+    def _leave_out_long(self, rows: Rows, tasks: dict[int, Task]) -> None:
+        """Take away designs that would take more than an hour each, and say why."""
+        groups: dict[int, list[int]] = {}
+        for k, task in tasks.items():
+            groups.setdefault(id(task.equation), []).append(k)
+        for mine in groups.values():
+            fastest = max(mine, key=lambda k: float(np.abs(tasks[k].v).max(initial=0.0)))
+            if len(mine) > 1 and self._effort(tasks[fastest]).seconds < LONG:
+                continue
+            for k in mine:
+                try:
+                    consider([self._effort(tasks[k])], allow_long=self._options.allow_long,
+                             remedy=ALLOWED)  # fmt: skip
+                except FlexarmError as error:
+                    rows.fail(k, str(error))
+                    del tasks[k]
+
+    def _effort(self, task: Task) -> Effort:
+        duration = self._options.t_end
+        return solution(task, self._method, task.wanted, duration=duration, step=None, period=None)
+
     def _solve(self, tasks: list[Task]) -> list[Solution | FlexarmError]:
         """Solve motions; one that cannot be solved does not keep others from it."""
         try:
             if self.study.plan.device == "gpu":
                 return [*solve_on_gpu(tasks, self._method)]
             return [*solve_on_cores(tasks, self._method, 1)]
+        except DeviceError:
+            raise
         except FlexarmError as error:
             if len(tasks) == 1:
                 return [error]
@@ -237,22 +272,21 @@ class Evaluator:
             except Exception as error:  # whatever the user's function raises
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
-    def _one_by_one(self, rows: Rows) -> None:
-        """Compute designs of an arm with events, brakes or dry friction."""
+    def _one_by_one(self, rows: Rows, which: Sequence[int]) -> None:
+        """Compute designs of an arm with events, brakes or dry friction, or at an equilibrium."""
         given = self._options
         assert self.study.arm is not None
-        for k in range(rows.count):
-            numbers, starts = self._design(rows, k)
+        for k in which:
+            numbers, _ = self._design(rows, k)
             try:
-                if starts:
-                    raise SimulationError("an arm with events has its start in the model file")
                 arm = change_arm(self.study.arm, numbers)
                 for name, each in self._frequencies.items():
                     rows.found[name][k] = _frequency(self._task(numbers, {}), each)
                 if not self._of_runs:
                     continue
                 run = simulate(arm, t_end=given.t_end, dt=given.dt, method=given.method,
-                               rtol=given.rtol, formulation=given.formulation)  # fmt: skip
+                               rtol=given.rtol, formulation=given.formulation,
+                               allow_long=given.allow_long)  # fmt: skip
             except FlexarmError as error:
                 rows.fail(k, str(error))
                 continue
@@ -285,6 +319,14 @@ class Evaluator:
             rows.found[name][:] = _frequency(task, each)
         self._side_by_side(rows, np.flatnonzero(~finished).tolist())
         return True
+
+
+def _runs_alone(model: Model) -> bool:
+    try:
+        refuse_alone(model)
+    except SimulationError:
+        return True
+    return False
 
 
 def _frequency(task: Task, of: Quantity) -> float:

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, model_va
 
 from flexarm.arguments import is_number
 from flexarm.arm import Arm
-from flexarm.arm.part import Number, Part, fault
+from flexarm.arm.part import Flag, Number, Part, fault
 from flexarm.formulations import DEFAULT
 from flexarm.integrate.batch.many import Device
 from flexarm.studies.design.reductions import REDUCTIONS
@@ -108,6 +108,7 @@ class RunOptions(Part):
     method: str = "auto"
     rtol: Annotated[Number, Field(gt=0, lt=1)] = 1e-3
     formulation: str = DEFAULT
+    allow_long: Flag = False
 
 
 class Quantity(Part):

@@ -1,14 +1,13 @@
 """Read a study: its file or mapping, the arm, ranges in SI; every mistake with its line."""
 
 import hashlib
-import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -19,24 +18,31 @@ from flexarm.arguments import is_number, refused, require_path
 from flexarm.arm import Arm
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.integrate.batch.many import refuse_alone
+from flexarm.integrate.choice.effort import consider, preparation
 from flexarm.integrate.methods import METHODS
-from flexarm.integrate.task import prepare
+from flexarm.integrate.sampling import SAMPLES
+from flexarm.integrate.task import equation_of, prepare
 from flexarm.io.explain import explain_data
 from flexarm.io.model_file import dumps, files_beside, load, parse, read_content, validated
-from flexarm.io.overrides import change_arm, read_value
+from flexarm.io.overrides import change_arm, find_place, overlap, read_value
 from flexarm.io.sample import arm_path
 from flexarm.io.source import Path as Place
 from flexarm.io.source import Problem, Source, read, report, show_path
+from flexarm.linear.at_start import moves
 from flexarm.model import Model, build
 from flexarm.runs.write import files_kept_with
 from flexarm.studies.design.curves import curve_names
+from flexarm.studies.design.functions import identity, imported
 from flexarm.studies.design.plan import Parameter, Plan, Quantity
-from flexarm.studies.design.sampling import Axis, design_count, shares
+from flexarm.studies.design.sampling import CELLS, Axis, design_count, shares
 from flexarm.units import quantity
 
 CHUNK = {"cpu": 64, "gpu": 65_536}  # designs that are computed and written together
 FILES = 10_000  # of a study, at most
+WHOLE = 10**8  # numbers of a Latin hypercube, at most
 START = "start."
+ALLOWED = "say 'allow_long: true' in the study's run"
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class Study:
 
     def function(self, of: Quantity) -> Any:
         """Give the function of Python that a quantity names."""
-        return _imported(of.function, self.folder) if isinstance(of.function, str) else of.function
+        return imported(of.function, self.folder) if isinstance(of.function, str) else of.function
 
     @cached_property
     def parts(self) -> dict[str, str]:
@@ -104,12 +110,21 @@ class Study:
     def _identity(self, of: Quantity) -> str:
         if of.function is None:
             return repr(of)
-        found = self.function(of)
         try:
-            text = inspect.getsource(found)
-        except (OSError, TypeError):
-            text = getattr(found, "__qualname__", repr(type(found)))
-        return f"{of.takes} {text}"
+            return f"{of.takes} {identity(of.function, self.folder)}"
+        except ModelError:
+            return token_hex()
+
+    @property
+    def untold(self) -> str:
+        """Why no folder can be gone on with: a function that cannot be told from others."""
+        for name, each in self.plan.quantities.items():
+            try:
+                if each.function is not None:
+                    identity(each.function, self.folder)
+            except ModelError as error:
+                return f"the function of '{name}' cannot be told from another: {error}"
+        return ""
 
     @cached_property
     def digest(self) -> str:
@@ -125,24 +140,6 @@ def _restored(
     study = Study(plan, folder, made, axes)
     study.__dict__["parts"] = parts
     return study
-
-
-def _imported(name: str, folder: Path) -> Any:
-    """Find ``FILE.py:NAME`` beside the study file, or ``MODULE:NAME``."""
-    place, _, attribute = name.rpartition(":")
-    try:
-        if place.endswith(".py"):
-            path = folder / place
-            scope: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
-            exec(compile(path.read_bytes(), str(path), "exec"), scope)
-            found = scope[attribute]
-        else:
-            found = getattr(import_module(place), attribute)
-    except Exception as error:  # whatever the user's file raises
-        raise ModelError(f"'{name}' cannot be taken: {type(error).__name__}: {error}") from None
-    if not callable(found):
-        raise ModelError(f"'{name}' is no function")
-    return found
 
 
 def read_study(given: "str | Path | Mapping[str, Any] | Study") -> Study:
@@ -210,17 +207,22 @@ def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
             axes.append(_axis(name, each, arm, model))
         except FlexarmError as error:
             problems.append((("parameters", name), str(error)))
+    problems += _twice(axes, arm, model)
     study = Study(plan, folder, arm, tuple(axes))
-    try:
-        curves = [] if model is None else _curves(plan, model)
-    except FlexarmError as error:
-        curves, problems = [], [*problems, (("arm",), str(error))]
+    curves: list[str] = []
+    if arm is not None and model is not None:
+        try:
+            curves = _curves(plan, arm, model)
+        except FlexarmError as error:
+            problems.append((("run",), str(error)))
     for name, wanted in plan.quantities.items():
         try:
             if wanted.function is not None:
                 study.function(wanted)
             if curves and wanted.of is not None and wanted.of not in curves:
                 raise ModelError(f"no run has '{wanted.of}': there are {', '.join(curves)}")
+            if wanted.frequency is not None and model is not None:
+                _require_frequency(wanted, model, axes)
         except FlexarmError as error:
             problems.append((("quantities", name), str(error)))
     if plan.run is not None and plan.run.method not in ("auto", *METHODS):
@@ -228,14 +230,68 @@ def _resolved(plan: Plan, folder: Path) -> tuple[Study, Problems]:
         problems.append((("run", "method"), f"must be one of {known}, got '{plan.run.method}'"))
     if not problems and study.count > 10**9:
         problems.append((("sampling",), f"{study.count:,} designs are too many: 1e9 at most"))
+    whole = plan.sampling.kind == "latin-hypercube" and study.count * len(axes)
+    if whole > WHOLE:
+        said = f"a Latin hypercube, drawn whole, has {WHOLE:.0e} numbers at most, got {whole:.2g}"
+        problems.append((("sampling", "count"), f"{said}: take 'sobol' or 'random'"))
     return study, problems
 
 
-def _curves(plan: Plan, model: Model) -> list[str]:
-    """List the curves of an arm's runs, if some are wanted."""
+def _twice(axes: Sequence[Axis], arm: Arm | None, model: Model | None) -> Problems:
+    """Find parameters that set what another sets already."""
+    problems: Problems = []
+    taken: list[tuple[str, Place]] = []
+    for axis in axes if arm is not None and model is not None else ():
+        for key in axis.keys:
+            place = _place(arm, model, key)  # type: ignore[arg-type]
+            for other, there in taken:
+                if overlap(place, there):
+                    said = f"'{key}' is what '{other}' sets already: vary one of them"
+                    problems.append((("parameters", axis.name), said))
+            taken.append((key, place))
+    return problems
+
+
+def _place(arm: Arm, model: Model, key: str) -> Place:
+    """Give the path in the model file of what a key sets."""
+    if not key.startswith(START):
+        return find_place(arm, key)
+    name = key.removeprefix(START)
+    plain = name.removesuffix(".rate")
+    index, rate = model.names.index(plain), name != plain
+    for axis in model.axes:
+        if index in (axis.index, axis.motor):
+            what = ("motor_" if index == axis.motor else "") + ("speed" if rate else "position")
+            label = (axis.label,) if axis.label else ()
+            return ("links", axis.link, "joint", *label, "start", what)
+    for k, part in enumerate(model.links):
+        if part.modes.start <= index < part.modes.stop:
+            own = plain.removeprefix(f"{part.name}.")
+            return ("links", k, "start_speed" if rate else "start", own)
+    return (START, name)
+
+
+def _curves(plan: Plan, arm: Arm, model: Model) -> list[str]:
+    """List the curves of an arm's runs, if some are wanted; refuse runs that cannot be had."""
+    run = plan.run
+    if run is None:
+        return []
+    samples = int(run.t_end / run.dt) + 1 if run.dt else SAMPLES + 1
+    consider([preparation(arm, samples)], allow_long=run.allow_long, remedy=ALLOWED)
+    equation = equation_of(model, name=run.formulation)
     if not any(each.of is not None for each in plan.quantities.values()):
         return []
-    return curve_names(prepare(model, np.array([0.0, 1e-3])), METHODS["dop853"])
+    task = prepare(equation.model, np.array([0.0, 1e-3]), equation=equation)
+    return curve_names(task, METHODS["dop853"])
+
+
+def _require_frequency(of: Quantity, model: Model, axes: Sequence[Axis]) -> None:
+    """Refuse a frequency that no design has: lists of values alone add coordinates."""
+    locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
+    most = len(moves(model, locked)[0])
+    listed = any(axis.kind == "values" for axis in axes)
+    if of.frequency is not None and of.frequency > most and not listed:
+        raise ModelError(f"frequency: the arm has {most} at most, no {of.frequency}")
 
 
 def _arm(given: str | Arm | None, folder: Path) -> Arm | None:
@@ -249,25 +305,25 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> A
     """Take a parameter with its numbers in SI."""
     keys = tuple(each.keys or (name,))
 
+    def taken(value: Any) -> Any:
+        return value if arm is None or model is None else _common(arm, model, keys, value)
+
     def number(value: Any) -> float:
-        if arm is None or model is None:
-            if not is_number(value):
-                raise ModelError(f"without an arm it must be a number, got {value!r}")
-            return float(value)
-        found = {_number(arm, model, key, value) for key in keys}
-        return found.pop()
+        found = taken(value)
+        if not is_number(found):
+            raise ModelError(f"{found!r} is no number: give numbers, or values: [...]")
+        if isinstance(found, int) and arm is not None:
+            raise ModelError(f"takes whole numbers, no range: give values: [{found}, ...]")
+        return float(found)
 
     if each.values is not None:
-        for value in each.values if arm is not None and model is not None else ():
-            for key in keys:
-                _taken(arm, model, key, value)  # type: ignore[arg-type]
-        plain = all(map(is_number, each.values))
-        values = tuple(map(float if plain else str, each.values))
+        values = tuple(map(taken, each.values))
+        if {*map(type, values)} == {int, float}:
+            values = tuple(map(float, values))
         return Axis(name, keys, "values", levels=len(values), values=values)
     if each.mean is not None:
         mean = number(each.mean)
-        share = abs(mean) if isinstance(each.deviation, str) else 1.0
-        deviation = share * quantity(each.deviation, "1")
+        deviation = _deviation(each.deviation, mean, number)
         if not deviation > 0:
             raise ModelError(f"deviation must be > 0, got {deviation:g}")
         return Axis(name, keys, "normal", mean, deviation)
@@ -279,11 +335,26 @@ def _axis(name: str, each: Parameter, arm: Arm | None, model: Model | None) -> A
     return Axis(name, keys, each.scale, low, high, each.levels or 0)
 
 
-def _number(arm: Arm, model: Model, key: str, value: Any) -> float:
-    found = _taken(arm, model, key, value)
-    if not is_number(found):
-        raise ModelError(f"'{key}' is no number of the arm, but {found!r}: give values: [...]")
-    return float(found)
+def _deviation(given: Any, mean: float, number: Callable[[Any], float]) -> float:
+    """Take a deviation: in SI, with a unit of the parameter, or in % of the mean."""
+    if not isinstance(given, str):
+        return quantity(given, "1")
+    relative = given.rstrip().endswith("%")
+    return abs(mean) * quantity(given, "1") if relative else number(given)
+
+
+def _common(arm: Arm, model: Model, keys: Sequence[str], value: Any) -> Any:
+    """Take a value as all of its keys do: in SI, or, of lists and mappings, as it is given."""
+    found = {key: _taken(arm, model, key, value) for key in keys}
+    for key, each in found.items():
+        if not isinstance(each, CELLS):
+            return value
+        if each != found[keys[0]]:
+            raise ModelError(
+                f"{value!r} is {found[keys[0]]!r} for '{keys[0]}' and {each!r} for '{key}': give "
+                "each a parameter of its own"
+            )
+    return min(found.values(), key=lambda each: isinstance(each, float))  # 1 serves where 1.0 does
 
 
 def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
@@ -294,5 +365,6 @@ def _taken(arm: Arm, model: Model, key: str, value: Any) -> Any:
     plain = name.removesuffix(".rate")
     if plain not in model.names:
         raise ModelError(f"no coordinate '{plain}': there are {', '.join(model.names)}")
+    refuse_alone(model)
     unit = model.units[model.names.index(plain)] + ("/s" if name != plain else "")
     return quantity(value, unit)

@@ -1,5 +1,6 @@
 """Designs by number: points of a grid, of chance, of a Latin hypercube, of Sobol's sequence."""
 
+import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from flexarm.links.base import Array
 from flexarm.studies.design.plan import Sampling
 
 BLOCK = 4096  # designs whose chances come from one seed
+CELLS = (bool, int, float, str)  # what a column holds
 EDGE = 1e-12  # of the unit interval that normal distributions leave out
 
 
@@ -47,7 +49,7 @@ class Axis:
         """Give the values at shares of the probability, 0 to 1."""
         if self.kind == "values":
             places = np.minimum((share * len(self.values)).astype(int), len(self.values) - 1)
-            return np.asarray(np.array(self.values)[places])
+            return np.asarray(self._cells[places])
         if self.kind == "normal":
             from scipy.special import ndtri
 
@@ -55,6 +57,18 @@ class Axis:
         if self.kind == "log":
             return np.asarray(self.low * (self.high / self.low) ** share)
         return np.asarray(self.low + (self.high - self.low) * share)
+
+    @property
+    def _cells(self) -> NDArray[Any]:
+        """The list as a column has it: numbers, truth values or words; anything else as JSON."""
+        plain = len({*map(type, self.values)}) == 1 and isinstance(self.values[0], CELLS)
+        return np.array(self.values if plain else [json.dumps(v, default=str) for v in self.values])
+
+    def value(self, cell: Any) -> Any:
+        """Give the value that stands in a cell of the column."""
+        if self.kind != "values":
+            return cell
+        return self.values[self._cells.tolist().index(cell)]
 
 
 def design_count(sampling: Sampling, axes: Sequence[Axis]) -> int:

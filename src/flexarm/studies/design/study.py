@@ -9,6 +9,7 @@ from typing import Any
 
 from flexarm.arguments import refused, require_count, require_function, require_path
 from flexarm.errors import FlexarmError
+from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import Study, read_study
 from flexarm.studies.design.result import StudyResult
 from flexarm.studies.design.table import Table
@@ -82,12 +83,14 @@ def study(
     if not isinstance(plan, str | os.PathLike | Mapping):
         raise refused("plan", plan, "a study file, or a mapping of its contents")
     read = read_study(plan)
-    table = Table.begin(folder, read)
+    table = Table.of(folder, read)
     done = table.done
     missing = sorted(set(range(table.chunks)) - set(done))
     kept = sum(map(table.size, done))
     began, fresh = time.perf_counter(), 0
-    for number, data in _made(read, missing, str(table.about["kind"]), workers):
+    made = _made(read, missing, str(table.about["kind"]), workers)
+    table.begin()
+    for number, data in made:
         table.write(number, data)
         fresh += table.size(number)
         if progress is not None:
@@ -98,7 +101,7 @@ def study(
 
 
 def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> Iterator[Made]:
-    """Compute chunks where the plan says."""
+    """Compute chunks where the plan says, or refuse to before the first."""
     if not missing:
         return iter(())
     plan = read.plan
@@ -112,5 +115,7 @@ def _made(read: Study, missing: list[int], kind: str, workers: int | None) -> It
         return compute_on_dask(packed, missing, kind, plan.dask, workers or plan.workers)
     count = min(workers or plan.workers or os.cpu_count() or 1, len(missing))
     if plan.device == "gpu" or count == 1 or packed is None:
-        return compute_here(read, missing, kind)
+        evaluator = Evaluator(read)
+        evaluator.require_device()
+        return compute_here(evaluator, missing, kind)
     return compute_in_processes(packed, missing, kind, count)

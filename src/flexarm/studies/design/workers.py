@@ -31,9 +31,8 @@ def compute(packed: bytes, number: int, kind: str) -> bytes:
     return to_bytes(chunk_rows(_evaluator(packed), number), kind)
 
 
-def compute_here(study: Study, numbers: Iterable[int], kind: str) -> Iterator[Made]:
+def compute_here(evaluator: Evaluator, numbers: Iterable[int], kind: str) -> Iterator[Made]:
     """Compute chunks in this process."""
-    evaluator = Evaluator(study)
     for number in numbers:
         yield number, to_bytes(chunk_rows(evaluator, number), kind)
 
