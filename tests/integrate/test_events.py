@@ -407,3 +407,16 @@ def test_ties_are_refused_in_words() -> None:
         slider([{"at": 0.4, "attach": tie}, {"at": 0.2, "detach": "rope"}]), t_end=1.0
     )
     assert "rope cannot be detached: it is not attached at this time" in run.reason
+
+
+@pytest.mark.parametrize("method", ["rodas4", "rk4"])
+def test_one_event_is_not_taken_for_another_within_a_step(method: str) -> None:
+    events = [
+        {"name": "near", "when": {"quantity": "hinge", "above": 0.2}, "brake": ["hinge"]},
+        {"name": "far", "when": {"quantity": "hinge", "above": 0.9}, "release": ["hinge"]},
+    ]
+    servo = {"stiffness": 4.0, "damping": 1.0}
+    arm = one_joint(start={"speed": 2.0}, servo=servo, brake={"closed": False}, events=events)
+    run = flexarm.simulate(arm, t_end=0.4, method=method, dt=0.13)
+    assert [each.what for each in run.happenings] == ["near"]
+    assert run.q[-1, 0] == pytest.approx(0.2, abs=1e-12)

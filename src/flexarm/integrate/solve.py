@@ -22,7 +22,7 @@ from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
-from flexarm.integrate.system import rates
+from flexarm.integrate.system import prescribe, rates
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin
@@ -257,7 +257,7 @@ def _at_sight(m: March, beginning: Beginning) -> Ending | None:
         return bool(beyond(m) >= 0)
 
     early, late = m.t_old, m.peak
-    if late < m.t and not is_beyond(late):  # the cubic through the step's ends only seemed to be
+    if not is_beyond(late):  # the cubic through the step's ends only seemed to be, or it rounds so
         late = _other_sight(m, is_beyond)
     if late < 0:
         note_seen(m)
@@ -271,9 +271,9 @@ def _at_sight(m: March, beginning: Beginning) -> Ending | None:
     while m.kept < m.wanted and m.times[m.kept] < late:
         _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
     state = _state_at(m, late)
+    is_beyond(late)  # while y is the end of the step, which states within it follow from
     m.t = late
     m.y[:] = state
-    is_beyond(late)
     look = beginning.motion.actuators.lookouts[beyond(m)]
     if look.corner is None:
         _keep(m, late, state)
@@ -305,10 +305,13 @@ def _state_at(m: March, t: float) -> Array:
         x, h = (t - m.t_old) / m.h_done, m.h_done
         change = m.y - m.y_old
         inner = (1 - x) * (h * m.f_old - change) + x * (change - h * m.f)
-        return np.asarray(m.y_old + x * (change + (1 - x) * inner))
-    m.sample_time = t
-    run_kernel(m.sample, m)
-    return m.sampled.copy()
+        state = np.asarray(m.y_old + x * (change + (1 - x) * inner))
+    else:
+        m.sample_time = t
+        run_kernel(m.sample, m)
+        state = m.sampled.copy()
+    prescribe(m.system, t, state)
+    return state
 
 
 def _keep(m: March, t: float, state: Array) -> None:
