@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
+from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
@@ -112,6 +113,27 @@ def test_energy_goes_between_rail_and_carriage_and_none_is_lost(
     energy = run.energy.sum(axis=1)
     assert np.abs(np.diff(run.energy, axis=0)).sum() > 1e-2
     assert np.abs(energy - energy[0]).max() < 1e-10 * np.abs(run.energy).max()
+
+
+def test_slow_carriage_goes_on_beyond_a_node_with_the_same_energy_and_momenta() -> None:
+    """With its own momentum kept, it would go back one way: all else turns it faster than it."""
+    arm = railed(
+        "kind: elements, bending_z: 2",
+        "joint: {kind: carriage, actuation: free, start: {position: 0.5}},"
+        " body: {mass: 0.7, inertia: [0.5, 0.5, 0.5]}",
+    )
+    equation = flexarm.formulation("composite", flexarm.build(arm))
+    node, at = LENGTH / 2, equation.model.names.index("joint2")
+    q, v = 0.05 * np.arange(1.0, 6.0), np.arange(5.0, 0.0, -1.0)
+    q[at] = node
+    for v[at] in (1e-3, -1e-3):
+        away = np.copysign(1e-13, v[at])
+        masses = [equation.mass_matrix(np.r_[q[:at], node + x]) for x in (-away, away)]
+        found = speeds_beyond(equation, q, v, at, node)
+        momenta = [mass @ speed for mass, speed in zip(masses, (v, found), strict=True)]
+        assert found[at] * v[at] > 0
+        assert momenta[1][:at] == pytest.approx(momenta[0][:at], rel=1e-9)
+        assert found @ momenta[1] == pytest.approx(v @ momenta[0], rel=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -48,5 +48,5 @@ def speeds_beyond(equation: Equation, q: Array, v: Array, index: int, jump: floa
     excess = energy(new, found) - energy(old, v)
     slope, bend = float(found[free] @ inner @ along[free]), float(along[index])
     root = np.sqrt(max(slope**2 - 2 * bend * excess, 0.0))
-    change = -2 * excess / (slope + np.copysign(root, slope)) if slope else 0.0
-    return np.asarray(found + change * along)
+    # Masses of all else do not jump: the energy lets the station go on as it went.
+    return np.asarray(found + (np.copysign(root, v[index]) - slope) / bend * along)
