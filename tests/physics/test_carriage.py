@@ -129,11 +129,42 @@ def test_slow_carriage_goes_on_beyond_a_node_with_the_same_energy_and_momenta() 
     for v[at] in (1e-3, -1e-3):
         away = np.copysign(1e-13, v[at])
         masses = [equation.mass_matrix(np.r_[q[:at], node + x]) for x in (-away, away)]
-        found = speeds_beyond(equation, q, v, at, node)
+        found, given = speeds_beyond(equation, q, v, at, node)
         momenta = [mass @ speed for mass, speed in zip(masses, (v, found), strict=True)]
         assert found[at] * v[at] > 0
         assert momenta[1][:at] == pytest.approx(momenta[0][:at], rel=1e-9)
         assert found @ momenta[1] == pytest.approx(v @ momenta[0], rel=1e-9)
+        assert given == pytest.approx(0.0, abs=1e-9)
+
+
+BODY = "body: {mass: 0.7, com: [0.05, 0, 0.1], inertia: [0.002, 0.5, 0.004]}"
+
+
+@pytest.mark.parametrize(
+    ("joint", "more"),
+    [
+        (
+            "name: way, start: {position: 0.5, speed: 2}, brake: {closed: false}",
+            "events: [{when: {quantity: way, above: 0.6}, release: [way]}]",
+        ),
+        ("actuation: prescribed, motion: {kind: cycloid, start: 0.4, end: 0.8, duration: 0.1}", ""),
+    ],
+    ids=["event at a node", "motion over a node"],
+)
+def test_energy_balances_where_a_node_is_passed(joint: str, more: str) -> None:
+    """An event at the node's own station; a motion that is given takes the shock's work.
+
+    That one is there when a sample is kept.
+    """
+    arm = railed(
+        "kind: elements, bending_z: 2",
+        f"joint: {{kind: carriage, {joint}}}, {BODY}",
+        more=f"stiffening: false\n{more}",
+    )
+    run = flexarm.simulate(arm, t_end=0.1, rtol=1e-9, method="dop853")
+    assert run.status == "finished", run.reason
+    assert run.q[-1, -1] > 0.6
+    assert run.energy_balance < 1e-8
 
 
 @pytest.fixture(scope="module")
