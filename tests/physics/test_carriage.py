@@ -221,6 +221,19 @@ def test_rail_that_is_rigid_is_the_limit_of_a_stiff_one() -> None:
     assert found.bias(bent, moving)[joints] == pytest.approx(known.bias(q, v), abs=1e-12)
 
 
+def test_run_ends_where_a_rigid_rail_does() -> None:
+    arm = loads(
+        "flexarm: 1\nname: rail\nlinks:\n"
+        "  - {joint: {kind: fixed}, length: 1.5, body: {mass: 2}, tip_piece: {length: 0.1}}\n"
+        "  - {joint: {kind: carriage, actuation: free, start: {position: 1.2, speed: 1}},"
+        " body: {mass: 1}}\n"
+    )
+    run = flexarm.simulate(arm, t_end=1.0)
+    assert run.status == "stopped"
+    assert "its station reached 1.4 at t = 0.2 s: its rail ends there" in run.reason
+    assert run.q[-1, 0] == pytest.approx(1.4, rel=1e-8)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
