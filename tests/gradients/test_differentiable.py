@@ -8,6 +8,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.differentiable import Differentiable
+from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
 EXACT = 1e-7
@@ -109,12 +110,26 @@ def test_checkpoints_grow_as_the_root_of_the_steps(runs: Differentiable) -> None
     assert states <= 2 * np.sqrt(count) + 2
 
 
+RAIL = """
+flexarm: 1
+name: rail
+links:
+  - joint: {kind: fixed}
+    length: 1
+    section: {mass_per_length: 1, EIy: 9}
+    shapes: {kind: elements}
+  - {joint: {kind: carriage, actuation: free, start: {position: 0.3}}, body: {mass: 1}}
+"""
+
+
 def test_what_jumps_is_refused(arm: flexarm.Arm) -> None:
     dry = flexarm.change_arm(arm, {"links.1.joint.friction": {"kind": "dry", "coulomb": 1.0}})
     with pytest.raises(SimulationError, match="dry friction"):
         flexarm.differentiable(dry, t_end=0.1)
     with pytest.raises(SimulationError, match="rk4 or dop853"):
         flexarm.differentiable(arm, t_end=0.1, method="etd4")
+    with pytest.raises(SimulationError, match="nodes of its rail"):
+        flexarm.differentiable(loads(RAIL), t_end=0.1)
     target = "links.1.joint.servo.target.value"
     with pytest.raises(FlexarmError, match="as a function of time"):
         flexarm.differentiable(arm, t_end=0.1, parameters=[target]).at()

@@ -13,6 +13,10 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.check.check import check
 from flexarm.errors import ModelError, SimulationError
+from flexarm.integrate import solve
+from flexarm.integrate.loop import RUNNING, march
+from flexarm.integrate.march import March
+from flexarm.integrate.system import rates
 from flexarm.runs.forces import accelerations
 from tests.integrate.mission_arms import flexible_arm, one_joint, parsed
 from tests.physics.random_arms import random_arm
@@ -407,3 +411,39 @@ def test_ties_are_refused_in_words() -> None:
         slider([{"at": 0.4, "attach": tie}, {"at": 0.2, "detach": "rope"}]), t_end=1.0
     )
     assert "rope cannot be detached: it is not attached at this time" in run.reason
+
+
+@pytest.mark.parametrize("method", ["rodas4", "rk4"])
+def test_one_event_is_not_taken_for_another_within_a_step(method: str) -> None:
+    events = [
+        {"name": "near", "when": {"quantity": "hinge", "above": 0.2}, "brake": ["hinge"]},
+        {"name": "far", "when": {"quantity": "hinge", "above": 0.9}, "release": ["hinge"]},
+    ]
+    servo = {"stiffness": 4.0, "damping": 1.0}
+    arm = one_joint(start={"speed": 2.0}, servo=servo, brake={"closed": False}, events=events)
+    run = flexarm.simulate(arm, t_end=0.4, method=method, dt=0.13)
+    assert [each.what for each in run.happenings] == ["near"]
+    assert run.q[-1, 0] == pytest.approx(0.2, abs=1e-12)
+
+
+def test_looking_within_a_step_leaves_rates_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted, right = [], []
+
+    def step(m: March) -> int:
+        m.budget = 1
+        code = int(march(m))
+        if code == RUNNING:
+            noted.append(m.rate_here.copy())
+            rates(m.system, m.t, m.y, np.zeros(m.size))
+            right.append(m.seen_rate.copy())
+        return code
+
+    step.address = march.address  # type: ignore[attr-defined]
+    monkeypatch.setattr(solve, "march", step)
+    never = {"when": {"quantity": "hinge", "above": 9.0}, "release": ["hinge"]}
+    drive = {"rotor_inertia": 0.002, "gear_ratio": 20.0, "stiffness": 900.0}
+    arm = one_joint(start={"speed": 1.0}, drive=drive, brake={"effort": 1e4}, events=[never])
+    flexarm.simulate(arm, t_end=0.3, method="dop853")
+    assert len(right) > 3
+    assert np.abs(right).max() > 1e-3
+    assert np.abs(np.array(noted) - right).max() < 1e-9 * np.abs(right).max()

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import ModelError
+from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
@@ -114,6 +115,58 @@ def test_energy_goes_between_rail_and_carriage_and_none_is_lost(
     assert np.abs(energy - energy[0]).max() < 1e-10 * np.abs(run.energy).max()
 
 
+def test_slow_carriage_goes_on_beyond_a_node_with_the_same_energy_and_momenta() -> None:
+    """With its own momentum kept, it would go back one way: all else turns it faster than it."""
+    arm = railed(
+        "kind: elements, bending_z: 2",
+        "joint: {kind: carriage, actuation: free, start: {position: 0.5}},"
+        " body: {mass: 0.7, inertia: [0.5, 0.5, 0.5]}",
+    )
+    equation = flexarm.formulation("composite", flexarm.build(arm))
+    node, at = LENGTH / 2, equation.model.names.index("joint2")
+    q, v = 0.05 * np.arange(1.0, 6.0), np.arange(5.0, 0.0, -1.0)
+    q[at] = node
+    for v[at] in (1e-3, -1e-3):
+        away = np.copysign(1e-13, v[at])
+        masses = [equation.mass_matrix(np.r_[q[:at], node + x]) for x in (-away, away)]
+        found, given = speeds_beyond(equation, q, v, at, node)
+        momenta = [mass @ speed for mass, speed in zip(masses, (v, found), strict=True)]
+        assert found[at] * v[at] > 0
+        assert momenta[1][:at] == pytest.approx(momenta[0][:at], rel=1e-9)
+        assert found @ momenta[1] == pytest.approx(v @ momenta[0], rel=1e-9)
+        assert given == pytest.approx(0.0, abs=1e-9)
+
+
+BODY = "body: {mass: 0.7, com: [0.05, 0, 0.1], inertia: [0.002, 0.5, 0.004]}"
+
+
+@pytest.mark.parametrize(
+    ("joint", "more"),
+    [
+        (
+            "name: way, start: {position: 0.5, speed: 2}, brake: {closed: false}",
+            "events: [{when: {quantity: way, above: 0.6}, release: [way]}]",
+        ),
+        ("actuation: prescribed, motion: {kind: cycloid, start: 0.4, end: 0.8, duration: 0.1}", ""),
+    ],
+    ids=["event at a node", "motion over a node"],
+)
+def test_energy_balances_where_a_node_is_passed(joint: str, more: str) -> None:
+    """An event at the node's own station; a motion that is given takes the shock's work.
+
+    That one is there when a sample is kept.
+    """
+    arm = railed(
+        "kind: elements, bending_z: 2",
+        f"joint: {{kind: carriage, {joint}}}, {BODY}",
+        more=f"stiffening: false\n{more}",
+    )
+    run = flexarm.simulate(arm, t_end=0.1, rtol=1e-9, method="dop853")
+    assert run.status == "finished", run.reason
+    assert run.q[-1, -1] > 0.6
+    assert run.energy_balance < 1e-8
+
+
 @pytest.fixture(scope="module")
 def held() -> tuple[Arm, Arm]:
     """A body that rides at the middle of a rail, and one between two halves; hardly any weight.
@@ -166,6 +219,19 @@ def test_rail_that_is_rigid_is_the_limit_of_a_stiff_one() -> None:
     mass = found.mass_matrix(bent)[np.ix_(joints, joints)]
     assert mass == pytest.approx(known.mass_matrix(q), abs=1e-12)
     assert found.bias(bent, moving)[joints] == pytest.approx(known.bias(q, v), abs=1e-12)
+
+
+def test_run_ends_where_a_rigid_rail_does() -> None:
+    arm = loads(
+        "flexarm: 1\nname: rail\nlinks:\n"
+        "  - {joint: {kind: fixed}, length: 1.5, body: {mass: 2}, tip_piece: {length: 0.1}}\n"
+        "  - {joint: {kind: carriage, actuation: free, start: {position: 1.2, speed: 1}},"
+        " body: {mass: 1}}\n"
+    )
+    run = flexarm.simulate(arm, t_end=1.0)
+    assert run.status == "stopped"
+    assert "its station reached 1.4 at t = 0.2 s: its rail ends there" in run.reason
+    assert run.q[-1, 0] == pytest.approx(1.4, rel=1e-8)
 
 
 @pytest.mark.parametrize(

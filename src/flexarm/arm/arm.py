@@ -196,7 +196,7 @@ class Arm(Part):
 
     def _check_stations(self, joint: Carriage, rail: Link, *path: str | int) -> None:
         """Refuse stations that are not on the rail's span."""
-        ends = rail.root_length, rail.length - rail.tip_length
+        ends = rail.span_ends
         given: dict[tuple[str, str], float | None] = {("start", "position"): joint.start.position}
         if joint.limits is not None:
             given["limits", "lower"] = joint.limits.lower

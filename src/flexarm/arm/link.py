@@ -172,8 +172,13 @@ class Link(Part):
     @property
     def span(self) -> float:
         """Length of the flexible span [m]: the length without its rigid ends."""
-        ends = self.root_length + self.tip_length
-        return self.length - ends
+        begin, end = self.span_ends
+        return end - begin
+
+    @property
+    def span_ends(self) -> tuple[float, float]:
+        """Where the flexible span begins and ends, from the link's root [m]."""
+        return self.root_length, self.length - self.tip_length
 
     @model_validator(mode="after")
     def _rules_of_a_link(self) -> Self:

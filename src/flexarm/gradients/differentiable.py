@@ -78,7 +78,7 @@ def differentiable(
     ------
     SimulationError
         If the arm cannot be simulated, or what happens in a run makes its equations jump: events,
-        dry friction, brakes that slip, sampled servos.
+        dry friction, brakes that slip, sampled servos, nodes of a rail.
     """
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
@@ -96,6 +96,12 @@ def differentiable(
             "gradients: are of runs whose equations do not jump, from a stated start: leave out "
             "events, dry friction (take 'smooth' or 'lugre'), brakes and 'start: equilibrium'"
         )
+    for part in model.links:
+        if part.rail is not None and len(part.rail.jumps):
+            raise SimulationError(
+                f"gradients: the speed of {part.name} jumps at the nodes of its rail: give the "
+                "link before it shapes without nodes, such as 'loaded'"
+            )
     return Differentiable(
         equation, keys, sample_times(float(t_end), dt), METHODS[method], float(rtol), step,
         dict(inputs or {}), RateFunctions(equation.structures or Structures(), control),

@@ -63,8 +63,8 @@ class March(Record):
     peak
         Time [s] within the last step at which one may have been beyond its bounds.
     peeks, peeked, aside
-        Whether quantities are looked at within steps too, what they were there, (5, lookouts), and
-        room for rates.
+        Whether quantities are looked at within steps too, what they were there, (5, lookouts), with
+        their rates at the end, and room for rates.
     times, samples, kept, wanted
         Times to keep, their states, how many are kept, how many are wanted.
     breaks, break_count, next_break

@@ -14,6 +14,7 @@ from flexarm.integrate.loop import (
     SEEN,
     WATCHED,
     begin,
+    keep_here,
     keep_samples,
     march,
 )
@@ -22,7 +23,7 @@ from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.passing import speeds_beyond
 from flexarm.integrate.mission.seen import beyond, note_seen, peaks, slips_within
-from flexarm.integrate.system import rates
+from flexarm.integrate.system import prescribe, rates, rounding
 from flexarm.links.base import Array
 from flexarm.loops.language import run_kernel
 from flexarm.spatial import base_rotation_matrix, base_spin
@@ -31,6 +32,7 @@ LONGEST = 0.05  # [s] of a call of the kernel, about
 # [s] of a step before one was timed, at most: so much, and so much for each operation.
 STEP, OPERATION = 2e-6, 16e-9
 BISECTIONS = 60
+PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ def after_march(
     if code == FINISHED:
         return Ending() if m.t >= log.end else _asked(log, m)
     if code == SEEN:
-        return _at_sight(m, beginning)
+        return _at_sight(m, beginning, anchors[-1][1])
     if code == WATCHED and not beginning.watched[m.watched].what:
         _anchor(m, beginning, anchors)
     elif code == WATCHED:
@@ -245,7 +247,7 @@ def turn_corners(m: March, beginning: Beginning) -> None:
             m.seen_high[k] = np.inf if above else look.corner
 
 
-def _at_sight(m: March, beginning: Beginning) -> Ending | None:
+def _at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
     """Find when a quantity that is looked out for left its bounds within the last step, if so.
 
     At a corner of the equations the motion goes on with a new step.
@@ -257,7 +259,7 @@ def _at_sight(m: March, beginning: Beginning) -> Ending | None:
         return bool(beyond(m) >= 0)
 
     early, late = m.t_old, m.peak
-    if late < m.t and not is_beyond(late):  # the cubic through the step's ends only seemed to be
+    if not is_beyond(late):  # the cubic through the step's ends only seemed to be, or it rounds so
         late = _other_sight(m, is_beyond)
     if late < 0:
         note_seen(m)
@@ -268,23 +270,34 @@ def _at_sight(m: March, beginning: Beginning) -> Ending | None:
         if not early < middle < late:
             break
         early, late = (early, middle) if is_beyond(middle) else (middle, late)
-    while m.kept < m.wanted and m.times[m.kept] < late:
-        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
     state = _state_at(m, late)
-    m.t = late
-    m.y[:] = state
     is_beyond(late)
-    look = beginning.motion.actuators.lookouts[beyond(m)]
-    if look.corner is None:
-        _keep(m, late, state)
+    ends = beginning.motion.actuators.lookouts[beyond(m)].corner is None
+    before = late if ends else late - rounding(late)
+    while m.kept < m.wanted and m.times[m.kept] < before:
+        _keep(m, float(m.times[m.kept]), _state_at(m, float(m.times[m.kept])))
+    m.t = late  # from here on nothing can be told of what was within the step
+    m.y[:] = state
+    _pass_nodes(m, beginning, anchor)
+    if ends:
+        _keep(m, late, m.y)
         return Ending("seen")
-    if look.kind == "place":
-        n, equation = beginning.equation.model.size, beginning.equation
-        passed = speeds_beyond(equation, m.y[:n], m.y[n : 2 * n], look.index, look.corner)
-        m.y[n : 2 * n] = passed
+    keep_here(m)
     turn_corners(m, beginning)
     start_anew(m, beginning)
     return None
+
+
+def _pass_nodes(m: March, beginning: Beginning, anchor: Array) -> None:
+    """Let all carriages that were seen beyond a jump of their rail go on with other speeds."""
+    n = m.system.n
+    for k, look in enumerate(beginning.motion.actuators.lookouts):
+        within = m.seen_low[k] <= m.seen[k] <= m.seen_high[k]
+        if look.kind == "place" and look.corner is not None and not within:
+            q, v = m.y[:n], m.y[n : 2 * n]
+            equation = beginning.equation.anchored(anchor)
+            v[:], given = speeds_beyond(equation, q, v, look.index, look.corner)
+            m.y[2 * n + PRESCRIBED] += given
 
 
 def _other_sight(m: March, is_beyond: Callable[[float], bool]) -> float:
@@ -305,10 +318,13 @@ def _state_at(m: March, t: float) -> Array:
         x, h = (t - m.t_old) / m.h_done, m.h_done
         change = m.y - m.y_old
         inner = (1 - x) * (h * m.f_old - change) + x * (change - h * m.f)
-        return np.asarray(m.y_old + x * (change + (1 - x) * inner))
-    m.sample_time = t
-    run_kernel(m.sample, m)
-    return m.sampled.copy()
+        state = np.asarray(m.y_old + x * (change + (1 - x) * inner))
+    else:
+        m.sample_time = t
+        run_kernel(m.sample, m)
+        state = m.sampled.copy()
+    prescribe(m.system, t, state)
+    return state
 
 
 def _keep(m: March, t: float, state: Array) -> None:

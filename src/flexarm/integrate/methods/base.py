@@ -249,7 +249,7 @@ class Beginning:
             seen_here=np.zeros(lookouts),
             rate_here=np.zeros(lookouts),
             peeks=int(self.peeks),
-            peeked=np.zeros(5 * lookouts),
+            peeked=np.zeros(6 * lookouts),
             aside=np.zeros(size),
             seen_low=low,
             seen_high=high,

@@ -68,6 +68,7 @@ def slips_within(m: March) -> int:
     for k in range(count):
         m.peeked[k] = m.seen_here[k]
         m.peeked[4 * count + k] = m.seen[k]
+        m.peeked[5 * count + k] = m.seen_rate[k]
     for j in range(1, 4):
         if peek(m, m.t_old + 0.25 * j * m.h_done, j) >= 0:
             return 1
@@ -86,5 +87,6 @@ def slips_within(m: March) -> int:
                     m.peeked[j * count + k] = b
     for k in range(count):
         m.seen[k] = m.peeked[4 * count + k]
+        m.seen_rate[k] = m.peeked[5 * count + k]
     m.peak = m.t
     return 0
