@@ -133,6 +133,22 @@ def test_more_excitation_is_suggested(fit: Fit) -> None:
     assert best.errors["links.1.body.mass"] < fit.estimates[0].error
 
 
+@pytest.mark.parametrize("white", [True, False])
+def test_errors_do_not_depend_on_the_units_of_numbers(white: bool) -> None:
+    rng = np.random.default_rng(7)
+    jacobian, residuals = rng.normal(size=(500, 3)), rng.normal(size=500)
+    sizes = np.array([1e11, 1.0, 1e-6])
+    plain = covariance(jacobian, residuals, [500], white=white)
+    other = covariance(jacobian / sizes, residuals, [500], white=white)
+    assert np.diag(other) / sizes**2 == pytest.approx(np.diag(plain), rel=1e-9)
+
+
+def test_what_the_data_do_not_show_is_unknown_and_not_exact() -> None:
+    jacobian = np.ones((50, 2))  # both numbers do the same
+    found = covariance(jacobian, np.zeros(50), [50], white=True)
+    assert np.diag(found).min() > 1e20
+
+
 def test_correlated_errors_widen_intervals() -> None:
     rng = np.random.default_rng(5)
     count = 4000

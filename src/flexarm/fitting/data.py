@@ -1,5 +1,6 @@
 """What a fit finds, as plain data."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,13 @@ class Estimate:
     low: float
     high: float
     at_bound: bool = False
+
+    @property
+    def interval(self) -> str:
+        """The interval in words, to digits in which its ends differ."""
+        share = self.error / abs(self.value) if self.value else 1.0
+        digits = min(max(5, 2 - math.floor(math.log10(max(share, 1e-13)))), 15)
+        return f"{self.low:.{digits}g} to {self.high:.{digits}g}"
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,8 @@ def _compared(
     before, after = (
         np.linalg.eigvalsh(each * scale)[0] for each in (information, information + more)
     )
-    errors = np.sqrt(np.diag(np.linalg.pinv(information + more, hermitian=True)))
+    inverse = np.linalg.pinv((information + more) * scale, hermitian=True)
+    errors = sizes * np.sqrt(np.maximum(np.diag(inverse), 0.0))
     names = (each.name for each in fit.estimates)
     gain = float(np.sqrt(max(after, 1e-300) / max(before, 1e-300)))
     return Excitation(*what, gain, dict(zip(names, errors.tolist(), strict=True)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def estimate_rows(fit: FitData) -> list[tuple[str, ...]]:
     """List the fitted numbers."""
     return [
-        (e.name, f"{e.before:.5g}", f"{e.value:.5g}", f"{e.low:.5g} to {e.high:.5g}",
+        (e.name, f"{e.before:.5g}", f"{e.value:.5g}", e.interval,
          "at its bound" if e.at_bound else "")
         for e in fit.estimates
     ]  # fmt: skip

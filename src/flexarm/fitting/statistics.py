@@ -81,9 +81,13 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
         Whether residuals are noise.  If not, their correlation in time is counted: a Bartlett
         window over each series (Newey & West 1987).
     """
-    bread = np.linalg.pinv(jacobian.T @ jacobian, rcond=1e-15, hermitian=True)
+    sizes = np.linalg.norm(jacobian, axis=0)
+    sizes[sizes == 0] = 1.0
+    jacobian = jacobian / sizes  # numbers may be of any size: 1e11 Pa beside 1e-3 kg
+    scale = np.outer(sizes, sizes)
+    bread = _inverse_square(jacobian)
     if white:
-        return np.asarray(bread)
+        return np.asarray(bread / scale)
     filling = np.zeros_like(bread)
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
         moments = jacobian[end - length : end] * residuals[end - length : end, None]
@@ -96,7 +100,15 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
     filling = (vectors * np.maximum(values, 0.0)) @ vectors.T
     found = bread @ filling @ bread
     # Correlated errors never tell more than as many independent ones.
-    return np.asarray(np.where(np.eye(len(found)) == 1, np.maximum(found, bread), found))
+    return np.asarray(np.where(np.eye(len(found)) == 1, np.maximum(found, bread), found) / scale)
+
+
+def _inverse_square(jacobian: Array) -> Array:
+    """Give (J^T J)^-1, very large along what J does not see: that is not known, and no zero."""
+    enough = np.vstack([jacobian, np.zeros((jacobian.shape[1], jacobian.shape[1]))])
+    _, values, rows = np.linalg.svd(enough, full_matrices=False)
+    half = rows.T / np.maximum(values, 1e-15 * max(float(values[0]), 1e-150))
+    return np.asarray(half @ half.T)
 
 
 def _memory(series: Array) -> int:
