@@ -75,7 +75,10 @@ def unexcited_notices(
             for each in facts.flexible.directions
             if each.coordinates and set(each.coordinates) <= set(mine)
         ]
-        saves = f"set {', '.join(whole)}" if whole else "leave such shapes out"
+        kind = facts.flexible.shapes
+        saves = (
+            f"set {', '.join(whole)} beside 'kind: {kind}'" if whole else "leave such shapes out"
+        )
         yield Notice(
             "warning",
             "unexcited-mode",
