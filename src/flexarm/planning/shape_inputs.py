@@ -166,9 +166,9 @@ def shape_inputs(
     times = np.linspace(0.0, end, POSTURES) if follow_posture else np.array([end])
     tangent = Tangent(model)
     found = [vibrations(tangent, _places(named, float(t))) for t in times]
+    made = [shaper_of_modes(kind, each.first(modes), vibration=vibration) for each in found]
     if kind == "ei":
         _require_ringing([mode for each in found for mode in each.first(modes)], vibration)
-    made = [shaper_of_modes(kind, each.first(modes), vibration=vibration) for each in found]
     if len({len(each.times) for each in made}) > 1:
         raise FlexarmError(
             "follow_posture: impulses of two modes meet along the motion: take fewer modes"
