@@ -98,7 +98,7 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=campaign_if(page == "how-to/choose-a-basis.md"))
+        pytest.param(page, marks=campaign_if(page in ("how-to/choose-a-basis.md", "viewer.md")))
         for page, number in numbered("sh")
         if number == 0
     ],

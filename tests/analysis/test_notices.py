@@ -240,7 +240,7 @@ def test_a_planar_arm_never_bends_out_of_its_plane_nor_twists() -> None:
     (notice,) = notices(link(TWO_PLANES))
     assert f"nothing sets {OUT_OF_PLANE} in motion" in notice.message
     assert notice.remedy.startswith(
-        "set bending_z: 0, torsion: 0 beside 'kind: clamped-free' to save 3 of 6 coordinates"
+        "set bending_z: 0, torsion: 0 beside 'kind: loaded' to save 3 of 6 coordinates"
     )
 
 
