@@ -75,8 +75,8 @@ class Unit:
         with zipfile.ZipFile(path) as archive:
             name = next(each for each in archive.namelist() if each.startswith("binaries/"))
             archive.extract(name, folder)
-        self.library = ctypes.CDLL(str(folder / name))
-        self.three = hasattr(self.library, "fmi3GetVersion")
+        self.binary = ctypes.CDLL(str(folder / name))
+        self.three = hasattr(self.binary, "fmi3GetVersion")
         self.token = token.encode()
         self.at = ctypes.c_void_p()
 
@@ -84,11 +84,11 @@ class Unit:
         """Instantiate it for co-simulation, and initialise it at time 0."""
         name = b"arm"
         if self.three:
-            make = self.library.fmi3InstantiateCoSimulation
+            make = self.binary.fmi3InstantiateCoSimulation
             rest = [None, 0, 0, 0, 0, None, ctypes.c_size_t(0), None, None, None]
             made = [name, self.token, *rest]
         else:
-            make = self.library.fmi2Instantiate
+            make = self.binary.fmi2Instantiate
             made = [name, 1, self.token, None, None, 0, 0]
         make.restype = ctypes.c_void_p
         self.at = ctypes.c_void_p(make(*made))
@@ -96,13 +96,13 @@ class Unit:
         end = [0, ctypes.c_double(0)]
         start = [1, ctypes.c_double(tolerance), ctypes.c_double(0), *end]
         if self.three:
-            assert self.library.fmi3EnterInitializationMode(self.at, *start) == 0
+            assert self.binary.fmi3EnterInitializationMode(self.at, *start) == 0
         else:
-            assert self.library.fmi2SetupExperiment(self.at, *start) == 0
+            assert self.binary.fmi2SetupExperiment(self.at, *start) == 0
         assert self._call("ExitInitializationMode") == 0
 
     def _call(self, name: str, *arguments: object) -> int:
-        function = getattr(self.library, f"fmi{3 if self.three else 2}{name}")
+        function = getattr(self.binary, f"fmi{3 if self.three else 2}{name}")
         return int(function(self.at, *arguments))
 
     def get(self, references: Sequence[int]) -> Array:

@@ -1,5 +1,6 @@
 """What an arm or a result is, in a few lines of text, and as HTML for notebooks."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -56,7 +57,7 @@ class Summary:
         return f"<table>{_row('th', self.columns)}{body}</table>{rest}"
 
 
-class Summarised:
+class Summarised(ABC):
     """A result that says in a few lines what it is; dataclasses of it have ``repr=False``."""
 
     def __repr__(self) -> str:
@@ -66,8 +67,9 @@ class Summarised:
     def _repr_html_(self) -> str:
         return self._summary().html()
 
+    @abstractmethod
     def _summary(self) -> Summary:
-        raise NotImplementedError
+        """Gather what is said."""
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:

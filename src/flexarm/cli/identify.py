@@ -53,50 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a column measures: joint1, joint1.rate, joint1.current, tip.x, "
         "'link1 strain y at 0'",
     )
-    add(
-        "--input",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=_pair,
-        metavar="JOINT=COLUMN",
-        help="column with a joint's measured input; else that of the model file",
-    )
-    add(
-        "--adjust",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=_pair,
-        metavar="COLUMN=gain,...",
-        help="fit gain, offset, delay of a sensor too",
-    )
-    add(
-        "--noise",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=_pair,
-        metavar="COLUMN=STD",
-        help="standard deviation of a sensor's errors in SI units (default: from what is left)",
-    )
-    add(
-        "--valid",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=_pair,
-        metavar="COLUMN=FROM:TO",
-        help="times [s] in which a sensor is to be believed",
-    )
-    add(
-        "--input-offset",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="JOINT",
-        help="fit an offset of a joint's measured input",
-    )
+    for option, metavar, of, about in (
+        ("--input", "JOINT=COLUMN", _pair,
+         "column with a joint's measured input; else that of the model file"),
+        ("--adjust", "COLUMN=gain,...", _pair, "fit gain, offset, delay of a sensor too"),
+        ("--noise", "COLUMN=STD", _pair,
+         "standard deviation of a sensor's errors in SI units (default: from what is left)"),
+        ("--valid", "COLUMN=FROM:TO", _pair, "times [s] in which a sensor is to be believed"),
+        ("--input-offset", "JOINT", str, "fit an offset of a joint's measured input"),
+        ("--predict", "DATA", file_path, "other measured runs, to judge the fitted model by"),
+    ):  # fmt: skip
+        add(option, nargs="+", action="extend", default=[], type=of, metavar=metavar, help=about)
     add(
         "--start",
         choices=("model", "measured"),
@@ -111,14 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--step", type=float, metavar="H", help="step of the runs [s] (default: by fastest mode)")
     add("--most", type=int, default=100, metavar="N", help="evaluations of a search, at most")
-    add(
-        "--predict",
-        nargs="+",
-        type=file_path,
-        default=[],
-        metavar="DATA",
-        help="other measured runs, to judge the fitted model by",
-    )
     add("--suggest", action="store_true", help="say which inputs would tell what is left open")
     add("-o", "--out", type=file_path, metavar="FILE", help="write the fitted model file")
     add("--report", type=file_path, metavar="FILE", help="write a page with tables and pictures")
@@ -129,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
     """Fit, print what was found, and write what is asked for."""
     from flexarm.fitting.identify import identify
     from flexarm.formulations import DEFAULT
+    from flexarm.io.whole_file import write_figure
 
     require_figure(args.plot)
     require_outputs(args, args.out, args.report, args.plot)
@@ -153,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         fit.report(args.report, force=args.force)
     if args.plot is not None:
-        fit.plot().savefig(args.plot)
+        write_figure(args.plot, fit.plot(), force=args.force)
     if args.json:
         found: dict[str, Any] = fit.to_dict()
         found["predicted"] = [asdict(each) for each in predicted]

@@ -2,10 +2,8 @@
 
 import argparse
 import dataclasses
-import io
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flexarm.cli.arguments import (
@@ -68,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Find the modes and print them."""
     require_figure(args.plot)
     from flexarm.errors import FlexarmError
+    from flexarm.io.whole_file import write_figure
     from flexarm.linear.friction import DryFriction
     from flexarm.linear.modes import modes
     from flexarm.linear.sweep import sweep
@@ -90,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
 
         save_page(mode_page(shapes_of(found)), args.html, force=args.force)
     if args.plot is not None:
-        _write_figure(args.plot, found if followed is None else followed, force=args.force)
+        drawn = found if followed is None else followed
+        write_figure(args.plot, drawn.plot(), force=args.force)
     if args.json:
         print(json.dumps(_document(found, followed), allow_nan=False))
     else:
@@ -184,14 +184,6 @@ def _first(settings: Settings) -> Settings:
         group: {n: v[0] if isinstance(v, list) else v for n, v in settings[group].items()}
         for group in ("at", "speeds")
     }
-
-
-def _write_figure(path: Path, what: "Modes | Sweep", *, force: bool) -> None:
-    from flexarm.io.whole_file import write_whole
-
-    memory = io.BytesIO()
-    what.plot().savefig(memory, dpi=150, format=path.suffix[1:].lower())
-    write_whole(path, memory.getvalue(), force=force)
 
 
 def _document(found: "Modes", followed: "Sweep | None") -> dict[str, Any]:

@@ -1,15 +1,20 @@
 """Write files whole or not at all, and overwrite none unasked."""
 
 import errno
+import io
 import os
 import secrets
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flexarm.arguments import require_flag, require_path
+from flexarm.arguments import refused, require_flag, require_path
 from flexarm.errors import FlexarmError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def require_writable(path: str | Path, *, force: bool) -> None:
@@ -117,3 +122,14 @@ def _flush_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def write_figure(path: str | Path, figure: "Figure", *, force: bool) -> None:
+    """Write a figure; the file's suffix says which kind (png, svg, pdf)."""
+    kind = require_path("path", path).suffix[1:].lower() or "png"
+    known = figure.canvas.get_supported_filetypes()
+    if kind not in known:
+        raise refused("path", path, f"a file that ends in one of {', '.join(known)}")
+    memory = io.BytesIO()
+    figure.savefig(memory, dpi=150, format=kind)
+    write_whole(path, memory.getvalue(), force=force)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from flexarm.arguments import refused, require_path
 from flexarm.runs.data import RunData
 
 if TYPE_CHECKING:
@@ -195,15 +194,10 @@ class Run(RunData):
         force
             Whether to overwrite a file that is there: figures are drawn again and again.
         """
-        from flexarm.io.whole_file import write_whole
+        from flexarm.io.whole_file import write_figure
         from flexarm.runs.plot import plot_run
 
         figure = plot_run(self)
         if path is not None:
-            memory, kind = io.BytesIO(), require_path("path", path).suffix[1:].lower() or "png"
-            known = figure.canvas.get_supported_filetypes()
-            if kind not in known:
-                raise refused("path", path, f"a file that ends in one of {', '.join(known)}")
-            figure.savefig(memory, dpi=150, format=kind)
-            write_whole(path, memory.getvalue(), force=force)
+            write_figure(path, figure, force=force)
         return figure

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan, print what was found, and write the arm."""
     from flexarm.io.model_file import save
-    from flexarm.planning.figures import save_figure
+    from flexarm.io.whole_file import write_figure
     from flexarm.planning.limits import Limits
     from flexarm.planning.plan import plan
 
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         save(found.arm, args.out, force=args.force)
     if args.plot is not None:
-        save_figure(found.plot(), args.plot, force=args.force)
+        write_figure(args.plot, found.plot(), force=args.force)
     varied = {each.name: each.residual for each in found.robustness} if args.robustness else {}
     if args.json:
         print(json.dumps({

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Shape, simulate both motions, print what is left, and write the arm."""
     from flexarm.io.model_file import save
-    from flexarm.planning.figures import save_figure
+    from flexarm.io.whole_file import write_figure
     from flexarm.planning.shape_inputs import shape_inputs
 
     require_figure(args.plot)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         save(found.arm, args.out, force=args.force)
     if args.plot is not None:
-        save_figure(found.plot(), args.plot, force=args.force)
+        write_figure(args.plot, found.plot(), force=args.force)
     if args.json:
         print(json.dumps({
             "kind": found.kind, "end": found.end,

@@ -1,14 +1,10 @@
 """Figures of a study."""
 
-import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.arguments import refused
-from flexarm.io.whole_file import require_writable, write_whole
 from flexarm.links.base import Array
 from flexarm.runs.plot import COLOURS
 from flexarm.studies.design.evaluate import Columns
@@ -20,7 +16,6 @@ if TYPE_CHECKING:
 
 DRAWN = 4000  # designs in a figure
 PARTS, MEAN_OF = 12, 8  # of a parameter's range, whose means are drawn; designs in each, at least
-FIGURES = (".png", ".svg", ".pdf")
 
 
 def _axes(rows: int, columns: int) -> "tuple[Figure, Any]":
@@ -111,14 +106,3 @@ def indices(found: Mapping[str, SobolIndices]) -> "Figure":
         at.set_ylabel(f"share of the variance of\n{name}", parse_math=False)
     axes[0, 0].legend()
     return figure
-
-
-def write(figure: "Figure", path: Path, *, force: bool) -> None:
-    """Write a figure, whole or not at all."""
-    kind = path.suffix.lower()
-    if kind not in FIGURES:
-        raise refused("path", str(path), f"a file that ends in {', '.join(FIGURES)}")
-    require_writable(path, force=force)
-    memory = io.BytesIO()
-    figure.savefig(memory, format=kind[1:], dpi=120)
-    write_whole(path, memory.getvalue(), force=force)

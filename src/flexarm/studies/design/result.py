@@ -10,6 +10,7 @@ import numpy as np
 from flexarm.arguments import refused, require_path
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
+from flexarm.io.whole_file import write_figure
 from flexarm.studies.design.evaluate import FINISHED, Columns
 from flexarm.studies.design.sensitivity import SobolIndices, sobol_indices
 from flexarm.studies.design.table import Table
@@ -134,7 +135,7 @@ class StudyResult(Summarised):
         else:
             raise refused("kind", kind, "effects, scatter or sobol")
         if path is not None:
-            plot.write(figure, require_path("path", path), force=force)
+            write_figure(path, figure, force=force)
         return figure
 
     def _summary(self) -> Summary:
