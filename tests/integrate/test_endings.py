@@ -67,6 +67,16 @@ def test_a_sliding_link_at_the_end_of_its_range_names_that_end(
     assert run.q[-1, 0] == pytest.approx(limit, rel=1e-6)
 
 
+def test_a_start_drawn_in_to_nothing_names_the_length_and_not_the_masses() -> None:
+    arm = one(
+        "kind: sliding, actuation: prescribed, motion: {kind: spin-up, rate: 0.1, duration: 1}",
+        "section: {mass_per_length: 1, EIz: 100}\n    shapes: {kind: elements, bending_y: 1}",
+    )
+    message = "its exposed length is 0 at the start, beyond 0.05"
+    with pytest.raises(flexarm.SimulationError, match=message):
+        flexarm.simulate(arm, t_end=1.0)
+
+
 def test_a_link_that_bends_too_far_stops_the_run() -> None:
     soft = "section: {mass_per_length: 1, EIz: 0.5}\n    shapes: {kind: loaded, bending_y: 1}"
     run = flexarm.simulate(one("kind: fixed", soft, gravity=-9.81), t_end=2.0)

@@ -49,6 +49,27 @@ def test_equations_that_differ_in_numbers_share_machine_code() -> None:
     assert structures.traces == 1
 
 
+def test_given_quadratic_shapes_carry_a_force_along_the_link_in_every_run() -> None:
+    arm = loads("""
+flexarm: 1
+name: a link pushed half-way along
+links:
+  - joint: {kind: revolute}
+    length: 1
+    section: {mass_per_length: 1, EIz: 20, EIy: 30}
+    shapes: {kind: clamped-free, bending_y: 1, bending_z: 1}
+    quadratic_shapes:
+      - {direction: z, amplitudes: [y1, y1], stations: [0, 0.5, 1], values: [0, 0.1, 0.3]}
+    wrenches: [{at: 0.4, force: [0, 3, 1]}]
+""")
+    options: dict[str, Any] = {"t_end": 0.2, "dt": 0.1, "method": "rk4"}
+    weights = [{"gravity": [0, -9.81, 0]}, {"gravity": [0, -1.62, 0]}]
+    for run, weight in zip(simulate_many(arm, parameters=weights, **options), weights, strict=True):
+        alone = flexarm.simulate(change_arm(arm, weight), **options)
+        assert run.q == pytest.approx(alone.q, abs=1e-13)
+        assert abs(run.q[-1, 2]) > 1e-4
+
+
 def test_starts_and_inputs_vary() -> None:
     starts = [{"joint1": 0.1 * k, "joint1.rate": -0.2 * k} for k in range(5)]
     inputs = [{"joint1": 0.05 * k} for k in range(5)]

@@ -101,6 +101,7 @@ def prepare(
         actuators = replace(actuators, servos=())
     motion = Motion(equation, control if isinstance(control, ca.Function) else None, actuators)
     refuse_short_tables([channel for group in groups for channel in group], float(times[-1]))
+    refuse_outside(watches(model, q, wanted), q, v)
     reason = equation.singularity(q) if equation.guarded else ""
     if reason:
         raise SimulationError(reason)
@@ -108,15 +109,13 @@ def prepare(
     stiff, damped = actuators.stiffness(model)
     require_inertia(model, M, when=when)
     shaken = vibration(model, M, K + stiff, D + damped)
-    task = Task(equation, motion, groups, times, q, v, shaken, wanted)
-    refuse_outside(task)
-    return task
+    return Task(equation, motion, groups, times, q, v, shaken, wanted)
 
 
-def refuse_outside(task: "Task") -> None:
+def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
     """Refuse a start at which the run would have to stop."""
-    state = np.concatenate([task.q, task.v])
-    for watch in task.watches:
+    state = np.concatenate([q, v])
+    for watch in watched:
         value = float(watch.row @ state)
         if watch.what and not watch.low <= value <= watch.high:
             limit = watch.low if value < watch.low else watch.high

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.forces import Box
+from flexarm.arm.link import QuadraticShape
 from flexarm.engine.compile import Compiled, Level
 from flexarm.engine.functions import compile_stream
 from flexarm.engine.lower import lower
@@ -24,6 +25,7 @@ from flexarm.model.contents import write
 
 NUMBERS = "numbers"
 Make = Callable[[Formulation], ca.Function]
+_WHOLE = Shapes | Span | SlidingShapes | QuadraticShape | ArmPoint | Box
 
 
 @final
@@ -149,7 +151,7 @@ def abreast(members: Sequence[Member]) -> Member | None:
 
 def digest_whole(value: object) -> str | None:
     """Digest what is taken as it is: functions along a link, the places they are at, boxes."""
-    if not isinstance(value, Shapes | Span | SlidingShapes | ArmPoint | Box):
+    if not isinstance(value, _WHOLE):
         return None
     digest = hashlib.sha256()
     write(value, digest.update)

@@ -300,7 +300,7 @@ def started_at(task: Task, start: Mapping[str, float]) -> Task:
         (v if name.endswith(".rate") else q)[names.index(plain)] = value
     started = replace(task, q=q, v=v, groups=_targets(task, q))
     started.__dict__["watches"] = task.watches
-    refuse_outside(started)
+    refuse_outside(task.watches, q, v)
     # What errors are measured in depends on where sliding links start, and on nothing else here.
     if not any(part.sliding is not None for part in task.equation.model.links):
         started.__dict__["measures"] = task.measures
