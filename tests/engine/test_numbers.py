@@ -192,3 +192,19 @@ def test_machine_code_of_a_part_without_constants() -> None:
     alone = ca.Function("f", [X], [ca.cos(X)], ["x"], ["y"])
     expected = compile_function(alone, level="quick").call(POINT)[0]
     np.testing.assert_array_equal(found, expected)
+
+
+def test_what_rounding_decides_does_not_shut_an_object_out_of_its_own_book() -> None:
+    # y is taken for x, so what is computed again is not quite what was compared.
+    def bodies(x: float, y: float, z: float) -> Any:
+        return {"links": [{"x": x, "y": y, "z": z}]}
+
+    value = bodies(0.7, 0.7 * (1 + 1e-12), 0.3)
+    book = Book(value)
+    seen = book.opened["links"][0]
+    assert not (seen["y"] * seen["z"] + seen["z"] <= seen["x"] * seen["z"] + seen["z"])
+    assert not (seen["x"] <= seen["z"])
+    closed = book.close()
+    assert closed.numbers(value) is not None
+    assert closed.numbers(bodies(0.4, 0.4, 0.3)) is not None
+    assert closed.numbers(bodies(0.2, 0.2, 0.3)) is None

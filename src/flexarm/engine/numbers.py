@@ -210,7 +210,14 @@ class Book:
         decided = list(self._decided.values())
         expressions = ca.vertcat(*[each for each, _, _ in decided]) if decided else ca.SX(0, 1)
         same = np.array([symbol for symbol, _ in self._same], dtype=int)
+        own = np.array(self._own, dtype=int)
         every = np.array(self._numbers).reshape(len(same), -1)
+        function = ca.Function("decided", [self.symbols], [expressions])
+        differences = np.array(function(every[own, 0])).ravel()
+        signs = [sign for _, sign, _ in decided]
+        answers = np.array([answer for _, _, answer in decided], dtype=bool)
+        # Rounding decided what comes out otherwise when it is computed again.
+        close = _answers(signs, differences) != answers
         return Closed(
             self._page,
             self._whole,
@@ -218,10 +225,11 @@ class Book:
             np.any(every == 0.0, axis=1),
             same,
             np.array([sign for _, sign in self._same]),
-            np.array(self._own, dtype=int),
-            ca.Function("decided", [self.symbols], [expressions]),
-            [sign for _, sign, _ in decided],
-            np.array([answer for _, _, answer in decided], dtype=bool),
+            own,
+            function,
+            signs,
+            answers,
+            np.where(close, 2 * np.abs(differences), -1.0),
         )
 
     def read(self, page: _Page, step: Any, values: Values, path: Path) -> Any:
@@ -350,6 +358,12 @@ def book_of(value: Any) -> Book | None:
     return value._book if type(value) is _Opened else None
 
 
+def _answers(signs: Sequence[str], differences: Array) -> NDArray[np.bool_]:
+    """Compare differences with 0, each in its way."""
+    found = [_SIGNS[sign](each, 0.0) for sign, each in zip(signs, differences, strict=True)]
+    return np.array(found, dtype=bool)
+
+
 def _rounded(numbers: Array) -> Array:
     """Take what rounding keeps from being 1 or -1 for that."""
     return np.where(np.abs(np.abs(numbers) - 1.0) <= ROUNDING, np.sign(numbers), numbers)
@@ -369,6 +383,7 @@ class Closed:
     _decided: ca.Function
     _signs: list[str]
     _answers: NDArray[np.bool_]
+    _slack: Array  # differences up to which an answer may be either
 
     def numbers(self, value: Any) -> Array | None:
         """Give the numbers of another object, (n,), or None if it leads to other operations."""
@@ -386,8 +401,8 @@ class Closed:
             return None
         if len(self._signs):
             decided = np.array(self._decided(found)).ravel()
-            answers = [_SIGNS[s](d, 0.0) for s, d in zip(self._signs, decided, strict=True)]
-            if np.any(np.array(answers) != self._answers):
+            other = _answers(self._signs, decided) != self._answers
+            if np.any(other & (np.abs(decided) > self._slack)):
                 return None
         return found
 
