@@ -61,6 +61,11 @@ study({}, out=None)
 study({}, out="x", workers=0)
 # progress
 study({}, out="x", progress=3)
+# plan
+optimise(None)
+optimise({})
+# progress
+optimise({}, progress=3)
 # count
 batch(arm, 0, dt=0.1)
 batch(arm, "2", dt=0.1)

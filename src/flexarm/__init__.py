@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from flexarm.studies.compare import compare
     from flexarm.studies.converge import converge
     from flexarm.studies.design.study import study
+    from flexarm.studies.optimum.optimise import optimise
     from flexarm.viewer.live.page import live
 
     __version__: str
@@ -63,6 +64,7 @@ __all__ = [
     "load",
     "load_run",
     "modes",
+    "optimise",
     "plan",
     "reduce",
     "rigid",
@@ -99,6 +101,7 @@ _HOMES = {
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
+    "optimise": "flexarm.studies.optimum.optimise",
     "plan": "flexarm.planning.plan",
     "reduce": "flexarm.links.reduced.craig_bampton",
     "rigid": "flexarm.model.rigid",

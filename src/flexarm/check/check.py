@@ -52,7 +52,7 @@ from flexarm.links.base import Array
 from flexarm.links.ends import link_length, own_inertia, piece_inertia
 from flexarm.links.holds import reflected_rotor
 from flexarm.links.span import Span
-from flexarm.mechanics.inertia import weightless
+from flexarm.mechanics.inertia import total_mass, weightless
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.model import Model, build, link_shapes, start_state, undeformed
 from flexarm.model.joints import JOINTS
@@ -246,7 +246,7 @@ def _centre_of_mass(model: Model, pose: Array) -> tuple[float, Vector]:
             inner = part.length - float(pose[part.exposed])
         own = own_inertia(part.link).moved(Pose.along(-inner))
         bodies += [(own, frame.R_WL, frame.p_WL), (part.tip_body, frame.R_WT, frame.p_WT)]
-    mass = sum(body.mass for body, _, _ in bodies)
+    mass = total_mass(model)
     moments = [body.mass * np.array(p).ravel() + np.array(R) @ body.first for body, R, p in bodies]
     x, y, z = (float(value) for value in np.sum(moments, axis=0) / (mass or 1.0))
     return mass, (x, y, z)

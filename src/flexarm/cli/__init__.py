@@ -27,7 +27,7 @@ from flexarm.cli.bodies import import_body, reduce
 from flexarm.cli.exchange import export, import_urdf
 from flexarm.cli.motions import plan, shape
 from flexarm.cli.pages import live, view
-from flexarm.cli.studies import compare, converge, study
+from flexarm.cli.studies import compare, converge, optimise, study
 from flexarm.errors import FlexarmError, ModelError, ShapeError, SimulationError
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ COMMANDS: dict[str, Command] = {
     "converge": converge,
     "compare": compare,
     "study": study,
+    "optimise": optimise,
     "view": view,
     "shape": shape,
     "plan": plan,

@@ -17,6 +17,12 @@ NAMED = 0.3  # of the largest entry of a vector
 FEW = 6
 
 
+def total_mass(model: Model) -> float:
+    """Weigh an arm with its base, hubs, motors and payload [kg]."""
+    links = [own_inertia(part.link).mass + part.tip_body.mass for part in model.links]
+    return float(model.base_body.mass + sum(links))
+
+
 @dataclass(frozen=True)
 class Weightless:
     """A motion that has no inertia: where in the model file, what it is, what to do about it."""

@@ -24,6 +24,7 @@ from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.overrides import change_arm
 from flexarm.linear.at_start import Linear, elastic_modes, moves
 from flexarm.links.base import Array
+from flexarm.mechanics.inertia import total_mass
 from flexarm.model import Model, build
 from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, together
@@ -49,9 +50,9 @@ class Rows:
         How each ended, and why.
     """
 
-    def __init__(self, study: Study, first: int, last: int) -> None:
-        self.first, self.count = first, last - first
-        self._axes, self.values = study.axes, study.values(first, last)
+    def __init__(self, study: Study, first: int, values: dict[str, NDArray[Any]]) -> None:
+        self.first, self.count = first, len(next(iter(values.values())))
+        self._axes, self.values = study.axes, values
         self.found = {name: np.full(self.count, np.nan) for name in study.plan.quantities}
         self.status = np.full(self.count, FINISHED, dtype="U11")
         self.reason = np.full(self.count, "", dtype=object)
@@ -111,11 +112,14 @@ class Evaluator:
 
     def rows(self, first: int, last: int) -> Columns:
         """Compute designs by their numbers."""
-        rows = Rows(self.study, first, last)
+        return self.computed(Rows(self.study, first, self.study.values(first, last)))
+
+    def computed(self, rows: Rows) -> Columns:
+        """Compute designs."""
         for name, function in self._functions.items():
             if name not in self._of_runs:
                 self._ask(rows, name, function)
-        if self.study.arm is not None and (self._of_runs or self._frequencies):
+        if self.study.arm is not None and (self._of_runs or self._of_arms):
             if self._alone:
                 self._one_by_one(rows, range(rows.count))
             elif not (self._in_arrays and self._starts_in_arrays(rows)):
@@ -131,8 +135,8 @@ class Evaluator:
                 rows.fail(k, f"{name}: {type(error).__name__}: {error}")
 
     @property
-    def _frequencies(self) -> dict[str, Quantity]:
-        return {k: q for k, q in self.study.plan.quantities.items() if q.frequency is not None}
+    def _of_arms(self) -> dict[str, Quantity]:
+        return {k: q for k, q in self.study.plan.quantities.items() if q.needs_arm}
 
     @cached_property
     def _alone(self) -> bool:
@@ -193,8 +197,8 @@ class Evaluator:
                         refuse_alone(task.equation.model)
                     alone.append(k)
                     continue
-                for name, each in self._frequencies.items():
-                    rows.found[name][k] = _frequency(task, each)
+                for name, each in self._of_arms.items():
+                    rows.found[name][k] = _of_arm(task, each)
                 tasks[k] = task
             except FlexarmError as error:
                 rows.fail(k, str(error))
@@ -262,7 +266,8 @@ class Evaluator:
 
     def _reduced(self, each: Quantity, x: Array) -> Array:
         assert each.reduce is not None
-        return REDUCTIONS[each.reduce](self._times, x, each.band)
+        kept = self._times >= each.after
+        return REDUCTIONS[each.reduce](self._times[kept], x[:, kept], each.band)
 
     def _ask_run(self, rows: Rows, k: int, run: Run, names: Sequence[str]) -> None:
         """Ask functions of Python for numbers of a run."""
@@ -280,8 +285,8 @@ class Evaluator:
             numbers, _ = self._design(rows, k)
             try:
                 arm = change_arm(self.study.arm, numbers)
-                for name, each in self._frequencies.items():
-                    rows.found[name][k] = _frequency(self._task(numbers, {}), each)
+                for name, each in self._of_arms.items():
+                    rows.found[name][k] = _of_arm(self._task(numbers, {}), each)
                 if not self._of_runs:
                     continue
                 run = simulate(arm, t_end=given.t_end, dt=given.dt, method=given.method,
@@ -295,8 +300,9 @@ class Evaluator:
                 continue
             for name, each in self._of_runs.items():
                 if each.of is not None and each.reduce is not None:
-                    x = curve(run, each.of)[None]
-                    rows.found[name][k] = REDUCTIONS[each.reduce](run.t, x, each.band)[0]
+                    kept = run.t >= each.after
+                    x = curve(run, each.of)[None, kept]
+                    rows.found[name][k] = REDUCTIONS[each.reduce](run.t[kept], x, each.band)[0]
             self._ask_run(rows, k, run, [name for name in self._of_runs if name in self._functions])
 
     def _starts_in_arrays(self, rows: Rows) -> bool:
@@ -315,8 +321,8 @@ class Evaluator:
                 return False
             with np.errstate(all="ignore"):  # those that did not go to the end mean nothing
                 rows.found[name][:] = self._reduced(each, x)
-        for name, each in self._frequencies.items():
-            rows.found[name][:] = _frequency(task, each)
+        for name, each in self._of_arms.items():
+            rows.found[name][:] = _of_arm(task, each)
         self._side_by_side(rows, np.flatnonzero(~finished).tolist())
         return True
 
@@ -327,6 +333,11 @@ def _runs_alone(model: Model) -> bool:
     except SimulationError:
         return True
     return False
+
+
+def _of_arm(task: Task, of: Quantity) -> float:
+    """Give a number of the arm."""
+    return total_mass(task.equation.model) if of.mass else _frequency(task, of)
 
 
 def _frequency(task: Task, of: Quantity) -> float:

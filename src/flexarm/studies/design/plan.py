@@ -29,7 +29,9 @@ def _range(value: Any) -> Any:
 
 
 def _reduced(value: Any) -> Any:
-    """Take ``"joint1: peak"``, and a function of Python."""
+    """Take ``"joint1: peak"``, ``mass``, and a function of Python."""
+    if value == "mass":
+        return {"mass": True}
     if isinstance(value, str) and ":" in value:
         of, _, reduce = value.rpartition(":")
         return {"of": of.strip(), "reduce": reduce.strip()}
@@ -115,14 +117,17 @@ class Quantity(Part):
     """What is wanted of a design: a number.
 
     Either ``of`` (a column of a run's table, such as ``joint1`` or ``link2 tip deflection y``) and
-    how it is reduced; or the k-th ``frequency`` of the arm [Hz], its joints locked unless
-    ``joints`` says free; or a ``function`` of Python, ``FILE.py:NAME`` or ``MODULE:NAME``, that
-    takes a run, or, with ``takes: design``, the design's values by name.
+    how it is reduced, over all of the run or ``after`` a time [s]; or the k-th ``frequency`` of the
+    arm [Hz], its joints locked unless ``joints`` says free; or its ``mass`` [kg], base and payload
+    included; or a ``function`` of Python, ``FILE.py:NAME`` or ``MODULE:NAME``, that takes a run,
+    or, with ``takes: design``, the design's values by name.
     """
 
     of: str | None = None
     reduce: Annotated[str, AfterValidator(_reduction)] | None = None
     band: Annotated[Ratio, Field(gt=0, lt=1)] = 0.02
+    after: Annotated[Time, Field(ge=0)] = 0.0
+    mass: Flag = False
     frequency: Annotated[StrictInt, Field(ge=1, le=1000)] | None = None
     joints: Literal["locked", "free"] = "locked"
     function: Annotated[Any, AfterValidator(_function)] | None = None
@@ -131,9 +136,11 @@ class Quantity(Part):
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
         kinds = [self.of is not None or self.reduce is not None, self.frequency is not None,
-                 self.function is not None]  # fmt: skip
+                 self.function is not None, self.mass]  # fmt: skip
         if kinds.count(True) != 1 or (self.of is None) is not (self.reduce is None):
-            raise fault("must have either 'of' and 'reduce', or 'frequency', or 'function'")
+            raise fault("must have either 'of' and 'reduce', 'frequency', 'mass' or 'function'")
+        if self.after and self.of is None:
+            raise fault("is for curves of a run, 'of' and 'reduce'", "after")
         return self
 
     @property
@@ -141,9 +148,52 @@ class Quantity(Part):
         """Whether the design must be simulated for it."""
         return self.of is not None or (self.function is not None and self.takes == "run")
 
+    @property
+    def needs_arm(self) -> bool:
+        """Whether it is a number of the arm, without a run."""
+        return self.frequency is not None or self.mass
+
+
+class Aim(Part):
+    """The quantity that `flexarm.optimise` makes as small, or as large, as the limits allow."""
+
+    minimise: str | None = None
+    maximise: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.minimise is None) is (self.maximise is None):
+            raise fault("must have either 'minimise' or 'maximise'")
+        return self
+
+    @property
+    def quantity(self) -> str:
+        """Its name."""
+        return self.minimise or self.maximise or ""
+
+    @property
+    def sign(self) -> float:
+        """1 if less is better, else -1."""
+        return 1.0 if self.maximise is None else -1.0
+
+
+class Limit(Part):
+    """What a quantity must keep, in SI."""
+
+    least: Number | None = None
+    most: Number | None = None
+
+    @model_validator(mode="after")
+    def _is_some(self) -> Self:
+        if self.least is None and self.most is None:
+            raise fault("must have 'least', 'most' or both, in SI")
+        if self.least is not None and self.most is not None and not self.least < self.most:
+            raise fault("least must be < most")
+        return self
+
 
 class Plan(Part):
-    """A study as its file describes it."""
+    """A study as its file describes it; aim and limits are for `flexarm.optimise`."""
 
     study: Literal[1]
     name: str = "study"
@@ -156,6 +206,8 @@ class Plan(Part):
     quantities: Annotated[
         dict[str, Annotated[Quantity, BeforeValidator(_reduced)]], Field(min_length=1)
     ]
+    aim: Aim | None = None
+    limits: dict[str, Limit] = Field(default_factory=dict)
     device: Device = "cpu"
     workers: Annotated[StrictInt, Field(ge=1, le=4096)] | None = None
     dask: str | None = None
@@ -164,7 +216,7 @@ class Plan(Part):
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
         runs = [name for name, each in self.quantities.items() if each.needs_run]
-        modes = [name for name, each in self.quantities.items() if each.frequency is not None]
+        modes = [name for name, each in self.quantities.items() if each.needs_arm]
         if runs and self.run is None:
             raise fault(f"is missing: '{runs[0]}' is of a run: add 'run: {{t_end: 1 s}}'", "run")
         if (runs or modes) and self.arm is None:
@@ -179,4 +231,14 @@ class Plan(Part):
         }
         if twice:
             raise fault(f"'{min(twice)}' names another column of the results", "quantities")
+        wanted = [("limits", name) for name in self.limits]
+        for key, name in wanted + ([("aim", self.aim.quantity)] if self.aim else []):
+            if name not in self.quantities:
+                there = ", ".join(self.quantities)
+                raise fault(f"no quantity '{name}': there are {there}", key)
+        late = [
+            name for name, q in self.quantities.items() if self.run and q.after >= self.run.t_end
+        ]
+        if late:
+            raise fault("must be before the end of the run", "quantities", late[0], "after")
         return self

@@ -1,0 +1,44 @@
+"""`flexarm optimise`: the best design of a study."""
+
+import argparse
+import json
+import sys
+
+from flexarm.cli.arguments import add_options, file_path
+from flexarm.cli.console import finite, open_console
+
+SUMMARY = "find the best design of a study: its aim as good as its limits allow"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add = parser.add_argument
+    add("study", metavar="STUDY", type=file_path, help="a study file with aim and limits")
+    add("--out", type=file_path, metavar="FILE", help="write the arm of the best design")
+    add_options(parser, "--force", "--json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, print what was found, and write the arm; 1 if there is none, or a better one."""
+    from flexarm.io.whole_file import require_apart, require_writable
+    from flexarm.studies.optimum.optimise import optimise
+
+    if args.out is not None:
+        require_writable(args.out, force=args.force)
+        require_apart(args.out, [args.study])
+    shown = sys.stderr.isatty()
+    found = optimise(args.study, progress=_told if shown else None)
+    good = found.kept and not found.refuted
+    if args.out is not None and good:
+        found.save(args.out, force=args.force)
+    if args.json:
+        print(json.dumps(finite(found.to_dict()), allow_nan=False))
+    else:
+        open_console().print(repr(found), soft_wrap=True)
+    if args.out is not None and not good:
+        print(f"flexarm optimise: {args.out} is not written: see above", file=sys.stderr)
+    return 0 if good else 1
+
+
+def _told(line: str) -> None:
+    print(line, file=sys.stderr)

@@ -1,0 +1,1 @@
+"""The best design of a study: its aim as good as its limits allow."""
