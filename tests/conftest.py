@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 import pytest
 from hypothesis import settings
@@ -23,12 +24,50 @@ settings.load_profile("suite")
 gc.disable()  # while thousands of tests are collected, none of which is garbage
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Take a worker more than there are processors: some tests wait for a browser or a process."""
+    return 1 + (os.cpu_count() or 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Run the tests of a module that names a parameter in `TOGETHER` value by value of it.
+
+    What several tests trace of an arm is then kept for as long as they need it, and a worker that
+    takes over some of them does not trace it again.
+    """
+    items[:] = [
+        item
+        for _, group in groupby(items, key=lambda item: item.module)
+        for item in _together(list(group))
+    ]
+
+
+def _together(items: list[pytest.Function]) -> list[pytest.Function]:
+    name, places = getattr(items[0].module, "TOGETHER", None), dict[object, int]()
+    if name is None:
+        return items
+    values = [item.callspec.params.get(name) for item in items]
+    order = [places.setdefault(value, len(places)) for value in values]
+    return [items[k] for k in sorted(range(len(items)), key=lambda k: order[k])]
+
+
 def pytest_collection_finish() -> None:
     """Spare the collector of garbage the thousands of tests, which stay, and most of its rounds."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drop what functions of a module have kept, mostly traced equations, after its last test."""
+    yield
+    module = request.module
+    for value in vars(module).values():
+        if getattr(value, "__module__", None) == module.__name__ and hasattr(value, "cache_clear"):
+            value.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,7 +32,7 @@ MODEL_FILE = DOCS / "model-file.md"
 REFUSED = MODEL_FILE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
 # Pictures that take seconds: for campaigns.
-LONGER = ("contact", "controllers", "fit", "mission", "telescoping")
+LONGER = ("contact", "controllers", "cost", "fit", "mission", "telescoping")
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 

@@ -3,7 +3,6 @@
 from itertools import pairwise
 from pathlib import Path
 
-import control  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 import scipy.io
@@ -179,6 +178,8 @@ def test_names_and_units_say_what_each_row_is() -> None:
 
 def test_other_packages_get_the_same_model(tmp_path: Path) -> None:
     found = linearise(one_link(shapes="{kind: loaded, bending_y: 2}", rest="    damping: 0.05\n"))
+    import control  # type: ignore[import-untyped]  # takes two seconds
+
     there = found.to_control()
     assert isinstance(there, control.StateSpace)
     assert there.state_labels == ["joint1", "link1_y1", "link1_y2", "joint1_rate", "link1_y1_rate",

@@ -1,6 +1,7 @@
 """Regulators from linear models, against python-control, closed forms and the arm itself."""
 
-import control as ct  # type: ignore[import-untyped]
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -19,50 +20,58 @@ from flexarm.control import (
 )
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
+from flexarm.linear.state_space import StateSpace
 from tests.control.arms import elastic_joint, one_link, two_links
 from tests.control.test_bases import flexible
 
-SPACE = flexarm.linearise(
-    one_link(damping=0.01, gravity=-9.81), outputs=["joint1", "joint1.rate", "tip.y"]
-)
+
+@cache
+def space() -> StateSpace:
+    """Give a link under gravity as a linear model."""
+    arm = one_link(damping=0.01, gravity=-9.81)
+    return flexarm.linearise(arm, outputs=["joint1", "joint1.rate", "tip.y"])
 
 
 def test_gains_are_those_of_python_control() -> None:
-    Q, R = SPACE.C.T @ SPACE.C, np.array([[0.3]])
-    expected = ct.lqr(SPACE.A, SPACE.B, Q, R)[0]
-    np.testing.assert_allclose(lqr_gain(SPACE, cost=0.3), expected, rtol=1e-8, atol=1e-9)
+    import control as ct  # type: ignore[import-untyped]  # takes two seconds
+
+    Q, R = space().C.T @ space().C, np.array([[0.3]])
+    expected = ct.lqr(space().A, space().B, Q, R)[0]
+    np.testing.assert_allclose(lqr_gain(space(), cost=0.3), expected, rtol=1e-8, atol=1e-9)
     given = Weights(np.diag([1.0, 2.0, 3.0, 4.0]), R)
-    expected = ct.lqr(SPACE.A, SPACE.B, given.state, R)[0]
-    np.testing.assert_allclose(lqr_gain(SPACE, weights=given), expected, rtol=1e-8, atol=1e-9)
+    expected = ct.lqr(space().A, space().B, given.state, R)[0]
+    np.testing.assert_allclose(lqr_gain(space(), weights=given), expected, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("seen", ["state", "outputs"])
 def test_an_arm_comes_back_to_its_equilibrium_under_gravity(seen: str) -> None:
     arm = one_link(damping=0.01, gravity=-9.81)
-    law = lqr_law(SPACE, cost=0.01) if seen == "state" else lqg_law(SPACE, 2e-3, cost=0.01)
-    q = SPACE.point.q + np.array([0.05, 0.0])
-    run = flexarm.simulate(start_at(arm, SPACE.model, q), t_end=6.0, control=law)
+    law = lqr_law(space(), cost=0.01) if seen == "state" else lqg_law(space(), 2e-3, cost=0.01)
+    q = space().point.q + np.array([0.05, 0.0])
+    run = flexarm.simulate(start_at(arm, space().model, q), t_end=6.0, control=law)
     assert run.status == "finished", run.reason
-    np.testing.assert_allclose(run.q[-1], SPACE.point.q, atol=2e-4)
+    np.testing.assert_allclose(run.q[-1], space().point.q, atol=2e-4)
 
 
 def test_an_observer_and_its_regulator_have_their_own_eigenvalues() -> None:
     """The separation principle, on the loop as it is: the law asked, the model stepped."""
+    import control as ct
+
     period = 5e-3
-    law = lqg_law(SPACE, period, cost=0.1).law
+    law = lqg_law(space(), period, cost=0.1).law
     assert isinstance(law, Observer)
-    A, B = ct.ssdata(ct.c2d(ct.ss(SPACE.A, SPACE.B, SPACE.C, 0), period))[:2]
+    A, B = ct.ssdata(ct.c2d(ct.ss(space().A, space().B, space().C, 0), period))[:2]
     n, columns = len(A), []
     for unit in np.eye(2 * n):
         x, fresh = unit[:n], law.begin()
         fresh.estimate = unit[n:].copy()
-        q, v = SPACE.point.q + x[: n // 2], SPACE.point.v + x[n // 2 :]
-        u = fresh(0.0, q, v) - SPACE.point.u
+        q, v = space().point.q + x[: n // 2], space().point.v + x[n // 2 :]
+        u = fresh(0.0, q, v) - space().point.u
         columns.append(np.concatenate([A @ x + B @ u, fresh.estimate]))
     whole = np.linalg.eigvals(np.array(columns).T)
     apart = np.concatenate([
         np.linalg.eigvals(A - B @ law.gain),
-        np.linalg.eigvals(A @ (np.eye(n) - law.correction @ SPACE.C)),
+        np.linalg.eigvals(A @ (np.eye(n) - law.correction @ space().C)),
     ])  # fmt: skip
     assert np.abs(apart).max() < 1
     assert np.abs(whole[:, None] - apart[None, :]).min(axis=0).max() < 1e-6

@@ -20,13 +20,14 @@ OPERANDS: list[Any] = [
 ]  # fmt: skip
 
 
-def outcome(operate: Callable[[Any, Any], Any], x: Any, y: Any) -> tuple[Any, ...]:
+def outcome(operate: Callable[..., Any], *operands: Any) -> tuple[Any, ...]:
     """Type, structure and expression of a result, or the kind of error."""
     try:
-        result = operate(x, y)
+        result = operate(*operands)
     except Exception as error:
         return (type(error),)
-    assert isinstance(result, ca.SX)
+    if not isinstance(result, ca.SX):
+        return type(result), str(result)
     return result.shape, result.sparsity().row(), result.sparsity().colind(), str(result)
 
 
@@ -39,6 +40,19 @@ def test_results_and_refusals_are_casadis(name: str) -> None:
     expected = [outcome(operate, x, y) for x, y in given]
     with direct_operators():
         found = [outcome(operate, x, y) for x, y in given]
+    assert found == expected
+
+
+BOTH = (operator.matmul, ca.vertcat, ca.horzcat, ca.dot, ca.fmax, ca.solve, ca.jacobian)
+ONE = (ca.SX, ca.DM, ca.cos, ca.densify, ca.sparsify, ca.evalf, ca.sum1, np.array, float, bool)
+
+
+@pytest.mark.parametrize("function", [*BOTH, *ONE], ids=lambda function: function.__name__)
+def test_other_functions_give_and_refuse_what_they_do_without(function: Callable[..., Any]) -> None:
+    count = 2 if function in BOTH else 1
+    expected = [outcome(function, *given) for given in product(OPERANDS, repeat=count)]
+    with direct_operators():
+        found = [outcome(function, *given) for given in product(OPERANDS, repeat=count)]
     assert found == expected
 
 
@@ -56,3 +70,5 @@ def test_they_are_gone_after_the_last_user_even_if_it_fails() -> None:
         failing()
     assert ca.SX.__mul__ is inherited
     assert "__mul__" not in vars(ca.SX)
+    assert not hasattr(ca.SX, "__DM__")
+    assert not hasattr(ca.DM, "__DM__")

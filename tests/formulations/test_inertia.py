@@ -1,6 +1,6 @@
 """An arm in which some motion has no inertia is refused in a line, wherever it is used."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from flexarm.control import FrozenLoop, Timing, decoupling_law, joint_move, lqr,
 from flexarm.io.model_file import loads
 from flexarm.linear.state_space import start_point
 from flexarm.studies.compare import compare
+from tests.physics.cases import campaign_if
 
 BODY = "body: {mass: 1, com: [0.5, 0, 0]}"
 BEAM = "section: {mass_per_length: 1, EIz: 100}, shapes: {kind: clamped-free, bending_y: 1}"
@@ -97,14 +98,27 @@ def require_line(use: Callable[[Arm], object], name: str) -> None:
     assert "\n" not in said
 
 
-@pytest.mark.parametrize("name", ARMS)
-@pytest.mark.parametrize("use", USES)
+def crossed(uses: Iterable[str], arms: Iterable[str]) -> list[object]:
+    """List uses with arms: every use of one arm and one use of every arm; campaigns take the rest.
+
+    Which motion has no inertia is found in one place, whatever asks for it.
+    """
+    listed, names = list(uses), list(arms)
+    return [
+        pytest.param(use, name, marks=campaign_if(use != listed[0] and name != FLEXIBLE))
+        for use in listed
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize(("use", "name"), crossed(USES, ARMS))
 def test_every_use_says_what_has_no_inertia(name: str, use: str) -> None:
     require_line(USES[use], name)
 
 
-@pytest.mark.parametrize("name", [name for name in ARMS if "free base" not in name])
-@pytest.mark.parametrize("use", LAWS)
+@pytest.mark.parametrize(
+    ("use", "name"), crossed(LAWS, [name for name in ARMS if "free base" not in name])
+)
 def test_every_law_says_it_too(name: str, use: str) -> None:
     require_line(LAWS[use], name)
 

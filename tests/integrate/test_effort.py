@@ -91,7 +91,7 @@ def test_many_runs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     "name",
     [
         "driven-link",
-        "count-6-6-3",
+        pytest.param("count-6-6-3", marks=pytest.mark.campaign),
         "tg-rr",
         pytest.param("chen-two-link", marks=pytest.mark.campaign),
     ],

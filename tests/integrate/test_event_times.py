@@ -14,6 +14,7 @@ from flexarm.integrate.mission.locks import instants
 from flexarm.runs.run import Run
 from tests.integrate.arms import hub
 from tests.integrate.test_locks import carousel
+from tests.physics.cases import campaign_if
 
 SPANS = (1e-12, 1e-9, 3e-5, 0.3, 3 * 0.1, 1.0, 1.0 + 2**-52, 7.0, 1e6, 1e9)
 METHODS = ("dop853", "etd4", "rodas4", "rk4")
@@ -31,6 +32,11 @@ def _must_end() -> Iterator[None]:
     yield
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     signal.signal(signal.SIGVTALRM, before)
+
+
+def seeds(count: int) -> list[object]:
+    """List seeds of random times, half of them for campaigns: every span stays, by some method."""
+    return [pytest.param(seed, marks=campaign_if(seed >= count // 2)) for seed in range(count)]
 
 
 def near(rng: Random, t_end: float, anchors: list[float]) -> float:
@@ -74,7 +80,7 @@ def require_whole(run: Run, t_end: float) -> None:
     assert np.all(np.isfinite(run.q))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_locks_and_jumps_at_any_times(seed: int) -> None:
     rng = Random(seed)
     t_end, anchors = SPANS[seed % len(SPANS)], [0.1, 0.2, 0.3]
@@ -91,7 +97,7 @@ def test_locks_and_jumps_at_any_times(seed: int) -> None:
             assert run.v[held, index] == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_jumps_alone_give_the_momentum_that_they_should(seed: int) -> None:
     rng = Random(100 + seed)
     t_end = SPANS[seed % len(SPANS)]
@@ -103,7 +109,7 @@ def test_jumps_alone_give_the_momentum_that_they_should(seed: int) -> None:
     assert 3 * run.v[-1, 0] + run.v[-1, 1] == pytest.approx(6.0 + impulse(given, t_end), rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_a_sampled_law_at_any_period(seed: int) -> None:
     rng = Random(200 + seed)
     t_end = SPANS[seed % len(SPANS)]

@@ -160,7 +160,7 @@ def test_a_snapshot_that_fails_does_not_end_the_run(
             (folder / "run.nc").unlink()
             folder.rmdir()
 
-    run = flexarm.simulate(fall(), t_end=0.1, method="dop853", rtol=1e-8, live=seen)
+    run = flexarm.simulate(fall(), t_end=0.02, method="dop853", rtol=1e-8, live=seen)
     assert run.status == "finished"
     assert "there is no folder" in live.failure
 

@@ -164,7 +164,9 @@ def test_a_method_is_what_its_facts_say_whatever_its_name(
     assert several[0].q.tobytes() == several[1].q.tobytes()
 
 
-@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=campaign_if(case != "hub")) for case in HARD]
+)
 def test_auto_takes_about_the_least_work(case: str) -> None:
     arm, t_end = CASES[case]
     task = prepare(build(arm), np.linspace(0.0, t_end, 41))

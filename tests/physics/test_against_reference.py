@@ -4,7 +4,7 @@ Coordinates are scaled by sqrt(diag M); max|x - y| <= 1e-10 max|x|.
 """
 
 import zlib
-from functools import cache
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -22,6 +22,7 @@ from tests.physics.survey import Equations
 
 Array = npt.NDArray[np.float64]
 TOLERANCE = 1e-10
+TOGETHER = "case"  # model, reference and traces of a case serve all its tests
 
 TURN = "joint: {kind: revolute}"
 BODY = "{mass: 0.7, com: [0.1, -0.05, 0.08], inertia: [0.02, 0.03, 0.025, 0.002, -0.004, 0.003]}"
@@ -411,7 +412,7 @@ NODES, NODES_EACH = 16, 8
 NODES_RAIL = 22  # a carriage feels the second derivative of what they interpolate
 
 
-@cache
+@lru_cache(maxsize=1)
 def prepared(case: str) -> tuple[Model, Reference]:
     """Model and reference of a case."""
     nodes = NODES_RAIL if case.startswith("carriage") else NODES
@@ -420,7 +421,7 @@ def prepared(case: str) -> tuple[Model, Reference]:
     return model, Reference(model)
 
 
-@cache
+@lru_cache(maxsize=1)
 def equations(case: str) -> Equations:
     """The formulations of a case; those that have a function in common share it."""
     return Equations(prepared(case)[0], 0)

@@ -83,7 +83,7 @@ def test_mass_matrix_is_positive_definite_at_slopes_to_two(name: str) -> None:
         assert np.linalg.eigvalsh(mass / np.outer(size, size))[0] > 0
 
 
-@pytest.mark.parametrize("z", [0, 2])
+@pytest.mark.parametrize("z", [0, pytest.param(2, marks=pytest.mark.campaign)])
 def test_modes_that_follow_the_length_take_at_most_four_times_the_operations(z: int) -> None:
     shapes = FOLLOWING.format(z=z)
     totals = []

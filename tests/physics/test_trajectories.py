@@ -233,6 +233,7 @@ def test_deploying_boom_needs_the_axial_inertia_force() -> None:
     assert abs(deployed(Boom(4, stiffening=False)) + 1.07923072) > 0.1
 
 
+@pytest.mark.campaign
 def test_deploying_boom_loses_energy_at_its_mouth() -> None:
     speed, start = 0.5, 1e-3
     errors = []

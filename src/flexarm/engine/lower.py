@@ -94,20 +94,23 @@ def _read(
         for element in range(function.numel_out(port))
     }
     work: dict[int, int] = {}
+    # Many equations have tens of thousands of these: names are looked up once.
+    read, source_of, target_of = (
+        function.instruction_id, function.instruction_input, function.instruction_output,
+    )  # fmt: skip
+    output, load, constant = casadi.OP_OUTPUT, casadi.OP_INPUT, casadi.OP_CONST
     for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
-        source = function.instruction_input(k)
-        target = function.instruction_output(k)
-        if op == casadi.OP_OUTPUT:
+        op, target = read(k), target_of(k)
+        if op == output:
             port, nonzero = target
-            results[port, places_out[port][nonzero]] = work[source[0]]
-        elif op == casadi.OP_INPUT:
-            port, nonzero = source
+            results[port, places_out[port][nonzero]] = work[source_of(k)[0]]
+        elif op == load:
+            port, nonzero = source_of(k)
             work[target[0]] = values.define("load", port, places_in[port][nonzero])
-        elif op == casadi.OP_CONST:
+        elif op == constant:
             work[target[0]] = values.constant(function.instruction_constant(k))
         else:
-            work[target[0]] = values.apply(op, [work[place] for place in source])
+            work[target[0]] = values.apply(op, [work[place] for place in source_of(k)])
     return values, results
 
 
@@ -193,6 +196,7 @@ class _Values:
     def __init__(self) -> None:
         self.defined: list[tuple[str, int, int]] = []
         self.constants: list[float] = []
+        self._numbers: dict[int, float] = {}  # of the values that are constants
         self._known: dict[tuple[str, int, int], int] = {}
         self._constant: dict[str, int] = {}
 
@@ -216,15 +220,16 @@ class _Values:
         key = number.hex()
         if key not in self._constant:
             self._constant[key] = self.define("constant", len(self.constants))
+            self._numbers[self._constant[key]] = number
             self.constants.append(number)
         return self._constant[key]
 
     def number(self, reference: int) -> float | None:
         """Return the number that a reference means, None if it is not a constant."""
-        op, a, _ = self.defined[_unsigned(reference)]
-        if op != "constant":
-            return None
-        return self.constants[a] if reference >= 0 else -self.constants[a]
+        if reference >= 0:
+            return self._numbers.get(reference)
+        number = self._numbers.get(~reference)
+        return None if number is None else -number
 
     def positive(self, reference: int) -> int:
         """Return a value that carries its sign in itself."""
@@ -235,6 +240,9 @@ class _Values:
 
     def apply(self, op: int, arguments: list[int]) -> int:
         """Return the value of a CasADi operation."""
+        name = NAMES.get(op)
+        if name is not None:
+            return self.combine(name, arguments)
         if op == casadi.OP_SQ:
             return self.multiply(arguments[0], arguments[0])
         if op == casadi.OP_TWICE:
@@ -243,14 +251,12 @@ class _Values:
             return self.divide(self.constant(1.0), arguments[0])
         if op in (casadi.OP_ASSIGN, casadi.OP_LIFT):
             return arguments[0]
-        if op not in NAMES:
-            names = [name for name in dir(casadi) if name.startswith("OP_")]
-            (unknown,) = [name for name in names if getattr(casadi, name) == op]
-            raise FlexarmError(
-                f"operation {unknown[3:]} of CasADi: cannot be compiled; write the expression "
-                f"with other operations"
-            )
-        return self.combine(NAMES[op], arguments)
+        names = [name for name in dir(casadi) if name.startswith("OP_")]
+        (unknown,) = [name for name in names if getattr(casadi, name) == op]
+        raise FlexarmError(
+            f"operation {unknown[3:]} of CasADi: cannot be compiled; write the expression "
+            f"with other operations"
+        )
 
     def combine(self, op: str, arguments: list[int]) -> int:
         """Return the value of an operation of the stream on signed references."""
@@ -286,7 +292,7 @@ class _Values:
             return a
         if (a < 0) == (b < 0):
             a, b, negative = (a, b, False) if a >= 0 else (~a, ~b, True)
-            total = self.define("add", *sorted((a, b)))
+            total = self.define("add", a, b) if a <= b else self.define("add", b, a)
             return ~total if negative else total
         plus, minus = (a, ~b) if a >= 0 else (b, ~a)
         if plus == minus:
@@ -303,13 +309,13 @@ class _Values:
         if y is not None:
             a, b, x, y = b, a, y, x
         negative = (a < 0) != (b < 0)
-        a, b = _unsigned(a), _unsigned(b)
+        a, b = a if a >= 0 else ~a, b if b >= 0 else ~b
         if x is not None and abs(x) == 1.0:
             product = b
         elif x == 0.0:
             product = a
         else:
-            product = self.define("mul", *sorted((a, b)))
+            product = self.define("mul", a, b) if a <= b else self.define("mul", b, a)
         return ~product if negative else product
 
     def divide(self, a: int, b: int) -> int:

@@ -1,7 +1,8 @@
-"""Sums, products, quotients and powers of symbols the short way, while an equation is traced.
+"""Operations on symbols the short way, while an equation is traced.
 
 For each operation CasADi's Python layer tries its signatures in turn, those for numbers first,
-which takes ten times as long as the operation itself.  `SX.binary` has one signature.
+which takes ten times as long as the operation itself.  `SX.binary`, for sums, products, quotients
+and powers, has one signature; whatever else is called learns at once that a symbol is no number.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,20 +11,25 @@ from threading import Lock
 from typing import Any
 
 import casadi
-from casadi import SX
+from casadi import DM, SX
 
 Operator = Callable[[Any, Any], Any]
 _CODES = {
     "add": casadi.OP_ADD, "sub": casadi.OP_SUB, "mul": casadi.OP_MUL, "truediv": casadi.OP_DIV,
     "pow": casadi.OP_POW,
 }  # fmt: skip
+_NUMBERS = (float, int)
+_PLAIN = (SX, float, int)
 _lock = Lock()
 _users = 0
 
 
 @contextmanager
 def direct_operators() -> Iterator[None]:
-    """Let + - * / ** of an `SX` with an `SX` or a number make the same nodes without the search."""
+    """Let + - * / ** of an `SX` with an `SX` or a number make the same nodes without the search.
+
+    Other functions search for half as long: asked for its numbers, an `SX` says that it has none.
+    """
     _count(1)
     try:
         yield
@@ -36,30 +42,39 @@ def _count(change: int) -> None:
     global _users
     with _lock:
         if _users + change == 0:
-            for name in _DIRECT:
-                delattr(SX, name)
+            for kind, name in _DIRECT:
+                delattr(kind, name)
         elif _users == 0:
-            for name, operator in _DIRECT.items():
-                setattr(SX, name, operator)
+            for (kind, name), method in _DIRECT.items():
+                setattr(kind, name, method)
         _users += change
 
 
 def _direct(code: int, inherited: Operator) -> Operator:
     def operator(x: SX, y: Any) -> Any:
-        return SX.binary(code, x, y) if isinstance(y, SX | float | int) else inherited(x, y)
+        return SX.binary(code, x, y) if isinstance(y, _PLAIN) else inherited(x, y)
 
     return operator
 
 
 def _reflected(code: int, inherited: Operator) -> Operator:
     def operator(x: SX, y: Any) -> Any:
-        return SX.binary(code, y, x) if isinstance(y, float | int) else inherited(x, y)
+        return SX.binary(code, y, x) if isinstance(y, _NUMBERS) else inherited(x, y)
 
     return operator
 
 
-_DIRECT: dict[str, Operator] = {
-    f"__{side}{name}__": make(code, getattr(SX, f"__{side}{name}__"))
+def _no_numbers(x: SX) -> None:
+    """Answer CasADi, which else looks through an `SX` for all that could make it numbers."""
+
+
+def _itself(x: DM) -> DM:
+    """Answer CasADi, which else looks through numbers for what could make them symbols."""
+    return x
+
+
+_DIRECT: dict[tuple[type, str], Callable[..., Any]] = {
+    (SX, f"__{side}{name}__"): make(code, getattr(SX, f"__{side}{name}__"))
     for name, code in _CODES.items()
     for side, make in (("", _direct), ("i", _direct), ("r", _reflected))
-}
+} | {(SX, "__DM__"): _no_numbers, (DM, "__DM__"): _itself}

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from flexarm.arguments import (
     is_number,
@@ -129,6 +128,8 @@ class _Follower:
 
     def go(self, place: Array, depth: int = 0) -> None:
         """Follow the modes to another place, by way of the middle where they change much."""
+        from scipy.optimize import linear_sum_assignment  # takes long to import
+
         there = self.solve(place)
         old = [k for k, mode in enumerate(self.modes) if mode is not None]
         before = [mode for mode in self.modes if mode is not None]
