@@ -48,7 +48,8 @@ def beyond(force: Array, model: Model, q: Array) -> Array:
     """Turn forces at stations, (S, 3), from link axes into those of the sections."""
     part = model.links[0]
     turned = [np.array(section(model, part, ca.DM(q), float(x)).rotation) for x in STATIONS]
-    return np.einsum("sji,sj->si", np.array(turned), force)
+    found: Array = np.einsum("sji,sj->si", np.array(turned), force)
+    return found
 
 
 def test_forces_of_a_link_bent_and_twisted_far_hold_all_that_is_beyond() -> None:
@@ -64,14 +65,16 @@ def places(run: Run, k: int, x: Array) -> Array:
     """Places along the first link in the world at a sample."""
     frame = frames(run.model, ca.DM(run.q[k]))[0]
     bent = along(run.model, run.model.links[0], run.q[k][None], x).deflection[0]
-    return (bent + np.outer(x, [1, 0, 0])) @ np.array(frame.R_WL).T + np.array(frame.p_WL).ravel()
+    moved: Array = (bent + np.outer(x, [1, 0, 0])) @ np.array(frame.R_WL).T
+    return np.asarray(moved + np.array(frame.p_WL).ravel())
 
 
 def felt(run: Run, k: int, x: Array) -> Array:
     """Acceleration less gravity along the first link, by differences in time."""
     weights = ((-2, -1 / 12), (-1, 16 / 12), (0, -30 / 12), (1, 16 / 12), (2, -1 / 12))
     step = run.t[1] - run.t[0]
-    return sum(w * places(run, k + j, x) for j, w in weights) / step**2 - run.model.gravity
+    second = np.sum([w * places(run, k + j, x) for j, w in weights], axis=0)
+    return np.asarray(second / step**2 - run.model.gravity)
 
 
 @pytest.mark.campaign

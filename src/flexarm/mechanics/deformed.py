@@ -217,7 +217,7 @@ def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
     turned = (-torque * z - about[2] * bending[0], torque * y - about[2] * bending[1])
     shear = np.full((*moment.shape[:2], 2), np.nan)
     for k, (name, bend) in enumerate((("EIz", y), ("EIy", z))):
-        if link.has("yz"[k]) and link.span.has(name):
+        if link.has("y" if k == 0 else "z") and link.span.has(name):
             rise = _rise(link.span, name, x) * bend + link.span.at(name, x) * about[k]
             shear[:, :, k] = (turned[k] - rise) / (1 + link.values("x", places, 1))
     return shear

@@ -104,8 +104,10 @@ class Deformed:
         return along_y + df * z, along_z - df * y, turning.torsion
 
     def _turning(self, places: Array) -> "_Turning":
-        of = [self.values(d, places, nu) for nu in (1, 2) for d in ("y", "z")]
-        return _Turning(*of, self.values("twist", places), self.values("twist", places, 1))
+        a, b = self.values("y", places, 1), self.values("z", places, 1)
+        da, db = self.values("y", places, 2), self.values("z", places, 2)
+        f, df = self.values("twist", places), self.values("twist", places, 1)
+        return _Turning(a, b, da, db, f, df)
 
     def axis(self, places: Array) -> tuple[Array, Array]:
         """Place the sections of an exact beam, and give their tangents, (T, len(places), 3) each.
