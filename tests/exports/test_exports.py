@@ -20,6 +20,7 @@ from flexarm.cli import main
 from flexarm.engine import functions
 from flexarm.engine.cache import Cache
 from flexarm.engine.emit.kit import Dialect
+from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.fmu import description_3, variables, write_fmu
 from flexarm.exports.plant import Plant, plant
@@ -71,7 +72,7 @@ def test_exported_c_chooses_steps_within_its_tolerance(
 def test_exported_equations_are_those_that_run_here_without_fused_operations(
     made: Plant, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unfused = partial(functions.emit_llvm, dialect=Dialect(fused=False))
+    unfused = partial(emit_llvm, dialect=Dialect(fused=False))
     monkeypatch.setattr(functions, "emit_llvm", unfused)
     library = ctypes.CDLL(str(program.with_name("arm.so")))
     random = np.random.default_rng(0)
