@@ -244,6 +244,9 @@ build(arm, stiffening="no")
 # tip_rotation
 build(arm, tip_rotation=None)
 build(arm, tip_rotation=["cayley"])
+# nodes
+build(arm, nodes="many")
+simulate(arm, t_end=1, nodes=0)
 # arm
 change_arm(None, {})
 # values

@@ -66,6 +66,20 @@ links:
     shapes: {kind: clamped-free, bending_y: 1}
 """
 
+SPATIAL = """
+flexarm: 1
+name: one link, bent in space
+gravity: [1, 2, -9.81]
+links:
+  - joint: {kind: revolute}
+    length: 1
+    section: {mass_per_length: 5, EIz: 1000, EIy: 1500, GJ: 300, EA: 100000, Jx: 0.01}
+    shapes: {kind: clamped-free, bending_y: 1, bending_z: 1, torsion: 1, stretch: 1}
+  - joint: {kind: fixed, before: {rotation: [0.3, 0.2, 0.1]}}
+    length: 0.1
+    body: {mass: 2, com: [0.02, 0.01, 0], inertia: [0.01, 0.02, 0.02]}
+"""
+
 TABLE = """
 flexarm: 1
 name: tabulated spring
@@ -194,9 +208,26 @@ def test_products_of_sines_and_cosines_of_exact_planar_links_are_joined() -> Non
     assert r"\text{(angle along y of link 1 at its tip)} \\" in latex
 
 
-def test_an_exact_link_that_bends_in_two_planes_is_refused() -> None:
+def test_equations_of_a_link_that_bends_in_two_planes_have_their_values_and_named_tangents() -> (
+    None
+):
+    model = build(loads(SPATIAL), nodes=1)
+    equations = closed_form(model)
+    text, latex = as_text(equations), as_latex(equations)
+    assert "  entire(k, x) = sum of (-x)**n / (2*n + k)! over n = 0, 1, 2, ..." in text
+    assert "  c1_1_2 = entire(1, alpha1_2**2 + beta1_2**2)" in text
+    assert "  t1_2_y = alpha1_2*c1_1_2" in text
+    assert r"c_{k}" not in latex
+    assert r"c_1^{1,\mathrm{2}} &= c_1\bigl(" in latex
+    assert latex.count("{") == latex.count("}")
+    assert worst(executed(as_python(equations)), model, Composite(model)) < 1e-12
+
+
+def test_two_exact_links_that_bend_in_two_planes_are_refused() -> None:
     model = build(flexarm.sample("tg-rr-2planes"), stiffening=True, nodes=1)
-    with pytest.raises(flexarm.FlexarmError, match=r"link1: bends along y and along z.* off'"):
+    with pytest.raises(
+        flexarm.FlexarmError, match=r"link1, link2: bend along y and along z.* off'"
+    ):
         closed_form(model)
 
 

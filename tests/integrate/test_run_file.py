@@ -17,6 +17,7 @@ import xarray
 from pydantic import ValidationError
 
 import flexarm
+from flexarm.cli import main
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import dumps, load
 from flexarm.runs.contents import quaternions
@@ -298,6 +299,27 @@ def test_a_run_with_a_part_missing_is_refused(run: Run, tmp_path: Path) -> None:
         del file["kinetic"]
     with pytest.raises(FlexarmError, match=r"run\.nc: kinetic: is missing"):
         load_run(tmp_path / "run.nc")
+
+
+def test_a_run_keeps_how_many_nodes_were_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.nc"
+    words = [
+        "simulate",
+        "driven-link-payload",
+        "--t-end",
+        "0.01",
+        "--nodes",
+        "5",
+        "--out",
+        str(path),
+    ]
+    assert main(words) == 0
+    assert "5 more nodes than shapes" in capsys.readouterr().out
+    kept = load_run(path).model.links[0].exact
+    assert kept is not None
+    assert kept.more == 5
 
 
 def test_a_run_of_before_exact_links_is_read_as_made_by_the_series(

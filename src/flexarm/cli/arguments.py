@@ -125,6 +125,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "choices": ("cayley", "first-order"), "default": "cayley",
         "help": "exact rotations of the links' tips (default), or I + skew(angles) as in papers",
     },
+    "--nodes": {
+        "type": int, "metavar": "N",
+        "help": "nodes of exact links beyond their number of shapes (default: by their loads)",
+    },
     "--plot": {"type": file_path, "metavar": "FILE", "help": "write a figure (png, svg, pdf)"},
     "--force": {"action": "store_true", "help": "overwrite files that are there"},
     "--json": {"action": "store_true", "help": "print one JSON document"},

@@ -16,7 +16,7 @@ KINDS = ("multiplications", "additions", "divisions", "functions")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm count`."""
     add_arm(parser)
-    add_options(parser, "--formulation", "--points", "--stiffening", "--json")
+    add_options(parser, "--formulation", "--points", "--stiffening", "--nodes", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     from flexarm.studies.operations import COUNTED, operation_counts
 
     arm = read_arm(args)
-    model = build(arm, stiffening=STIFFENING[args.stiffening])
+    model = build(arm, stiffening=STIFFENING[args.stiffening], nodes=args.nodes)
     eq = formulation(args.formulation or DEFAULT, model, points=args.points)
     numbers = {name: _numbers(operation_counts(eq, name)) for name in COUNTED}
     if args.json:

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="how it is written (default text); Python has all digits",
     )
-    add_options(parser, "--stiffening", "--tip-rotation")
+    add_options(parser, "--stiffening", "--tip-rotation", "--nodes")
     parser.add_argument("--out", type=file_path, metavar="FILE", help="write it to a file")
     add_options(parser, "--force", "--json")
 
@@ -39,7 +39,9 @@ def run(args: argparse.Namespace) -> int:
 
     require_outputs(args, args.out)
     stiffening = STIFFENING[args.stiffening]
-    model = build(read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation)
+    model = build(
+        read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation, nodes=args.nodes
+    )
     equations = closed_form(model)
     written = {"text": as_text, "latex": as_latex, "python": as_python}[args.format](equations)
     if args.out is not None:

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, "--formulation")
     add("--paper", action="store_true", help="keep the approximations of the formulation's paper")
-    add_options(parser, "--tip-rotation")
+    add_options(parser, "--tip-rotation", "--nodes")
     add("--step", type=float, metavar="S", help="step of rk4 [s]")
     add(
         "--start",
@@ -115,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
             formulation=args.formulation or DEFAULT,
             paper=args.paper,
             tip_rotation=args.tip_rotation,
+            nodes=args.nodes,
             start=load_run(args.start) if isinstance(args.start, Path) else args.start,
             energy_audit=args.energy_audit,
             allow_long=args.yes,
@@ -242,6 +243,7 @@ def _document(result: "Run", prepared: float) -> dict[str, Any]:
         "formulation": result.formulation,
         "paper": result.paper,
         "tip_rotation": result.model.tip_rotation,
+        "nodes": result.model.nodes,
         "steps": statistics.steps,
         "rejections": statistics.rejections,
         "evaluations": statistics.evaluations,
@@ -264,6 +266,8 @@ def _equation_line(result: "Run") -> dict[str, str]:
     words = [result.formulation, *(["as in its paper"] if result.paper else [])]
     if result.model.tip_rotation == "first-order":
         words.append("first-order tips")
+    if result.model.nodes is not None:
+        words.append(f"{result.model.nodes} more nodes than shapes")
     return {} if words == [DEFAULT] else {"by": ", ".join(words)}
 
 

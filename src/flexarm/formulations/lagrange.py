@@ -31,6 +31,7 @@ import numpy as np
 from flexarm.engine.once import once
 from flexarm.formulations.base import Formulation, beams_only
 from flexarm.formulations.transforms import hub_transform, plain_span, steps, torque_refusal
+from flexarm.links.fields import Basis, Moving
 from flexarm.mechanics.bodies.growing_points import sliding_moments
 from flexarm.mechanics.bodies.points import (
     Moments,
@@ -51,6 +52,7 @@ from flexarm.model import LinkModel, Model, Rotor
 from flexarm.spatial import Expr, constant
 
 Tip = Callable[[LinkModel], tuple[Expr, dict[int, Expr]]]
+Points = Callable[[LinkModel], tuple[Moving, Basis] | None]
 LARGEST = 60  # coordinates: beyond, the closed form has millions of operations
 
 
@@ -186,7 +188,9 @@ def _not_in_paper(model: Model) -> str | None:
     return None
 
 
-def bodies_of(model: Model, q: Expr, tip: Tip | None = None) -> list[Body]:
+def bodies_of(
+    model: Model, q: Expr, tip: Tip | None = None, points: Points | None = None
+) -> list[Body]:
     """Place all that has mass (S4, S5): links, hubs and rotors, bodies at tips.
 
     Parameters
@@ -196,6 +200,8 @@ def bodies_of(model: Model, q: Expr, tip: Tip | None = None) -> list[Body]:
     tip
         What gives E of a link and its derivatives by the link's own coordinates, `link_transform`
         if None.
+    points
+        What gives the points of a link's span, or None for those that its shapes make.
     """
     bodies = []
     T, D = ca.SX.eye(4), dict[int, Expr]()
@@ -210,7 +216,7 @@ def bodies_of(model: Model, q: Expr, tip: Tip | None = None) -> list[Body]:
         if step.part is None:
             continue
         part, own = step.part, step.part.own
-        bodies += [Body(T, D, weight, own) for weight in _link_weights(model, part, q)]
+        bodies += [Body(T, D, weight, own) for weight in _link_weights(part, q, points)]
         E, columns = link_transform(model, part, q) if tip is None else tip(part)
         D = {i: dT @ E for i, dT in D.items()}  # (S6.1)
         for i, column in columns.items():
@@ -231,13 +237,13 @@ def link_transform(model: Model, part: LinkModel, q: Expr) -> tuple[Expr, dict[i
     return E, {i: ca.sparsify(ca.reshape(columns[:, k], 4, 4)) for k, i in enumerate(own)}
 
 
-def _link_weights(model: Model, part: LinkModel, q: Expr) -> list[Moments]:
+def _link_weights(part: LinkModel, q: Expr, points: Points | None) -> list[Moments]:
     if part.sliding is not None:
         return [sliding_moments(part, own_values(part, q))]
     if part.elastic is None:
         return []
     d = own_values(part, q)
-    weights = [span_moments(part.elastic, d)]
+    weights = [span_moments(part.elastic, d, None if points is None else points(part))]
     hub = hub_transform(part, d, 0 * d)
     if hub is not None:
         weights.append(moved_moments(pseudo_inertia(part.hub_body), hub.value, hub.columns))

@@ -59,6 +59,7 @@ def simulate(
     formulation: str = DEFAULT,
     paper: bool = False,
     tip_rotation: TipRotation = "cayley",
+    nodes: int | None = None,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
     locks: Locks | None = None,
@@ -91,7 +92,7 @@ def simulate(
     formulation, paper
         How the equation is obtained, and whether with the approximations of its paper: as for
         `flexarm.formulation`.
-    tip_rotation
+    tip_rotation, nodes
         As for `flexarm.build`.
     inputs
         By joint, in place of those of the model file: a number, or a profile as in a model file.
@@ -143,7 +144,8 @@ def simulate(
     arm = validated(arm)
     times = sample_times(t_end, dt)
     consider([preparation(arm, len(times))], allow_long=allow_long)
-    model = equation_of(build(arm, tip_rotation=tip_rotation), name=formulation, paper=paper).model
+    model = build(arm, tip_rotation=tip_rotation, nodes=nodes)
+    model = equation_of(model, name=formulation, paper=paper).model
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
     wanted = min(rtol, AUDIT) if energy_audit else rtol

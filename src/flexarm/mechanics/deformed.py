@@ -168,7 +168,8 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     Notes
     -----
     They are those of the shapes: their accuracy is that of the shapes' second (shear: third)
-    derivatives, which converge more slowly with the number of shapes than deflections do.  A body
+    derivatives, which converge more slowly with the number of shapes than deflections do.  Shear
+    is what balances the moments, without the rotary inertia of the sections.  A body
     of any shape has no sections: what its interfaces carry is what joints transmit; its strain is
     the largest of all that its file tells of, at every station.
     """
@@ -190,16 +191,36 @@ def section_forces(model: Model, part: LinkModel, q: Array, stations: Array) -> 
     )  # fmt: skip
     for k, (direction, name, about, sign) in enumerate(directions):
         if link.has(direction) and link.span.has(name):
-            stiffness, change = link.span.at(name, x), _rise(link.span, name, x)
+            stiffness = link.span.at(name, x)
             moment[:, :, about] = sign * stiffness * bends[k]
-            lost = change * link.values(direction, places, 2)
-            force[:, :, 1 + k] = -lost - stiffness * link.values(direction, places, 3)
+            if link.nodes is None:
+                lost = _rise(link.span, name, x) * link.values(direction, places, 2)
+                force[:, :, 1 + k] = -lost - stiffness * link.values(direction, places, 3)
     if link.has("twist") and link.span.has("GJ"):
         torsion = link.values("twist", places, 1) if link.nodes is None else link.strains(places)[2]
         moment[:, :, 0] = link.span.at("GJ", x) * torsion
     if link.has("x") and link.span.has("EA"):
         force[:, :, 0] = link.span.at("EA", x) * link.values("x", places, 1)
+    if link.nodes is not None:
+        force[:, :, 1:] = _exact_shear(link, places, moment)
     return SectionForces(force, moment, fibre_strain(part.link.section, link, places, bends))
+
+
+def _exact_shear(link: Deformed, places: Array, moment: Array) -> Array:
+    """Find the shear of an exact beam from the equilibrium of moments, (T, S, 2).
+
+    ``M' + k x M + (1 + eps) e_x x N = 0`` in the axes of the section, which turn by k along x.
+    """
+    x, about = link.along_span(places), link.strain_rises(places)
+    y, z, _ = link.strains(places)
+    torque, *bending = np.moveaxis(np.nan_to_num(moment), 2, 0)
+    turned = (-torque * z - about[2] * bending[0], torque * y - about[2] * bending[1])
+    shear = np.full((*moment.shape[:2], 2), np.nan)
+    for k, (name, bend) in enumerate((("EIz", y), ("EIy", z))):
+        if link.has("y" if k == 0 else "z") and link.span.has(name):
+            rise = _rise(link.span, name, x) * bend + link.span.at(name, x) * about[k]
+            shear[:, :, k] = (turned[k] - rise) / (1 + link.values("x", places, 1))
+    return shear
 
 
 def fibre_strain(

@@ -1,5 +1,7 @@
 """Forces that do not come from inertia: springs, damping, friction, contact, inputs, wrenches."""
 
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 
@@ -39,11 +41,15 @@ def input_matrix(model: Model) -> Array:
     return np.stack(columns, axis=1) if columns else np.zeros((model.size, 0))
 
 
-def elastic_force(model: Model, q: Expr) -> Expr:
-    """Gradient of the elastic energy of links, joints, contacts and springs, (n,)."""
+def elastic_force(model: Model, q: Expr, known: Mapping[str, Expr] | None = None) -> Expr:
+    """Gradient of the elastic energy of links, joints, contacts and springs, (n,).
+
+    ``known`` are the efforts of some links' own coordinates, by their names.
+    """
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
-        effort = body_of(model, part).effort(q)
+        effort = (known or {}).get(part.name)
+        effort = body_of(model, part).effort(q) if effort is None else effort
         for i, column in enumerate(part.own):
             result[column] += effort[i]
     for each in point_forces(model, q):

@@ -63,6 +63,7 @@ def attributes(run: RunData) -> dict[str, str | int | float]:
         "paper": int(run.paper),
         "tip_rotation": run.model.tip_rotation,
         "link_theory": run.model.link_theory,
+        "nodes": run.model.nodes or 0,
         "steps": run.statistics.steps,
         "rejections": run.statistics.rejections,
         "evaluations": run.statistics.evaluations,

@@ -62,6 +62,7 @@ class _By(NamedTuple):
     paper: bool
     tip_rotation: TipRotation
     series: bool
+    nodes: int | None = None
 
 
 def _formulation(stored: "Stored") -> _By:
@@ -79,7 +80,9 @@ def _formulation(stored: "Stored") -> _By:
     if theory not in get_args(LinkTheory):
         raise stored.wrong("link_theory", f"must be one of {', '.join(get_args(LinkTheory))}")
     tip_rotation: TipRotation = "first-order" if tips == "first-order" else "cayley"
-    return _By(name, paper, tip_rotation, theory == "series")
+    # 0, or nothing, where they were chosen
+    nodes = int(stored.number("nodes", whole=True)) if stored.says("nodes") else 0
+    return _By(name, paper, tip_rotation, theory == "series", nodes or None)
 
 
 def _assemble(model: Model, stored: "Stored", by: _By) -> Run:
@@ -218,7 +221,7 @@ def _read_model(path: Path, text: str, files: dict[str, bytes], by: _By) -> Mode
     kept = SideFiles(path, kept=files)
     try:
         arm = parse(Arm, text, name=f"{path}, model_file", files=kept)
-        model = build(arm, tip_rotation=by.tip_rotation, series=by.series)
+        model = build(arm, tip_rotation=by.tip_rotation, series=by.series, nodes=by.nodes)
         return FORMULATIONS[by.formulation].paper_model(model) if by.paper else model
     except (ModelError, ShapeError) as error:
         raise ModelError(

@@ -28,13 +28,15 @@ from flexarm.studies.polynomials import (
 
 Waves = dict[Monomial, complex]  # of exp(i sum n_k angle_k), per (k, n_k)
 Joined = dict[tuple[Monomial, Monomial, str], float]  # per rest, sum of angles, cosine or sine
+Places = dict[tuple[str, str], int]  # generators per section and angle
 ROUNDING = 1e-15
 TURNING = ("sine", "cosine")
 ANGLES = (("alpha", "angle along y"), ("beta", "angle along z"), ("phi", "twist"))
 
 
-def name_angles(nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring) -> None:
+def name_angles(nodes: Collocation, part: LinkModel, number: int, q: Expr, ring: Ring) -> Places:
     """Add generators for the angles of an exact link's sections; links count from 1."""
+    places: Places = {}
     amounts, unit = q[part.modes.start : part.modes.stop], "m"
     if part.sliding is not None:
         own = own_values(part, q)
@@ -47,7 +49,9 @@ def name_angles(nodes: Collocation, part: LinkModel, number: int, q: Expr, ring:
             of = evaluated(lower(angle), ring, [list(range(q.shape[0]))])[0][0]
             latex = rf"\{letter}_{{{number},\mathrm{{{place}}}}}"
             said = f"{what} of link {number} {about}"
-            ring.add(Generator(f"{letter}{number}_{place}", latex, "sum", of, said))
+            named = Generator(f"{letter}{number}_{place}", latex, "sum", of, said)
+            places[place, letter] = ring.add(named)
+    return places
 
 
 def _sections(nodes: Collocation, unit: str) -> list[tuple[str, str, Array, Array, Array]]:

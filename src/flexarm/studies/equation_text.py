@@ -8,6 +8,13 @@ from flexarm.studies.polynomials import Generator, Monomial, Polynomial
 WIDTH = 100
 _SMALL = 1e-4  # of the last digit that is printed: smaller coefficients are left out
 PLAIN = (" * (", ")")
+ENTIRE = (
+    "",
+    "",
+    "def entire(k, x):",
+    '    """Sum (-x)**n / (2 n + k)! over n, up to x = 10."""',
+    "    return sum((-x) ** n / factorial(2 * n + k) for n in range(20))",
+)
 Write = Callable[[Polynomial], str]
 
 
@@ -20,6 +27,8 @@ def as_text(equations: Equations, *, digits: int = 6) -> str:
     definitions, meaning = dict(_definitions(equations, write)), _meanings(equations)
     if definitions:
         lines += ["", "where"]
+    if _entire(equations, definitions):
+        lines.append("  entire(k, x) = sum of (-x)**n / (2*n + k)! over n = 0, 1, 2, ...")
     for name, text in definitions.items():
         lines += _wrapped(f"  {name} = ", text)
         if name in meaning:
@@ -42,11 +51,17 @@ def as_latex(equations: Equations, *, digits: int = 6) -> str:
 
     lines = [r"\begin{align*}"]
     used = dict(_definitions(equations, write))
+    if _entire(equations, used):
+        lines.append(r"c_k(x) &= \sum_{n \ge 0} \frac{(-x)^n}{(2n + k)!} \\")
     for generator in generators:
         if generator.name not in used:
             continue
         if generator.kind == "inverse":
             lines.append(rf"{generator.latex} &= \Bigl({write(generator.of)}\Bigr)^{{-1}} \\")
+        elif generator.kind == "entire":
+            lines.append(
+                rf"{generator.latex} &= c_{generator.order}\bigl({write(generator.of)}\bigr) \\"
+            )
         elif generator.kind == "sum":
             meaning = rf" \quad \text{{({generator.about})}}" if generator.about else ""
             lines.append(rf"{generator.latex} &= {write(generator.of)}{meaning} \\")
@@ -61,8 +76,11 @@ def as_python(equations: Equations) -> str:
     generators, n = equations.generators, len(equations.names)
     write, meaning = _plain(generators, digits=17), _meanings(equations)
     lines = ['"""Equation of motion of an arm: M a + h + c + K q + k = B u."""', ""]
-    lines += ["from math import cos, sin", "", "import numpy as np", ""]
+    spatial = any(g.kind == "entire" for g in generators)
+    lines += [f"from math import cos, {'factorial, ' if spatial else ''}sin", ""]
+    lines += ["import numpy as np", ""]
     lines += [f"ARM = {equations.arm!r}", f"NAMES = {list(equations.names)!r}"]
+    lines += ENTIRE if spatial else ()
     functions = (
         ("M", "mass_matrix", "Mass matrix", ["q"], [p for row in equations.M for p in row]),
         ("h", "coriolis", "Coriolis and centrifugal forces", ["q", "v"], list(equations.h)),
@@ -158,6 +176,11 @@ def _by_rates(
     return " + ".join(parts).replace("+ -", "- ") or "0"
 
 
+def _entire(equations: Equations, used: dict[str, str]) -> bool:
+    """Tell whether some definition is an entire function."""
+    return any(g.kind == "entire" and g.name in used for g in equations.generators)
+
+
 def _meanings(equations: Equations) -> dict[str, str]:
     """Say of generators what they are, where their definitions do not."""
     return {g.name: g.about for g in equations.generators if g.about}
@@ -184,6 +207,8 @@ def _needed(
             yield generator.name, f"{generator.kind[:3]}({write(generator.of)})"
         elif generator.kind == "inverse":
             yield generator.name, f"1 / ({write(generator.of)})"
+        elif generator.kind == "entire":
+            yield generator.name, f"entire({generator.order}, {write(generator.of)})"
         elif generator.kind == "sum":
             yield generator.name, write(generator.of)
 

@@ -22,6 +22,7 @@ from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 from flexarm.studies.angles import joined_angles, name_angles
+from flexarm.studies.bent_sections import BentSections
 from flexarm.studies.polynomials import (
     Generator,
     Polynomial,
@@ -36,7 +37,8 @@ Matrix = tuple[Vector, ...]
 LARGEST = 12  # coordinates of an arm whose equations are worth printing
 # in what is printed as Python
 RESERVED = re.compile(
-    r"[qvMhcKk]|np|(sin|cos)(_\w+)?|(alpha|beta|phi|theta)\d+_\w+|(psi|kappa|angle|inverse)\d+"
+    r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
+    r"|(psi|kappa|angle|inverse)\d+"
 )
 DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
 
@@ -107,7 +109,13 @@ def closed_form(model: Model) -> Equations:
     symbols = ca.vertcat(*[tip.symbols for tip in tips])
     slopes = ca.vertcat(*[tip.slopes for tip in tips])
     by_name = {part.name: tip for part, tip in zip(model.links, tips, strict=True)}
-    bodies = bodies_of(model, q, lambda part: by_name[part.name].transform)
+    bent = {name: tip.bent for name, tip in by_name.items() if tip.bent is not None}
+    bodies = bodies_of(
+        model,
+        q,
+        lambda part: by_name[part.name].transform,
+        lambda part: bent[part.name].points() if part.name in bent else None,
+    )
     M = closed_mass_matrix(model, bodies)
     momentum = M @ v
     # Algorithm 3, S2.1, through what the tips' symbols stand for
@@ -115,8 +123,11 @@ def closed_form(model: Model) -> Equations:
     energy = ca.dot(v, momentum) / 2
     h = h - ca.gradient(energy, q) - slopes.T @ ca.gradient(energy, symbols)
     c = closed_gravity(model, bodies)
-    function = ca.Function("equations", [q, v, symbols], [M, h, c, elastic_force(model, q)])
+    force = elastic_force(model, q, {name: each.effort(q) for name, each in bent.items()})
+    further = ca.vertcat(*[each.further for each in bent.values()])
+    function = ca.Function("equations", [q, v, symbols, further], [M, h, c, force])
     places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places]]
+    places.append([i for each in bent.values() for i in each.further_places])
     outputs = evaluated(lower(function), ring, places)
     entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
     if any(part.exact is not None for part in model.links):
@@ -159,22 +170,33 @@ class _Tip:
         The symbols, their derivatives by the coordinates, their generators.
     transform
         E of the link and its derivatives by the link's own coordinates, in these symbols.
+    bent
+        An exact link's sections if it bends along y and z, else None.
     """
 
     def __init__(self, model: Model, index: int, q: Expr, ring: Ring) -> None:
         part, n = model.links[index], model.size
         self.symbols, self.slopes, self.places = ca.SX(0, 1), ca.SX(0, n), list[int]()
         last = index == len(model.links) - 1 and not part.tip_body.weighs
+        self.bent: BentSections | None = None
         if part.exact is not None:
-            name_angles(part.exact, part, index + 1, q, ring)
+            named = name_angles(part.exact, part, index + 1, q, ring)
+            if all(part.exact.bends):
+                self.bent = BentSections(model, index, q, ring, named)
+                self.symbols, self.slopes = self.bent.symbols, self.bent.slopes
+                self.places = self.bent.places
         angle = ca.SX(3, 1) if last else _tip_angle(model, part, q)
-        local = tip_section(model, part, q)
-        rotation: Expr = ca.SX.eye(3) if last else local.rotation
+        if self.bent is None:
+            local = tip_section(model, part, q)
+            turned, position = local.rotation, local.position
+        else:
+            turned, position = self.bent.tip_frame()
+        rotation: Expr = ca.SX.eye(3) if last else turned
         if angle.nnz():
             rotation = self._name(model, part, angle, q, ring)
-        E: Expr = homogeneous(rotation, local.position)
+        E: Expr = homogeneous(rotation, position)
         slope: Expr = ca.jacobian(ca.vec(ca.densify(E)), q)
-        if angle.nnz():
+        if self.symbols.numel():
             slope = slope + ca.jacobian(ca.vec(ca.densify(E)), self.symbols) @ self.slopes
         columns = {i: ca.sparsify(ca.reshape(slope[:, i], 4, 4)) for i in part.own}
         self.transform: tuple[Expr, dict[int, Expr]] = (E, columns)
@@ -312,12 +334,14 @@ def _check(model: Model) -> None:
             f"{model.arm.name} has contacts or springs between points, which have no short closed "
             "form: leave them out"
         )
+    bent = [part.name for part in model.links if part.exact is not None and all(part.exact.bends)]
+    if len(bent) > 1 or any(part.grown is not None and part.name in bent for part in model.links):
+        raise FlexarmError(
+            f"{', '.join(bent)}: bend along y and along z as exact beams, of which no short closed "
+            "form is printed if there are two or they slide: say '--stiffening off' "
+            "(stiffening=False), or let them bend in one plane"
+        )
     for part in model.links:
-        if part.exact is not None and all(part.exact.bends):
-            raise FlexarmError(
-                f"{part.name}: bends along y and along z, which has no short closed form with "
-                "stiffening: say '--stiffening off' (stiffening=False), or let it bend in one plane"
-            )
         if part.sliding is not None and any(len(f) > 2 for f in part.sliding.factors.values()):
             raise FlexarmError(
                 f"{part.name}: its shapes follow its length, which takes long series: "

@@ -1,9 +1,9 @@
 """Traced expressions as polynomials in named generators: what closed-form equations print as.
 
-A generator is a coordinate, a rate, a sine or cosine, an inverse, or another quantity with a
-definition.  Two relations keep polynomials short: the square of a sine is one less that of the
-cosine, and an inverse ``k = 1/(1 + c^T c/4)`` times one of the squares under it is rewritten by the
-others.
+A generator is a coordinate, a rate, a sine or cosine, an inverse, an entire function, or another
+quantity with a definition.  Two relations keep polynomials short: the square of a sine is one less
+that of the cosine, and an inverse ``k = 1/(1 + c^T c/4)`` times one of the squares under it is
+rewritten by the others.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from flexarm.errors import FlexarmError
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, float]
-Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum"]
+Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "entire"]
 ONE: Monomial = ()
 
 
@@ -31,6 +31,8 @@ class Generator(NamedTuple):
         Sine, cosine, inverse or sum of this polynomial.
     about
         What it is, where its definition does not say.
+    order
+        Of an entire function c_k its k: ``c_k(x) = sum (-x)^n/(2n + k)!``.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Generator(NamedTuple):
     kind: Kind
     of: Polynomial
     about: str = ""
+    order: int = 0
 
 
 @dataclass
@@ -62,7 +65,8 @@ class Ring:
     def add(self, generator: Generator) -> int:
         """Add a generator, or find one with the same definition."""
         for i, known in enumerate(self.generators):
-            if known.of and (known.kind, known.of) == (generator.kind, generator.of):
+            same = (known.kind, known.order) == (generator.kind, generator.order)
+            if known.of and same and known.of == generator.of:
                 return i
         self.generators.append(generator)
         return len(self.generators) - 1
@@ -201,7 +205,11 @@ def _put(target: Polynomial, terms: Polynomial, factor: float) -> None:
 
 def merged(a: Monomial, b: Monomial) -> Monomial:
     """Multiply two monomials."""
+    if not a or not b:
+        return a or b
     powers = dict(a)
     for g, n in b:
         powers[g] = powers.get(g, 0) + n
-    return tuple(sorted((g, n) for g, n in powers.items() if n))
+    if 0 in powers.values():
+        powers = {g: n for g, n in powers.items() if n}
+    return tuple(sorted(powers.items()))

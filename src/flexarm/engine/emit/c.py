@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flexarm.engine.emit.order import TURNS
 from flexarm.engine.emit.plan import (
     CHUNK,
     LONGEST_WRITTEN_OUT,
@@ -11,6 +12,7 @@ from flexarm.engine.emit.plan import (
     plan,
     runs_of_leaves,
 )
+from flexarm.engine.emit.sincos import c_sine
 from flexarm.engine.stream import Operation, Port, Stream
 
 # Everything else is a function of math.h by its own name.
@@ -28,6 +30,8 @@ WRITTEN = {
     "and": "{} != 0.0 && {} != 0.0",
     "or": "{} != 0.0 || {} != 0.0",
     "if_else_zero": "{} != 0.0 ? {} : 0.0",
+    "sin": "flexarm_sine({}, 0)",
+    "cos": "flexarm_sine({}, 1)",
     "sign": "{0} < 0.0 ? -1.0 : {0} > 0.0 ? 1.0 : {0}",
 }
 
@@ -56,7 +60,8 @@ def emit_c(stream: Stream, *, chunk: int = CHUNK) -> "Source":
     arguments = ", ".join(_names(stream))
     bodies = [_piece(stream, planned, values) for values in planned.pieces]
     bodies += _edges(stream, chunk)
-    parts = ["#include <math.h>\n", header]
+    turns = any(operation.op in TURNS for operation in stream.operations)
+    parts = ["#include <math.h>\n", header, *([c_sine("flexarm_sine")] if turns else [])]
     for k, body in enumerate(bodies):
         unused = "".join(f" (void){pointer};" for pointer in _names(stream))
         parts.append(f"static void {name}_{k}({parameters})\n{{\n   {unused}")

@@ -47,6 +47,42 @@ def sincos(width: int, *, libm: bool = True, fused: bool = True) -> str:
     return text if fused else text.replace(" contract ", " ")
 
 
+def c_sine(name: str) -> str:
+    """Return the C99 text of a function that gives the sine of an angle and some quarter turns.
+
+    By the same operations as `sincos` without fused ones, so that it gives the same bits.
+    """
+    first, second, third = HALF_PI
+    return f"""#ifndef FLEXARM_SINE
+#define FLEXARM_SINE
+/* Sine of x [rad] and a number of quarter turns, 0 or 1: by the operations of flexarm itself. */
+static double {name}(double x, int quarter)
+{{
+    const double marked = x * {2.0 / math.pi!r} + {ROUNDER!r}, n = marked - {ROUNDER!r};
+    const double t = x - n * {first!r}, n2 = n * {second!r}, r = t - n2, back = r - t;
+    const double tail = ((t - (r - back)) - (n2 + back)) - n * {third!r};
+    const double z = r * r, zz = z * z, hz = z * 0.5, w = 1.0 - hz;
+    const double s = {_c_polynomial(SINE)};
+    const double c = {_c_polynomial(COSINE)};
+    const double sine = r + ((r * z) * s + tail * w);
+    const double cosine = w + (zz * c + (((1.0 - w) - hz) - r * tail));
+    if (!(fabs(x) < {LARGEST_ANGLE!r}))
+        return quarter ? cos(x) : sin(x);
+    {{
+        const long turns = (long)n + quarter + 1048576L;
+        const double value = turns & 1 ? cosine : sine;
+        return turns & 2 ? -value : value;
+    }}
+}}
+#endif
+"""
+
+
+def _c_polynomial(coefficients: tuple[float, ...]) -> str:
+    pairs = [f"(z * {coefficients[2 * k + 1]!r} + {coefficients[2 * k]!r})" for k in range(3)]
+    return f"zz * (zz * {pairs[2]} + {pairs[1]}) + {pairs[0]}"
+
+
 def _alone(width: int) -> str:
     real, whole, truth = (vector(element, width) for element in ("double", "i64", "i1"))
     suffix = "f64" if width == 1 else f"v{width}f64"

@@ -57,6 +57,7 @@ def simulate_many(
     formulation: str = DEFAULT,
     paper: bool = False,
     tip_rotation: TipRotation = "cayley",
+    nodes: int | None = None,
     parameters: Sequence[Mapping[str, Any]] | None = None,
     starts: Sequence[Mapping[str, float]] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
@@ -72,7 +73,7 @@ def simulate_many(
     ----------
     arm
         The arm.
-    t_end, dt, method, formulation, paper, tip_rotation
+    t_end, dt, method, formulation, paper, tip_rotation, nodes
         As for `flexarm.simulate`; ``auto`` chooses once, for the first run.
     rtol
         As for `flexarm.simulate`, for all runs or by run.
@@ -125,7 +126,7 @@ def simulate_many(
             )
         refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
     arm = validated(arm)
-    refuse_alone(build(arm))
+    refuse_alone(build(arm, nodes=nodes))
     t_end, dt = float(t_end), None if dt is None else float(dt)
     structures = Structures()
     times = sample_times(t_end, dt)
@@ -133,7 +134,7 @@ def simulate_many(
     consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
 
     def equation(varied: Arm) -> Equation:
-        model = build(varied, tip_rotation=tip_rotation)
+        model = build(varied, tip_rotation=tip_rotation, nodes=nodes)
         refuse_alone(model)
         return equation_of(model, name=formulation, paper=paper).among(structures)
 

@@ -86,15 +86,28 @@ class Deformed:
 
     def strains(self, places: Array) -> tuple[Array, Array, Array]:
         """Give the curvatures along y and z and the torsion of an exact beam's sections [1/m]."""
+        turning = self._turning(places)
+        return (*turning.curvatures, turning.torsion if np.any(turning.f) else 0 * turning.f)
+
+    def strain_rises(self, places: Array) -> tuple[Array, Array, Array]:
+        """Differentiate an exact beam's curvatures along y and z by x [1/m^2].
+
+        Returns
+        -------
+        along_y, along_z, torsion
+            And by how much the axes of its sections turn about its own axis [1/m], twisted or not.
+        """
+        turning, df = self._turning(places), self.values("twist", places, 1)
+        rises = self.values("y", places, 3), self.values("z", places, 3)
+        along_y, along_z = turning.rises(*rises)
+        y, z = turning.curvatures
+        return along_y + df * z, along_z - df * y, turning.torsion
+
+    def _turning(self, places: Array) -> "_Turning":
         a, b = self.values("y", places, 1), self.values("z", places, 1)
         da, db = self.values("y", places, 2), self.values("z", places, 2)
         f, df = self.values("twist", places), self.values("twist", places, 1)
-        angle, w = np.hypot(a, b), a * db - b * da
-        turn = w * _ratio(angle)
-        k_a, k_b = da + turn * b, db - turn * a
-        cosine, sine = np.cos(f), np.sin(f)
-        torsion = df - w * np.sinc(angle / (2 * np.pi)) ** 2 / 2 if np.any(f) else 0 * f
-        return cosine * k_a + sine * k_b, cosine * k_b - sine * k_a, torsion
+        return _Turning(a, b, da, db, f, df)
 
     def axis(self, places: Array) -> tuple[Array, Array]:
         """Place the sections of an exact beam, and give their tangents, (T, len(places), 3) each.
@@ -111,6 +124,34 @@ class Deformed:
         return placed, _tangents(here[0], here[1]) * (1 + here[2])[:, :, None]
 
 
+class _Turning:
+    """How sections turn along an exact beam: angles along y and z and twist, and derivatives."""
+
+    def __init__(self, a: Array, b: Array, da: Array, db: Array, f: Array, df: Array) -> None:
+        self.a, self.b, self.da, self.db, self.f = a, b, da, db, f
+        angle, self.w = np.hypot(a, b), a * db - b * da
+        self.G, self.G1 = _ratio(angle), _ratio_slope(angle)
+        self.torsion = df - self.w * np.sinc(angle / (2 * np.pi)) ** 2 / 2
+
+    @property
+    def curvatures(self) -> tuple[Array, Array]:
+        """Along y and z of the section."""
+        turn = self.G * self.w
+        return self._twisted(self.da + turn * self.b, self.db - turn * self.a)
+
+    def rises(self, dda: Array, ddb: Array) -> tuple[Array, Array]:
+        """Differentiate the curvatures by x, at a constant twist."""
+        turn = self.G * self.w
+        rise = self.G * (self.a * ddb - self.b * dda)
+        rise += self.G1 * (self.a * self.da + self.b * self.db) * self.w
+        k_a = dda + rise * self.b + turn * self.db
+        return self._twisted(k_a, ddb - rise * self.a - turn * self.da)
+
+    def _twisted(self, k_a: Array, k_b: Array) -> tuple[Array, Array]:
+        cosine, sine = np.cos(self.f), np.sin(self.f)
+        return cosine * k_a + sine * k_b, cosine * k_b - sine * k_a
+
+
 def _tangents(a: Array, b: Array) -> Array:
     """Turn e_x by the rotation vector (0, -b, a), (..., 3)."""
     angle = np.hypot(a, b)
@@ -119,11 +160,19 @@ def _tangents(a: Array, b: Array) -> Array:
 
 
 def _ratio(angle: Array) -> Array:
-    """Give ``(1 - sin(h)/h)/h^2``."""
+    """Give ``G = (1 - sin(h)/h)/h^2``."""
     small = np.abs(angle) < 0.05
     h = np.where(small, 1.0, angle)
     series = 1 / 6 - angle**2 / 120 + angle**4 / 5040
     return np.asarray(np.where(small, series, (1 - np.sin(h) / h) / h**2))
+
+
+def _ratio_slope(angle: Array) -> Array:
+    """Differentiate G by h^2/2."""
+    small = np.abs(angle) < 0.2
+    h = np.where(small, 1.0, angle)
+    series = -1 / 60 + angle**2 / 1260 - angle**4 / 60480 + angle**6 / 4989600
+    return np.asarray(np.where(small, series, (3 * np.sin(h) / h - np.cos(h) - 2) / h**4))
 
 
 def parent_amplitudes(shapes: SlidingShapes, length: Array, d: Array) -> Array:

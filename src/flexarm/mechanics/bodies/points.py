@@ -59,12 +59,12 @@ def field_moments(moving: Moving, basis: Basis, scale: Expr) -> Moments:
     )
 
 
-def span_moments(e: Flexible, d: Expr) -> Moments:
-    """Weigh the flexible span of a link of constant length.
+def span_moments(e: Flexible, d: Expr, points: tuple[Moving, Basis] | None = None) -> Moments:
+    """Weigh the flexible span of a link of constant length, its points given or those at d.
 
     What is constant of the sections' rotary inertia is in link axes.
     """
-    weight = field_moments(*material(e, d, 0 * d), 1.0)
+    weight = field_moments(*(points or material(e, d, 0 * d)), 1.0)
     rotary = e.rotary
     turned = [turning(constant(column)) for column in rotary.shape.T]
     return weight._replace(

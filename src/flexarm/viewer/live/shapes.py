@@ -86,7 +86,9 @@ def _fewer(found: Prepared) -> Model:
             link = link.model_copy(update={"shapes": fewer})
         links.append(link)
     arm = model.arm.model_copy(update={"links": type(model.arm.links)(links)})
-    return build(arm, stiffening=model.stiffening, tip_rotation=model.tip_rotation)
+    return build(
+        arm, stiffening=model.stiffening, tip_rotation=model.tip_rotation, nodes=model.nodes
+    )
 
 
 def _counts(model: Model, part: LinkModel, fast: np.ndarray) -> dict[str, int]:

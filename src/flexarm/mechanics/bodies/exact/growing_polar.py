@@ -55,7 +55,7 @@ def _section() -> ca.Function:
     omega, weight, left = ca.SX.sym("omega", 3), ca.SX.sym("weight"), ca.SX.sym("left")
     a, b, length = place[0], place[1], place[6]
     A, B, F = ca.vertsplit(rate[:3] + left * rate[6] / length * place[3:6])
-    known = Entire(a * a + b * b)
+    known = Entire.of(a * a + b * b)
     tangent = ca.vertcat(known.C, a * known.S, b * known.S)
     turning = ca.dot(tangent, omega) + F - known.T * (a * B - b * A)
     first = omega[0] + F

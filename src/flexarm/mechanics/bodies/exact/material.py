@@ -13,6 +13,7 @@ from flexarm.links.fields import AXES, Basis, Field, Moving
 from flexarm.mechanics.bodies.exact.space import columns
 from flexarm.mechanics.bodies.exact.tangents import (
     Angles,
+    Tangents,
     angular_columns,
     node_tangents,
     turned,
@@ -24,14 +25,30 @@ SHARES = (-0.5, 0.5, 0.5)
 
 def exact_material(nodes: Collocation, mass: float, d: Expr, rates: Expr) -> tuple[Moving, Basis]:
     """See the points of a span, and its sections' turning about their axes."""
-    t = node_tangents(nodes, d, rates)
+    turning = [] if nodes.polar is None else _vectors(nodes.polar, d, rates)
+    return tangent_material(nodes, mass, node_tangents(nodes, d, rates), turning)
+
+
+def tangent_material(
+    nodes: Collocation, mass: float, t: Tangents, turning: list[tuple[Expr, Expr, Expr]]
+) -> tuple[Moving, Basis]:
+    """See the points of a span from its tangents.
+
+    Parameters
+    ----------
+    nodes, mass, t
+        The span, its mass [kg], and the tangents at its nodes.
+    turning
+        Of the unit vectors along x, y, z of the p sections that have rotary inertia, per axis:
+        place, bias (3p,), columns (3p, m).  Empty if there are none.
+    """
     each = np.eye(nodes.count)
     per = [columns(nodes, (t.by_a[a, :], t.by_b[a, :], t.unit[a, :]), each) for a in range(3)]
     value, bias = [t.place[a, :].T for a in range(3)], [t.bias[a, :].T for a in range(3)]
     weights = np.zeros(0)
     if nodes.polar is not None:
         weights = np.outer(nodes.polar.inertia, SHARES).ravel()
-        for a, (place, gained, swept) in enumerate(_vectors(nodes.polar, d, rates)):
+        for a, (place, gained, swept) in enumerate(turning):
             value[a], bias[a] = ca.vertcat(value[a], place), ca.vertcat(bias[a], gained)
             per[a] = ca.vertcat(per[a], swept)
     basis = Basis(
@@ -43,7 +60,7 @@ def exact_material(nodes: Collocation, mass: float, d: Expr, rates: Expr) -> tup
         {p: np.concatenate([nodes.mean[a], 0 * weights]) for a, p in enumerate(AXES)},
         mass,
     )
-    moved = tuple(Field(*[per[a][:, j] for a in range(3)]) for j in range(d.shape[0]))
+    moved = tuple(Field(*[per[a][:, j] for a in range(3)]) for j in range(nodes.twist.shape[1]))
     return Moving(Field(*value), moved, Field(*bias)), basis
 
 

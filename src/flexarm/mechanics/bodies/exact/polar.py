@@ -25,7 +25,7 @@ def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
     # rates of c_a and c_b less derivatives of Om by a and b
     g_a, g_b = -(t.by_a.T @ omega), -(t.by_b.T @ omega)
     if a.nnz() and b.nnz():
-        f = Entire(a * a + b * b)
+        f = Entire.of(a * a + b * b)
         p, W = a * A + b * B, a * B - b * A
         c_a, c_b = f.T * b, -f.T * a
         turns -= f.T * W

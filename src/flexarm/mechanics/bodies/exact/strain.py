@@ -6,6 +6,7 @@ curvatures into the axes of the section.  In a plane the energy is that of the l
 link without twist shapes gives way in torsion.
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import casadi as ca
@@ -28,18 +29,20 @@ def strain_energy(nodes: Collocation, d: Expr) -> Expr:
     total = type(d)(0)
     for g in range(nodes.count):
         measures = [constant(rows[g][None, :]) @ d for rows in _rows(nodes)]
-        total += _node(used, alike)[0](*measures, *nodes.stiffness[:, g].tolist())
+        values = Entire.of(measures[0] * measures[0] + measures[1] * measures[1]).values
+        total += _node(used, alike)[0](*measures, *nodes.stiffness[:, g].tolist(), *values)
     return total
 
 
-def strain_effort(nodes: Collocation, d: Expr) -> Expr:
-    """Differentiate `strain_energy` by the amplitudes, (m,)."""
+def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire] = ()) -> Expr:
+    """Differentiate `strain_energy` by the amplitudes, (m,); functions at nodes if known."""
     used, alike, rows = _used(nodes), _alike(nodes), _rows(nodes)
     measures = [constant(row) @ d for row in rows]
     slopes: list[list[Expr]] = [[] for _ in rows]
     for g in range(nodes.count):
         at = [measure[g] for measure in measures]
-        found = _node(used, alike)[1](*at, *nodes.stiffness[:, g].tolist())
+        f = known[g] if known else Entire.of(at[0] * at[0] + at[1] * at[1])
+        found = _node(used, alike)[1](*at, *nodes.stiffness[:, g].tolist(), *f.values)
         for column, value in zip(slopes, found, strict=True):
             column.append(value)
     effort = type(d)(d.shape[0], 1)
@@ -72,11 +75,13 @@ def _alike(nodes: Collocation) -> bool:
 def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function]:
     """Trace the energy of a node, and its derivatives, by the six measures.
 
-    Functions of ``a^2 + b^2`` are symbols of their own, whose derivatives are known.
+    Functions of ``a^2 + b^2`` are inputs, with their derivatives.
     """
     symbols = [ca.SX.sym(name) for name in ("a", "b", "f", "da", "db", "df")]
     a, b, f, da, db, df = (s if on else ca.SX(1, 1) for s, on in zip(symbols, used, strict=True))
-    EIz, EIy, GJ, G, T, S = (ca.SX.sym(name) for name in ("EIz", "EIy", "GJ", "G", "T", "S"))
+    EIz, EIy, GJ = (ca.SX.sym(name) for name in ("EIz", "EIy", "GJ"))
+    known = [ca.SX.sym(name) for name in ("G", "T", "S", "G1", "T1", "S1")]
+    G, T, S = known[:3]
     k_a, k_b, extra = da, db, ca.SX(0)
     if used[0] and used[1]:
         w = a * db - b * da
@@ -96,16 +101,12 @@ def _node(used: tuple[bool, ...], alike: bool) -> tuple[ca.Function, ca.Function
     slopes = [
         ca.gradient(extra, s) if on else ca.SX(1, 1) for s, on in zip(symbols, used, strict=True)
     ]
-    functions = Entire(a * a + b * b)
-    values = [functions.G, functions.T, functions.S]
     if used[0] and used[1]:
-        rise = [functions.G1, functions.T1, functions.S1]
-        steep = sum(ca.gradient(extra, s) * r for s, r in zip((G, T, S), rise, strict=True))
+        steep = sum(ca.gradient(extra, s) * r for s, r in zip(known[:3], known[3:], strict=True))
         slopes[0] += a * steep
         slopes[1] += b * steep
-    inputs = [*symbols, EIz, EIy, GJ]
-    results = ca.substitute([extra, *slopes], [G, T, S], values)
+    inputs = [*symbols, EIz, EIy, GJ, *known]
     return (
-        ca.Function("energy", inputs, results[:1], {"always_inline": True}),
-        ca.Function("effort", inputs, results[1:], {"always_inline": True}),
+        ca.Function("energy", inputs, [extra], {"always_inline": True}),
+        ca.Function("effort", inputs, slopes, {"always_inline": True}),
     )

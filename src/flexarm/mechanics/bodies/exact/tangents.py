@@ -9,7 +9,7 @@ of which ``c_0`` and ``c_1`` are the cosine of the angle and its sine over the a
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import casadi as ca
 import numpy as np
@@ -119,7 +119,7 @@ def _in_plane(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
 
 def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
     a, b, A, B = at.a.T, at.b.T, rates.a.T, rates.b.T
-    f = Entire(a * a + b * b)
+    f = Entire.of(a * a + b * b)
     S, S1, S2 = f.S, f.S1, f.S2
     p, r = a * A + b * B, A * A + B * B
     mixed, forward = a * b * S1, p * S1
@@ -134,22 +134,52 @@ def _in_space(at: Angles, rates: Angles) -> tuple[Expr, Expr, Expr, Expr, Expr]:
     return t, by_a, by_b, rate, bias
 
 
+@dataclass(frozen=True)
 class Entire:
     """Functions of ``x = angle^2``; a trailing 1 or 2 is a derivative by x/2.
 
-    C and S are the cosine and the sine over the angle, T = (1 - C)/x, G = (1 - S)/x.
+    C and S are the cosine and the sine over the angle, T = (1 - C)/x, G = (1 - S)/x; ``four`` and
+    ``five`` are c_4 = (1/2 - T)/x and c_5 = (1/6 - G)/x.
     """
 
-    def __init__(self, x: Expr) -> None:
+    C: Expr
+    S: Expr
+    T: Expr
+    G: Expr
+    four: Expr
+    five: Expr
+
+    @classmethod
+    def of(cls, x: Expr) -> "Entire":
+        """Sum the series."""
         four, five = _series(x, 4), _series(x, 5)
-        self.T = 0.5 - x * four
-        self.G = 1 / 6 - x * five
-        self.C = 1 - x * self.T
-        self.S = 1 - x * self.G
-        self.S1 = self.G - self.T
-        self.G1 = 3 * five - four
-        self.T1 = 2 * four - self.G
-        self.S2 = self.G1 - self.T1
+        T, G = 0.5 - x * four, 1 / 6 - x * five
+        return cls(1 - x * T, 1 - x * G, T, G, four, five)
+
+    @cached_property
+    def S1(self) -> Expr:
+        """Differentiate S."""
+        return self.G - self.T
+
+    @cached_property
+    def G1(self) -> Expr:
+        """Differentiate G."""
+        return 3 * self.five - self.four
+
+    @cached_property
+    def T1(self) -> Expr:
+        """Differentiate T."""
+        return 2 * self.four - self.G
+
+    @cached_property
+    def S2(self) -> Expr:
+        """Differentiate S twice."""
+        return self.G1 - self.T1
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        """Give G, T, S and their derivatives."""
+        return self.G, self.T, self.S, self.G1, self.T1, self.S1
 
 
 def _series(x: Expr, k: int) -> Expr:
@@ -233,7 +263,7 @@ def _bent_in_plane(a: Expr, b: Expr, A: Expr, B: Expr) -> Turned:
 
 
 def _bent_in_space(a: Expr, b: Expr, A: Expr, B: Expr) -> Turned:
-    f = Entire(a * a + b * b)
+    f = Entire.of(a * a + b * b)
     C, S, T, G = f.C, f.S, f.T, f.G
     p, W = a * A + b * B, a * B - b * A
     mixed = -a * b * T
