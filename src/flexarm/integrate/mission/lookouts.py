@@ -43,8 +43,7 @@ class Lookout:
     body
         Name of a body, or of a state.
     path
-        Of a body's fixture: c0, c1, c2 of its place ``c0 + c1 t + c2 t^2``; empty where it does
-        not count.
+        Of a body's fixture, as `Drift.path` gives it; empty where it does not count.
     corner
         Value at which the equations have a corner, so that steps end there; nothing else happens.
     """
@@ -90,9 +89,7 @@ class Lookout:
         if self.kind == "distance":
             if not self.path:
                 return ca.SX(0)
-            start, rate, bend = (ca.DM(each) for each in self.path)
-            place = start + seen.t * (rate + seen.t * bend)
-            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - place)
+            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - self._place(seen.t))
         if self.kind == "contact":
             touch = touches(seen.model, seen.q, frames(seen.model, seen.q))[self.index]
             return touch.forces(seen.v)[0]
@@ -101,6 +98,16 @@ class Lookout:
         if self.kind == "state":
             return seen.x[self.body]
         return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
+
+    def _place(self, t: Expr) -> Expr:
+        """Trace where a body's fixture is."""
+        first, rate, *rest = (ca.DM(each) for each in self.path)
+        if len(rest) == 1:
+            return first + t * (rate + t * rest[0])
+        begin, n = self.path[-1]
+        passed = t - begin
+        waves = rest[0] * ca.cos(n * passed) + rest[1] * ca.sin(n * passed)
+        return first + rate * passed + waves
 
 
 def quantities(model: Model) -> tuple[str, ...]:
