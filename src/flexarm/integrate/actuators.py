@@ -77,6 +77,11 @@ class Servoed:
         limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
         return f"{self.column} {self.row.tolist()} {gains} {follows} {limits} {self.state}"
 
+    @property
+    def remembers(self) -> bool:
+        """Whether it has an integral, or is sampled and so holds something."""
+        return self.state is not None or self.servo.period is not None
+
     def profile(self, q: Array) -> AnyProfile:
         """Give the target as a function of time; without one it stays where it is."""
         servo = self.servo

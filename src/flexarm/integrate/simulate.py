@@ -109,7 +109,7 @@ def simulate(
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     start
-        Where to begin, at time 0.  A run: at its end, states of servos and drive trains at 0.  An
+        Where to begin, at time 0.  A run: at its end, with states of servos and drive trains.  An
         `Equilibrium`.  ``equilibrium``: where nothing accelerates, joints at their speeds, servos
         and inputs balancing the loads.  ``stated``: where the model file puts joints and links.  If
         None, what its ``start`` says, ``stated`` if nothing.

@@ -68,6 +68,8 @@ class Lookout:
             return cls("tip speed") if what == "speed" else cls("tip", XYZ.index(what))
         if quantity in model.names:
             return cls("place", model.names.index(quantity))
+        if quantity in currents(model):
+            return cls("state", body=quantity)
         return cls("speed", model.names.index(name))
 
     @property
@@ -110,6 +112,15 @@ class Lookout:
         return first + rate * passed + waves
 
 
+def currents(model: Model) -> tuple[str, ...]:
+    """Name the currents that are states: those of driven motors with an inductance."""
+    driven = [(x.name, x.acts.drive) for x in model.axes if x.driven]
+    motors = [(name, drive.motor) for name, drive in driven if drive is not None]
+    return tuple(
+        f"{name}.current" for name, motor in motors if motor is not None and motor.inductance
+    )
+
+
 def quantities(model: Model) -> tuple[str, ...]:
     """List the quantities that events may look out for."""
     turned = {model.names[k + i] for k in model.attitudes for i in range(3)}  # from an anchor
@@ -117,7 +128,7 @@ def quantities(model: Model) -> tuple[str, ...]:
     tip = [f"tip.{axis}" for axis in XYZ]
     tip += [f"distance.{body.name}" for body in model.arm.bodies]
     tip += [f"contact.{name}" for name in model.arm.contact_names]
-    return (*places, *(f"{name}.speed" for name in places), *tip, "tip.speed")
+    return (*places, *(f"{name}.speed" for name in places), *currents(model), *tip, "tip.speed")
 
 
 def require_quantities(model: Model) -> None:
