@@ -235,6 +235,12 @@ Sampled(None, 0.1)
 Sampled(lambda t, q, v: 0, "0.1")
 Sampled(lambda t, q, v: 0, None)
 Sampled(lambda t, q, v: 0, True)
+# StateWrench
+StateWrench(None, "link1")
+StateWrench(lambda t, q, v: 0, "link1")
+# wrenches
+simulate(arm, t_end=1, wrenches=1)
+simulate(arm, t_end=1, wrenches=["x"])
 # the control law
 simulate(arm, t_end=1, control=Sampled(lambda t,q,v: "x", 0.1))
 # arm

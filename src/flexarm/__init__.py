@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flexarm.integrate.batch.batch import batch
     from flexarm.integrate.batch.many import simulate_many
     from flexarm.integrate.laws import Sampled
+    from flexarm.integrate.mission.wrenches import StateWrench
     from flexarm.integrate.simulate import simulate
     from flexarm.io.model_file import load, save
     from flexarm.io.overrides import change_arm
@@ -49,6 +50,7 @@ __all__ = [
     "Sampled",
     "ShapeError",
     "SimulationError",
+    "StateWrench",
     "batch",
     "build",
     "change_arm",
@@ -84,6 +86,7 @@ _HOMES = {
     "FlexarmError": "flexarm.errors",
     "ModelError": "flexarm.errors",
     "Sampled": "flexarm.integrate.laws",
+    "StateWrench": "flexarm.integrate.mission.wrenches",
     "ShapeError": "flexarm.errors",
     "SimulationError": "flexarm.errors",
     "batch": "flexarm.integrate.batch.batch",

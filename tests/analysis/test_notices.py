@@ -42,6 +42,8 @@ SLIDING = f"""
     start: {{y1: 0.01}}
 """
 
+AFLOAT = "gravity: [0, 0, 0]\nbase: {kind: free, body: {mass: 9, inertia: [1, 1, 1]}"
+
 # code, place, an arm that has it (links, head), and the same arm without the cause
 CASES = [
     (
@@ -61,6 +63,18 @@ CASES = [
         "gravity",
         (link(), "gravity: [0, -9810, 0]"),
         (link(), "gravity: [0, -1.62, 0]"),
+    ),
+    (
+        "odd-orbit",
+        "base.orbit.rate",
+        (link(), f"{AFLOAT}, orbit: {{rate: 0.1}}}}"),
+        (link(), f"{AFLOAT}, orbit: {{rate: 1e-3}}}}"),
+    ),
+    (
+        "far-from-orbit",
+        "base.position",
+        (link(), f"{AFLOAT}, orbit: {{rate: 1e-3}}, position: [0, 100 km, 0]}}"),
+        (link(), f"{AFLOAT}, orbit: {{rate: 1e-3}}, position: [0, 10 km, 0]}}"),
     ),
     (
         "odd-units",

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import flexarm
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.integrate.mission.lookouts import quantities
 from flexarm.io.overrides import change_arm
+from flexarm.links.base import Array
 from flexarm.model import Axis, Model, build
 from flexarm.runs.run import Run
 from tests.integrate.promise import thrown
@@ -216,11 +218,23 @@ def judge(number: int) -> Outcome:
         return Outcome(number, ending, f"balance {one.energy_balance:.1e}")
     if _events_of(one) != _events_of(other):
         return Outcome(number, ending, "formulations differ in what happened")
-    scale = np.maximum(np.ptp(one.q, axis=0), 1e-3 * np.ptp(one.q, axis=0).max() + 1e-12)
+    places, others = _places(one), _places(other)
+    scale = np.maximum(np.ptp(places, axis=0), 1e-3 * np.ptp(places, axis=0).max() + 1e-12)
     both = np.intersect1d(one.t, other.t, return_indices=True)[1:]  # brakes keep their own instants
-    apart = float((np.abs(one.q[both[0]] - other.q[both[1]]) / scale).max(initial=0.0))
+    apart = float((np.abs(places[both[0]] - others[both[1]]) / scale).max(initial=0.0))
     fault = f"formulations differ by {apart:.1e}" if apart > APART else ""
     return Outcome(number, ending, fault)
+
+
+def _places(run: Run) -> Array:
+    """Give coordinates, and attitudes by their matrices: angles count from where a step ended."""
+    turned = [k + i for k in run.model.attitudes for i in range(3)]
+    found = [np.delete(run.q, turned, axis=1)]
+    for place, k in enumerate(run.model.attitudes):
+        anchor = run.anchors[:, 3 * place : 3 * place + 3]
+        attitude = anchor @ Rotation.from_euler("XYZ", run.q[:, k : k + 3]).as_matrix()
+        found.append(attitude.reshape(len(run.t), 9))
+    return np.hstack(found)
 
 
 def _events_of(run: Run) -> list[str]:

@@ -49,3 +49,17 @@ def test_what_does_not_go_on_is_refused() -> None:
         one_joint().model_copy(update={"payload": flexarm.arm.Payload(mass=2.0)}), t_end=0.1,
         start=caught,
     ).status == "finished"  # fmt: skip
+
+
+@pytest.mark.parametrize("sampled", [{}, {"period": 0.05}])
+def test_integrals_of_servos_go_on(sampled: dict[str, float]) -> None:
+    """A motor pushes against the servo: without its integral the joint would fall back."""
+    servo = {"stiffness": 40.0, "damping": 12.0, "integral_time": 0.5, **sampled,
+             "target": {"kind": "constant", "value": 0.0}}  # fmt: skip
+    arm = one_joint(servo=servo, input={"kind": "constant", "value": 3.0})
+    whole = flexarm.simulate(arm, t_end=2.0, dt=0.05, rtol=1e-8, method="dop853")
+    first = flexarm.simulate(arm, t_end=1.0, dt=0.05, rtol=1e-8, method="dop853")
+    second = flexarm.simulate(arm, t_end=1.0, dt=0.05, rtol=1e-8, method="dop853", start=first)
+    assert first.drives is not None
+    assert abs(first.drives.states["hinge.integral"][-1]) > 1.0
+    assert np.abs(second.q - whole.q[20:]).max() < 1e-6

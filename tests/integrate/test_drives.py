@@ -46,6 +46,18 @@ def test_a_motor_with_inductance_answers_a_step_of_voltage(method: str, rtol: fl
     assert run.energy_balance <= max(10 * rtol, 1e-8)
 
 
+def test_events_see_a_current() -> None:
+    """Of the closed form above, 4 A on the way up."""
+    arm = one_joint(
+        drive={"motor": DC | {"inductance": 0.1}}, input=constant(10.0),
+        events=[{"when": {"quantity": "hinge.current", "above": 4.0}, "end": True}],
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=5.0, rtol=1e-9)
+    A, rest = np.array([[0.0, 0.5], [-5.0, -20.0]]), np.array([20.0, 0.0])
+    wanted = brentq(lambda t: (rest - expm(A * t) @ rest)[1] - 4.0, 0.0, 0.12)
+    assert run.t[-1] == pytest.approx(wanted, abs=1e-8)
+
+
 @pytest.mark.parametrize("rtol", TIGHT)
 def test_the_current_is_limited_until_the_motor_induces_enough(rtol: float) -> None:
     """At 2 A it gains 1 rad/s^2 until (10 - v/2)/2 < 2, at 12 rad/s; then v nears 20."""

@@ -1,5 +1,6 @@
 """The arm: what it stands on, its links, what it holds, touches and is tied to."""
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -15,7 +16,7 @@ from flexarm.arm.shapes import (
     Lumped,
 )
 from flexarm.arm.summary import Summary, draw_chain
-from flexarm.units import Acceleration, AngularSpeed, Speed
+from flexarm.units import Acceleration, AngularSpeed, Length, Speed
 
 
 class FixedBase(Frame):
@@ -46,14 +47,56 @@ class MovedBase(Frame):
     motion: BaseMotion
 
 
+EARTH = 3.986004418e14, 6.378137e6  # its gravitational parameter [m^3/s^2] and radius [m]
+
+
+class Orbit(Part):
+    """A circular orbit, whose Hill frame is the world: x away from the planet, z its normal.
+
+    ``altitude`` [m] is that above the Earth's equator, ``rate`` the mean motion [rad/s] of any.
+    """
+
+    altitude: Annotated[Length, Field(gt=0)] | None = None
+    rate: Annotated[AngularSpeed, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.altitude is None) == (self.rate is None):
+            raise fault("give the altitude above the Earth, or the rate, one of them", "rate")
+        return self
+
+    @property
+    def mean_motion(self) -> float:
+        """Angular speed about the planet [rad/s]."""
+        if self.rate is not None:
+            return self.rate
+        assert self.altitude is not None
+        return math.sqrt(EARTH[0] / (EARTH[1] + self.altitude) ** 3)
+
+    @property
+    def radius(self) -> float:
+        """Distance from the Earth's centre [m] at which things go round so fast."""
+        return float(math.cbrt(EARTH[0] / self.mean_motion**2))
+
+
 class FreeBase(Frame):
-    """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame."""
+    """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame.
+
+    With ``orbit`` the world is the Hill frame of a circular orbit, and velocity and spin are those
+    relative to it.
+    """
 
     kind: Literal["free"]
     body: Body
     velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
     spin: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = (0.0, 0.0, 0.0)
     wrenches: tuple[Wrench, ...] = ()
+    orbit: Orbit | None = None
+
+    @property
+    def mean_motion(self) -> float:
+        """That of its orbit [rad/s], 0 outside of one."""
+        return self.orbit.mean_motion if self.orbit is not None else 0.0
 
     @model_validator(mode="after")
     def _has_mass(self) -> Self:
@@ -143,6 +186,16 @@ class Arm(Part):
     def spring_names(self) -> tuple[str, ...]:
         """Names of the springs between points, ``spring1`` and so on where the file gives none."""
         return tuple(each.name or f"spring{i}" for i, each in enumerate(self.springs, 1))
+
+    @model_validator(mode="after")
+    def _orbit_stands_alone(self) -> Self:
+        if not isinstance(self.base, FreeBase) or self.base.orbit is None:
+            return self
+        if any(self.gravity):
+            raise fault("in an orbit the world falls: say gravity: [0, 0, 0]", "gravity")
+        if self.start == "equilibrium":
+            raise fault("is not found in an orbit, where a base at rest need not stay", "start")
+        return self
 
     @model_validator(mode="after")
     def _points_exist(self) -> Self:

@@ -13,6 +13,7 @@ from flexarm.check.description_notices import (
     gravity_notices,
     inertia_notices,
     joint_notices,
+    orbit_notices,
     section_notices,
 )
 from flexarm.check.excitation import unexcited
@@ -115,7 +116,7 @@ def check(arm: Arm) -> Report:
         arm=arm.name,
         gravity=arm.gravity,
         stiffening=arm.stiffening,
-        base=arm.base.kind,
+        base=arm.base.kind + _orbit(model.orbit),
         links=links,
         coordinates=_coordinates(model, start, speeds),
         degrees_of_freedom=_degrees_of_freedom(model),
@@ -129,6 +130,11 @@ def check(arm: Arm) -> Report:
         step=step,
         notices=tuple(sorted(notices, key=lambda each: SEVERITIES.index(each.severity))),
     )
+
+
+def _orbit(rate: float) -> str:
+    """Say how long an orbit takes, nothing if there is none."""
+    return f" in an orbit of {2 * np.pi / rate / 60:.4g} min" if rate else ""
 
 
 def _build(arm: Arm) -> Model:
@@ -159,6 +165,7 @@ def _described(
 ) -> Iterator[Notice]:
     """Judge the description, part by part."""
     yield from gravity_notices(model.arm)
+    yield from orbit_notices(model.arm)
     for index, (part, facts) in enumerate(zip(model.links, links, strict=True)):
         yield from section_notices(index, part.link, facts)
         for axis in part.axes:

@@ -21,6 +21,8 @@ MASS_PER_LENGTH = 1e5  # [kg/m]
 LENGTH = (1e-3, 1e3)  # [m]
 FREQUENCY = (1e-3, 1e6)  # [Hz]
 STIFFNESS_RATIO = 1e6
+ORBIT = 2e-3  # [rad/s]; low about the Earth 1.24e-3
+FAR = 1e-2  # of the orbit's radius: what gravity's gradient leaves out is 1.5 times as much
 GRAVITY = (0.1, 30.0)  # [m/s^2]; the Moon 1.6, Jupiter 25
 DAMPING = 0.3
 CURVE = 0.01  # of its largest deflection
@@ -37,6 +39,31 @@ def gravity_notices(arm: Arm) -> Iterator[Notice]:
             "gravity",
             f"gravity is {size:.4g} m/s^2, outside {GRAVITY[0]:g} to {GRAVITY[1]:g}",
             "give it in m/s^2, such as [0, 0, -9.81], or [0, 0, 0] for none",
+        )
+
+
+def orbit_notices(arm: Arm) -> Iterator[Notice]:
+    """Tell of orbits that no planet has, and of bases too far from theirs."""
+    if not isinstance(arm.base, FreeBase) or arm.base.orbit is None:
+        return
+    orbit, away = arm.base.orbit, math.hypot(*arm.base.position)
+    if orbit.mean_motion > ORBIT:
+        yield Notice(
+            "warning",
+            "odd-orbit",
+            "base.orbit.rate",
+            f"the orbit takes {2 * math.pi / orbit.mean_motion:.4g} s, less than any about a "
+            "planet or moon",
+            "give the rate in rad/s, or the altitude above the Earth",
+        )
+    elif away > FAR * orbit.radius:
+        yield Notice(
+            "warning",
+            "far-from-orbit",
+            "base.position",
+            f"the base starts {away:.4g} m from the orbit, where gravity's gradient is "
+            f"{1.5 * away / orbit.radius:.1%} off: it is taken as linear",
+            "let the orbit go through the base, or near it",
         )
 
 

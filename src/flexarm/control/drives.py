@@ -76,7 +76,7 @@ def remaining(model: Model) -> list[int]:
 
 def felt_by_joints(model: Model) -> Model:
     """Give the arm as its joints feel it: a free base falls with all that it carries."""
-    return replace(model, gravity=np.zeros(3)) if model.floats else model
+    return replace(model, gravity=np.zeros(3), orbit=0.0) if model.floats else model
 
 
 def drives(model: Model) -> Drives:

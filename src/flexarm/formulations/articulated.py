@@ -18,7 +18,6 @@ from flexarm.formulations.recursion import (
     BaseState,
     LinkState,
     base_state,
-    body_bias,
     body_matrix,
     link_states,
     rotate,
@@ -31,6 +30,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
+from flexarm.mechanics.orbit.hill import rotor_gradient
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -177,9 +177,8 @@ class _Sweep:
             return turned, _Outboard(
                 rotate_inertia(turned, out.inertia), rotate(turned, out.force), turned
             )
-        spin = E.T @ (state.omega + state.tip.spin)
         inertia = rotate_inertia(out.rotation, out.inertia) + body_matrix(body)
-        force = rotate(out.rotation, out.force) + body_bias(body, spin)
+        force = rotate(out.rotation, out.force) + state.tip_force
         return E @ out.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
 
     def _pass_joint(
@@ -247,7 +246,10 @@ class _Sweep:
         axis = self._rotor_axis(state, rotor)
         spin = ca.dot(axis[:3], state.carrier)
         momentum = rotor.inertia * (rotor.ratio * self.v[rotor.coordinate] + spin)
-        force = ca.vertcat(ca.cross(state.carrier, axis[:3]) * momentum, ca.SX(3, 1))
+        torque = ca.cross(state.carrier, axis[:3]) * momentum
+        if state.away is not None:
+            torque += rotor_gradient(self.model.orbit, state.away, axis[:3], rotor.inertia)
+        force = ca.vertcat(torque, ca.SX(3, 1))
         k = rotor.coordinate
         if k in state.part.carried_by or k in state.part.own:
             return rotor.inertia * (axis @ axis.T), force
@@ -322,16 +324,16 @@ class _Sweep:
 
     def _base(self) -> Expr:
         """Acceleration of the base in its axes, gravity's lift included."""
-        base, lift = self.base, -ca.SX(constant(self.model.gravity))
+        base, lift = self.base, self.base.swept - ca.SX(constant(self.model.gravity))
         if base.angular is None or base.angular_inverse is None:
             return ca.vertcat(ca.SX(3, 1), base.rotation.T @ lift)
         out, body = self.outboard, self.model.base_body
         inertia = rotate_inertia(out.rotation, out.inertia) + body_matrix(body)
-        force = rotate(out.rotation, out.force) + body_bias(body, base.omega)
+        force = rotate(out.rotation, out.force) + base.force
         if 0 in self.given:
             a: Expr = ca.vertcat(*[self.given[k] for k in range(6)])
             current = ca.vertcat(
-                base.angular @ a[3:6] + base.omega_bias, base.rotation.T @ (a[0:3] + lift)
+                base.angular @ a[3:6] + base.turning_bias, base.rotation.T @ (a[0:3] + lift)
             )
             total = inertia @ current + force
             pulled = ca.vertcat(base.rotation @ total[3:], base.angular.T @ total[:3])
@@ -342,7 +344,7 @@ class _Sweep:
         )
         current = ldl_solve(inertia, pushed - force)
         self.acceleration[0:3] = base.rotation @ current[3:] - lift
-        self.acceleration[3:6] = base.angular_inverse @ (current[:3] - base.omega_bias)
+        self.acceleration[3:6] = base.angular_inverse @ (current[:3] - base.turning_bias)
         return current
 
 

@@ -124,8 +124,13 @@ def inertial_force(formulation: Formulation, q: Expr, v: Expr) -> Expr:
     )  # fmt: skip
 
 
-def beams_only(model: Model) -> str | None:
-    """Refuse links that are no beams on the tip of another, or None: most sum along such ones."""
+def recursions_only(model: Model) -> str | None:
+    """Tell why only the recursions can treat an arm, or None: most sum along beams on tips."""
+    if model.orbit:
+        return (
+            "the base is in an orbit, and the method takes the world for inertial: use "
+            "'articulated' or 'composite'"
+        )
     for part in model.links:
         if part.rail is not None:
             return (

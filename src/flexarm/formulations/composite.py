@@ -1,5 +1,6 @@
 """Composite bodies for the mass matrix, recursive Newton-Euler for the forces."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import casadi as ca
@@ -10,7 +11,6 @@ from flexarm.formulations.recursion import (
     BaseState,
     LinkState,
     base_state,
-    body_bias,
     body_matrix,
     link_states,
     rotate,
@@ -25,6 +25,7 @@ from flexarm.formulations.recursion import (
 )
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.loads import outer_loads
+from flexarm.mechanics.orbit.hill import rotor_gradient
 from flexarm.mechanics.sections import picked
 from flexarm.model import Model, Rotor
 from flexarm.spatial import Expr, constant
@@ -48,9 +49,9 @@ class Composite(Formulation):
 
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Generalised force that inertia and gravity need at accelerations a (0 if None), (n,)."""
-        base = base_state(self.model, q, v)
-        states = link_states(self.model, q, v)
-        return _newton_euler(self.model, base, states, v, a, gravity)[0]
+        model = self.model if gravity or not self.model.orbit else replace(self.model, orbit=0.0)
+        base, states = base_state(model, q, v), link_states(model, q, v)
+        return _newton_euler(model, base, states, v, a, gravity)[0]
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
         """Trace what each joint transmits to its link, force over torque, (6, links)."""
@@ -216,8 +217,7 @@ def _newton_euler(
         state = states[index]
         t, part = state.terms, state.part
         turned, p = state.tip.local.rotation, state.tip.local.position
-        spin = turned.T @ (state.omega + state.tip.spin)
-        force = force + body_matrix(part.tip_body) @ tips[index] + body_bias(part.tip_body, spin)
+        force = force + body_matrix(part.tip_body) @ tips[index] + state.tip_force
         force = rotate(turned, force)
         own = part.own
         acceleration = accelerations[index]
@@ -241,11 +241,14 @@ def _newton_euler(
             tip = tips[index - 1] if index else start
             spin = state.rotation @ state.carrier
             effort, pull = _rotor_force(part.rotor, tip, spin, v, a)
+            if state.away is not None and part.rotor.axis is not None:
+                x, axis = state.rotation @ state.away, ca.SX(constant(part.rotor.axis))
+                pull[:3] += rotor_gradient(model.orbit, x, axis, part.rotor.inertia)
             result[part.rotor.coordinate] += effort
             force = force + pull
     if base.angular is not None:
         force = force + body_matrix(model.base_body) @ start
-        force = force + body_bias(model.base_body, base.omega)
+        force = force + base.force
         result[0:3] = base.rotation @ force[3:]
         result[3:6] = base.angular.T @ force[:3]
     return result, roots
@@ -256,7 +259,7 @@ def _accelerate(
 ) -> tuple[list[Expr], list[Expr], Expr]:
     """Accelerations of link roots and, in their own axes, of tips; gravity lifts the base."""
     pull = ca.SX(constant(model.gravity)) if gravity else ca.SX(3, 1)
-    lift, spin = -pull, base.omega_bias
+    lift, spin = base.swept - pull, base.turning_bias
     if a is not None and base.angular is not None:
         lift, spin = lift + a[0:3], spin + base.angular @ a[3:6]
     start = ca.vertcat(spin, base.rotation.T @ lift)

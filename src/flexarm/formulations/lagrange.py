@@ -29,7 +29,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.once import once
-from flexarm.formulations.base import Formulation, beams_only
+from flexarm.formulations.base import Formulation, recursions_only
 from flexarm.formulations.transforms import hub_transform, plain_span, steps, torque_refusal
 from flexarm.links.fields import Basis, Moving
 from flexarm.mechanics.bodies.growing_points import sliding_moments
@@ -69,7 +69,7 @@ class Lagrange(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
-        if (reason := beams_only(model)) is not None:
+        if (reason := recursions_only(model)) is not None:
             return reason
         if model.size > LARGEST:
             return (

@@ -151,8 +151,11 @@ def _bias(f: Formulation, q: Expr, v: Expr) -> Expr:
 
 
 def _parts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
+    coriolis = f.inertial_expression(q, v, None, gravity=False)
+    if f.model.orbit:  # the frame's own turning is among them
+        coriolis = inertial_force(f, q, v) - _gravity(f, q)
     return (
-        f.inertial_expression(q, v, None, gravity=False),
+        coriolis,
         _gravity(f, q),
         elastic_force(f.model, q),
         dissipative_force(f.model, q, v),

@@ -11,6 +11,8 @@ import numpy as np
 from flexarm.engine.once import once
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.terms import Motion, Terms, attach
+from flexarm.mechanics.kinematics import base_frame, frames
+from flexarm.mechanics.orbit.hill import feel_gradient, frame_acceleration, rigid_gradient
 from flexarm.mechanics.riding import Station, riding_columns, station
 from flexarm.mechanics.sections import picked
 from flexarm.model import LinkModel, Model
@@ -27,15 +29,25 @@ class BaseState:
         World from base axes, (3, 3).
     angular, angular_inverse
         Angular velocity per angle rate, (3, 3), and its inverse; None for a base at rest.
-    omega, omega_bias
-        Angular velocity and its change at zero acceleration of the angles, (3,).
+    omega
+        Angular velocity in the world, (3,).
+    turning, turning_bias
+        Angular velocity against inertial axes, and its change at zero acceleration of the angles.
+    swept
+        Acceleration that its origin has against inertial axes while it has none in the world, in
+        world axes, (3,).
+    force
+        What its body needs from angular velocity and gravity's gradient alone, (6,).
     """
 
     rotation: Expr
     angular: Expr | None
     angular_inverse: Expr | None
     omega: Expr
-    omega_bias: Expr
+    turning: Expr
+    turning_bias: Expr
+    swept: Expr
+    force: Expr
 
 
 @dataclass(frozen=True)
@@ -58,8 +70,12 @@ class LinkState:
         Acceleration that L gains over the previous tip from velocities alone, (6,).
     terms, tip
         The link's inertia and the motion of its tip, or of the station that the next link is at.
+    tip_force
+        What the tip's body needs from angular velocity and gravity's gradient alone, in T, (6,).
     ridden
         Whether the next link rides on it.
+    away
+        In orbit, the direction away from the planet, in L, (3,).
     """
 
     part: LinkModel
@@ -71,7 +87,9 @@ class LinkState:
     bias: Expr
     terms: Terms
     tip: Motion
+    tip_force: Expr
     ridden: bool = False
+    away: Expr | None = None
 
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:
@@ -83,7 +101,8 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
     reference = model.base_anchor
     none = type(q).zeros(3, 1)
     if not model.base_moves:
-        return BaseState(type(q)(reference), None, None, none, none)
+        nothing = type(q).zeros(6, 1)
+        return BaseState(type(q)(reference), None, None, none, none, none, none, nothing)
     rotation = reference @ base_rotation(q[3:6])
     cy, sy = ca.cos(q[4]), ca.sin(q[4])
     cz, sz = ca.cos(q[5]), ca.sin(q[5])
@@ -102,7 +121,16 @@ def _base_state(model: Model, q: Expr, v: Expr) -> BaseState:
         sy * sz * x * y - cy * cz * x * z - sz * y * z,
         cy * x * y,
     )
-    return BaseState(rotation, angular, inverse, angular @ rates, bias)
+    omega, body = angular @ rates, model.base_body
+    if not model.orbit:
+        force = body_bias(body, omega)
+        return BaseState(rotation, angular, inverse, omega, omega, bias, none, force)
+    about, (_, place) = model.orbit * rotation[2, :].T, base_frame(model, q)
+    force = body_bias(body, omega + about) + rigid_gradient(model.orbit, rotation, place, body)
+    return BaseState(
+        rotation, angular, inverse, omega, omega + about, bias + ca.cross(about, omega),
+        frame_acceleration(model.orbit, place, v[0:3]), force,
+    )  # fmt: skip
 
 
 def link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
@@ -111,7 +139,7 @@ def link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
 
 
 def _link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
-    omega = base_state(model, q, v).omega
+    omega = base_state(model, q, v).turning
     states = []
     ridden = None
     for index, part in enumerate(model.links):
@@ -123,8 +151,11 @@ def _link_states(model: Model, q: Expr, v: Expr) -> list[LinkState]:
             if part.tip_body.weighs:
                 terms = attach(terms, part.tip_body, state.tip, state.omega)
             part = replace(part, tip_body=NO_INERTIA)
-            state = replace(state, part=part, terms=terms, tip=ridden.motion, ridden=True)
-        states.append(state)
+            state = replace(
+                state, part=part, terms=terms, tip=ridden.motion, ridden=True,
+                tip_force=type(q).zeros(6, 1),
+            )  # fmt: skip
+        states.append(_in_orbit(model, index, state, q) if model.orbit else state)
         # the next link's axes are relative to this one's tip
         omega = state.tip.local.rotation.T @ (state.omega + state.tip.spin)
     return states
@@ -154,6 +185,8 @@ def _link_state(
     if place is not None:
         speed_bias = speed_bias + ca.cross(carrier, ca.cross(carrier, place))
     body = body_of(model, part)
+    tip = body.tip_motion(q, v)
+    spin = tip.local.rotation.T @ (omega + tip.spin)
     return LinkState(
         part=part,
         rotation=rotation,
@@ -163,8 +196,19 @@ def _link_state(
         omega=omega,
         bias=ca.vertcat(spin_bias, speed_bias),
         terms=body.terms(q, v, omega),
-        tip=body.tip_motion(q, v),
+        tip=tip,
+        tip_force=body_bias(part.tip_body, spin),
     )
+
+
+def _in_orbit(model: Model, index: int, state: LinkState, q: Expr) -> LinkState:
+    """Let a link and the body at its tip feel gravity's gradient."""
+    placed, rate, part = frames(model, q)[index], model.orbit, state.part
+    terms = feel_gradient(rate, placed.R_WL, placed.p_WL, state.terms, picked(q, part.own))
+    force = state.tip_force
+    if part.tip_body.weighs:
+        force = force + rigid_gradient(rate, placed.R_WT, placed.p_WT, part.tip_body)
+    return replace(state, terms=terms, tip_force=force, away=placed.R_WL[0, :].T)
 
 
 def _offset(part: LinkModel, rotation: Expr, lever: Expr) -> Expr | None:

@@ -32,7 +32,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.engine.once import once
-from flexarm.formulations.base import Formulation, beams_only
+from flexarm.formulations.base import Formulation, recursions_only
 from flexarm.formulations.transforms import (
     Step,
     Transform,
@@ -79,7 +79,7 @@ class RecursiveLagrange(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
-        if (reason := beams_only(model)) is not None:
+        if (reason := recursions_only(model)) is not None:
             return reason
         sliding = [part.name for part in model.links if part.sliding is not None]
         if sliding:

@@ -26,6 +26,7 @@ from flexarm.integrate.drivetrain import (
     told,
     windings,
 )
+from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import gear_gain, hub_row
@@ -75,6 +76,11 @@ class Servoed:
         follows = "position" if self.servo.rate is None else "rate"
         limits = f"{self.gain} {self.limit}{' sampled' if self.servo.period is not None else ''}"
         return f"{self.column} {self.row.tolist()} {gains} {follows} {limits} {self.state}"
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it has an integral, or is sampled and so holds something."""
+        return self.state is not None or self.servo.period is not None
 
     def profile(self, q: Array) -> AnyProfile:
         """Give the target as a function of time; without one it stays where it is."""
@@ -154,6 +160,8 @@ class Actuators:
     ----------
     servos, slipping, bristles, windings, ties
         What drives joints beside their inputs, rubs with a state of its own, or holds the tip.
+    wrenches
+        Those that follow time and state.
     accounts
         What energy is lost in, by name, as far as it is told apart.
     lookouts
@@ -167,6 +175,7 @@ class Actuators:
     ties: tuple[Tied, ...] = ()
     accounts: tuple[str, ...] = ()
     lookouts: tuple[Lookout, ...] = ()
+    wrenches: tuple[Acting, ...] = ()
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -214,6 +223,7 @@ class Actuators:
             *self.ties,
             *self.accounts,
             *self.lookouts,
+            *self.wrenches,
         )
         return "; ".join([*lines, *map(repr, more)])
 
@@ -341,7 +351,10 @@ def motion_of(
     share, u, _ = actuators.shares(model, u, q, v, r, x, b)
     rates = ca.vertcat(rates, *share.rates)
     found |= {"dx": ca.densify(rates)} if actuators.states else {}
-    given = inputs | {"u": u, "push": share.push}
+    w = inputs["w"]
+    for each in actuators.wrenches:
+        w = each.put(w, added["t"], q, v)
+    given = inputs | {"u": u, "w": w, "push": share.push}
     inputs.pop("push", None)
     a, power, *effort = _called(function, given, book)
     found = {"a": a, "power": _powers(formulation.model, power, share, actuators, q, v)} | found

@@ -20,9 +20,11 @@ from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
+from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.situation import State
+from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import MOST_SAMPLES, TIGHTEST, refuse_kinds, refuse_options
 from flexarm.integrate.problem import (
     Channel,
@@ -62,6 +64,7 @@ def simulate(
     nodes: int | None = None,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | Sampled | None = None,
+    wrenches: Sequence[StateWrench] | None = None,
     locks: Locks | None = None,
     start: Run | Equilibrium | Literal["stated", "equilibrium"] | None = None,
     energy_audit: bool = False,
@@ -99,12 +102,15 @@ def simulate(
     control
         In place of all inputs of the model file: a CasADi function (t, q, v) to u, which becomes
         part of the compiled equations, or a `Sampled` Python function.
+    wrenches
+        Beside those of the model file: forces and torques that follow time and state.  The run's
+        arm has them as tables of what they were at the samples.
     locks
         By joint: intervals of time ``(begin, end)`` [s] in which it is held where it is.  A joint
         that moves when it is locked is stopped at once, and the energy this takes counts as
         dissipated.  Times that differ by rounding, 1e-12 of them, are one instant.
     start
-        Where to begin, at time 0.  A run: at its end, states of servos and drive trains at 0.  An
+        Where to begin, at time 0.  A run: at its end, with states of servos and drive trains.  An
         `Equilibrium`.  ``equilibrium``: where nothing accelerates, joints at their speeds, servos
         and inputs balancing the loads.  ``stated``: where the model file puts joints and links.  If
         None, what its ``start`` says, ``stated`` if nothing.
@@ -141,13 +147,14 @@ def simulate(
     )
     refuse_control(control, inputs, t_end)
     t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
-    arm = validated(arm)
+    arm, acting = acting_on(validated(arm), wrenches)
     times = sample_times(t_end, dt)
     consider([preparation(arm, len(times))], allow_long=allow_long)
     model = build(arm, tip_rotation=tip_rotation, nodes=nodes)
     model = equation_of(model, name=formulation, paper=paper).model
     if locks and control is not None:
         raise SimulationError("locks: cannot be had together with a control law")
+    refuse_laws(acting, model)
     wanted = min(rtol, AUDIT) if energy_audit else rtol
     if locks:
         refuse_inputs(model, inputs, legs(model, locks, t_end))
@@ -173,7 +180,10 @@ def simulate(
         raise SimulationError(
             "control: a law takes the place of servos, which events change: leave one of them out"
         )
-    task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
+    ready = partial(
+        leg_task, course, times=times, inputs=inputs, control=control, wanted=wanted, acting=acting
+    )
+    task = ready(state)
     period = refuse_ticks(task, t_end) if control is None else period
     if method == "auto":
         chosen, why = choose(task, wanted, audit=energy_audit, period=period)
@@ -226,7 +236,7 @@ def simulate(
             state = course.enter(state)
             if course.situation.over:
                 break
-            task = leg_task(course, state, times, inputs=inputs, control=control, wanted=wanted)
+            task = ready(state)
             run, found = go(task, run)
         except SimulationError as error:
             reason = f"at t = {state.t:.6g} s: {error}"
@@ -235,6 +245,7 @@ def simulate(
     run = replace(run, happenings=tuple(course.log))
     if run.status == "seen":
         run = replace(run, status="finished")
+    run = told(run, acting) if acting else run
     return audited(run) if energy_audit else run
 
 
@@ -246,10 +257,11 @@ def leg_task(
     inputs: Mapping[str, Any] | None,
     control: ca.Function | Sampled | None,
     wanted: float,
+    acting: tuple[Acting, ...] = (),
 ) -> Task:
     """Make ready the leg of a course that begins at a state."""
     equation, situation = course.equation(state.anchor), course.situation
-    actuators = course.actuators(equation.model)
+    actuators = replace(course.actuators(equation.model), wrenches=acting)
     task = prepare(
         equation.model,
         times_of(times, state.t, course.leg_end(state.t)),

@@ -16,7 +16,7 @@ from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, Motion
-from flexarm.integrate.mission.digital import Memory
+from flexarm.integrate.mission.digital import Memory, held_of, integral_of
 from flexarm.integrate.problem import (
     Channel,
     Measures,
@@ -221,7 +221,7 @@ class Task:
     def tolerance(self, method: Method, wanted: float) -> float:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
         apart = not self.motion.actuators.is_in_basis(self.equation.model)
-        if self.motion.law is not None or apart:
+        if self.motion.ruled or apart:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
@@ -289,7 +289,8 @@ class Task:
         actuators, first = self.motion.actuators, 2 * n + WORKS
         losses = {name: solution.states[:, first + k] for k, name in enumerate(actuators.accounts)}
         u = self._inputs(solution)
-        drives = self._drives(solution, u) if actuators.accounts else None
+        remembers = actuators.accounts or any(each.remembers for each in actuators.servos)
+        drives = self._drives(solution, u) if remembers else None
         return Run(
             model=self.equation.model,
             t=solution.times,
@@ -341,7 +342,7 @@ class Task:
             total = ca.Function("u", symbols, [servoed.inputs(*symbols)[0]])
             x = self._states_of(solution)
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
-            h = np.zeros((count, 0)) if solution.servoed is None else solution.servoed
+            h = self._held(solution)[:, : servoed.sampled]
             u = np.array(total(u, q.T, v.T, targets, x.T, h.T))
         return u.T.reshape(count, len(given))
 
@@ -392,7 +393,25 @@ class Task:
         states = dict(zip(actuators.state_names, x.T, strict=True))
         shown = {each.name: states[each.name] for each in actuators.bristles}
         shown |= dict(zip([each.name for each in actuators.windings], amperes, strict=True))
+        shown |= self._integrals(solution, states)
         return DriveData(pushed.T, stored.ravel(), shown)
+
+    def _held(self, solution: Solution) -> Array:
+        """Give what sampled servos held and their integrals at the samples, (T, 2 servos)."""
+        count = 2 * self.motion.actuators.sampled
+        return np.zeros((len(solution.times), count)) if solution.servoed is None else (
+            solution.servoed
+        )  # fmt: skip
+
+    def _integrals(self, solution: Solution, states: Mapping[str, Array]) -> dict[str, Array]:
+        """Give what servos remember at the samples, by name: integrals, and what is held."""
+        servos = self.motion.actuators.servos
+        found = {integral_of(x.name): states[x.name] for x in servos if x.state is not None}
+        held, sampled = self._held(solution), [x for x in servos if x.servo.period is not None]
+        for k, each in enumerate(sampled):
+            found[held_of(each.name)] = held[:, k]
+            found[integral_of(each.name)] = held[:, len(sampled) + k]
+        return found
 
 
 def has_strong_dampers(task: "Task") -> bool:

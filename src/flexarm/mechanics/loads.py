@@ -11,12 +11,13 @@ from flexarm.mechanics.attached import attach, place
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.drives import axis_loss, gear_gain, hub_row, spring_energy, windup_energy
 from flexarm.mechanics.kinematics import LinkFrames, base_frame, frames
+from flexarm.mechanics.orbit.hill import orbit_energy
 from flexarm.mechanics.point_forces import point_energy, point_forces
 from flexarm.mechanics.sections import picked
 from flexarm.mechanics.stops import stop_energy, stop_loss
 from flexarm.model import Model, prescribed_motion
 from flexarm.model.profiles import evaluate
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Expr, Inertia, constant
 
 Load = tuple[int, Expr, Expr, Expr]  # index of a link; point, force and torque in the world
 
@@ -62,20 +63,27 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
     elastic = _joint_energy(model, q) + point_energy(model, q)
     weight = type(q)(0)
     still = type(q).zeros(model.size, 1)
-    rotation, position = base_frame(model, q)
+    carrier, position = base_frame(model, q)
     pull = constant(model.gravity)
 
-    def lower(R: Expr, p: Expr, mass: Expr, first: Expr) -> Expr:
-        return -ca.dot(pull, mass * p + R @ first)
+    def lower(R: Expr, p: Expr, mass: Expr, first: Expr, second: Expr) -> Expr:
+        energy = -ca.dot(pull, mass * p + R @ first)
+        if model.orbit:
+            energy += orbit_energy(model.orbit, R, p, mass, first, second)
+        return energy
 
     if model.base_moves:
-        weight += lower(rotation, position, model.base_body.mass, constant(model.base_body.first))
+        weight += lower(carrier, position, *moments(model.base_body))
     for part, frame in zip(model.links, frames(model, q), strict=True):
         elastic += body_of(model, part).energy(q)
         terms = body_of(model, part).terms(q, still, type(q).zeros(3, 1))
-        weight += lower(frame.R_WL, frame.p_WL, terms.mass, terms.first)
-        body = part.tip_body
-        weight += lower(frame.R_WT, frame.p_WT, body.mass, constant(body.first))
+        weight += lower(frame.R_WL, frame.p_WL, terms.mass, terms.first, terms.second)
+        weight += lower(frame.R_WT, frame.p_WT, *moments(part.tip_body))
+        if model.orbit and part.rotor is not None and part.rotor.axis is not None:
+            axis = constant(part.rotor.axis)
+            spun = part.rotor.inertia * axis @ axis.T
+            weight += lower(carrier, position, 0.0, type(q).zeros(3, 1), spun)
+        carrier = frame.R_WL @ frame.mount.rotation
     return elastic, weight
 
 
@@ -165,6 +173,11 @@ def outer_loads(
         (each.link, each.attached.position, each.stored + each.lost, each.torque)
         for each in point_forces(model, q, v)
     ]
+
+
+def moments(body: Inertia) -> tuple[float, Expr, Expr]:
+    """Give mass, first moment and inertia of a rigid body as expressions."""
+    return body.mass, constant(body.first), constant(body.second)
 
 
 def _joint_energy(model: Model, q: Expr) -> Expr:

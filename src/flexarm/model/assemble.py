@@ -107,6 +107,7 @@ def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: Sha
         prescribed=_prescribed(arm, links),
         points=ArmPoints.of(arm),
         nodes=theory.nodes,
+        orbit=arm.base.mean_motion if isinstance(arm.base, FreeBase) else 0.0,
     )
 
 

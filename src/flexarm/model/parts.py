@@ -291,6 +291,8 @@ class Model:
         How many nodes beyond its shapes were asked for on each exact link, None if none were.
     series
         Whether stiffened links bend by the series that versions before 0.2 had.
+    orbit
+        Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 if it stands still.
     variant
         What tells this model from the one that `build` makes of the same arm; empty if nothing.
     """
@@ -311,6 +313,7 @@ class Model:
     anchor: Expr | None = None
     nodes: int | None = None
     series: bool = False
+    orbit: float = 0.0
     variant: str = ""
 
     def __repr__(self) -> str:

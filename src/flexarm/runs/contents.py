@@ -23,6 +23,10 @@ from flexarm.runs.forces import joint_wrenches
 
 FILE = "model_file_"  # variables with the bytes of files that the model file names
 FORMAT = 1
+DRIVE_UNITS = {"current": "A", "integral": "of the input", "held": "of the input"}
+DRIVE_STATES = (
+    "bristles [rad, m], currents [A], integrals of servos and what they hold [of the input]"
+)
 ENERGIES = ("kinetic", "elastic", "gravitational")
 WORKS = {
     "work_inputs": "work done so far by the inputs",
@@ -135,7 +139,7 @@ def drive_variables(run: RunData) -> list[Variable]:
     if run.drives is not None and run.drives.states:
         states, names = run.drives.states, _words(run.drives.states)
         found += [
-            Variable("drive_state", ("drive_state",), names, "", "bristles [rad, m], currents [A]"),
+            Variable("drive_state", ("drive_state",), names, "", DRIVE_STATES),
             Variable("drive", ("time", "drive_state"), np.stack(list(states.values()), axis=1),
                      "see 'drive_state'", "states of drive trains"),
         ]  # fmt: skip
@@ -242,7 +246,8 @@ def table_columns(run: RunData) -> Iterator[tuple[str, Array]]:
     for name, lost in run.losses.items():
         yield f"lost in {name} [J]", lost
     for name, values in ({} if run.drives is None else run.drives.states).items():
-        yield f"{name} [{'A' if name.endswith('.current') else 'rad, m'}]", values
+        unit = DRIVE_UNITS.get(name.rpartition(".")[2], "rad, m")
+        yield f"{name} [{unit}]", values
 
 
 def input_units(model: Model) -> dict[str, str]:

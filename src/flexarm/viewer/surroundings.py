@@ -56,13 +56,13 @@ def body_places(run: RunData) -> list[tuple[str, float, Array]]:
     in the tip's frame, which holds the body.
     """
     arm = run.model.arm
-    drifts = {body.name: Drift.of(body, run.model.gravity) for body in arm.bodies}
+    drifts = {body.name: Drift.of(body, run.model) for body in arm.bodies}
     found = [
         (name, drift.inertia.mass, _follow(run, name, drift)) for name, drift in drifts.items()
     ]
     if arm.payload is not None and any(event.let_go == PAYLOAD for event in arm.events):
         held = Drift(body_inertia(arm.payload), 0.0, IDENTITY, np.zeros(3), np.zeros(3),
-                     run.model.gravity)  # fmt: skip
+                     run.model.gravity, run.model.orbit)  # fmt: skip
         found.append((PAYLOAD, held.inertia.mass, _follow(run, PAYLOAD, held, held=True)))
     return found
 

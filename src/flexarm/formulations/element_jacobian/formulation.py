@@ -28,7 +28,7 @@ from flexarm.arm.shapes import Elements
 from flexarm.engine.once import once
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation, beams_only, unstiffened
+from flexarm.formulations.base import Formulation, recursions_only, unstiffened
 from flexarm.formulations.element_jacobian.lumps import (
     Frame,
     Lump,
@@ -201,7 +201,7 @@ class ElementJacobian(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
-        if (reason := beams_only(model)) is not None:
+        if (reason := recursions_only(model)) is not None:
             return reason
         reason = None if paper else Formulation.refusal(model, paper=False)
         if reason is not None:

@@ -35,7 +35,7 @@ import numpy as np
 
 from flexarm.engine.once import once
 from flexarm.errors import FlexarmError
-from flexarm.formulations.base import Formulation, beams_only, unstiffened
+from flexarm.formulations.base import Formulation, recursions_only, unstiffened
 from flexarm.formulations.gibbs_appell.chain import Link, exact_chain, paper_chain
 from flexarm.formulations.gibbs_appell.steps import (
     compound_rotations,
@@ -97,7 +97,7 @@ class GibbsAppell(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
-        if (reason := beams_only(model)) is not None:
+        if (reason := recursions_only(model)) is not None:
             return reason
         return _paper_lacks(model) if paper else Formulation.refusal(model, paper=False)
 

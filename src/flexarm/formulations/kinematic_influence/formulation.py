@@ -25,7 +25,7 @@ from typing import ClassVar
 import casadi as ca
 
 from flexarm.engine.once import once
-from flexarm.formulations.base import Formulation, beams_only, unstiffened
+from flexarm.formulations.base import Formulation, recursions_only, unstiffened
 from flexarm.formulations.kinematic_influence.links import (
     Riding,
     Share,
@@ -53,7 +53,7 @@ class KinematicInfluence(Formulation):
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:
         """Tell why a model cannot be treated this way, or None if it can."""
-        if (reason := beams_only(model)) is not None:
+        if (reason := recursions_only(model)) is not None:
             return reason
         if not paper:
             return Formulation.refusal(model, paper=False)

@@ -50,7 +50,7 @@ def choose(
     """
     fastest, slowest = task.vibration.fastest, task.vibration.slowest
     servoed = bool(task.motion.actuators.servos)
-    driven = task.motion.law is not None or servoed or period is not None
+    driven = task.motion.ruled or servoed or period is not None
     if audit:
         return DOP853, "an energy audit wants the highest order"
     if fastest == 0.0 and not driven:
@@ -66,7 +66,7 @@ def choose(
     heats: Sequence[tuple[float, float]] = HEATS
     stiff = servoed and task.vibration.largest > OUTSIDE * fastest  # by servos, of any arm
     small = servoed and task.equation.model.size <= TANGENT_PAYS
-    if task.motion.law is not None or outside or stiff or small:
+    if task.motion.ruled or outside or stiff or small:
         # The implicit one is slow until vibrations have died away: it goes the whole way, and the
         # others as long as they are no slower.
         rivals, heats = (RODAS4, ETD4, DOP853), HEATS[-1:]

@@ -283,6 +283,11 @@ class Motion:
     # Machine code lives as long as its object: a run has only its address.
     kept: dict[str, Compiled] = field(default_factory=dict, repr=False)
 
+    @property
+    def ruled(self) -> bool:
+        """Whether a law of time and state is part of the equations: of inputs, or of a wrench."""
+        return self.law is not None or bool(self.actuators.wrenches)
+
     def trace(self, formulation: Formulation | None = None) -> ca.Function:
         """Trace it: see `motion_of`."""
         return motion_of(formulation or self.equation.formulation, self.law, self.actuators)

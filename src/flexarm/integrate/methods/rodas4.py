@@ -57,7 +57,7 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
         **beginning.fields,
         tangent=compiled.table_address,
         tangent_table=table,
-        timely=int(bool(np.any(moving)) or beginning.motion.law is not None),
+        timely=int(bool(np.any(moving)) or beginning.motion.ruled),
         gamma=GAMMA,
         alpha=np.array(ALPHA),
         d=np.array(D),

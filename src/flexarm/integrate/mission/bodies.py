@@ -1,7 +1,9 @@
 """Bodies that drift by themselves, are captured by an arm's tip and let go."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arm.mission import FreeBody
@@ -9,6 +11,9 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.links.base import Array
 from flexarm.links.ends import body_inertia
+from flexarm.mechanics.loads import moments
+from flexarm.mechanics.orbit.hill import orbit_energy
+from flexarm.model import Model
 from flexarm.spatial import Inertia, Pose, rotation_from_angles, skew_matrix
 
 CLOSE = 1e-12  # tolerance of a free body's spin
@@ -16,7 +21,7 @@ CLOSE = 1e-12  # tolerance of a free body's spin
 
 @dataclass(frozen=True)
 class Drift:
-    """A rigid body under gravity alone.
+    """A rigid body under gravity alone: that of the arm's world, or of its orbit.
 
     Attributes
     ----------
@@ -30,6 +35,8 @@ class Drift:
         Of its centre of mass [m/s] and its own [rad/s], in world axes.
     gravity
         [m/s^2].
+    orbit
+        Mean motion [rad/s] of the orbit whose Hill frame is the world, 0 if there is none.
     """
 
     inertia: Inertia
@@ -38,14 +45,16 @@ class Drift:
     velocity: Array
     spin: Array
     gravity: Array
+    orbit: float = 0.0
 
     @classmethod
-    def of(cls, body: FreeBody, gravity: Array) -> "Drift":
+    def of(cls, body: FreeBody, model: Model) -> "Drift":
         """Begin as a model file says it."""
         pose = Pose(rotation_from_angles(body.rotation), np.array(body.position))
         inertia, spin = body_inertia(body.body), pose.rotation @ np.array(body.spin)
         arm = pose.rotation @ inertia.first / inertia.mass
-        return cls(inertia, 0.0, pose, body.velocity + np.cross(spin, arm), spin, gravity)
+        moved = body.velocity + np.cross(spin, arm)
+        return cls(inertia, 0.0, pose, moved, spin, np.array(model.gravity), model.orbit)
 
     @property
     def centre(self) -> Array:
@@ -68,21 +77,32 @@ class Drift:
         """Kinetic and gravitational energy [J]."""
         twice = self.inertia.mass * self.velocity @ self.velocity
         twice += self.spin @ self.about_centre @ self.spin
-        return float(twice / 2 - self.inertia.mass * self.gravity @ self.centre)
+        energy = float(twice / 2 - self.inertia.mass * self.gravity @ self.centre)
+        if self.orbit:
+            R, p = self.pose.rotation, self.pose.position
+            energy += float(orbit_energy(self.orbit, ca.DM(R), ca.DM(p), *moments(self.inertia)))
+        return energy
 
     def path(self) -> tuple[tuple[float, ...], ...]:
         """Give c0, c1, c2 of the fixture's place ``c0 + c1 t + c2 t^2``.
+
+        In orbit five rows, a to s of `hill_path` and (begin, rate), with t counted from begin.
 
         Raises
         ------
         SimulationError
             If it spins about another place.
         """
-        if np.any(self.spin) and np.any(self.inertia.first):
+        turns = np.any(self.spin) or self.orbit
+        if turns and np.any(self.inertia.first):
             raise SimulationError(
-                "events: the distance of a body that spins about another place than its fixture "
-                "cannot be looked out for: give the event a time"
+                "events: the distance of a body that spins about another place than its fixture, "
+                "or of one in orbit whose fixture is not its centre of mass, cannot be looked out "
+                "for: give the event a time"
             )
+        if self.orbit:
+            parts = hill_path(self.orbit, self.centre, self.velocity)
+            return *(tuple(part.tolist()) for part in parts), (self.begin, self.orbit)
         t, half = self.begin, self.gravity / 2
         place, rate = self.pose.position, self.velocity
         start = place - t * rate + t**2 * half
@@ -93,6 +113,8 @@ class Drift:
         passed = t - self.begin
         if passed == 0:
             return self
+        if self.orbit:
+            return self._in_orbit(t)
         momentum = self.about_centre @ self.spin
         rotation = self.pose.rotation
         own = np.linalg.pinv(rotation.T @ self.about_centre @ rotation)  # a point mass has none
@@ -104,6 +126,35 @@ class Drift:
         pose = Pose(rotation, centre - rotation @ self._arm)
         return Drift(self.inertia, t, pose, velocity, spin, self.gravity)
 
+    def _in_orbit(self, t: float) -> "Drift":
+        """Go on to a time: its centre by Clohessy and Wiltshire, turned by gravity's gradient."""
+        n, passed = self.orbit, t - self.begin
+        a, b, c, s = hill_path(n, self.centre, self.velocity)
+        cos, sin = np.cos(n * passed), np.sin(n * passed)
+        centre = a + b * passed + c * cos + s * sin
+        velocity = b + n * (s * cos - c * sin)
+        rotation = self.pose.rotation
+        own = np.asarray(rotation.T @ self.about_centre @ rotation)
+        rotation, spin = _turned_in_orbit(rotation, own, rotation.T @ self.spin, n, passed)
+        pose = Pose(rotation, centre - rotation @ self._arm)
+        return replace(self, begin=t, pose=pose, velocity=velocity, spin=rotation @ spin)
+
+
+def hill_path(rate: float, place: Array, velocity: Array) -> tuple[Array, Array, Array, Array]:
+    """Give a, b, c, s of a point's way ``a + b t + c cos n t + s sin n t`` in a Hill frame.
+
+    After Clohessy & Wiltshire 1960; n is the rate [rad/s], place [m] and velocity [m/s] are those
+    at time 0.
+    """
+    x, y, z = place
+    u, v, w = velocity / rate
+    return (
+        np.array([4 * x + 2 * v, y - 2 * u, 0.0]),
+        np.array([0.0, -3 * rate * (2 * x + v), 0.0]),
+        np.array([-3 * x - 2 * v, 2 * u, z]),
+        np.array([u, 6 * x + 4 * v, w]),
+    )
+
 
 def _turned(rotation: Array, own: Array, momentum: Array, passed: float) -> Array:
     """Turn a body with constant angular momentum: R' = R skew(J^-1 R^T L)."""
@@ -112,12 +163,38 @@ def _turned(rotation: Array, own: Array, momentum: Array, passed: float) -> Arra
         R = y.reshape(3, 3)
         return np.asarray((R @ skew_matrix(own @ R.T @ momentum)).ravel())
 
+    return _orthogonal(_solved(rate, rotation.ravel(), passed))
+
+
+def _turned_in_orbit(
+    rotation: Array, own: Array, spin: Array, n: float, passed: float
+) -> tuple[Array, Array]:
+    """Turn a body in a Hill frame: its attitude, and its spin [rad/s] against it in its own axes.
+
+    ``J w' = -w x J w + 3 n^2 x x J x`` with w against inertial axes and x away from the planet.
+    """
+    inverse = np.linalg.pinv(own)  # a point mass has none
+
+    def rate(_: float, y: Array) -> Array:
+        R, w = y[:9].reshape(3, 3), y[9:]
+        torque = 3 * n**2 * np.cross(R[0], own @ R[0]) - np.cross(w, own @ w)
+        return np.concatenate([(R @ skew_matrix(w - n * R[2])).ravel(), inverse @ torque])
+
+    start = np.concatenate([rotation.ravel(), spin + n * rotation[2]])
+    end = _solved(rate, start, passed)
+    turned = _orthogonal(end[:9])
+    return turned, end[9:] - n * turned[2]
+
+
+def _solved(rate: Callable[[float, Array], Array], start: Array, passed: float) -> Array:
     from scipy.integrate import solve_ivp  # takes long to import
 
-    found = solve_ivp(
-        rate, (0.0, passed), rotation.ravel(), method="DOP853", rtol=CLOSE, atol=CLOSE
-    )
-    u, _, vt = np.linalg.svd(found.y[:, -1].reshape(3, 3))
+    found = solve_ivp(rate, (0.0, passed), start, method="DOP853", rtol=CLOSE, atol=CLOSE)
+    return np.asarray(found.y[:, -1])
+
+
+def _orthogonal(numbers: Array) -> Array:
+    u, _, vt = np.linalg.svd(numbers.reshape(3, 3))
     return np.asarray(u @ vt)
 
 
@@ -183,4 +260,5 @@ def at_tip(equation: Equation, q: Array, v: Array, inertia: Inertia, t: float) -
     spin = velocity[3:]
     centre = R @ inertia.first / (inertia.mass or 1.0)
     moved = velocity[:3] + np.cross(spin, centre)
-    return Drift(inertia, t, Pose(R, p), moved, spin, np.array(equation.model.gravity))
+    model = equation.model
+    return Drift(inertia, t, Pose(R, p), moved, spin, np.array(model.gravity), model.orbit)

@@ -15,6 +15,7 @@ from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holders, tie_account
 from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
+from flexarm.integrate.mission.digital import Memory, held_of, integral_of
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation, State
@@ -426,7 +427,13 @@ def _continued(model: Model, state: State, other: RunData) -> State:
     q[known], v[known] = state.q[known], state.v[known]
     states = {} if other.drives is None else other.drives.states
     x = {name: float(values[-1]) for name, values in states.items()}
-    return replace(state, q=q, v=v, anchor=other.anchors[-1], x=x)
+    memory = {}
+    for axis in model.axes:
+        integral = x.get(integral_of(axis.name), 0.0)
+        x[axis.name] = integral
+        if held_of(axis.name) in x:
+            memory[axis.name] = Memory(integral=integral, held=x[held_of(axis.name)])
+    return replace(state, q=q, v=v, anchor=other.anchors[-1], x=x, memory=memory)
 
 
 def _is_same(one: Inertia, other: Inertia) -> bool:

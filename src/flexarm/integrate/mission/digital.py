@@ -35,6 +35,16 @@ class Memory:
     held: float = 0.0
 
 
+def integral_of(joint: str) -> str:
+    """Name the integral of a servo among what a run keeps."""
+    return f"{joint}.integral"
+
+
+def held_of(joint: str) -> str:
+    """Name what a sampled servo holds, likewise."""
+    return f"{joint}.held"
+
+
 class Digital:
     """Sampled servos at work, and what they held when."""
 
@@ -55,7 +65,7 @@ class Digital:
         for place in range(len(self.servos)):
             self._tick(m, place)
         self.times.append(m.t)
-        self.values.append(self.held.copy())
+        self.values.append(self._row())
         rates(m.system, m.t, m.y, m.f)
         m.h_done = 0.0
         due = [self._due(place) for place in range(len(self.servos))]
@@ -64,11 +74,15 @@ class Digital:
         return ""
 
     def at(self, times: Array) -> Array:
-        """Give what was held at given times, (T, sampled servos)."""
+        """Give what was held at given times, and after it the integrals, (T, 2 sampled servos)."""
         if not self.times:
-            return np.tile(self.held, (len(times), 1))
+            return np.tile(self._row(), (len(times), 1))
         which = np.searchsorted(np.array(self.times), times * (1 + 1e-12), side="right") - 1
         return np.array(self.values)[np.maximum(which, 0)]
+
+    def _row(self) -> Array:
+        known = [self.memory.get(each.name, Memory()).integral for _, each in self.servos]
+        return np.concatenate([self.held, known])
 
     def _due(self, place: int) -> float:
         _, each = self.servos[place]

@@ -43,8 +43,7 @@ class Lookout:
     body
         Name of a body, or of a state.
     path
-        Of a body's fixture: c0, c1, c2 of its place ``c0 + c1 t + c2 t^2``; empty where it does
-        not count.
+        Of a body's fixture, as `Drift.path` gives it; empty where it does not count.
     corner
         Value at which the equations have a corner, so that steps end there; nothing else happens.
     """
@@ -69,6 +68,8 @@ class Lookout:
             return cls("tip speed") if what == "speed" else cls("tip", XYZ.index(what))
         if quantity in model.names:
             return cls("place", model.names.index(quantity))
+        if quantity in currents(model):
+            return cls("state", body=quantity)
         return cls("speed", model.names.index(name))
 
     @property
@@ -90,9 +91,7 @@ class Lookout:
         if self.kind == "distance":
             if not self.path:
                 return ca.SX(0)
-            start, rate, bend = (ca.DM(each) for each in self.path)
-            place = start + seen.t * (rate + seen.t * bend)
-            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - place)
+            return ca.sumsqr(end_frame(seen.model, seen.q)[1] - self._place(seen.t))
         if self.kind == "contact":
             touch = touches(seen.model, seen.q, frames(seen.model, seen.q))[self.index]
             return touch.forces(seen.v)[0]
@@ -102,6 +101,25 @@ class Lookout:
             return seen.x[self.body]
         return {"place": seen.q, "speed": seen.v, "effort": seen.effort}[self.kind][self.index]
 
+    def _place(self, t: Expr) -> Expr:
+        """Trace where a body's fixture is."""
+        first, rate, *rest = (ca.DM(each) for each in self.path)
+        if len(rest) == 1:
+            return first + t * (rate + t * rest[0])
+        begin, n = self.path[-1]
+        passed = t - begin
+        waves = rest[0] * ca.cos(n * passed) + rest[1] * ca.sin(n * passed)
+        return first + rate * passed + waves
+
+
+def currents(model: Model) -> tuple[str, ...]:
+    """Name the currents that are states: those of driven motors with an inductance."""
+    driven = [(x.name, x.acts.drive) for x in model.axes if x.driven]
+    motors = [(name, drive.motor) for name, drive in driven if drive is not None]
+    return tuple(
+        f"{name}.current" for name, motor in motors if motor is not None and motor.inductance
+    )
+
 
 def quantities(model: Model) -> tuple[str, ...]:
     """List the quantities that events may look out for."""
@@ -110,7 +128,7 @@ def quantities(model: Model) -> tuple[str, ...]:
     tip = [f"tip.{axis}" for axis in XYZ]
     tip += [f"distance.{body.name}" for body in model.arm.bodies]
     tip += [f"contact.{name}" for name in model.arm.contact_names]
-    return (*places, *(f"{name}.speed" for name in places), *tip, "tip.speed")
+    return (*places, *(f"{name}.speed" for name in places), *currents(model), *tip, "tip.speed")
 
 
 def require_quantities(model: Model) -> None:

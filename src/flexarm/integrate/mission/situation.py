@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from flexarm.arm.mission import PAYLOAD, Tie
 from flexarm.integrate.drivetrain import Holder, holders
 from flexarm.integrate.mission.bodies import Drift
@@ -94,7 +92,7 @@ class Situation:
         }
         payload = model.arm.payload
         held = {} if payload is None else {PAYLOAD: body_inertia(payload)}
-        drifting = {body.name: Drift.of(body, np.array(model.gravity)) for body in model.arm.bodies}
+        drifting = {body.name: Drift.of(body, model) for body in model.arm.bodies}
         return cls(locked, braked, closed, held=held, drifting=drifting)
 
     @property

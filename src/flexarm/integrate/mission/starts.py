@@ -54,6 +54,11 @@ def steady_state(
     SimulationError
         If there is no such state.
     """
+    if model.orbit:
+        raise SimulationError(
+            "start: an equilibrium is not found in an orbit, where a base at rest need not stay: "
+            "start as stated"
+        )
     felt = replace(model, gravity=np.zeros(3)) if model.floats else model  # all falls together
     q, rates = start_state(felt)
     for part in felt.links:

@@ -1,0 +1,152 @@
+"""Wrenches that follow time and state: a CasADi function, at a point of a link."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import casadi as ca
+import numpy as np
+
+from flexarm.arguments import is_word, refused, shown
+from flexarm.arm import Arm, FreeBase, Wrench
+from flexarm.arm.forces import At
+from flexarm.errors import SimulationError
+from flexarm.integrate.mission.acting import UNITS, Acting
+from flexarm.io.model_file import validated
+from flexarm.model import Model
+from flexarm.runs.run import Run
+
+
+@dataclass(frozen=True)
+class StateWrench:
+    """A wrench at a point of a link that depends on time and state.
+
+    Attributes
+    ----------
+    law
+        A CasADi function of time [s], coordinates and rates, (n,) each, that gives force [N] and
+        torque [N m], (6,); it becomes part of the compiled equations.
+    link
+        Name of the link, or ``base`` where it is free.
+    at
+        The point, as a wrench of the model file has it: distance from the link's root [m], that
+        with the distances off the axis ``(x, y, z)``, or ``tip``.
+    frame
+        ``world``, or ``link`` for the axes of the section that carries the point.
+    """
+
+    law: ca.Function
+    link: str
+    at: At = "tip"
+    frame: Literal["world", "link"] = "world"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no wrench."""
+        if not isinstance(self.law, ca.Function):
+            raise SimulationError(
+                "StateWrench: law must be a CasADi function (t, q, v) to force and torque, got "
+                f"{shown(self.law)}"
+            )
+        if not isinstance(self.link, str):
+            raise refused("link", self.link, "the name of a link, or 'base'", SimulationError)
+        if not is_word(self.frame, ("world", "link")):
+            raise refused("frame", self.frame, "'world' or 'link'", SimulationError)
+        at = self.at
+        place = tuple(at) if isinstance(at, list | tuple) else (at,)
+        plain = [isinstance(x, int | float) and not isinstance(x, bool) for x in place]
+        if at != "tip" and not (all(plain) and len(place) in (1, 3) and np.all(np.isfinite(place))):
+            raise refused("at", at, "a distance [m], (x, y, z) or 'tip'", SimulationError)
+        if at != "tip":
+            numbers = [float(x) for x in place]
+            object.__setattr__(self, "at", numbers[0] if len(numbers) == 1 else tuple(numbers))
+
+
+def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple[Acting, ...]]:
+    """Give an arm six unit wrenches for each of the state, and tell where they are.
+
+    Raises
+    ------
+    SimulationError
+        If one names a link that is not there.
+    """
+    if given is None:
+        return arm, ()
+    if not isinstance(given, list | tuple) or not all(isinstance(x, StateWrench) for x in given):
+        raise refused("wrenches", given, "a list of flexarm.StateWrench", SimulationError)
+    names = (*(("base",) if isinstance(arm.base, FreeBase) else ()), *arm.link_names)
+    for each in given:
+        if each.link not in names:
+            raise SimulationError(
+                f"wrenches: there is no link {each.link!r}: there are {', '.join(names)}"
+            )
+    found, first = [], 0
+    changed = {}
+    for name, known in _known(arm):
+        here = [each for each in given if each.link == name]
+        found += [Acting(x.law, first + len(known) + 6 * k) for k, x in enumerate(here)]
+        first += len(known) + 6 * len(here)
+        added = [Wrench(at=x.at, frame=x.frame, **unit) for x in here for unit in UNITS]
+        changed[name] = (*known, *added)
+    return validated(_with(arm, changed)), tuple(found)
+
+
+def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
+    """Refuse laws whose arguments or result do not fit an arm."""
+    for each in acting:
+        takes = [each.law.numel_in(k) for k in range(each.law.n_in())]
+        gives = each.law.numel_out(0) if each.law.n_out() else 0
+        if takes != [1, model.size, model.size] or gives != len(UNITS):
+            raise SimulationError(
+                f"StateWrench: law must take t, q and v, of 1, {model.size} and {model.size} "
+                f"numbers, and give force and torque, 6, got one that takes {takes} and gives "
+                f"{gives}"
+            )
+
+
+def told(run: Run, acting: Sequence[Acting]) -> Run:
+    """Let the arm of a run have its wrenches of the state as tables of what they were."""
+    arm, place = run.model.arm, 0
+    changed: dict[str, tuple[Wrench, ...]] = {}
+    tables = dict(_tables(run, acting))
+    for name, known in _known(arm):
+        own = [
+            x if place + k not in tables else _told(x, tables[place + k])
+            for k, x in enumerate(known)
+        ]
+        changed[name], place = tuple(own), place + len(known)
+    arm = _with(arm, changed)
+    links = [
+        replace(part, link=link) for part, link in zip(run.model.links, arm.links, strict=True)
+    ]
+    return replace(run, model=replace(run.model, arm=arm, links=tuple(links)))
+
+
+def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give the factors of wrenches as profiles, by their place."""
+    for each in acting:
+        values = np.array(each.law(run.t[None, :], run.q.T, run.v.T)).reshape(len(UNITS), -1)
+        for k, row in enumerate(values.tolist()):
+            yield each.first + k, {"kind": "table", "times": run.t.tolist(), "values": row}
+
+
+def _told(unit: Wrench, factor: dict[str, Any]) -> Wrench:
+    known = {name: getattr(unit, name) for name in ("at", "frame", "force", "torque")}
+    return Wrench.model_validate(known | {"factor": factor})
+
+
+def _known(arm: Arm) -> list[tuple[str, tuple[Wrench, ...]]]:
+    """List the wrenches of an arm by what they act on, in the order of their factors."""
+    base = [("base", arm.base.wrenches)] if isinstance(arm.base, FreeBase) else []
+    links = zip(arm.link_names, (link.wrenches for link in arm.links), strict=True)
+    return [*base, *links]
+
+
+def _with(arm: Arm, wrenches: dict[str, tuple[Wrench, ...]]) -> Arm:
+    links = [
+        link.model_copy(update={"wrenches": wrenches[name]})
+        for name, link in zip(arm.link_names, arm.links, strict=True)
+    ]
+    base = arm.base
+    if isinstance(base, FreeBase):
+        base = base.model_copy(update={"wrenches": wrenches["base"]})
+    return arm.model_copy(update={"links": tuple(links), "base": base})

@@ -1,0 +1,1 @@
+"""Arms in orbit: the frame that goes round with them."""
