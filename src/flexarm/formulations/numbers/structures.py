@@ -12,7 +12,8 @@ from flexarm.arm.forces import Box
 from flexarm.engine.compile import Compiled, Level
 from flexarm.engine.functions import compile_stream
 from flexarm.engine.lower import lower
-from flexarm.engine.numbers import Book, Closed, Unlike
+from flexarm.engine.matching import Closed
+from flexarm.engine.numbers import Book, Unlike
 from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
 from flexarm.formulations.base import Formulation
@@ -121,7 +122,8 @@ class Structures:
                 return found
         structure = _traced(formulation, make, others(), level)
         known.append(structure)
-        found = structure.member(formulation.model)
+        # One that was drawn from many may differ from them in what rounding makes 0.
+        found = structure.member(formulation.model) or structure.member(replace(formulation.model))
         assert found is not None
         return found
 

@@ -16,10 +16,10 @@ from flexarm.integrate.batch.many import refuse_alone, started_at
 from flexarm.integrate.methods.rk4 import RK4
 from flexarm.integrate.task import Task, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
-from flexarm.model import build
+from flexarm.model import Model
+from flexarm.model.designs.build import build_designs, built
 
 LONG = 1e9  # [s]: a batch has no end
 WANTED = 1e-3  # error of the deflections
@@ -62,13 +62,13 @@ def batch(
     if device not in get_args(Literal["cpu", "gpu"]):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     changed = _mappings("parameters", parameters, count)
-    arm, structures, known = validated(arm), Structures(), dict[str, Task]()
-    tasks = []
-    for changes in changed:
-        key = repr(sorted(changes.items()))
-        if key not in known:
-            known[key] = _task(change_arm(arm, changes) if changes else arm, structures)
-        tasks.append(known[key])
+    arm, structures = validated(arm), Structures()
+    distinct = {repr(sorted(changes.items())): changes for changes in changed}
+    models = build_designs(arm, list(distinct.values()))
+    known = {
+        key: _task(built(model), structures) for key, model in zip(distinct, models, strict=True)
+    }
+    tasks = [known[repr(sorted(changes.items()))] for changes in changed]
     return Batch(tasks, float(dt), device)
 
 
@@ -82,9 +82,8 @@ def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
     return [dict(each) for each in found]
 
 
-def _task(arm: Arm, structures: Structures) -> Task:
+def _task(model: Model, structures: Structures) -> Task:
     """Make ready the start of an arm, or refuse one that equal steps alone do not do."""
-    model = build(arm)
     refuse_alone(model)
     if model.attitudes:
         raise SimulationError(
