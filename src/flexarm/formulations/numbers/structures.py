@@ -134,7 +134,7 @@ def _traced(
     """Trace a function with the numbers of an arm as symbols; it holds for others too."""
     book = Book(formulation.model, others, whole=digest_whole)
     try:
-        function = make(replace(formulation, model=book.opened))
+        function = make(formulation.of(book.opened))
     except Unlike:  # the others are of another structure
         return _traced(formulation, make, (), level)
     return Structure.of(function, book.close(), level)

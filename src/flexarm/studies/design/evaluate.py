@@ -34,6 +34,10 @@ from flexarm.studies.design.reductions import REDUCTIONS
 
 Columns = dict[str, NDArray[Any]]
 STILL = RunOptions(t_end=1.0)  # of a study without runs
+ON_PROCESSOR = (
+    "device: an arm with events, brakes or dry friction, or that starts at an equilibrium, runs on "
+    "the processor: say device 'cpu', or leave them out"
+)
 FINISHED, FAILED = "finished", "failed"
 
 
@@ -107,7 +111,9 @@ class Evaluator:
 
     def require_device(self) -> None:
         """Refuse a GPU that is not there, or does not do this, before anything is written."""
-        if self.study.plan.device == "gpu" and self._of_runs and not self._alone:
+        if self.study.plan.device == "gpu" and self._of_runs:
+            if self._alone:
+                raise SimulationError(ON_PROCESSOR)
             refuse_on_gpu(self._method, [self._task({}, {})])
 
     def rows(self, first: int, last: int) -> Columns:
@@ -197,6 +203,8 @@ class Evaluator:
             try:
                 task = self._task(numbers, starts, built(model) if model is not None else None)
                 if numbers and _runs_alone(task.equation.model):
+                    if self.study.plan.device == "gpu" and self._of_runs:
+                        raise SimulationError(ON_PROCESSOR)
                     if starts:
                         refuse_alone(task.equation.model)
                     alone.append(k)
