@@ -50,7 +50,7 @@ class ArmDesigns:
         keys = list(sets[0])
         if not keys or any(list(each) != keys for each in sets):
             return None
-        if not all(type(value) in (float, int) for each in sets for value in each.values()):
+        if not all(_is_plain(value) for each in sets for value in each.values()):
             return None
         columns = [np.array([each[key] for each in sets], dtype=float) for key in keys]
         for k in _extremes(columns):
@@ -87,6 +87,10 @@ class ArmDesigns:
         for path, column in zip(self.paths, self.columns, strict=True):
             arm = _placed(arm, path, float(column[k]))
         return arm
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float | np.integer) and not isinstance(value, bool)
 
 
 def _extremes(columns: Sequence[Array]) -> list[int]:

@@ -20,6 +20,7 @@ from flexarm.formulations.base import Formulation
 from flexarm.links.base import Array, Shapes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
+from flexarm.loops.rows import call_rows
 from flexarm.model import ArmPoint, Model
 from flexarm.model.contents import write
 
@@ -66,6 +67,10 @@ class Structure:
         if numbers is None:
             return None
         return Member(self.compiled(), self.prologue.call(numbers)[0], self)
+
+    def constants(self, numbers: Array) -> Array:
+        """Compute what evaluations take, (N, constants), of the numbers of N arms, (n, N)."""
+        return call_rows(self.prologue, numbers.shape[1], [numbers.T])[0]
 
     def compiled(self, width: int = 1) -> Compiled:
         """Compile the body for so many arms abreast."""
