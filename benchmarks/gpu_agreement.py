@@ -1,9 +1,11 @@
 """Are runs on a GPU those of the processor? Random arms, each thrown, by each method.
 
-``python benchmarks/gpu_agreement.py 0 100`` on a machine with an NVIDIA GPU takes arms 0 to 99 and
-prints those whose runs differ by more than their tolerance.  Needs the tests beside it.
+``python benchmarks/gpu_agreement.py 0 100 --minutes 9`` on a machine with an NVIDIA GPU takes arms
+0 to 99, or as many as it gets to in that time, prints those whose runs differ by more than their
+tolerance, and a line that sums up and says where to go on.  Needs the tests beside it.
 """
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import flexarm
+from flexarm.engine.gpu.cuda import gpu
 from flexarm.errors import FlexarmError
 from flexarm.integrate.methods import METHODS
 from flexarm.runs.run import Run
@@ -32,30 +35,48 @@ def difference(one: Run, other: Run) -> float:
     return apart
 
 
+def compared(number: int, name: str) -> float | None:
+    """Run an arm by a method on both; give how far they are apart, None if one refuses it."""
+    options = {"t_end": T_END, "dt": T_END / 4, "method": name, "rtol": [RTOL] * RUNS}
+    try:
+        arm = random_arm(number).arm
+        here = flexarm.simulate_many(arm, allow_long=True, **options)  # type: ignore[arg-type]
+        there = flexarm.simulate_many(arm, device="gpu", allow_long=True, **options)  # type: ignore[arg-type]
+    except FlexarmError as error:
+        print(f"{number} {name}: refused: {str(error)[:100]}", flush=True)
+        return None
+    apart = max(difference(*pair) for pair in zip(there, here, strict=True))
+    if not apart <= RTOL:
+        said = f"{there[0].status} {there[0].reason[:50]} / {here[0].status}"
+        print(f"{number} {name}: {apart:.2g} {said}", flush=True)
+    return apart
+
+
 def main() -> None:
     """Compare."""
-    first, last = map(int, sys.argv[1:3])
-    began = time.perf_counter()
-    worst, count, refused = dict.fromkeys(METHODS, 0.0), 0, 0
-    for number in range(first, last):
-        for name in [key for key, method in METHODS.items() if method.on_gpu]:
-            options = {"t_end": T_END, "dt": T_END / 4, "method": name, "rtol": [RTOL] * RUNS}
-            try:
-                arm = random_arm(number).arm
-                here = flexarm.simulate_many(arm, allow_long=True, **options)  # type: ignore[arg-type]
-                there = flexarm.simulate_many(arm, device="gpu", allow_long=True, **options)  # type: ignore[arg-type]
-            except FlexarmError as error:
-                refused += 1
-                print(f"{number} {name}: {str(error)[:100]}", flush=True)
-                continue
-            apart = max(difference(*pair) for pair in zip(there, here, strict=True))
-            worst[name] = max(worst[name], apart)
-            count += 1
-            if not apart <= RTOL:
-                said = f"{there[0].status} {there[0].reason[:50]} / {here[0].status}"
-                print(f"{number} {name}: {apart:.2g} {said}", flush=True)
-    spent = time.perf_counter() - began
-    print(f"{count} compared, {refused} refused, worst {worst}, {spent:.0f} s")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="after which to stop")
+    options = parser.parse_args()
+    able = [key for key, method in METHODS.items() if method.on_gpu]
+    gpu().enter()  # says so where there is none
+    began, number = time.perf_counter(), options.first
+    found: dict[str, list[float | None]] = {name: [] for name in able}
+    while number < options.last and time.perf_counter() - began < 60 * options.minutes:
+        for name in able:
+            found[name].append(compared(number, name))
+        number += 1
+    apart = {name: [each for each in row if each is not None] for name, row in found.items()}
+    count = sum(map(len, apart.values()))
+    refused = len(able) * (number - options.first) - count
+    beyond = sum(not each <= RTOL for row in apart.values() for each in row)
+    worst = ", ".join(f"{name} {max(row, default=0.0):.2g}" for name, row in apart.items())
+    print(
+        f"arms {options.first} to {number - 1} of {options.last - 1}: {count} compared, {refused} "
+        f"refused, {beyond} beyond {RTOL:g}; worst {worst}; {time.perf_counter() - began:.0f} s; "
+        f"go on with {number}"
+    )
 
 
 if __name__ == "__main__":

@@ -44,10 +44,17 @@ def accelerations(model: Model, structures: Structures | None = None) -> np.ndar
     if structures is not None:
         equation = equation.among(structures)
     rng = np.random.default_rng(SEED)
-    q, v = (0.05 * rng.normal(size=model.size) for _ in range(2))
+    q, v = (0.01 * rng.normal(size=model.size) for _ in range(2))
     for index, low, high in model.sliding_ranges:
         q[index] = (low + high) / 2
     return equation.forward_dynamics(q, v, np.zeros(len(equation.input_names)))
+
+
+def rounding(arm: Arm, values: dict[str, float], there: np.ndarray) -> float:
+    """Give how far accelerations move if values do by a unit in their last place."""
+    moved = {key: float(np.nextafter(value, np.inf)) for key, value in values.items()}
+    found = accelerations(build(change_arm(arm, moved)))
+    return float(np.abs(found - there).max() / np.abs(there).max())
 
 
 def check(arm: Arm, keys: tuple[str, ...]) -> int:
@@ -68,7 +75,8 @@ def check(arm: Arm, keys: tuple[str, ...]) -> int:
                     there = other.elastic.shapes.displacement(x, nu)
                     assert np.abs(here - there).max() <= 1e-11 * np.abs(there).max()
         here, there = accelerations(model, structures), accelerations(alone)
-        assert np.abs(here - there).max() <= 1e-12 * np.abs(there).max()
+        apart = np.abs(here - there).max() / np.abs(there).max()
+        assert apart <= 1e-12 or apart <= 10 * rounding(arm, values, there)
     return sum(len(which) for which, _ in designs_together(arm, sets))
 
 
