@@ -1,7 +1,7 @@
 """A study of a million designs on a GPU: ``python benchmarks/study_gpu.py`` on a machine with one.
 
-Designs differ in their start: the motions of the two-link arm from a box of angles and rates.
-Prints the table of docs/study.md.
+Designs differ in their start: the motions of the two-link arm from a box of angles and rates; with
+``--numbers`` in a length, a stiffness and a mass.  Prints the table of docs/study.md.
 """
 
 import argparse
@@ -15,17 +15,24 @@ import flexarm
 from flexarm.engine.gpu.cuda import gpu
 from flexarm.studies.design.result import StudyResult
 
+STARTS = {
+    "start.joint1": ["-120 deg", "-60 deg"],
+    "start.joint2": ["-30 deg", "30 deg"],
+    "start.joint1.rate": [-1, 1],
+    "start.joint2.rate": [-1, 1],
+}
+NUMBERS = {
+    "links.1.length": [0.8, 1.2],
+    "links.2.section.EIz": [500, 2000],
+    "links.1.section.mass_per_length": [3, 7],
+}
 
-def plan(count: int) -> dict[str, Any]:
+
+def plan(count: int, parameters: dict[str, Any]) -> dict[str, Any]:
     """Describe the study."""
     return {
         "arm": "korayem-two-link",
-        "parameters": {
-            "start.joint1": ["-120 deg", "-60 deg"],
-            "start.joint2": ["-30 deg", "30 deg"],
-            "start.joint1.rate": [-1, 1],
-            "start.joint2.rate": [-1, 1],
-        },
+        "parameters": parameters,
         "sampling": {"kind": "random", "count": count},
         "run": {"t_end": 2, "dt": 0.1, "method": "dop853"},
         "quantities": {
@@ -37,12 +44,12 @@ def plan(count: int) -> dict[str, Any]:
     }
 
 
-def measured(count: int) -> str:
+def measured(count: int, parameters: dict[str, Any]) -> str:
     """Compute a study, and give a row of the table."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         began = time.perf_counter()
-        flexarm.study(plan(count), out=out)
+        flexarm.study(plan(count, parameters), out=out)
         spent = time.perf_counter() - began
         failed = sum(StudyResult.open(out).failures().values())
         size = sum(path.stat().st_size for path in out.iterdir())
@@ -57,12 +64,13 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--counts", type=int, nargs="*", default=[1000, 100_000, 1_000_000])
+    parser.add_argument("--numbers", action="store_true", help="vary numbers of the model file")
     options = parser.parse_args()
     print(f"{gpu().name}, korayem-two-link, 2 s by dop853, 21 samples, tolerance 1e-3\n")
     print("| designs | s | designs/s | without numbers | MB on disk | GB of memory |")
     print("|---|---|---|---|---|---|")
     for count in options.counts:
-        print(measured(count), flush=True)
+        print(measured(count, NUMBERS if options.numbers else STARTS), flush=True)
 
 
 if __name__ == "__main__":

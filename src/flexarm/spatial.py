@@ -22,10 +22,10 @@ def turn(axis: int, angle: float) -> Array:
 
     Right angles give exact zeros, which a traced equation then skips.
     """
-    c, s = float(np.cos(angle)), float(np.sin(angle))
+    c, s = np.cos(angle), np.sin(angle)
     c, s = (0.0 if abs(c) < 1e-15 else c), (0.0 if abs(s) < 1e-15 else s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
-    matrix = np.eye(3)
+    matrix = np.eye(3) if isinstance(c, float) else np.eye(3, dtype=object)
     matrix[i, i] = matrix[j, j] = c
     matrix[i, j], matrix[j, i] = -s, s
     return matrix

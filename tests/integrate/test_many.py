@@ -70,6 +70,16 @@ links:
         assert abs(run.q[-1, 2]) > 1e-4
 
 
+@pytest.mark.parametrize("name", ["recursive-lagrange", "gibbs-appell"])
+def test_parameters_of_a_papers_equations(name: str) -> None:
+    """Equations with a paper's approximations take other numbers too."""
+    arm, changed = flexarm.sample("korayem-two-link"), {"links.1.length": 1.1}
+    options: dict[str, Any] = {"t_end": 0.1, "formulation": name, "paper": True}
+    _, run = simulate_many(arm, parameters=[{"links.1.length": 1.0}, changed], **options)
+    alone = flexarm.simulate(change_arm(arm, changed), **options)
+    assert run.q == pytest.approx(alone.q, abs=1e-12)
+
+
 def test_starts_and_inputs_vary() -> None:
     starts = [{"joint1": 0.1 * k, "joint1.rate": -0.2 * k} for k in range(5)]
     inputs = [{"joint1": 0.05 * k} for k in range(5)]

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.errors import DeviceError, FlexarmError, ModelError
+from flexarm.errors import DeviceError, FlexarmError, ModelError, SimulationError
 from flexarm.integrate.batch import gpu
+from flexarm.io.overrides import change_arm
 from flexarm.studies.design import evaluate, table
 from flexarm.studies.design.evaluate import Evaluator
 from flexarm.studies.design.read import read_study
 from flexarm.studies.design.result import StudyResult
 from flexarm.studies.design.table import Table
-from tests.studies.designs import EIZ, plan
+from tests.studies.designs import EIZ, link, plan
 
 
 def counted(**other: Any) -> dict[str, Any]:
@@ -200,3 +201,12 @@ def test_a_study_goes_on_with_the_function_that_began_it_alone(tmp_path: Path) -
         flexarm.study(untold, out=tmp_path / "untold")
         with pytest.raises(FlexarmError, match="the function of 'f' cannot be told from another"):
             flexarm.study(untold, out=tmp_path / "untold")
+
+
+def test_an_arm_that_runs_alone_is_not_taken_to_a_gpu_unsaid(tmp_path: Path) -> None:
+    """A brake needs the processor: a study that asks for a GPU is refused."""
+    arm = change_arm(link(), {"links.1.joint.brake": {"closed": True}})
+    given = plan(device="gpu", arm=arm, parameters={EIZ: [40, 60]})
+    with pytest.raises(SimulationError, match="runs on the processor"):
+        flexarm.study(given, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -38,6 +38,13 @@ Vector = tuple[Length, Length, Length]
 Angles = tuple[Angle, Angle, Angle]
 
 
+def _unpickled(kind: Any, args: tuple[Any, ...]) -> BaseModel:
+    """Make an empty piece of an arm, of a class with given units."""
+    found = kind[args] if args else kind
+    empty: BaseModel = found.__new__(found)
+    return empty
+
+
 class Part(BaseModel):
     """A frozen piece of an arm; unknown keys are errors.
 
@@ -48,6 +55,12 @@ class Part(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, revalidate_instances="always"
     )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled: a class that was given its units is not found by name."""
+        made = type(self).__pydantic_generic_metadata__
+        given = (made["origin"], made["args"]) if made["origin"] else (type(self), ())
+        return _unpickled, given, self.__getstate__()
 
 
 class Frame(Part):

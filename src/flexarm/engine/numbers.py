@@ -10,7 +10,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
@@ -18,10 +17,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-# Integrals that are equal in theory differ by some 1e-15 of the largest, so by more of themselves
-# where they are small; numbers that are not equal differ by far more than this.
-ALIKE = 1e-10
-ROUNDING = 1e-14
+from flexarm.engine.matching import ALIKE, SIGNS, Closed, Page, answers_to, equal, rounded
+
 _PLAIN = (
     *(type(None), bool, int, str, bytes, slice, type, np.bool_, np.integer),
     *(FunctionType, BuiltinFunctionType),
@@ -29,7 +26,6 @@ _PLAIN = (
 Array = NDArray[np.float64]
 Values = tuple[Any, ...]  # of the objects, at one place
 Path = tuple[Any, ...]
-_SIGNS = {"lt": operator.lt, "le": operator.le}
 Operator = Callable[["Number", Any], Any]
 
 
@@ -112,7 +108,7 @@ class Number:
     def _decided(self, sign: str, other: Any) -> bool:
         less = self - other
         if isinstance(less, float):
-            return bool(_SIGNS[sign](less, 0.0))
+            return bool(SIGNS[sign](less, 0.0))
         return self.book.decide(less, sign)
 
     def __bool__(self) -> bool:
@@ -138,17 +134,6 @@ class Number:
     def __ge__(self, other: Any) -> bool:
         """Compare."""
         return not self._decided("lt", other)
-
-
-@dataclass
-class _Page:
-    """What was read of one value: its kind, its plain contents, where its numbers stand."""
-
-    kind: str
-    plain: Any
-    first: int = 0
-    pages: dict[Any, "_Page"] = field(default_factory=dict)
-    seen: Any = None
 
 
 class Unlike(Exception):
@@ -200,7 +185,7 @@ class Book:
 
     def decide(self, difference: Number, sign: str) -> bool:
         """Compare a number with 0, and remember the answer."""
-        answer = bool(_SIGNS[sign](difference.value, 0.0))
+        answer = bool(SIGNS[sign](difference.value, 0.0))
         expression = difference.expr
         self._decided[expression.element_hash(), sign] = (expression, sign, answer)
         return answer
@@ -217,7 +202,7 @@ class Book:
         signs = [sign for _, sign, _ in decided]
         answers = np.array([answer for _, _, answer in decided], dtype=bool)
         # Rounding decided what comes out otherwise when it is computed again.
-        close = _answers(signs, differences) != answers
+        close = answers_to(signs, differences) != answers
         return Closed(
             self._page,
             self._whole,
@@ -232,24 +217,24 @@ class Book:
             np.where(close, 2 * np.abs(differences), -1.0),
         )
 
-    def read(self, page: _Page, step: Any, values: Values, path: Path) -> Any:
+    def read(self, page: Page, step: Any, values: Values, path: Path) -> Any:
         """Read a part of what a page is about."""
         if step not in page.pages:
             page.pages[step] = self._read(values, (*path, step))
         return page.pages[step].seen
 
-    def _read(self, values: Values, path: Path) -> _Page:
+    def _read(self, values: Values, path: Path) -> Page:
         value = values[0]
         if any(type(other) is not type(value) for other in values):
             raise Unlike(path)
         if isinstance(value, _PLAIN):
-            if not all(_equal(value, other) for other in values):
+            if not all(equal(value, other) for other in values):
                 raise Unlike(path)
-            return _Page("plain", value, seen=value)
+            return Page("plain", value, seen=value)
         if isinstance(value, ca.SX):
-            return _Page("symbols", value.shape, seen=value)
+            return Page("symbols", value.shape, seen=value)
         if isinstance(value, float):
-            page = _Page("number", None, len(self._numbers))
+            page = Page("number", None, len(self._numbers))
             page.seen = self._number(np.array(values, dtype=float), path[:2])
             return page
         if isinstance(value, np.ndarray):
@@ -258,11 +243,11 @@ class Book:
         if digest is not None:
             if any(self._whole(other) != digest for other in values[1:]):
                 raise Unlike(path)
-            return _Page("whole", digest, seen=value)
+            return Page("whole", digest, seen=value)
         if isinstance(value, tuple | list):
             if any(len(other) != len(value) for other in values):
                 raise Unlike(path)
-            page = _Page("sequence", (type(value), len(value)))
+            page = Page("sequence", (type(value), len(value)))
             found = [
                 self.read(page, k, each, path) for k, each in enumerate(zip(*values, strict=True))
             ]
@@ -271,23 +256,23 @@ class Book:
         if isinstance(value, dict | MappingProxyType):
             if any(tuple(other) != tuple(value) for other in values):
                 raise Unlike(path)
-            page = _Page("mapping", tuple(value))
+            page = Page("mapping", tuple(value))
             page.seen = {
                 key: self.read(page, key, tuple(each[key] for each in values), path)
                 for key in value
             }
             return page
-        page = _Page("object", type(value))
+        page = Page("object", type(value))
         page.seen = _Opened(self, page, values, path)
         return page
 
-    def _array(self, values: Values, path: Path) -> _Page:
+    def _array(self, values: Values, path: Path) -> Page:
         value = values[0]
         if any(other.shape != value.shape for other in values):
             raise Unlike(path)
         if value.dtype.kind != "f":
-            return _Page("plain", value, seen=value)
-        page = _Page("array", value.shape, len(self._numbers))
+            return Page("plain", value, seen=value)
+        page = Page("array", value.shape, len(self._numbers))
         page.seen = np.empty(value.shape, dtype=object)
         columns = np.stack([each.ravel() for each in values], axis=1)
         page.seen.ravel()[:] = [self._number(each, path[:2]) for each in columns]
@@ -295,7 +280,7 @@ class Book:
 
     def _number(self, values: Array, scope: object) -> Number | float:
         """Take in a number: 0, 1 and -1 stay, and so do those that are none."""
-        values = _rounded(values)
+        values = rounded(values)
         value, place = float(values[0]), len(self._numbers)
         self._numbers.append(values)
         if np.all(values == value) and (value in (0.0, 1.0, -1.0) or not math.isfinite(value)):
@@ -327,7 +312,7 @@ class Book:
 class _Opened:
     """An object read through a book.  Its class is that of the object, for whoever asks."""
 
-    def __init__(self, book: Book, page: _Page, values: Values, path: Path) -> None:
+    def __init__(self, book: Book, page: Page, values: Values, path: Path) -> None:
         self.__dict__.update(_book=book, _page=page, _values=values, _path=path)
 
     @property  # type: ignore[misc]
@@ -356,84 +341,3 @@ class _Opened:
 def book_of(value: Any) -> Book | None:
     """Give the book through which an object is read, None of one that is as it is."""
     return value._book if type(value) is _Opened else None
-
-
-def _answers(signs: Sequence[str], differences: Array) -> NDArray[np.bool_]:
-    """Compare differences with 0, each in its way."""
-    found = [_SIGNS[sign](each, 0.0) for sign, each in zip(signs, differences, strict=True)]
-    return np.array(found, dtype=bool)
-
-
-def _rounded(numbers: Array) -> Array:
-    """Take what rounding keeps from being 1 or -1 for that."""
-    return np.where(np.abs(np.abs(numbers) - 1.0) <= ROUNDING, np.sign(numbers), numbers)
-
-
-@dataclass(frozen=True)
-class Closed:
-    """A book that has been read to its end."""
-
-    _page: _Page
-    _whole: Callable[[Any], str | None]
-    _fixed: Array  # NaN where there is a symbol
-    _zero: NDArray[np.bool_]  # whether a number may be 0
-    _same: NDArray[np.int64]
-    _sign: Array
-    _own: NDArray[np.int64]
-    _decided: ca.Function
-    _signs: list[str]
-    _answers: NDArray[np.bool_]
-    _slack: Array  # differences up to which an answer may be either
-
-    def numbers(self, value: Any) -> Array | None:
-        """Give the numbers of another object, (n,), or None if it leads to other operations."""
-        flat = np.zeros(len(self._same))
-        if not self._collect(self._page, value, flat):
-            return None
-        flat = _rounded(flat)
-        found, open_ = flat[self._own], self._same >= 0
-        if np.any((flat[open_] == 0.0) & ~self._zero[open_]):
-            return None
-        if not np.array_equal(flat[~open_], self._fixed[~open_], equal_nan=True):
-            return None
-        expected = self._sign[open_] * found[self._same[open_]]
-        if np.any(np.abs(flat[open_] - expected) > ALIKE * np.abs(expected)):
-            return None
-        if len(self._signs):
-            decided = np.array(self._decided(found)).ravel()
-            other = _answers(self._signs, decided) != self._answers
-            if np.any(other & (np.abs(decided) > self._slack)):
-                return None
-        return found
-
-    def _collect(self, page: _Page, value: Any, flat: Array) -> bool:
-        """Take the numbers of a page out of another object; False if it does not fit."""
-        kind = page.kind
-        if kind == "object":
-            return type(value) is page.plain and all(
-                self._collect(part, getattr(value, step), flat) for step, part in page.pages.items()
-            )
-        if kind == "number":
-            if not isinstance(value, float):
-                return False
-            flat[page.first] = value
-        elif kind == "array":
-            if getattr(value, "shape", None) != page.plain or value.dtype.kind != "f":
-                return False
-            flat[page.first : page.first + value.size] = value.ravel()
-        elif kind in ("sequence", "mapping"):
-            alike = (type(value), len(value)) if kind == "sequence" else tuple(value)
-            return alike == page.plain and all(
-                self._collect(part, value[step], flat) for step, part in page.pages.items()
-            )
-        elif kind == "whole":
-            return bool(self._whole(value) == page.plain)
-        elif kind == "plain":
-            return _equal(page.plain, value)
-        return True
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and bool(a.dtype == b.dtype) and np.array_equal(a, b)
-    return bool(type(a) is type(b) and a == b)

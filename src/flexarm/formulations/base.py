@@ -6,7 +6,7 @@ Every formulation yields ``M(q) a + c(q, v) = B u + sum J^T f`` as expressions i
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import casadi as ca
 
@@ -45,6 +45,14 @@ class Formulation(ABC):
         """Take the arm as the paper has it."""
         if self.paper:
             object.__setattr__(self, "model", self.paper_model(self.model))
+
+    def of(self, model: Model) -> Self:
+        """Give the same formulation of another model, which is as the paper has it."""
+        made = object.__new__(type(self))
+        for each in fields(self):
+            object.__setattr__(made, each.name, getattr(self, each.name))
+        object.__setattr__(made, "model", model)
+        return made
 
     @classmethod
     def refusal(cls, model: Model, *, paper: bool) -> str | None:

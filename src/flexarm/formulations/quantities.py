@@ -1,7 +1,7 @@
 """What an equation gives: each quantity by name, as an expression of a formulation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -111,7 +111,7 @@ def trace(formulation: Formulation, name: str) -> ca.Function:
     symbols = [symbol(model, key) for key in quantity.inputs]
     model, extra = anchored(model)
     if extra:
-        formulation = replace(formulation, model=model)
+        formulation = formulation.of(model)
     results = quantity.expression(formulation, *symbols)
     results = list(results) if isinstance(results, tuple | list) else [results]
     names = [*quantity.inputs, *(["anchor"] if extra else [])]

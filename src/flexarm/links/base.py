@@ -133,6 +133,10 @@ class Discretisation(ABC):
     summary: str
     citation: str
 
+    def loaded(self, choice: ShapeChoice) -> bool:
+        """Tell whether shapes depend on what hangs on the link's ends."""
+        return False
+
     @abstractmethod
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""

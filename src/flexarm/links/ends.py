@@ -201,8 +201,8 @@ def clamped_mass_ends(arm: Arm, index: int, choice: ClampedMass) -> Ends:
 
 def clamped_ends(body: Inertia) -> Ends:
     """Clamp the root of a link and put a body at its tip."""
-    xx, yy, zz = (float(v) for v in np.diag(body.second))
-    offset = float(body.first[0]) / body.mass if body.mass > 0 else 0.0
+    xx, yy, zz = np.diag(body.second).tolist()
+    offset = body.first[0] / body.mass if body.mass > 0 else 0.0
     return Ends(HELD, body.mass, (xx, yy, zz), offset)
 
 
@@ -215,12 +215,12 @@ def loaded_ends(arm: Arm, index: int) -> Ends:
     through = [_let_through(arm, index + 1, axis, inertia) for axis in range(3)]
     lever = np.array([0.0, 1.0, 1.0]) * mass * piece**2
     total = tip.mass + mass
-    offset = (float(tip.first[0]) + mass * piece) / total if total > 0 else 0.0
+    offset = (tip.first[0] + mass * piece) / total if total > 0 else 0.0
     own = np.diag(tip.second)
     return Ends(
         root_inertia=_root_inertia(arm, index),
         tip_mass=total,
-        tip_inertia=tuple(float(v) for v in own + through + lever),  # type: ignore[arg-type]
+        tip_inertia=tuple((own + through + lever).tolist()),
         tip_offset=offset,
     )
 
@@ -236,7 +236,7 @@ def _root_inertia(arm: Arm, index: int) -> tuple[float, float, float]:
         direction = after.rotation.T @ np.eye(3)[about]
         for axis in range(3):
             if state != "held" and abs(direction[axis]) > _ALONG:
-                result[axis] = float(hub.second[axis, axis]) + rotor
+                result[axis] = hub.second[axis, axis] + rotor
     return result[0], result[1], result[2]
 
 
@@ -271,8 +271,8 @@ def _beyond(arm: Arm, index: int) -> tuple[float, float]:
     own = own_inertia(link)
     carried = mass + tip.mass
     # planar arms give a hub or a payload as [0, 0, J]: the largest moment is the one that counts
-    transverse = float(max(own.second[1, 1], own.second[2, 2]))
-    tip_part = float(np.diag(tip.second).max()) + inertia
+    transverse = max(own.second[1, 1], own.second[2, 2])
+    tip_part = np.diag(tip.second).max() + inertia
     mass, inertia = own.mass + carried, transverse + tip_part + carried * link_length(link) ** 2
     if rides(arm, index + 1):
         riding, turned = _beyond(arm, index + 1)
@@ -301,6 +301,6 @@ def link_length(link: Link) -> float:
 def _span_inertia(span: Span) -> Inertia:
     x, weight = span.quadrature(4)
     mu = weight * span.at("mass_per_length", x)
-    first = np.array([float(mu @ x), 0.0, 0.0])
-    rotary: Array = np.diag([float(weight @ span.at(n, x)) for n in ("Jx", "Jy", "Jz")])
-    return Inertia(float(mu.sum()), first, rotary + float(mu @ x**2) * np.diag([0.0, 1.0, 1.0]))
+    first = np.array([mu @ x, 0.0, 0.0])
+    rotary: Array = np.diag([weight @ span.at(n, x) for n in ("Jx", "Jy", "Jz")])
+    return Inertia(mu.sum(), first, rotary + (mu @ x**2) * np.diag([0.0, 1.0, 1.0]))

@@ -88,7 +88,7 @@ def _spring_ratio(joint: AnyActuated, link: Link) -> float:
     if link.section is None:
         return math.inf
     span = Span.of(link.section, link.span)
-    bending = [float(span.table[n][0]) for n in ("EIy", "EIz") if span.has(n)]
+    bending: list[float] = [span.table[n][0] for n in ("EIy", "EIz") if span.has(n)]
     if not bending:
         return math.inf
     springs = [part.stiffness for part in (joint.drive, joint.spring) if part is not None]
@@ -98,7 +98,7 @@ def _spring_ratio(joint: AnyActuated, link: Link) -> float:
 def relaxed_stiffness(stiffness: "float | SpringTable[float, float] | None") -> float:
     """Stiffness of a spring where it is relaxed [N m/rad]."""
     if not isinstance(stiffness, SpringTable):
-        return float(stiffness or 0.0)
+        return stiffness or 0.0
     x, y = stiffness.deflection, stiffness.effort
     right = min(max(bisect_right(x, 0.0), 1), len(x) - 1)
     return (y[right] - y[right - 1]) / (x[right] - x[right - 1])

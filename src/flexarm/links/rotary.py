@@ -8,6 +8,8 @@ from flexarm.links.base import Array
 from flexarm.links.collocation import Polar
 from flexarm.links.integrals import Integrals, Points
 
+DUST = 1e-14
+
 
 @dataclass(frozen=True)
 class Rotary:
@@ -30,7 +32,13 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
         inertia[0, 0] -= J.sum()
         shape[0] -= J @ twist
         modal = modal - np.einsum("g,gi,gj->ij", J, twist, twist)
+        inertia, shape = _less_dust(inertia, i.rotary), _less_dust(shape, i.rotary_shape)
     return Rotary(inertia, shape, modal)
+
+
+def _less_dust(rest: Array, whole: Array) -> Array:
+    """Take for zero what rounding left of a whole."""
+    return np.where(np.abs(rest) <= DUST * np.abs(whole).max(initial=0.0), 0.0, rest)
 
 
 def _section_mass(i: Integrals, points: Points) -> Array:

@@ -43,8 +43,9 @@ def chosen_counts(arm: Arm, index: int, choice: Counted) -> dict[str, ChosenCoun
     }
     asked = {key: getattr(choice, key) for key in automatic}
     kept = {k: rule.number if asked[k] == "auto" else asked[k] for k, rule in automatic.items()}
-    automatic["stretch"] = _stretch(arm, index, span, kept) if span.has("EA") else none
     asked["stretch"] = choice.stretch
+    wanted = span.has("EA") and choice.stretch == "auto"
+    automatic["stretch"] = _stretch(arm, index, span, kept) if wanted else none
     return {
         key: rule if asked[key] == "auto" else ChosenCount(int(asked[key]), "the file says so")
         for key, rule in automatic.items()
@@ -73,16 +74,16 @@ def _stretch(arm: Arm, index: int, span: Span, bending: dict[str, int]) -> Chose
 
     Stretch of a bar with a mass at its tip, and the fastest bending mode that is kept.
     """
-    mean = {name: float(values.mean()) for name, values in span.table.items()}
+    mean = {name: values.mean() for name, values in span.table.items()}
     mass, length = mean["mass_per_length"] * span.length, span.length
     carried = outboard_inertia(arm, index, {}).mass
-    slow = math.sqrt(mean["EA"] / (length * (carried + mass / 3)) / TURN**2) if mass else math.inf
+    slow = (mean["EA"] / (length * (carried + mass / 3)) / TURN**2) ** 0.5 if mass else math.inf
     fast = 0.0
     for key, name in (("bending_y", "EIz"), ("bending_z", "EIy")):
         if bending[key] and mass:
             wave = (bending[key] - 0.5) * math.pi / length
-            fast = max(fast, wave**2 * math.sqrt(mean[name] * length / mass) / TURN)
-    weight = math.sqrt(sum(g * g for g in arm.gravity)) * (carried + mass / 2)
+            fast = max(fast, wave**2 * (mean[name] * length / mass) ** 0.5 / TURN)
+    weight = sum(g * g for g in arm.gravity) ** 0.5 * (carried + mass / 2)
     strain = weight / mean["EA"]
     if slow < fast:
         return ChosenCount(
@@ -97,7 +98,7 @@ def _torsion(arm: Arm, index: int, choice: Counted, span: Span) -> ChosenCount:
     seen = isinstance(choice, ArmModes | Loaded | ClampedMass)
     tip = loaded_ends(arm, index).tip_inertia[0] if seen else 0.0
     x, weight = span.quadrature(2)
-    own = float(weight @ span.at("Jx", x))
+    own = weight @ span.at("Jx", x)
     if own == 0 and tip == 0:
         return ChosenCount(0, "by rule, since neither Jx nor anything at the tip turns")
     if (

@@ -42,7 +42,7 @@ class Span:
                 )
             rows, stations = (uniform, uniform), np.array([0.0, length])
         given = [n for n in PROPERTIES if getattr(rows[0], n) is not None]
-        table = {n: np.array([getattr(r, n) for r in rows], dtype=float) for n in given}
+        table = {n: np.array([getattr(r, n) for r in rows]) for n in given}
         return cls(length, stations, table)
 
     @cached_property

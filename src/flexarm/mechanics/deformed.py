@@ -105,10 +105,13 @@ def tip_rows(model: Model, name: str, q: Array) -> Array:
     columns = list(range(part.modes.start, part.modes.stop))
     if not columns:
         return np.zeros((0, model.size))
-    straight = q.copy()
-    straight[columns] = 0.0
-    local = body_of(model, part).tip(ca.DM(straight))
-    own = np.vstack([np.array(ca.DM(local.linear)), part.length * np.array(ca.DM(local.angular))])
+    if part.elastic is not None:  # of a straight link, what it bends by
+        own = np.vstack([part.elastic.tip_shape, part.length * part.elastic.tip_angle])
+    else:
+        straight = q.copy()
+        straight[columns] = 0.0
+        tip = body_of(model, part).tip(ca.DM(straight))
+        own = np.vstack([np.array(ca.DM(tip.linear)), part.length * np.array(ca.DM(tip.angular))])
     rows = np.zeros((4, model.size))
     rows[:, columns] = own[:4, -len(columns) :]
     return np.asarray(rows[np.abs(rows).max(axis=1) > 0])
@@ -137,8 +140,9 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
         return Along(placed - straight, slope, link.values("twist", places))
     moved = np.stack([link.values(d, places) for d in ("x", "y", "z")], axis=2)
     slope = np.stack([link.values(d, places, 1) for d in ("x", "y", "z")], axis=2)
-    edges = link.edges
-    extra = part.link.quadratic_shapes
+    edges, extra = link.edges, part.link.quadratic_shapes
+    if not extra and not model.stiffening:
+        return Along(moved, slope, link.values("twist", places))
     quadratic = quadratic_displacement(
         link.shapes, places, edges, stiffening=model.stiffening, extra=extra
     )

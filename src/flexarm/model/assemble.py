@@ -57,9 +57,16 @@ from flexarm.spatial import (
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
 ShapesOf = Callable[[int, Span], Shapes]
+FlexibleOf = Callable[[Arm, int, Theory, ShapesOf], Flexible]
 
 
-def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: ShapesOf) -> Model:
+def assemble(
+    arm: Arm,
+    theory: Theory,
+    tip_rotation: TipRotation,
+    shapes_of: ShapesOf,
+    flexible_of: FlexibleOf = flexible_part,
+) -> Model:
     """Put a model together.
 
     Parameters
@@ -68,6 +75,8 @@ def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: Sha
         The arm, and how its links bend and their tips turn.
     shapes_of
         Gives the shapes of a link, by its index, over a span.
+    flexible_of
+        Builds the elastic part of a link on them.
     """
     names: list[str] = []
     units: list[str] = []
@@ -82,7 +91,7 @@ def assemble(arm: Arm, theory: Theory, tip_rotation: TipRotation, shapes_of: Sha
         if rides(arm, i):  # on a section of its rail; a rigid one counts from its root
             back = arm.links[i - 1].tip_length - arm.links[i - 1].length
             before = Pose.along(back) if rail is None else IDENTITY
-        built = _build_link(arm, i, before, theory, names, units, shapes_of)
+        built = _build_link(arm, i, before, theory, names, units, shapes_of, flexible_of)
         links.append(replace(built, rail=rail))
         before = end_pose(arm.links[i])
     if not names:
@@ -133,6 +142,7 @@ def _build_link(
     names: list[str],
     units: list[str],
     shapes_of: ShapesOf,
+    flexible_of: FlexibleOf,
 ) -> LinkModel:
     link = arm.links[index]
     pose_to_joint, pose_to_root, _ = joint_poses(link)
@@ -162,7 +172,7 @@ def _build_link(
         grown = sliding_nodes(arm, index, sliding, theory)
         labels = sliding.names
     elif link.flexible:
-        elastic = flexible_part(arm, index, theory, shapes_of)
+        elastic = flexible_of(arm, index, theory, shapes_of)
         labels = elastic.shapes.names
     else:
         labels = ()

@@ -1,5 +1,6 @@
 """Build the elastic part of a link: shapes, integrals, tip and damping."""
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arm import Arm
+from flexarm.arm import Arm, Link
 from flexarm.arm.shapes import ClampedMass, Counted, Elements
 from flexarm.errors import ModelError, ShapeError
 from flexarm.links import discretisation
@@ -31,19 +32,34 @@ from flexarm.model.parts import Flexible
 
 _NODES = 40
 REMEMBERED = 200
+UNLOADED = Ends((math.inf, math.inf, math.inf), 0.0, (0.0, 0.0, 0.0))
 T = TypeVar("T")
 
 
 def link_shapes(arm: Arm, index: int, span: Span) -> Shapes:
     """Build the shapes of a link over a span (of a sliding link: over an exposed length)."""
-    link = arm.links[index]
-    choice = link.shapes
-    ends: Ends = (
-        clamped_mass_ends(arm, index, choice)
-        if isinstance(choice, ClampedMass)
-        else loaded_ends(arm, index)
-    )
-    number = counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
+    return shapes_between(arm, index, span, shape_ends(arm, index), shape_counts(arm, index))
+
+
+def shape_ends(arm: Arm, index: int) -> Ends | None:
+    """Give what hangs on a link's ends, None if its shapes do not depend on it."""
+    choice = arm.links[index].shapes
+    if not discretisation(choice.kind).loaded(choice):
+        return None
+    if isinstance(choice, ClampedMass):
+        return clamped_mass_ends(arm, index, choice)
+    return loaded_ends(arm, index)
+
+
+def shape_counts(arm: Arm, index: int) -> Counts:
+    """Choose how many shapes each direction of a link gets; none where the family says it."""
+    choice = arm.links[index].shapes
+    return counts(arm, index, choice) if isinstance(choice, Counted) else Counts(0, 0, 0, 0)
+
+
+def shapes_between(arm: Arm, index: int, span: Span, given: Ends | None, number: Counts) -> Shapes:
+    """Build so many shapes of a link over a span, between given ends."""
+    choice, ends = arm.links[index].shapes, given or UNLOADED
     family = discretisation(choice.kind)
 
     def make() -> Shapes:
@@ -122,6 +138,10 @@ class Theory:
     exact: bool
     nodes: int | None
 
+    def bends(self, link: Link) -> bool:
+        """Tell whether a link bends as an exact beam."""
+        return self.stiffening and self.exact and not link.quadratic_shapes
+
 
 def flexible_part(
     arm: Arm, index: int, theory: Theory, shapes_of: Callable[[int, Span], Shapes]
@@ -133,9 +153,16 @@ def flexible_part(
     shapes = shapes_of(index, span)
     if span.has("GAy") or span.has("GAz"):
         shapes = _sheared(arm, index, theory, span, shapes)
-    extra = link.quadratic_shapes
     check_amplitudes(arm, index, shapes.names)
-    exact = theory.stiffening and theory.exact and not extra
+    more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
+    part = undamped_part(link, theory, span, shapes, more)
+    return replace(part, damping=link_damping(arm, index, part))
+
+
+def undamped_part(link: Link, theory: Theory, span: Span, shapes: Shapes, more: int) -> Flexible:
+    """Build the elastic part of a link on shapes over a span, with so many nodes beyond them."""
+    extra = link.quadratic_shapes
+    exact = theory.bends(link)
     drawn = theory.stiffening and not exact  # by the series
     # Shapes that were remembered are the same object, which a key keeps.
     integrals, points = remembered(
@@ -152,25 +179,29 @@ def flexible_part(
     angle_quadratic = np.stack([0 * slopes[0], -slopes[2], slopes[1]])
     root_angle = shapes.rotation(np.zeros(1))[0]
     root_angle[np.abs(root_angle) < 1e-12 * np.abs(tip_angle).max(initial=0.0)] = 0.0
-    damping = shapes.damping
-    if damping is None:
-        parts = _stiffnesses(shapes, integrals)
-        damping = _damping(arm, index, parts, integrals, (tip_shape, tip_angle))
-    elif link.model_fields_set & {"damping", "material_damping"}:
-        raise ModelError(
-            f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
-            "its shapes: leave one of the two out"
-        )
     nodes = None
     if exact:
-        more = theory.nodes or chosen_nodes(arm, index, span, shapes)
         nodes = remembered(
             ("nodes", _Same(shapes), span.contents, more), lambda: collocate(span, shapes, more)
         )
     return Flexible(
         span, shapes, integrals, points, tip_shape, tip_angle, quadratic, angle_quadratic,
-        root_angle, damping, nodes,
+        root_angle, np.zeros_like(integrals.stiffness), nodes,
     )  # fmt: skip
+
+
+def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
+    """Give the damping matrix of a link's amplitudes, (m, m)."""
+    link, shapes = arm.links[index], part.shapes
+    if shapes.damping is None:
+        parts = _stiffnesses(shapes, part.integrals)
+        return _damping(arm, index, parts, part.integrals, (part.tip_shape, part.tip_angle))
+    if link.model_fields_set & {"damping", "material_damping"}:
+        raise ModelError(
+            f"links[{index + 1}].damping: {link.name or 'the link'} has its damping in the file of "
+            "its shapes: leave one of the two out"
+        )
+    return shapes.damping
 
 
 def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:

@@ -44,17 +44,17 @@ def expected_slope(arm: Arm, index: int, span: Span) -> float:
     They act at the end of all levers at once, by twice what they would bend the link by if they
     came slowly.
     """
-    stiffness = [float(span.at(n, span.stations).min()) for n in ("EIy", "EIz") if span.has(n)]
+    stiffness: list[float] = [span.table[n].min() for n in ("EIy", "EIz") if span.has(n)]
     if not stiffness or min(stiffness) <= 0:
         return 0.0
     own, beyond = own_inertia(arm.links[index]), outboard_inertia(arm, index, {})
     reach = span.length + sum(link_length(link) for link in arm.links[index + 1 :])
-    weight = float(np.linalg.norm(arm.gravity))
-    moment = weight * (own.mass * span.length + beyond.mass * (span.length + reach)) / 2
+    weight: float = sum(g * g for g in arm.gravity) ** 0.5
+    moment: float = weight * (own.mass * span.length + beyond.mass * (span.length + reach)) / 2
     moment *= SWINGING if _swings(arm, index) else 1.0
     for link in arm.links[index:]:
         limits = [acts.limits for acts in link.joint.axes.values() if acts.actuation == "torque"]
-        moment += sum(float(top.effort) for top in limits if top is not None and top.effort)
+        moment += sum(top.effort for top in limits if top is not None and top.effort)
     # a moment at the tip bends by M L/EI, a force there by half as much
     return 2 * moment * span.length / (2 * min(stiffness))
 
@@ -74,4 +74,4 @@ def _swings(arm: Arm, index: int) -> bool:
         frame = frame @ after.rotation @ end.rotation
     normal, gravity = axes[0], np.array(arm.gravity)
     flat = all(abs(axis @ normal) > 1 - FLAT for axis in axes)
-    return flat and abs(normal @ gravity) <= FLAT * float(np.linalg.norm(gravity))
+    return flat and abs(normal @ gravity) <= FLAT * (gravity @ gravity) ** 0.5

@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
-from flexarm.engine.numbers import Closed
+from flexarm.engine.matching import Closed
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import NUMBERS, Structures

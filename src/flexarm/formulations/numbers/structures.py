@@ -13,13 +13,15 @@ from flexarm.arm.link import QuadraticShape
 from flexarm.engine.compile import Compiled, Level
 from flexarm.engine.functions import compile_stream
 from flexarm.engine.lower import lower
-from flexarm.engine.numbers import Book, Closed, Unlike
+from flexarm.engine.matching import Closed
+from flexarm.engine.numbers import Book, Unlike
 from flexarm.engine.split import split
 from flexarm.engine.stream import Stream
 from flexarm.formulations.base import Formulation
 from flexarm.links.base import Array, Shapes
 from flexarm.links.growing.shapes import SlidingShapes
 from flexarm.links.span import Span
+from flexarm.loops.rows import call_rows
 from flexarm.model import ArmPoint, Model
 from flexarm.model.contents import write
 
@@ -67,6 +69,10 @@ class Structure:
         if numbers is None:
             return None
         return Member(self.compiled(), self.prologue.call(numbers)[0], self)
+
+    def constants(self, numbers: Array) -> Array:
+        """Compute what evaluations take, (N, constants), of the numbers of N arms, (n, N)."""
+        return call_rows(self.prologue, numbers.shape[1], [numbers.T])[0]
 
     def compiled(self, width: int = 1) -> Compiled:
         """Compile the body for so many arms abreast."""
@@ -123,7 +129,8 @@ class Structures:
                 return found
         structure = _traced(formulation, make, others(), level)
         known.append(structure)
-        found = structure.member(formulation.model)
+        # One that was drawn from many may differ from them in what rounding makes 0.
+        found = structure.member(formulation.model) or structure.member(replace(formulation.model))
         assert found is not None
         return found
 
@@ -134,7 +141,7 @@ def _traced(
     """Trace a function with the numbers of an arm as symbols; it holds for others too."""
     book = Book(formulation.model, others, whole=digest_whole)
     try:
-        function = make(replace(formulation, model=book.opened))
+        function = make(formulation.of(book.opened))
     except Unlike:  # the others are of another structure
         return _traced(formulation, make, (), level)
     return Structure.of(function, book.close(), level)

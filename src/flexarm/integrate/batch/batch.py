@@ -11,15 +11,17 @@ from flexarm.arm import Arm
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations.numbers.structures import Structures
-from flexarm.integrate.batch.engines import OnCores, OnGpu, member_of
+from flexarm.integrate.batch.engines import OnCores, OnGpu, anchor_of, member_of
 from flexarm.integrate.batch.many import refuse_alone, started_at
 from flexarm.integrate.methods.rk4 import RK4
+from flexarm.integrate.problem import TURN
 from flexarm.integrate.task import Task, equal_step, equation_of, prepare
 from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
-from flexarm.model import build
+from flexarm.model import Model
+from flexarm.model.designs.build import build_designs, built
+from flexarm.spatial import base_rotation_matrix, base_spin
 
 LONG = 1e9  # [s]: a batch has no end
 WANTED = 1e-3  # error of the deflections
@@ -62,13 +64,13 @@ def batch(
     if device not in get_args(Literal["cpu", "gpu"]):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     changed = _mappings("parameters", parameters, count)
-    arm, structures, known = validated(arm), Structures(), dict[str, Task]()
-    tasks = []
-    for changes in changed:
-        key = repr(sorted(changes.items()))
-        if key not in known:
-            known[key] = _task(change_arm(arm, changes) if changes else arm, structures)
-        tasks.append(known[key])
+    arm, structures = validated(arm), Structures()
+    distinct = {repr(sorted(changes.items())): changes for changes in changed}
+    models = build_designs(arm, list(distinct.values()))
+    known = {
+        key: _task(built(model), structures) for key, model in zip(distinct, models, strict=True)
+    }
+    tasks = [known[repr(sorted(changes.items()))] for changes in changed]
     return Batch(tasks, float(dt), device)
 
 
@@ -82,15 +84,9 @@ def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:
     return [dict(each) for each in found]
 
 
-def _task(arm: Arm, structures: Structures) -> Task:
+def _task(model: Model, structures: Structures) -> Task:
     """Make ready the start of an arm, or refuse one that equal steps alone do not do."""
-    model = build(arm)
     refuse_alone(model)
-    if model.attitudes:
-        raise SimulationError(
-            "arm: a batch has no free bases or spherical joints, whose angles are measured anew as "
-            "they turn: use flexarm.simulate_many"
-        )
     task = prepare(model, np.array([0.0, 1e-3]), equation=equation_of(model).among(structures))
     actuators = task.motion.actuators
     if actuators.lookouts or any(each.servo.period is not None for each in actuators.servos):
@@ -140,7 +136,8 @@ class Batch:
         distinct = {id(task): task.vibration for task in tasks}.values()
         steps = [equal_step(RK4, each, LONG, WANTED, None) for each in distinct]
         self.substeps = int(np.ceil(dt / min(*steps, dt / FEWEST)))
-        self._rows = np.zeros((len(tasks), 1 + len(first.state)))
+        self._size = len(first.state)
+        self._rows = np.zeros((len(tasks), 1 + self._size + len(anchor_of(first))))
         self._stale = self._lent = False
         kind = OnGpu if device == "gpu" else OnCores
         self._engines = [
@@ -201,6 +198,15 @@ class Batch:
         n = len(self.names)
         return self._seen()[:, 1 + n : 1 + 2 * n].copy()
 
+    @property
+    def anchors(self) -> Array:
+        """Attitudes that angles of a free base, then of spherical joints, count from.
+
+        World from anchor axes, one below the other, (count, 3 k, 3).  They are measured anew as
+        they turn.
+        """
+        return self._seen()[:, 1 + self._size :].reshape(len(self), -1, 3).copy()
+
     def step(self, u: Any = None) -> Array:
         """Step all arms with inputs that are held.
 
@@ -233,6 +239,21 @@ class Batch:
         elif not self._step_in_place(u):
             self._step_with(u)
         self._stale = True
+        if self._rows.shape[1] > 1 + self._size:
+            self._measure_anew()
+
+    def _measure_anew(self) -> None:
+        """Measure angles from where attitudes are now, of arms that near their singularity."""
+        rows, n, some = self._seen(), len(self.names), False
+        for k, first in enumerate(self._tasks[0].equation.model.attitudes):
+            place = 1 + self._size + 9 * k
+            for row in map(rows.__getitem__, np.flatnonzero(np.abs(rows[:, 2 + first]) > TURN)):
+                angles, rates = row[1 + first : 4 + first], row[1 + n + first : 4 + n + first]
+                turned = row[place : place + 9].reshape(3, 3) @ base_rotation_matrix(angles)
+                row[place : place + 9], rates[:] = turned.ravel(), base_spin(angles, rates)
+                angles[:], some = 0.0, True
+        for mine, engine in self._engines if some else ():
+            engine.take(rows[mine])
 
     def _step_in_place(self, u: Any) -> bool:
         """Step with an array of another package that lies on the GPU; tell whether it does."""
@@ -264,7 +285,7 @@ class Batch:
         states = self._seen()[:, 1 : 1 + 2 * len(self.names)]
         found = ~np.all(np.isfinite(states), axis=1)
         for task, mine in self._by_task():
-            for watch in task.watches:
+            for watch in [each for each in task.watches if each.what]:
                 with np.errstate(invalid="ignore"):
                     values = states[mine] @ watch.row
                     found[mine] |= (values < watch.low) | (values > watch.high)
@@ -292,8 +313,7 @@ class Batch:
                     "starts: a servo without a target holds where the model file starts: give it a "
                     "target"
                 )
-            self._rows[row, 0] = 0.0
-            self._rows[row, 1:] = begun.state
+            self._rows[row] = np.concatenate([[0.0], begun.state, anchor_of(begun)])
         for mine, engine in self._engines:
             engine.take(self._rows[mine])
 
@@ -320,7 +340,10 @@ class Batch:
         places = np.zeros((len(self), 3))
         q, v = self.q, self.v
         for task, mine in self._by_task():
-            places[mine] = task.equation.observe(q[mine], v[mine])[2]
+            placed = task.equation
+            if task.equation.model.attitudes:
+                placed = placed.anchored(self.anchors[mine])
+            places[mine] = placed.observe(q[mine], v[mine])[2]
         return places
 
 

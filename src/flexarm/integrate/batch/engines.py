@@ -35,9 +35,19 @@ def _stepper(task: Task, h: float, steps: int) -> tuple[Stepper, dict[str, Array
     )
     size = len(task.state)
     y, f, total, trial = (np.zeros(size) for _ in range(4))
-    row, held = np.zeros(1 + size), np.zeros(max(len(inputs), 1))
-    stepper = Stepper(system, size, len(inputs), h, steps, y, f, total, trial, row, held)
+    turned = len(anchor_of(task))
+    anchor = buffers["anchor"] if turned else np.zeros(1)
+    row, held = np.zeros(1 + size + turned), np.zeros(max(len(inputs), 1))
+    stepper = Stepper(
+        system, size, len(inputs), turned, h, steps, y, f, total, trial, row, held, anchor
+    )
     return stepper, buffers
+
+
+def anchor_of(task: Task) -> Array:
+    """Give the attitudes that an arm's angles are relative to, (9 k,); none if it has no such."""
+    model = task.equation.model
+    return model.start_anchors.ravel() if model.attitudes else np.zeros(0)
 
 
 class OnCores:
@@ -49,7 +59,7 @@ class OnCores:
         self._held = np.zeros((len(tasks), len(stepper.held)))
         entry = len(member_of(tasks[0]).inputs) - 1
         self._rank = Rank(
-            stepper, len(tasks), np.zeros((len(tasks), 1 + stepper.size)), stepper.held, entry,
+            stepper, len(tasks), np.zeros((len(tasks), len(stepper.row))), stepper.held, entry,
             self._numbers.ctypes.data, self._numbers.strides[0],
         )  # fmt: skip
 
@@ -97,7 +107,7 @@ class OnGpu:
             key: Desk(stepper, [*buffers.values(), *member_of(kinds[key]).constants])
             for key, (stepper, buffers) in made.items()
         }
-        equations = Equations(member_of(tasks[0]).structure.body, "table")
+        equations = Equations(member_of(tasks[0]).structure.body, "table", ("anchor",))
         program = gpu_program(
             step_thread, list(desks.values()), {"equations": equations},
             changing=("steps",), outside=("row", "held"),

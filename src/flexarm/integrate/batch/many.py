@@ -39,9 +39,9 @@ from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.integrate.task import Task, equation_of, prepare, refuse_outside
 from flexarm.io.model_file import validated
-from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.model import Model, TipRotation, build
+from flexarm.model.designs.build import build_designs, built
 from flexarm.runs.run import Run
 
 Device = Literal["cpu", "gpu"]
@@ -133,12 +133,12 @@ def simulate_many(
     once = preparation(arm, len(times))
     consider([once, *[replace(once, seconds=0.0)] * (count - 1)], allow_long=allow_long)
 
-    def equation(varied: Arm) -> Equation:
-        model = build(varied, tip_rotation=tip_rotation, nodes=nodes)
+    def equation(model: Model) -> Equation:
         refuse_alone(model)
         return equation_of(model, name=formulation, paper=paper).among(structures)
 
-    tasks = _tasks(arm, times, wanted, laws, equation, parameters, starts, inputs)
+    models = build_designs(arm, parameters or [{}], tip_rotation=tip_rotation, nodes=nodes)
+    tasks = _tasks(models, times, wanted, laws, equation, starts, inputs)
     if not tasks:
         return []
     first = tasks[0]
@@ -215,12 +215,11 @@ def refuse_alone(model: Model) -> None:
 
 
 def _tasks(
-    arm: Arm,
+    models: Sequence[Model | FlexarmError],
     times: Array,
     wanted: Sequence[float],
     laws: Sequence[ca.Function | None],
-    equation: Callable[[Arm], Equation],
-    parameters: Sequence[Mapping[str, Any]] | None,
+    equation: Callable[[Model], Equation],
     starts: Sequence[Mapping[str, float]] | None,
     inputs: Sequence[Mapping[str, Any]] | None,
 ) -> list[Task]:
@@ -231,11 +230,8 @@ def _tasks(
     for k, (law, tolerance) in enumerate(zip(laws, wanted, strict=True)):
         given = None if inputs is None else inputs[k]
         try:
-            if parameters is not None or made is None:
-                made, base = (
-                    equation(arm if parameters is None else change_arm(arm, parameters[k])),
-                    None,
-                )
+            if made is None or len(models) > 1:
+                made, base = equation(built(models[k])), None
             if (
                 base is None
                 or inputs is not None

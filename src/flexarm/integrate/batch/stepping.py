@@ -17,19 +17,22 @@ class Stepper(Record):
     ----------
     system
         Its rates; its inputs are constants, which come from outside.
-    size, inputs
-        Length of the state y, and number of inputs.
+    size, inputs, turned
+        Length of the state y, number of inputs, and of the numbers of its anchors.
     h, steps
         Step [s], and how many are taken at a time.
     y, f, total, trial
         State, rates, a sum of rates, a trial state.
     row, held
-        On a GPU the arm's time and state, and the inputs that are held.
+        On a GPU the arm's time, state and anchors, and the inputs that are held.
+    anchor
+        Attitudes that angles of a free base and of balls are relative to.
     """
 
     system: System
     size: int
     inputs: int
+    turned: int
     h: float
     steps: int
     y: Array
@@ -38,6 +41,7 @@ class Stepper(Record):
     trial: Array
     row: Array
     held: Array
+    anchor: Array
 
 
 @dataclass
@@ -51,7 +55,7 @@ class Rank(Record):
     count
         Number of arms.
     rows, held
-        Time and state of each, (count, 1 + size), and inputs, (count, inputs).
+        Time, state and anchors of each, (count, 1 + size + turned), and inputs, (count, inputs).
     entry, first, stride
         The entry of the equations' table that points to an arm's numbers, where those of the first
         are, and from one arm to the next [bytes]; entry -1 if all have the same.
@@ -73,6 +77,8 @@ def take_steps(s: Stepper, row: Array, held: Array) -> None:
     h = s.h
     for i in range(s.size):
         s.y[i] = row[1 + i]
+    for i in range(s.turned):
+        s.anchor[i] = row[1 + s.size + i]
     for i in range(s.inputs):  # each has one piece
         s.system.pieces[i * PIECE + VALUE] = held[i]
     for c in range(s.system.channels):
@@ -107,7 +113,8 @@ def step_all(b: Rank) -> None:
     for k in range(b.count):
         if b.entry >= 0:
             b.stepper.system.table[b.entry] = b.first + k * b.stride
-        take_steps(b.stepper, b.rows[k * (1 + b.stepper.size) :], b.held[k * b.stepper.inputs :])
+        width = 1 + b.stepper.size + b.stepper.turned
+        take_steps(b.stepper, b.rows[k * width :], b.held[k * b.stepper.inputs :])
 
 
 @kernel

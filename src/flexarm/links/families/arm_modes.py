@@ -36,6 +36,10 @@ class ArmModes(Discretisation):
     summary = "what the modes of the arm, as it starts, bend the link by"
     citation = "this project: proper orthogonal decomposition of the arm's modes"
 
+    def loaded(self, choice: ShapeChoice) -> bool:
+        """Tell whether shapes depend on what hangs on the link's ends: they do."""
+        return True
+
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
         return Loaded().shapes(choice, span, ends, counts)

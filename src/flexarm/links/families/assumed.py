@@ -93,6 +93,8 @@ class Assumed(Discretisation):
         Of a direction, from the link's ends.
     keep_root
         Whether bending shapes keep their root slope, which turns the hub.
+    with_body
+        Whether the conditions depend on the ends.
     """
 
     name: str
@@ -100,6 +102,11 @@ class Assumed(Discretisation):
     citation: str
     conditions: Callable[[Ends, Motion], Conditions]
     keep_root: bool = False
+    with_body: bool = False
+
+    def loaded(self, choice: ShapeChoice) -> bool:
+        """Tell whether shapes depend on what hangs on the link's ends."""
+        return self.with_body
 
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
@@ -139,6 +146,7 @@ ASSUMED = (
         "modes of the link clamped at its root with a body at its tip",
         "De Luca & Siciliano 1991; Theodore & Ghosal 1995, eqs 9-11",
         _clamped,
+        with_body=True,
     ),
     Assumed(
         "pinned-free",

@@ -93,6 +93,10 @@ class Elements(Discretisation):
     summary = "Hermite beam elements, linear in twist and stretch"
     citation = "Theodore & Ghosal 1995, eqs 12-15"
 
+    def loaded(self, choice: ShapeChoice) -> bool:
+        """Tell whether shapes depend on what hangs on the link's ends: modes of elements do."""
+        return isinstance(choice, choices.Elements) and choice.reduce is not None
+
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
         parts = [nodal_shapes(span, motion, count) for motion, count in wanted(span, counts)]

@@ -20,6 +20,10 @@ class Loaded(Discretisation):
     summary = "modes with the inertia at the root and the body at the tip"
     citation = "interface-loaded component modes: Benfield & Hruda 1971"
 
+    def loaded(self, choice: ShapeChoice) -> bool:
+        """Tell whether shapes depend on what hangs on the link's ends: they do."""
+        return True
+
     def shapes(self, choice: ShapeChoice, span: Span, ends: Ends, counts: Counts) -> Shapes:
         """Build the shape functions of a span."""
         parts = []

@@ -26,6 +26,7 @@ from flexarm.linear.at_start import Linear, elastic_modes, moves
 from flexarm.links.base import Array
 from flexarm.mechanics.inertia import total_mass
 from flexarm.model import Model, build
+from flexarm.model.designs.build import build_designs, built
 from flexarm.runs.run import Run
 from flexarm.studies.design.curves import curve, curves_of, together
 from flexarm.studies.design.plan import Quantity, RunOptions
@@ -34,6 +35,10 @@ from flexarm.studies.design.reductions import REDUCTIONS
 
 Columns = dict[str, NDArray[Any]]
 STILL = RunOptions(t_end=1.0)  # of a study without runs
+ON_PROCESSOR = (
+    "device: an arm with events, brakes or dry friction, or that starts at an equilibrium, runs on "
+    "the processor: say device 'cpu', or leave them out"
+)
 FINISHED, FAILED = "finished", "failed"
 
 
@@ -107,7 +112,9 @@ class Evaluator:
 
     def require_device(self) -> None:
         """Refuse a GPU that is not there, or does not do this, before anything is written."""
-        if self.study.plan.device == "gpu" and self._of_runs and not self._alone:
+        if self.study.plan.device == "gpu" and self._of_runs:
+            if self._alone:
+                raise SimulationError(ON_PROCESSOR)
             refuse_on_gpu(self._method, [self._task({}, {})])
 
     def rows(self, first: int, last: int) -> Columns:
@@ -170,13 +177,16 @@ class Evaluator:
         starts = {key: value for name, value in design.items() for key in self._starts[name]}
         return numbers, starts
 
-    def _task(self, numbers: dict[str, Any], starts: dict[str, float]) -> Task:
-        """Make a design ready."""
+    def _task(
+        self, numbers: dict[str, Any], starts: dict[str, float], model: Model | None = None
+    ) -> Task:
+        """Make a design ready, of which a model may have been built."""
         assert self.study.arm is not None
         base = None if numbers else self._base
         if base is None:
-            arm = change_arm(self.study.arm, numbers) if numbers else self.study.arm
-            model = build(arm)
+            model = model or build(
+                change_arm(self.study.arm, numbers) if numbers else self.study.arm
+            )
             equation = equation_of(model, name=self._options.formulation).among(self._structures)
             wanted = self._options.rtol
             base = prepare(model, self._times, equation=equation, wanted=wanted)
@@ -188,11 +198,17 @@ class Evaluator:
         """Compute designs together."""
         tasks: dict[int, Task] = {}
         alone = []
-        for k in which:
+        designs = {k: self._design(rows, k) for k in which}
+        models: list[Model | FlexarmError | None] = [None] * len(designs)
+        if not self._fixed:
+            assert self.study.arm is not None
+            models = [*build_designs(self.study.arm, [numbers for numbers, _ in designs.values()])]
+        for (k, (numbers, starts)), model in zip(designs.items(), models, strict=True):
             try:
-                numbers, starts = self._design(rows, k)
-                task = self._task(numbers, starts)
+                task = self._task(numbers, starts, built(model) if model is not None else None)
                 if numbers and _runs_alone(task.equation.model):
+                    if self.study.plan.device == "gpu" and self._of_runs:
+                        raise SimulationError(ON_PROCESSOR)
                     if starts:
                         refuse_alone(task.equation.model)
                     alone.append(k)

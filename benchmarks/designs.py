@@ -1,0 +1,88 @@
+"""What a further set of numbers costs: ``python benchmarks/designs.py``, table of docs/study.md.
+
+CPU time per set, from the values to machine code with its constants: validation, build, matching
+and prologue, over 200 sets, the first of them included; then 10,000 sets as arrays.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+import flexarm
+from flexarm.formulations.numbers.structures import Member, Structures
+from flexarm.formulations.quantities import trace
+from flexarm.integrate.task import equation_of
+from flexarm.io.overrides import read_value
+from flexarm.model import Model
+from flexarm.model.designs.build import build_designs, built, designs_together
+
+ARMS = {
+    "korayem-two-link": ("links.1.length", "links.2.section.EIz"),
+    "count-6-6-3": ("links.1.length", "links.2.section.EIz"),
+    "chen-two-link": ("links.1.length", "links.1.section.EIz", "links.2.joint.drive.stiffness"),
+}
+Sets = list[dict[str, float]]
+
+
+def drawn(name: str, keys: tuple[str, ...], count: int) -> Sets:
+    """Draw values about an arm's own."""
+    arm, rng = flexarm.sample(name), np.random.default_rng(0)
+    own = {key: float(read_value(arm, key)) for key in keys}
+    return [{key: v * rng.uniform(0.8, 1.25) for key, v in own.items()} for _ in range(count)]
+
+
+def member(model: Model, structures: Structures) -> Member:
+    """Give forward dynamics of a model."""
+    equation = equation_of(model).among(structures)
+    return structures.member(
+        "forward_dynamics", equation.formulation, lambda of: trace(of, "forward_dynamics")
+    )
+
+
+def one_by_one(name: str, count: int) -> str:
+    """Measure sets that become models."""
+    arm, sets, structures = flexarm.sample(name), drawn(name, ARMS[name], count + 2), Structures()
+    for model in build_designs(arm, sets[:2]):
+        member(built(model), structures)
+    began = time.process_time()
+    models = build_designs(arm, sets[2:])
+    middle = time.process_time()
+    for model in models:
+        member(built(model), structures)
+    spent = time.process_time() - middle
+    n, milli = built(models[0]).size, 1e3 / count
+    return (
+        f"| {name} | {n} | {', '.join(ARMS[name])} | {(middle - began) * milli:.2f} | "
+        f"{spent * milli:.2f} | {structures.traces} |"
+    )
+
+
+def as_arrays(name: str, count: int) -> str:
+    """Measure sets of which nothing but their constants is made."""
+    arm, sets, structures = flexarm.sample(name), drawn(name, ARMS[name], count), Structures()
+    structure = member(built(build_designs(arm, sets[:1])[0]), structures).structure
+    began, done = time.process_time(), 0
+    for first in range(0, count, 2000):
+        for _, stack in designs_together(arm, sets[first : first + 2000]):
+            found = stack.match(structure.book)
+            assert found is not None
+            done += len(structure.constants(found.numbers[:, found.fits]))
+    return f"{name}: {done:,} sets as arrays in {time.process_time() - began:.2f} s of CPU"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=200)
+    parser.add_argument("--arrays", type=int, default=10_000)
+    options = parser.parse_args()
+    print("| arm | coordinates | what varies | build [ms] | matching, prologue [ms] | traces |")
+    print("|---|---|---|---|---|---|")
+    for name in ARMS:
+        print(one_by_one(name, options.sets), flush=True)
+    print(as_arrays("korayem-two-link", options.arrays))
+
+
+if __name__ == "__main__":
+    main()

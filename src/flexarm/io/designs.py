@@ -1,0 +1,142 @@
+"""Arms that differ in some numbers, as one arm whose numbers are those of all."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from flexarm.arm import Arm
+from flexarm.engine.varied import Array, varied
+from flexarm.io.overrides import change_arm, find_place
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class ArmDesigns:
+    """Arms that differ in some numbers.
+
+    Attributes
+    ----------
+    first
+        The first of them.
+    paths, columns
+        Where the numbers stand, and what they are by design, (N,) each.
+    arm
+        All of them: an arm that was not validated as a whole.
+    """
+
+    first: Arm
+    paths: tuple[Path, ...]
+    columns: tuple[Array, ...]
+    arm: Arm
+
+    @classmethod
+    def of(cls, arm: Arm, sets: Sequence[Mapping[str, Any]]) -> "ArmDesigns | None":
+        """Read values by key, set by set; None of what is no plain number, or not in all sets.
+
+        Raises
+        ------
+        ModelError
+            If an arm with the least or largest of the values is not valid.
+        Exception
+            Of whatever kind, if rules of the model file cannot be checked of all at once.
+        """
+        keys = list(sets[0])
+        if not keys or any(list(each) != keys for each in sets):
+            return None
+        if not all(_is_plain(value) for each in sets for value in each.values()):
+            return None
+        columns = [np.array([each[key] for each in sets], dtype=float) for key in keys]
+        for k in _extremes(columns):
+            change_arm(arm, sets[k])
+        first = change_arm(arm, sets[0])
+        paths = [find_place(first, key) for key in keys]
+        if len(set(paths)) < len(paths) or any(not _is_number(first, path) for path in paths):
+            return None
+        whole = first
+        for path, column in zip(paths, columns, strict=True):
+            whole = _placed(whole, path, varied(column))
+        found = cls(first, tuple(paths), tuple(columns), whole)
+        for path in paths:
+            _check(whole, path)
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of designs."""
+        return len(self.columns[0])
+
+    def some(self, which: NDArray[np.int64]) -> "ArmDesigns":
+        """Take some of the designs, by their numbers."""
+        columns = tuple(column[which] for column in self.columns)
+        whole = first = self.first
+        for path, column in zip(self.paths, columns, strict=True):
+            whole = _placed(whole, path, varied(column))
+            first = _placed(first, path, float(column[0]))
+        return ArmDesigns(first, self.paths, columns, whole)
+
+    def at(self, k: int) -> Arm:
+        """Give one of them."""
+        arm = self.first
+        for path, column in zip(self.paths, self.columns, strict=True):
+            arm = _placed(arm, path, float(column[k]))
+        return arm
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float | np.integer) and not isinstance(value, bool)
+
+
+def _extremes(columns: Sequence[Array]) -> list[int]:
+    """List designs at the ends of ranges: what holds for them holds in between.
+
+    Rules of a single number are its least and largest value, and the least size of one that is
+    not 0.
+    """
+    found = []
+    for column in columns:
+        sizes = np.where(column == 0.0, np.inf, np.abs(column))
+        found += [int(column.argmin()), int(column.argmax()), int(sizes.argmin())]
+    return sorted(set(found))
+
+
+def _step(part: Any, step: str | int) -> Any:
+    """Go a step down in an arm; None where there is nothing."""
+    if isinstance(part, tuple):
+        return part[int(step)]
+    return getattr(part, str(step)) if isinstance(part, BaseModel) else None
+
+
+def _is_number(part: Any, path: Path) -> bool:
+    """Tell whether a path leads to a number that is a field of its own."""
+    for step in path[:-1]:
+        part = _step(part, step)
+    return isinstance(part, BaseModel) and isinstance(_step(part, path[-1]), float)
+
+
+def _placed(part: Any, path: Path, value: Any) -> Any:
+    """Copy a part of an arm with another value at a path, unchecked."""
+    if not path:
+        return value
+    step, inner = path[0], _placed(_step(part, path[0]), path[1:], value)
+    if isinstance(part, tuple):
+        return (*part[: int(step)], inner, *part[int(step) + 1 :])
+    return part.model_copy(update={step: inner})
+
+
+def _check(part: Any, path: Path) -> None:
+    """Check what the parts of an arm on a path say about more than one number."""
+    if isinstance(part, BaseModel):
+        for name, rule in type(part).__pydantic_decorators__.model_validators.items():
+            if rule.info.mode == "after":
+                method = getattr(part, name)
+                asks = inspect.signature(method).parameters
+                method(*([SimpleNamespace(context=None)] if asks else []))
+    if path:
+        _check(_step(part, path[0]), path[1:])

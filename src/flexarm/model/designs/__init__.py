@@ -1,0 +1,1 @@
+"""Models of many designs at once: arms that differ in their numbers alone."""

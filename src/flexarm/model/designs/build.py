@@ -1,0 +1,151 @@
+"""Build many designs of an arm at once, where they differ in numbers alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexarm.arm import Arm
+from flexarm.engine.matching import DRAWN, Closed, Matched
+from flexarm.engine.varied import Differ
+from flexarm.errors import FlexarmError
+from flexarm.io.designs import ArmDesigns
+from flexarm.io.overrides import change_arm
+from flexarm.links.base import Shapes
+from flexarm.links.span import Span
+from flexarm.model.assemble import assemble
+from flexarm.model.build import build
+from flexarm.model.designs.draw import Drawer
+from flexarm.model.designs.links import LinkDesigns, NotTogether
+from flexarm.model.flexible import Theory
+from flexarm.model.parts import Model, TipRotation
+
+TOGETHER = 256  # designs at most
+FEW = 6  # designs, which are built one by one
+# What may come up where designs are taken together that were not foreseen so.
+UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, NotTogether)
+
+
+class ModelDesigns:
+    """Models of designs that differ in numbers alone.
+
+    Attributes
+    ----------
+    arms
+        Their arms.
+    model
+        All of them: a model whose numbers are those of all designs.
+    """
+
+    def __init__(self, arms: ArmDesigns, tip_rotation: TipRotation) -> None:
+        arm = arms.arm
+        theory = Theory(arm.stiffening, exact=tip_rotation == "cayley", nodes=None)
+        made = LinkDesigns(arms)
+        self.arms = arms
+        self.model = assemble(arm, theory, tip_rotation, _no_shapes, made.part)
+        self._draw = Drawer(self.model, arms.count)
+        self._matched: dict[int, tuple[Closed, Matched | None]] = {}
+
+    def match(self, book: Closed) -> Matched | None:
+        """Give the numbers that a trace has read, of all designs."""
+        if id(book) not in self._matched:
+            try:
+                found = book.match(self.model, self.arms.count)
+            except (*UNFORESEEN, Differ, FlexarmError):
+                found = None
+            self._matched[id(book)] = (book, found)
+        return self._matched[id(book)][1]
+
+    def at(self, k: int) -> Model:
+        """Give the model of a design."""
+        model: Model = self._draw(k)
+        model.__dict__[DRAWN] = (self, k)
+        return model
+
+
+def _no_shapes(index: int, span: Span) -> Shapes:
+    """Refuse shapes that are not those of a link by itself."""
+    raise NotTogether
+
+
+def build_designs(
+    arm: Arm,
+    sets: Sequence[Mapping[str, Any]],
+    *,
+    tip_rotation: TipRotation = "cayley",
+    nodes: int | None = None,
+) -> list[Model | FlexarmError]:
+    """Build an arm with other values, set by set.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    sets
+        Values by their key in the model file, as for `flexarm.change_arm`.
+    tip_rotation, nodes
+        As for `flexarm.build`; with a number of nodes one by one.
+
+    Returns
+    -------
+    list
+        Of each set its model, or why there is none.
+    """
+    found: list[Model | FlexarmError] = []
+    for first in range(0, len(sets), TOGETHER):
+        some = sets[first : first + TOGETHER]
+        foreseen = some if nodes is None else []
+        together = designs_together(arm, foreseen, tip_rotation=tip_rotation)
+        drawn = {k: stack.at(i) for which, stack in together for i, k in enumerate(which)}
+        for k, each in enumerate(some):
+            found.append(drawn[k] if k in drawn else _alone(arm, each, tip_rotation, nodes))
+    return found
+
+
+def built(model: Model | FlexarmError) -> Model:
+    """Take a model, or raise why there is none."""
+    if isinstance(model, FlexarmError):
+        raise model
+    return model
+
+
+def _alone(
+    arm: Arm, values: Mapping[str, Any], tip_rotation: TipRotation, nodes: int | None
+) -> Model | FlexarmError:
+    try:
+        return build(change_arm(arm, values), tip_rotation=tip_rotation, nodes=nodes)
+    except FlexarmError as error:
+        return error
+
+
+def designs_together(
+    arm: Arm, sets: Sequence[Mapping[str, Any]], *, tip_rotation: TipRotation = "cayley"
+) -> list[tuple[list[int], ModelDesigns]]:
+    """Build sets of values together, as far as that goes: which sets, and their models."""
+    if len(sets) <= FEW:
+        return []
+    try:
+        arms = ArmDesigns.of(arm, sets)
+    except (*UNFORESEEN, Differ, FlexarmError):
+        return []
+    return [] if arms is None else _groups(arms, np.arange(len(sets)), tip_rotation)
+
+
+def _groups(
+    arms: ArmDesigns, which: NDArray[np.int64], tip_rotation: TipRotation
+) -> list[tuple[list[int], ModelDesigns]]:
+    """Build designs together; where they lead to different decisions, in groups."""
+    if len(which) <= FEW:
+        return []
+    try:
+        return [(which.tolist(), ModelDesigns(arms, tip_rotation))]
+    except Differ as parting:
+        halves = (np.flatnonzero(parting.answers), np.flatnonzero(~parting.answers))
+        return [
+            group
+            for half in halves
+            for group in (_groups(arms.some(half), which[half], tip_rotation) if len(half) else [])
+        ]
+    except (*UNFORESEEN, FlexarmError):
+        return []

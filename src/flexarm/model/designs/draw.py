@@ -1,0 +1,153 @@
+"""Draw one design out of an object that holds many."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from flexarm.engine.varied import Varied, by_design
+from flexarm.links.base import Array, Curve, Shape, Shapes
+
+Draw = Callable[[int], Any]
+
+
+@dataclass(frozen=True)
+class Stretched:
+    """A curve over a span of another length: its places times a ratio, its values a factor."""
+
+    curve: Curve
+    ratio: float
+    factor: float
+
+    def __call__(self, x: Array, nu: int = 0) -> Array:
+        """Return the ``nu``-th derivative (0 to 3) at every x."""
+        return self.factor * self.ratio**nu * self.curve(x * self.ratio, nu)
+
+
+@dataclass(frozen=True, eq=False)
+class DesignShapes:
+    """Shapes of a link by design: those of the first, stretched.
+
+    Attributes
+    ----------
+    first
+        Of the first design.
+    ratios
+        Length of the first design's span over that of each, (N,).
+    factors
+        Of the amplitudes, (N, m).
+    stiffness
+        By design, (N, m, m).
+    """
+
+    first: Shapes
+    ratios: Array
+    factors: Array
+    stiffness: Array
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return self.first.names
+
+    def at(self, k: int) -> Shapes:
+        """Give those of a design."""
+        ratio, factors = float(self.ratios[k]), self.factors[k].tolist()
+        shapes = tuple(
+            Shape(shape.name, {d: Stretched(c, ratio, factor) for d, c in shape.curves.items()})
+            for shape, factor in zip(self.first.shapes, factors, strict=True)
+        )
+        return Shapes(shapes, self.first.edges / ratio, self.stiffness[k])
+
+
+class Drawer:
+    """Draws designs out of an object; what they share is the same object in all."""
+
+    def __init__(self, value: Any, count: int) -> None:
+        self._count = count
+        self._known: dict[int, tuple[Any, Draw | None]] = {}
+        self._whole = value
+        self._draw = self._plan(value)
+
+    def __call__(self, k: int) -> Any:
+        """Draw a design."""
+        return self._whole if self._draw is None else self._draw(k)
+
+    @property
+    def differ(self) -> bool:
+        """Whether designs differ in the object."""
+        return self._draw is not None
+
+    def _plan(self, value: Any) -> Draw | None:
+        """Find how to draw a value; None if designs share it."""
+        if id(value) not in self._known:
+            found = self._of(value)
+            self._known[id(value)] = (value, None if found is None else _once(found))
+        return self._known[id(value)][1]
+
+    def _of(self, value: Any) -> Draw | None:
+        if isinstance(value, Varied):
+            numbers = value.values.tolist()
+            return lambda k: numbers[k]
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, DesignShapes):
+            return value.at
+        if isinstance(value, tuple | list):
+            plans, kind = [self._plan(each) for each in value], type(value)
+            if not any(plans):
+                return None
+            pairs = list(zip(value, plans, strict=True))
+            return lambda k: kind([each if plan is None else plan(k) for each, plan in pairs])
+        if isinstance(value, dict | MappingProxyType):
+            items = self._plans(dict(value))
+            return (lambda k: {**value, **_drawn(items, k)}) if items else None
+        if isinstance(value, BaseModel):
+            own = self._plans(vars(value))
+            return (lambda k: value.model_copy(update=_drawn(own, k))) if own else None
+        if is_dataclass(value) and not isinstance(value, type):
+            return self._dataclass(value)
+        return None
+
+    def _plans(self, parts: dict[Any, Any]) -> dict[Any, Draw]:
+        plans = {name: self._plan(part) for name, part in parts.items()}
+        return {name: plan for name, plan in plans.items() if plan is not None}
+
+    def _array(self, value: Any) -> Draw | None:
+        if value.dtype != object:
+            return None
+        rows = by_design(value, self._count)
+        rows.flags.writeable = False
+        return lambda k: rows[k]
+
+    def _dataclass(self, value: Any) -> Draw | None:
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        found = self._plans(parts)
+        if not found:
+            return None
+
+        def draw(k: int) -> Any:
+            made = object.__new__(type(value))
+            made.__dict__.update(parts | _drawn(found, k))  # frozen: it has no other way
+            return made
+
+        return draw
+
+
+def _drawn(plans: dict[Any, Draw], k: int) -> dict[Any, Any]:
+    return {name: plan(k) for name, plan in plans.items()}
+
+
+def _once(draw: Draw) -> Draw:
+    """Draw a part once for all that share it."""
+    last: list[Any] = [-1, None]
+
+    def drawn(k: int) -> Any:
+        if last[0] != k:
+            last[:] = k, draw(k)
+        return last[1]
+
+    return drawn

@@ -1,0 +1,267 @@
+"""The elastic part of a link in many designs at once.
+
+The numbers of a uniform span's elastic part are products of powers of its length and its section's
+properties where shapes keep their form.  The powers are found by building the span with each
+property doubled, and hold if they give another span as well.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, cast
+
+import numpy as np
+
+from flexarm.arm import Arm
+from flexarm.arm.shapes import ArmModes
+from flexarm.engine.varied import Array, by_design, stacked, varies
+from flexarm.io.designs import ArmDesigns
+from flexarm.links.ends import tip_inertia
+from flexarm.links.span import Span
+from flexarm.model.assemble import ShapesOf
+from flexarm.model.designs.draw import DesignShapes, Drawer
+from flexarm.model.flexible import (
+    Theory,
+    check_amplitudes,
+    link_damping,
+    remembered,
+    shape_counts,
+    shape_ends,
+    shapes_between,
+    undamped_part,
+)
+from flexarm.model.nodes import chosen_nodes
+from flexarm.model.parts import Flexible
+
+EXACT = 1e-11  # of a number, within which it must follow a power
+DUST = 1e-13  # of the largest number of an array
+ELSEWHERE = 1.37
+PLACES = np.array([0.23, 0.41, 0.62, 0.83, 1.0])  # of a span, at which curves are compared
+
+
+class NotTogether(Exception):
+    """Designs whose parts cannot be put into one."""
+
+
+@dataclass(frozen=True)
+class LinkDesigns:
+    """Builds the elastic parts of the links of many designs."""
+
+    designs: ArmDesigns
+
+    def part(self, arm: Arm, index: int, theory: Theory, shapes_of: ShapesOf) -> Flexible:
+        """Build the elastic part of a link, of all designs."""
+        link, count = arm.links[index], self.designs.count
+        assert link.section is not None
+        span, ends = Span.of(link.section, link.span), shape_ends(arm, index)
+        number = shape_counts(arm, index)
+        sheared = span.has("GAy") or span.has("GAz")
+        if sheared or link.quadratic_shapes or isinstance(link.shapes, ArmModes):
+            raise NotTogether
+        if ends is not None and Drawer(ends, count).differ:
+            raise NotTogether
+        first = Drawer(span, count)(0)
+        shapes = shapes_between(self.designs.first, index, first, ends, number)
+        if shapes.damping is not None:
+            raise NotTogether
+        check_amplitudes(arm, index, shapes.names)
+        more = theory.nodes or chosen_nodes(arm, index, span, shapes) if theory.bends(link) else 0
+
+        def made(span: Span) -> Flexible:
+            shapes = shapes_between(self.designs.first, index, span, ends, number)
+            return undamped_part(link, theory, span, shapes, more)
+
+        key = (link.shapes.model_dump_json(), number, ends, theory, more)
+        part = _scaled(span, first, count, made, key)
+        part.__dict__["damping"] = self._damping(arm, index, part)  # of no other one
+        return part
+
+    def _damping(self, arm: Arm, index: int, part: Flexible) -> Array:
+        """Damp a link, each design by itself where they differ in what damps it."""
+        link, count = arm.links[index], self.designs.count
+        own = [path for path in self.designs.paths if path[:2] == ("links", index)]
+        said = any("damping" in str(step) for path in own for step in path)
+        parts = (part.integrals, part.tip_shape, part.tip_angle, tip_inertia(arm, index))
+        draw = Drawer(part, count)
+        if not link.damped or not (said or Drawer(parts, count).differ):
+            return link_damping(self.designs.first, index, draw(0))
+        rows = [link_damping(self.designs.at(k), index, draw(k)) for k in range(count)]
+        return stacked(np.array(rows))
+
+
+def _scaled(
+    span: Span, first: Span, count: int, made: Callable[[Span], Flexible], key: tuple[Any, ...]
+) -> Flexible:
+    """Scale the part of the first design.
+
+    Parameters
+    ----------
+    span, first
+        Of all designs, and of the first.
+    count
+        Number of designs.
+    made
+        Builds the part of a span.
+    key
+        What it depends on besides the span.
+
+    Raises
+    ------
+    NotTogether
+        If its numbers do not follow powers.
+    """
+    here = made(first)
+    names = [name for name in ("length", *span.table) if varies(_property(span, name))]
+    if not names:
+        return here
+    if len(span.stations) != 2 or not span.uniform:
+        raise NotTogether
+    known = tuple((name, bool(values[0])) for name, values in first.table.items())
+    powers: list[Array] | None = remembered(
+        ("powers", key, known, tuple(names)), lambda: _powers(first, names, made)
+    )
+    if powers is None:
+        raise NotTogether
+    ratios = np.array([_values(span, name, count) / _values(first, name, 1) for name in names])
+    leaves = [_raised(leaf, each, ratios) for leaf, each in zip(_leaves(here), powers, strict=True)]
+    sizes = by_design(leaves[-1], count)
+    lengths = _values(span, "length", count)
+    shapes = DesignShapes(
+        here.shapes,
+        first.length / lengths,
+        sizes / _sizes(here),
+        by_design(_rebuilt(here.integrals, iter(leaves)).stiffness, count),
+    )
+    return _with(here, span, shapes, leaves)
+
+
+def _property(span: Span, name: str) -> Any:
+    return span.length if name == "length" else span.table[name]
+
+
+def _values(span: Span, name: str, count: int) -> Array:
+    """Give the length or a property of a uniform span by design, (N,)."""
+    found = by_design(_property(span, name), count)
+    return found if name == "length" else found[:, 0]
+
+
+def _times(span: Span, factors: dict[str, float]) -> Span:
+    """Make a uniform span with multiples of its length and properties."""
+    longer = factors.get("length", 1.0)
+    table = {name: factors.get(name, 1.0) * values for name, values in span.table.items()}
+    return Span(longer * span.length, longer * span.stations, table)
+
+
+def _powers(
+    span: Span, names: Sequence[str], made: Callable[[Span], Flexible]
+) -> list[Array] | None:
+    """Find powers of properties that numbers of a part follow, (..., names), or None."""
+    here = list(_leaves(made(span)))
+    columns = []
+    for name in names:
+        there = list(_leaves(made(_times(span, {name: 2.0}))))
+        if [each.shape for each in there] != [each.shape for each in here]:
+            return None
+        columns.append([_power(a, b) for a, b in zip(here, there, strict=True)])
+    powers = [np.stack(each, axis=-1) for each in zip(*columns, strict=True)]
+    factors = ELSEWHERE ** np.arange(1, len(names) + 1)
+    there = list(_leaves(made(_times(span, dict(zip(names, factors.tolist(), strict=True))))))
+    for a, b, power, dust in zip(here, there, powers, _dust(made(span)), strict=True):
+        if a.shape != b.shape or not _close(a * np.prod(factors**power, axis=-1), b, dust):
+            return None
+    return powers
+
+
+def _power(a: Array, b: Array) -> Array:
+    """Give the power of 2, in halves, between two numbers; 0 between those that are dust."""
+    some = (np.abs(a) > DUST * np.abs(a).max(initial=0.0)) & (b != 0.0)
+    ratio = np.abs(np.where(some, b, 1.0) / np.where(some, a, 1.0))
+    return np.asarray(np.round(2 * np.log2(ratio)) / 2)
+
+
+def _dust(part: Flexible) -> list[float]:
+    """Give the size of rounding in each array of numbers of a part."""
+    sizes = [float(np.abs(leaf).max(initial=0.0)) for leaf in _leaves(part)]
+    integrals = part.integrals  # a part's rotary inertia is what is left of these
+    whole = (integrals.rotary, integrals.rotary_shape, integrals.modal_mass)
+    sizes[-4:-1] = [float(np.abs(each).max(initial=0.0)) for each in whole]
+    return [DUST * size for size in sizes]
+
+
+def _close(a: Array, b: Array, dust: float) -> bool:
+    size = max(dust, DUST * float(np.abs(b).max(initial=0.0)))
+    return bool(np.all(np.abs(a - b) <= EXACT * np.abs(b) + size))
+
+
+def _raised(leaf: Array, powers: Array, ratios: Array) -> Any:
+    """Scale numbers of the first design to those of all."""
+    if not leaf.size:
+        return leaf
+    kinds, which = np.unique(powers.reshape(leaf.size, -1), axis=0, return_inverse=True)
+    factors = np.array([np.prod(ratios ** kind[:, None], axis=0) for kind in kinds])
+    rows = leaf.ravel()[:, None] * factors[which.ravel()]
+    return stacked(rows.T.reshape(-1, *leaf.shape))
+
+
+def _with(part: Flexible, span: Span, shapes: Any, leaves: Sequence[Any]) -> Flexible:
+    """Make a part of other numbers."""
+    given = iter(leaves)
+    contents = {name: _rebuilt(value, given) for name, value in _contents(part)}
+    made: Any = object.__new__(Flexible)
+    made.__dict__.update({**vars(part), **contents, "span": span, "shapes": shapes})
+    return cast(Flexible, made)
+
+
+def _contents(value: Any) -> list[tuple[str, Any]]:
+    """List what a dataclass holds, and what it keeps once it was asked for."""
+    kept = [n for n, each in vars(type(value)).items() if isinstance(each, cached_property)]
+    names = [field.name for field in fields(value)] + kept
+    skipped = ("span", "shapes", "damping", "names") if isinstance(value, Flexible) else ()
+    return [(name, getattr(value, name)) for name in names if name not in skipped]
+
+
+def _sizes(part: Flexible) -> Array:
+    """Give the sizes of a link's shapes, (m,)."""
+    x = PLACES * part.span.length
+    values = [[c(x) for c in shape.curves.values()] for shape in part.shapes.shapes]
+    return np.array([np.linalg.norm(each) for each in values])
+
+
+def _leaves(value: Any) -> Iterator[Array]:
+    """List the arrays of numbers of a part, and the sizes of its shapes last."""
+    if isinstance(value, Flexible):
+        for _, each in _contents(value):
+            yield from _leaves(each)
+        yield _sizes(value)
+    elif isinstance(value, float):
+        yield np.array(value)
+    elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, dict | MappingProxyType):
+        for each in value.values():
+            yield from _leaves(each)
+    elif is_dataclass(value):
+        for _, each in _contents(value):
+            yield from _leaves(each)
+
+
+def _rebuilt(value: Any, leaves: Iterator[Any]) -> Any:
+    """Make an object of other numbers, in the order of `_leaves`."""
+    if isinstance(value, float):
+        found = next(leaves)
+        return found.item() if isinstance(found, np.ndarray) else found
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return next(leaves)
+    if isinstance(value, tuple | list):
+        return type(value)([_rebuilt(each, leaves) for each in value])
+    if isinstance(value, dict | MappingProxyType):
+        return {key: _rebuilt(each, leaves) for key, each in value.items()}
+    if is_dataclass(value):
+        made: Any = object.__new__(type(value))
+        made.__dict__.update({n: _rebuilt(each, leaves) for n, each in _contents(value)})
+        return made
+    return value

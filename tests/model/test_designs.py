@@ -1,0 +1,156 @@
+"""Designs that are built together are those that are built one by one."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.errors import FlexarmError
+from flexarm.formulations.numbers.structures import Structures
+from flexarm.integrate.task import equation_of
+from flexarm.io.overrides import change_arm, read_value
+from flexarm.model import Model, build
+from flexarm.model.designs.build import TOGETHER, build_designs, designs_together
+from flexarm.samples import sample_names
+from tests.physics.cases import LONG
+
+SEED = 20
+COUNT = 8
+NUMBERS = {
+    "korayem-two-link": ("links.1.length", "links.2.section.EIz"),
+    "count-2-2-2": ("links.2.section.mass_per_length", "links.1.section.EIz", "links.2.length"),
+    "chen-two-link": ("links.1.length", "links.1.section.GJ", "links.2.joint.drive.stiffness"),
+}
+# Of every sample that has them, in the campaign.
+TRIED = (
+    "links.1.length", "links.2.length", "links.1.section.mass_per_length", "links.1.section.EIz",
+    "links.2.section.EIy", "links.1.section.GJ", "links.1.joint.drive.stiffness", "payload.mass",
+    "links.1.joint.drive.gear_ratio", "links.1.joint.hub.outboard.mass", "links.2.body.mass",
+)  # fmt: skip
+
+
+def sets_of(arm: Arm, keys: tuple[str, ...], count: int = COUNT) -> list[dict[str, float]]:
+    """Draw values about an arm's own."""
+    rng = np.random.default_rng(SEED)
+    own = {key: read_value(arm, key) for key in keys}
+    return [{k: float(v * rng.uniform(0.8, 1.25)) for k, v in own.items()} for _ in range(count)]
+
+
+def accelerations(model: Model, structures: Structures | None = None) -> np.ndarray:
+    """Evaluate forward dynamics at a state, with a trace of its own or a shared one."""
+    equation = equation_of(model)
+    if structures is not None:
+        equation = equation.among(structures)
+    rng = np.random.default_rng(SEED)
+    q, v = (0.01 * rng.normal(size=model.size) for _ in range(2))
+    for index, low, high in model.sliding_ranges:
+        q[index] = (low + high) / 2
+    return equation.forward_dynamics(q, v, np.zeros(len(equation.input_names)))
+
+
+def rounding(arm: Arm, values: dict[str, float], there: np.ndarray) -> float:
+    """Give how far accelerations move if values do by a unit in their last place."""
+    moved = {key: float(np.nextafter(value, np.inf)) for key, value in values.items()}
+    found = accelerations(build(change_arm(arm, moved)))
+    return float(np.abs(found - there).max() / np.abs(there).max())
+
+
+def check(arm: Arm, keys: tuple[str, ...]) -> int:
+    """Compare designs with arms that are built and traced alone; count those built together."""
+    sets = sets_of(arm, keys)
+    structures = Structures()
+    pairs = list(zip(sets, build_designs(arm, sets), strict=True))
+    for values, model in pairs[:: COUNT - 1]:  # the first and the last
+        assert isinstance(model, Model)
+        alone = build(change_arm(arm, values))
+        assert model.arm == alone.arm
+        assert model.arm.model_fields_set == alone.arm.model_fields_set
+        for one, other in zip(model.links, alone.links, strict=True):
+            if one.elastic is not None and other.elastic is not None:
+                x = np.linspace(0, other.elastic.span.length, 5)
+                for nu in (0, 1, 2):
+                    here = one.elastic.shapes.displacement(x, nu)
+                    there = other.elastic.shapes.displacement(x, nu)
+                    assert np.abs(here - there).max() <= 1e-11 * np.abs(there).max()
+        here, there = accelerations(model, structures), accelerations(alone)
+        apart = np.abs(here - there).max() / np.abs(there).max()
+        assert apart <= 1e-12 or apart <= 10 * rounding(arm, values, there)
+    return sum(len(which) for which, _ in designs_together(arm, sets))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_designs_have_the_dynamics_of_arms_built_alone(name: str) -> None:
+    """Whatever numbers vary, and all of them are built together."""
+    assert check(flexarm.sample(name), NUMBERS[name]) == COUNT
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", sorted({*sample_names()} - {*LONG}))
+def test_every_sample_in_other_numbers(name: str) -> None:
+    """Every sample in every number of a list that it has, together or not."""
+    arm = flexarm.sample(name)
+    for key in TRIED:
+        try:
+            value = read_value(arm, key)
+        except FlexarmError:
+            continue
+        if isinstance(value, float) and value:
+            try:
+                change_arm(arm, sets_of(arm, (key,))[0])
+            except FlexarmError:
+                continue
+            check(arm, (key,))
+
+
+def test_designs_share_a_trace() -> None:
+    """One trace serves more designs than are built together."""
+    arm, structures = flexarm.sample("korayem-two-link"), Structures()
+    sets = sets_of(arm, ("links.1.length",), TOGETHER + 8)
+    for model in build_designs(arm, sets):
+        assert isinstance(model, Model)
+        equation_of(model).among(structures).compiled("forward_dynamics")
+    assert structures.traces == 1
+
+
+def test_designs_that_decide_differently_are_built_in_groups() -> None:
+    """Links so soft that they get more nodes are built apart from stiffer ones."""
+    arm = change_arm(flexarm.sample("count-2-2-2"), {"stiffening": True})
+    soft = [{"links.1.section.EIz": EI} for EI in np.geomspace(1, 1e5, 20)]
+    groups = designs_together(arm, soft)
+    assert len(groups) == 2
+    assert sum(len(which) for which, _ in groups) == len(soft)
+    for values, model in list(zip(soft, build_designs(arm, soft), strict=True))[::19]:
+        assert isinstance(model, Model)
+        one, other = model.links[0].exact, build(change_arm(arm, values)).links[0].exact
+        assert one is not None
+        assert other is not None
+        assert one.count == other.count
+
+
+def test_a_wrong_design_is_told_and_others_are_built() -> None:
+    """Each has a model, or the message that it has alone."""
+    arm = flexarm.sample("korayem-two-link")
+    sets = sets_of(arm, ("links.1.length",))
+    sets[3] = {"links.1.length": -1.0}
+    found = build_designs(arm, sets)
+    assert [isinstance(each, Model) for each in found] == [k != 3 for k in range(COUNT)]
+    assert "links[1].length" in str(found[3])
+
+
+def test_rules_of_two_numbers_hold_for_each_design() -> None:
+    """A length that leaves no span is refused though each number is in its range."""
+    piece = {"length": 0.3}
+    arm = change_arm(flexarm.sample("korayem-two-link"), {"links.1.root_piece": piece})
+    sets = sets_of(arm, ("links.1.length",))
+    sets[5] = {"links.1.length": 0.2}
+    found = build_designs(arm, sets)
+    assert [isinstance(each, Model) for each in found] == [k != 5 for k in range(COUNT)]
+
+
+def test_an_arm_can_be_pickled() -> None:
+    """Processes hand arms to each other."""
+    for name in ("chen-two-link", "graves-rms", "crossed-joints"):
+        arm = flexarm.sample(name)
+        assert pickle.loads(pickle.dumps(arm)) == arm
