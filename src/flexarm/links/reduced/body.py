@@ -11,6 +11,7 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
+from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.spatial import Inertia, Pose, skew_matrix
 
 ORTHOGONAL = 1e-13  # of two modes, for each amplitude: what rounding leaves of their product
@@ -62,6 +63,8 @@ class ReducedBody:
         What is drawn.
     strains
         Strains at places of the body per amplitude, (P, m), or None where the file has none.
+    second_order
+        Displacements by which loads stiffen the body, or None where they are not known.
     """
 
     name: str
@@ -74,6 +77,7 @@ class ReducedBody:
     first_order: bool
     drawn: Drawn
     strains: Array | None = None
+    second_order: SecondOrder | None = None
 
     @property
     def inertia(self) -> Inertia:
@@ -187,6 +191,7 @@ def _changed(body: ReducedBody, turn: Array) -> ReducedBody:
     return replace(
         body, integrals=integrals, tip_shape=body.tip_shape @ turn,
         tip_angle=body.tip_angle @ turn, damping=damping, drawn=drawn, strains=strains,
+        second_order=None if body.second_order is None else body.second_order.changed(turn),
     )  # fmt: skip
 
 
@@ -219,5 +224,5 @@ def cleaned(body: ReducedBody) -> ReducedBody:
     tip = Pose(zeroed(body.tip.rotation, 1e-6), zeroed(body.tip.position, body.length))
     return replace(
         body, integrals=integrals, tip=tip, tip_shape=zeroed(body.tip_shape, moved),
-        tip_angle=tip_angle,
+        tip_angle=tip_angle, second_order=body.second_order and body.second_order.cleaned(DUST),
     )  # fmt: skip

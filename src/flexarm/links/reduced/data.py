@@ -53,6 +53,9 @@ class BodyData:
         Pairs of nodes to draw a line between, (k, 2).
     strains
         Strains at P places in the shapes, (m, P), or None.
+    k_sigma, k_u
+        Stiffness of the amplitudes per unit load, by the stress and by the displacement that it
+        brings, (18, m, m) each, or None.
     """
 
     name: str
@@ -76,6 +79,8 @@ class BodyData:
     stated: Stated = (None, None, None)
     lines: Integers = field(default_factory=no_lines)
     strains: Array | None = None
+    k_sigma: Array | None = None
+    k_u: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from flexarm.links.reduced.checks import check_whole, finished
 from flexarm.links.reduced.data import BodyData, Superelement
 from flexarm.links.reduced.examine import examine
 from flexarm.links.reduced.plain import arrays_beside, plain_data, read_arrays
+from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.links.reduced.superelement import examine_superelement
 from flexarm.spatial import Pose
 
@@ -111,6 +112,8 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
         "drawn_axis": drawn.axis,
     }
     optional = {"damping": body.damping, "strains": body.strains}
+    if body.second_order is not None:
+        optional |= {f"second_order_{key}": x for key, x in vars(body.second_order).items()}
     packed |= {key: value for key, value in optional.items() if value is not None}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **packed)
@@ -135,12 +138,17 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         "tip_position": (3,), "tip_rotation": (3, 3), "tip_shape": (3, m), "tip_angle": (3, m),
         "drawn_places": (points, 3), "drawn_moved": (points, 3, m), "drawn_lines": (lines, 2),
         "drawn_axis": (), "first_order": (), "strains": (places, m),
+        "second_order_first": (3, m, m), "second_order_second": (3, 3, m, m),
+        "second_order_tip": (3, m, m), "second_order_tip_angle": (3, m, m),
     }  # fmt: skip
     found = {
         key: _array(keys, key, shape, name)
         for key, shape in shapes.items()
-        if key in keys or key not in ("damping", "strains")
+        if key in keys or not key.startswith(("damping", "strains", "second_order"))
     }
+    drawn_in = [value for key, value in found.items() if key.startswith("second_order")]
+    if len(drawn_in) not in (0, 4):
+        raise ModelError(f"{name}: second_order_first: and the others belong together, 4 arrays")
     drawn = Drawn(
         found["drawn_places"], found["drawn_moved"], found["drawn_lines"].astype(np.int64),
         int(found["drawn_axis"]),
@@ -158,7 +166,7 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         str(keys.get("name", name)), names, integrals,
         Pose(found["tip_rotation"], found["tip_position"]), found["tip_shape"],
         found["tip_angle"], found.get("damping"), bool(found["first_order"]), drawn,
-        found.get("strains"),
+        found.get("strains"), SecondOrder(*drawn_in) if drawn_in else None,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from flexarm.units import quantity
 MOST_BYTES = 400_000_000  # of all arrays of a file, unpacked
 MOST_SHAPES = 100
 SETS = ("", "cb_", "clamped_")  # names of arrays start with one of these, the first that is there
+LOADS = 18  # unit loads that K_sigma and K_u are given for
 TIP_NAMES = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
 
 
@@ -150,7 +151,26 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         stated=_stated(keys, name, mass, length),
         lines=element_lines(keys, name),
         strains=_optional(keys, start + "strains", name),
+        k_sigma=_per_load(keys, start + "K_sigma", name, length, mass),
+        k_u=_per_load(keys, start + "K_u", name, length, mass),
     )
+
+
+def _per_load(
+    keys: Mapping[str, Any], key: str, name: str, length: float, mass: float
+) -> Array | None:
+    """Read stiffness per unit load, (18, m, m), in SI units."""
+    found = _optional(keys, key, name)
+    if found is None:
+        return None
+    if found.ndim != 3 or len(found) != LOADS:
+        raise ModelError(
+            f"{name}: {key}: must have the shape ({LOADS}, m, m): per acceleration and angular "
+            "acceleration of the hub, products xx, yy, zz, yz, zx, xy of its angular velocities, "
+            f"force and moment on the tip; got {found.shape}"
+        )
+    units = [mass * length] * 3 + [mass * length**2] * 9 + [length] * 3 + [1.0] * 3
+    return np.asarray(np.array(units)[:, None, None] * found)
 
 
 def _superelement(
