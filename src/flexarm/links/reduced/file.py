@@ -70,7 +70,7 @@ def _inspected(
         body = _unpacked(keys, name)
         check_whole(findings, body)
         checked = None if findings.problems else finished(body, findings, modal=False)
-        return _report(name, body.name, findings), checked
+        return report_of(name, body.name, findings), checked
     return inspect_data(plain_data(keys, name), name)
 
 
@@ -81,10 +81,11 @@ def inspect_data(data: BodyData | Superelement, name: str) -> tuple[Report, Redu
         body = examine_superelement(data, findings)
     else:
         body = examine(data, findings)
-    return _report(name, data.name, findings), body
+    return report_of(name, data.name, findings), body
 
 
-def _report(name: str, title: str, findings: Findings) -> Report:
+def report_of(name: str, title: str, findings: Findings) -> Report:
+    """Put together what was found in a file, and what its body is called."""
     errors = [f"{name}: {show_path(where)}: {why}" for where, why in findings.problems]
     return Report(f"{name}: {title}", tuple(findings.facts), tuple(findings.notes), tuple(errors))
 
