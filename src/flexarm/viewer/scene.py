@@ -202,6 +202,7 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
         "points": arrays.add(drawn.places[drawn.axis :]),
         "pointsMoved": arrays.add(drawn.moved[drawn.axis :]),
         "lines": (drawn.lines - drawn.axis).tolist(),
+        "faces": (drawn.faces - drawn.axis).tolist(),
     }
 
 

@@ -5,7 +5,7 @@ and ``G = W^T m W`` hold every moment of a body that moves by ``X + sum q_j phi_
 shape and however its mass is spread (Shabana 2020, chapter 5).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,14 +23,17 @@ DUST = 1e-9  # of the largest that a product of shapes can be
 class Drawn:
     """Points of a body that are drawn: places [m] (P, 3), moved by amplitudes (P, 3, m).
 
-    ``lines`` are pairs of points (k, 2); ``axis`` are the first points, from hub to tip, which
-    stand for the body where one line has to.
+    ``lines`` are pairs of points (k, 2), ``faces`` triangles of the surface (f, 3); ``axis`` are
+    the first points, from hub to tip, which stand for the body where one line has to.
     """
 
     places: Array
     moved: Array
     lines: np.typing.NDArray[np.int64]
     axis: int
+    faces: np.typing.NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros((0, 3), dtype=np.int64)
+    )
 
     def line(self, fractions: Array) -> tuple[Array, Array]:
         """See points of that line at fractions of its points (S,): (S, 3) and (S, 3, m)."""

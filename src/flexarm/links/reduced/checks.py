@@ -128,7 +128,8 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
             findings.refuse((key,), "must be finite numbers: was the file cut off?")
     if n < 1 or m < 1:
         findings.refuse(("shapes",), f"must be one shape and one node at least, got {m} and {n}")
-    named = {"hub_nodes": data.hub_nodes, "tip_nodes": data.tip_nodes, "lines": data.lines}
+    named = {"hub_nodes": data.hub_nodes, "tip_nodes": data.tip_nodes, "lines": data.lines,
+             "faces": data.faces}  # fmt: skip
     for key, rows in named.items():
         if len(rows) and not (rows.min() >= 0 and rows.max() < n):
             findings.refuse((key,), f"must be numbers of nodes from 1 to {n}")

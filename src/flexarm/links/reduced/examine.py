@@ -70,7 +70,7 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
         mass = None  # it is that of shapes which move the hub
     whole = ReducedBody(
         data.name, data.names, integrals, tip, tips[:, :3].T.copy(), tips[:, 3:].T.copy(), damping,
-        False, drawn_points(places, shapes, data.lines, tip, tips),
+        False, drawn_points(places, shapes, data.lines, data.faces, tip, tips),
         None if data.strains is None else data.strains.T.copy(), loads,
     )  # fmt: skip
     body = _picked(whole, kept, mass)

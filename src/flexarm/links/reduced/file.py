@@ -111,6 +111,7 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
         "drawn_moved": drawn.moved.astype(np.float32),
         "drawn_lines": drawn.lines,
         "drawn_axis": drawn.axis,
+        "drawn_faces": drawn.faces,
     }
     optional = {"damping": body.damping, "strains": body.strains}
     if body.second_order is not None:
@@ -131,7 +132,8 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         _size(keys, "drawn_places", name),
         _size(keys, "drawn_lines", name),
     )
-    places = _size(keys, "strains", name) if "strains" in keys else 0
+    places, faces = (_size(keys, key, name) if key in keys else 0
+                     for key in ("strains", "drawn_faces"))  # fmt: skip
     shapes: dict[str, tuple[int, ...]] = {
         "mass": (), "first": (3,), "second": (3, 3), "shape": (3, m), "position_shape": (m, 3, 3),
         "shape_shape": (m, m, 3, 3), "rotary": (3, 3), "rotary_shape": (3, m),
@@ -139,22 +141,24 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         "tip_position": (3,), "tip_rotation": (3, 3), "tip_shape": (3, m), "tip_angle": (3, m),
         "drawn_places": (points, 3), "drawn_moved": (points, 3, m), "drawn_lines": (lines, 2),
         "drawn_axis": (), "first_order": (), "strains": (places, m),
+        "drawn_faces": (faces, 3),
         "second_order_first": (3, m, m), "second_order_second": (3, 3, m, m),
         "second_order_tip": (3, m, m), "second_order_tip_angle": (3, m, m),
     }  # fmt: skip
     found = {
         key: _array(keys, key, shape, name)
         for key, shape in shapes.items()
-        if key in keys or not key.startswith(("damping", "strains", "second_order"))
+        if key in keys or not key.startswith(("damping", "strains", "second_order", "drawn_faces"))
     }
     drawn_in = [value for key, value in found.items() if key.startswith("second_order")]
     if len(drawn_in) not in (0, 4):
         raise ModelError(f"{name}: second_order_first: and the others belong together, 4 arrays")
     drawn = Drawn(
         found["drawn_places"], found["drawn_moved"], found["drawn_lines"].astype(np.int64),
-        int(found["drawn_axis"]),
+        int(found["drawn_axis"]), found.get("drawn_faces", np.zeros((0, 3))).astype(np.int64),
     )  # fmt: skip
-    inside = not lines or (drawn.lines.min() >= 0 and drawn.lines.max() < points)
+    named = np.concatenate([drawn.lines.ravel(), drawn.faces.ravel()])
+    inside = not named.size or (named.min() >= 0 and named.max() < points)
     if not 2 <= drawn.axis <= points or not inside:
         raise ModelError(
             f"{name}: drawn_axis: must be 2 to {points} points, and lines between them"

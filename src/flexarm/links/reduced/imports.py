@@ -20,6 +20,7 @@ from flexarm.links.reduced.formats.calculix import (
     Deck,
     element_edges,
     mesh_arrays,
+    mesh_faces,
     mesh_mass,
     read_frd,
     read_inp,
@@ -193,6 +194,7 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
         "hub_nodes": _set(deck, choices.hub_set, numbers, "hub", beside) + 1,
         "tip_nodes": _set(deck, choices.tip_set, numbers, "tip", beside) + 1,
         "lines": np.array(list(element_edges(results, numbers))) + 1,
+        "faces": mesh_faces(results, numbers) + 1,
     }
 
 

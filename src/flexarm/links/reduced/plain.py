@@ -16,6 +16,7 @@ from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.reduced.data import BodyData, Integers, Stated, Superelement, no_lines, no_nodes
+from flexarm.links.reduced.drawing import SOLID_CORNERS, outer_faces, triangles
 from flexarm.spatial import Pose
 from flexarm.units import quantity
 
@@ -150,6 +151,7 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         tip_nodes=node_rows(keys, "tip_nodes", name),
         stated=_stated(keys, name, mass, length),
         lines=element_lines(keys, name),
+        faces=element_faces(keys, name),
         strains=_optional(keys, start + "strains", name),
         k_sigma=_per_load(keys, start + "K_sigma", name, length, mass),
         k_u=_per_load(keys, start + "K_u", name, length, mass),
@@ -331,6 +333,22 @@ def element_lines(keys: Mapping[str, Any], name: str) -> Integers:
     if rows.shape != (len(rows), 2):
         raise ModelError(f"{name}: lines: must be pairs of nodes (k, 2), got {rows.shape}")
     return rows
+
+
+def element_faces(keys: Mapping[str, Any], name: str) -> Integers:
+    """Give triangles of the surface, rows (f, 3): the faces given, or those of solid elements."""
+    rows = node_rows(keys, "faces", name)
+    if rows.size:
+        if rows.ndim != 2 or rows.shape[1] not in (3, 4):
+            raise ModelError(
+                f"{name}: faces: must be nodes of triangles or quadrangles, (f, 3) or (f, 4), got "
+                f"{rows.shape}"
+            )
+        return triangles(rows)
+    elements = node_rows(keys, "elements", name)
+    if elements.ndim != 2 or elements.shape[1] not in SOLID_CORNERS:
+        return no_lines(3)
+    return outer_faces(elements)
 
 
 def _any(keys: Mapping[str, Any], names: tuple[str, ...], name: str) -> Array | None:

@@ -8,6 +8,7 @@ from flexarm.links.measured.checks import check_matrix
 from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.reduced.checks import finished
+from flexarm.links.reduced.data import no_lines
 from flexarm.links.reduced.drawing import drawn_points, straight_axis
 from flexarm.links.reduced.formats.sid import SidFile, Taylor
 from flexarm.links.reduced.second_order import SecondOrder, check_second_order
@@ -47,10 +48,9 @@ def examine_sid(
     damping = check_matrix(findings, "De", sid.blocks["De"].m0, definite=False)
     places = np.array([each["origin"].m0[:, 0] for each in sid.nodes.values()])
     shapes = np.array([each["phi"].m0 for each in sid.nodes.values()]).transpose(2, 0, 1)
-    lines = np.zeros((0, 2), dtype=np.int64)
     drawn = straight_axis(frame, tips)
     if len(places) > 2:
-        drawn = drawn_points(places, shapes, lines, frame, tips)
+        drawn = drawn_points(places, shapes, no_lines(), no_lines(3), frame, tips)
     body = ReducedBody(
         name, tuple(f"mode{k}" for k in range(1, m + 1)), integrals, frame, tips[:, :3].T.copy(),
         tips[:, 3:].T.copy(), damping if np.any(damping) else None, False, drawn, None,
