@@ -405,6 +405,8 @@ modes(arm, at={"joint1": None})
 modes(arm, speeds=[1])
 # straight
 modes(arm, straight=2)
+# following
+modes(arm, following=2)
 # name
 sample(None)
 sample(3)

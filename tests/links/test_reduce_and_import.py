@@ -1,6 +1,7 @@
 """Bodies out of finite-element programs: models are reduced, and what programs write is read."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from flexarm.errors import ModelError
 from flexarm.links.reduced.file import read_body
 from flexarm.links.reduced.formats.calculix import mesh_arrays, mesh_mass, read_frd
 from flexarm.links.reduced.formats.solids import SOLIDS, consistent_mass
-from tests.links.reduced_bodies import craig_bampton, lattice, rigid, said
+from tests.links.reduced_bodies import Array, craig_bampton, lattice, rigid, said
 
 Keys = dict[str, Any]
 
@@ -271,3 +272,36 @@ def test_solid_elements_weigh_a_linear_field_exactly(kind: int) -> None:
     first = mass @ np.ones(len(nodes)) @ nodes
     assert volume is None or mass.sum() == pytest.approx(2 * volume)
     assert np.allclose(first / mass.sum(), nodes[: len(corners)].mean(axis=0))
+
+
+def spring_block(sizes: tuple[int, int, int]) -> tuple[Any, Array, Array]:
+    """Mesh a block of springs between each node and its 26 neighbours: K, masses, nodes."""
+    grid = np.stack(np.meshgrid(*map(np.arange, sizes), indexing="ij"), axis=-1).reshape(-1, 3)
+    number = np.arange(len(grid)).reshape(sizes)
+    K = scipy.sparse.csr_array((3 * len(grid), 3 * len(grid)))
+    for way in np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)[14:]:
+        there = grid + way
+        inside = np.all((there >= 0) & (there < sizes), axis=1)
+        a, b = np.flatnonzero(inside), number[tuple(there[inside].T)]
+        block = 1e6 / (way @ way) ** 1.5 * np.outer(way, way)
+        pairs = scipy.sparse.coo_array(
+            (np.repeat([1.0, 1.0, -1.0, -1.0], len(a)),
+             (np.concatenate([a, b, a, b]), np.concatenate([a, b, b, a]))),
+            shape=(len(grid),) * 2,
+        )  # fmt: skip
+        K = K + scipy.sparse.kron(pairs, block, format="csr")
+    return K, np.full(len(grid), 1e-3, dtype=np.float64), 0.01 * grid.astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(9, 3, 3), pytest.param((65, 16, 16), marks=pytest.mark.campaign)]
+)
+def test_a_block_is_reduced_within_a_minute(sizes: tuple[int, int, int]) -> None:
+    K, mass, nodes = spring_block(sizes)
+    x, begun = nodes[:, 0], time.process_time()
+    hub, tip = np.flatnonzero(x == 0), np.flatnonzero(x == x.max())
+    body = flexarm.reduce(K, mass, nodes, hub=hub, tip=tip, modes=4)
+    assert time.process_time() - begun < 60
+    assert body.integrals.mass == pytest.approx(mass.sum())
+    pull = x / x.max()  # its energy is not the least of all
+    assert body.integrals.stiffness[0, 0] <= pull @ (K[::3][:, ::3] @ pull) * (1 + 1e-9)

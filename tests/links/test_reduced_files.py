@@ -279,3 +279,23 @@ def test_keys_of_beams_are_not_for_bodies(tmp_path: Path, key: str, value: Any) 
     path.write_text(json.dumps({"flexarm": 1, "name": "a", "links": [link | {key: value}]}))
     with pytest.raises(ModelError, match=rf"links\[1\].{key}: is not for a body with modes"):
         flexarm.load(path)
+
+
+def test_a_surface_is_drawn_by_faces_elements_or_a_hull(tmp_path: Path) -> None:
+    body = craig_bampton()
+    corners = np.array([0, 1, 3, 2, 4, 5, 7, 6])
+    elements = corners + 4 * np.arange(4)[:, None] + 1
+    for given, points, faces in (
+        ({"elements": elements}, 20, 36),
+        ({"faces": np.array([[1, 2, 4, 3], [5, 6, 8, 7]])}, 8, 4),
+        ({}, 20, None),
+        ({"lines": np.array([[1, 2]])}, 20, 0),
+    ):
+        np.savez(tmp_path / "body.npz", **body, **given)
+        drawn = read_body(tmp_path / "body.npz").drawn
+        assert len(drawn.places) - drawn.axis == points
+        assert len(drawn.faces) == faces if faces is not None else len(drawn.faces) > 12
+        a, b, c = (drawn.places[drawn.faces[:, k]] for k in range(3))
+        assert np.all(np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-4)
+    assert "faces: must be numbers of nodes" in said(tmp_path, body | {"faces": [[1, 2, 99]]})
+    assert "triangles or quadrangles" in said(tmp_path, body | {"faces": [[1, 2]]})

@@ -6,6 +6,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+import scipy.linalg
 from numpy.typing import NDArray
 
 import flexarm
@@ -16,7 +17,7 @@ from flexarm.links.reduced.file import inspect_body, write_body
 from flexarm.model import Model
 from flexarm.studies.equations import closed_form
 from flexarm.studies.operations import operation_counts
-from tests.links.reduced_bodies import arm_with, clamped, craig_bampton
+from tests.links.reduced_bodies import arm_with, clamped, craig_bampton, lattice, rigid
 
 Array = NDArray[np.float64]
 PAYLOAD: dict[str, Any] = {"mass": 0.3, "com": [0.02, 0.01, -0.03], "inertia": [1e-3, 2e-3, 1.5e-3]}
@@ -202,6 +203,35 @@ def test_a_beam_given_as_a_body_is_the_beam(folder: Path) -> None:
         for each in (beams, bodies)
     ]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-8 * np.abs(runs[0].q).max()
+
+
+def dropped(shapes: Array, times: Array) -> Array:
+    """Let the hub-held lattice go under its weight: tip's motions (T, 6) by all of its unknowns.
+
+    Shapes (18, 3N) span all motions with the hub held and the tip rigid.
+    """
+    nodes, stiffness, mass = lattice(2)
+    weights, tip = np.repeat(mass, 3), nodes[-4:].mean(axis=0)
+    pull = np.tile([1.0, 2.0, -9.81], len(nodes))
+    M, K = shapes @ (weights * shapes).T, shapes @ stiffness @ shapes.T
+    squares, modes = scipy.linalg.eigh(K, M)
+    swing = (modes.T @ (shapes @ (weights * pull)) / squares)[:, None]
+    swing = swing * (1 - np.cos(np.sqrt(squares)[:, None] * times))
+    moved = (shapes.T @ modes @ swing).T.reshape(len(times), -1, 3)[:, -4:]
+    fit = np.linalg.pinv(rigid(nodes[-4:], tip))
+    return np.asarray(moved.reshape(len(times), -1) @ fit.T)
+
+
+@pytest.mark.parametrize(("fixed", "apart"), [(12, 1e-8), (5, 0.1)])
+def test_a_transient_is_that_of_all_unknowns(folder: Path, fixed: int, apart: float) -> None:
+    np.savez(folder / "drop.npz", **craig_bampton(fixed, 2))
+    link = {"joint": {"kind": "fixed"}, "body": {"kind": "modal", "file": "drop.npz"}}
+    data = {"flexarm": 1, "name": "drop", "gravity": [1, 2, -9.81], "links": [link]}
+    arm = Arm.model_validate(data, context={"files": SideFiles.beside(folder)})
+    run = flexarm.simulate(arm, t_end=0.05, dt=2.5e-3, method="dop853", rtol=1e-9)
+    wanted = dropped(craig_bampton(12, 2)["shapes"].reshape(18, -1), run.t)
+    off = np.abs(run.q[:, :6] - wanted).max(axis=0) / np.ptp(wanted, axis=0)
+    assert off.max() < apart
 
 
 def test_a_swing_keeps_its_energy_and_is_kept_with_its_body(folder: Path) -> None:

@@ -105,7 +105,7 @@ function makeLink(parts, link, size, thick, i, reach) {
   }
   if (link.shape?.points) {
     made.nodes = makeNodes(link.shape, reach, materials.link.opacity);
-    group.add(made.nodes.dots, made.nodes.net);
+    group.add(...made.nodes.parts);
   }
   return made;
 }

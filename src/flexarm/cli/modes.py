@@ -49,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take the links as straight, not as gravity, loads and rotation deflect them",
     )  # fmt: skip
     add(
+        "--following", action="store_true",
+        help="let clamped-mass shapes be those of each posture of the joints outboard of them",
+    )  # fmt: skip
+    add(
         "--friction", choices=("off", "secant", "tangent"), default="off",
         help="Coulomb friction: left out (default), as its describing function at "
         "--friction-speed, or as the slope of its smoothing",
@@ -79,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
         DryFriction(args.friction, args.friction_speed)
     except FlexarmError as error:
         raise Misuse(str(error)) from None
-    settings |= {"friction": args.friction, "friction_speed": args.friction_speed}
+    settings |= {"friction": args.friction, "friction_speed": args.friction_speed,
+                 "following": args.following}  # fmt: skip
     followed = None
     if any(isinstance(v, list) for group in ("at", "speeds") for v in settings[group].values()):
         followed = sweep(model, **settings)

@@ -15,6 +15,7 @@ import numpy as np
 from flexarm.formulations.base import ldl_solve
 from flexarm.formulations.recursion import symmetric
 from flexarm.links.base import Array
+from flexarm.links.reduced.body import ReducedBody
 from flexarm.mechanics.sections import section_rotation
 from flexarm.model import Flexible, LinkModel, Model
 from flexarm.spatial import Expr, cayley, constant
@@ -74,7 +75,7 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
     modal
         Mass of the link's own coordinates, without what its tip carries.
     """
-    e = part.reduced or _linear(model, part)
+    e = _body(model, part) or _linear(model, part)
     if e is None or not modal.is_constant():
         return None
     every = np.vstack([e.tip_angle, e.tip_shape])
@@ -89,6 +90,13 @@ def low_rank(model: Model, part: LinkModel, q: Expr, modal: Expr) -> LowRank | N
     turns = cayley(angle) if part.reduced is not None else section_rotation(model, angle)
     frame = ca.diagcat(turns[1], ca.SX.eye(3))[:, there]
     return LowRank(frame, rows, *split)
+
+
+def _body(model: Model, part: LinkModel) -> ReducedBody | None:
+    """Give a body of any shape whose tip moves linearly with its amplitudes."""
+    body = part.reduced
+    drawn = body is not None and body.second_order is not None and model.stiffening
+    return None if drawn else body
 
 
 def _linear(model: Model, part: LinkModel) -> Flexible | None:

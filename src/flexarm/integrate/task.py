@@ -45,6 +45,7 @@ CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step th
 DAMPED = 0.005  # damping ratio from which on errors die away
 CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
+TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
 OUTSIDE = 3.0  # eigenvalues this many times the fastest mode are those of dampers
 
 
@@ -414,10 +415,15 @@ class Task:
         return found
 
 
+def tangent_pays(task: "Task") -> bool:
+    """Tell whether an exact tangent is cheap, to compile and in every step."""
+    small = task.equation.model.size <= TANGENT_PAYS
+    return small and task.motion.compiled().operations <= TANGENT_WORK
+
+
 def has_strong_dampers(task: "Task") -> bool:
     """Tell whether dampers make decays much faster than the fastest mode."""
-    small = task.equation.model.size <= TANGENT_PAYS
-    return small and task.vibration.largest > OUTSIDE * task.vibration.fastest
+    return tangent_pays(task) and task.vibration.largest > OUTSIDE * task.vibration.fastest
 
 
 def has_dry_friction(model: Model) -> bool:

@@ -17,6 +17,7 @@ from flexarm.errors import FlexarmError
 from flexarm.linear.at_start import moves
 from flexarm.linear.eigen import Complex, eigen
 from flexarm.linear.equilibrium import Equilibrium, settle_down
+from flexarm.linear.following import shapes_following
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.names import (
     OSCILLATES,
@@ -171,6 +172,7 @@ def modes(
     straight: bool = False,
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
+    following: bool = False,
 ) -> Modes:
     """Find the modes of an arm about its equilibrium, or about steady rotation.
 
@@ -194,6 +196,9 @@ def modes(
         What Coulomb friction is in the linear model: ``off``, ``secant`` (its describing function
         at that amplitude of a joint's speed [rad/s], [m/s]; 0.1 if None) or ``tangent`` (the slope
         of its smoothing at the state).  See `DryFriction`.
+    following
+        Whether clamped-mass shapes are those of this posture of the joints outboard of them, not
+        of their ``configuration``.
 
     Returns
     -------
@@ -210,6 +215,9 @@ def modes(
     places = require_numbers("at", at, "positions by joint")
     turning = require_numbers("speeds", speeds, "speeds by joint")
     require_flag("straight", straight)
+    require_flag("following", following)
+    if following:
+        model = build(shapes_following(model.arm, places))
     tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
     states = joint_states(model, joints, given=bool(places) or bool(turning))
     found = settle_down(tangent, places, turning, straight=straight)

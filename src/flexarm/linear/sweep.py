@@ -16,6 +16,7 @@ from flexarm.arguments import (
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.linear.equilibrium import settle_down
+from flexarm.linear.following import shapes_following
 from flexarm.linear.friction import DryFriction, FrictionChoice
 from flexarm.linear.modes import Mode, Modes, State, joint_states, modes_about
 from flexarm.linear.tangent import Tangent
@@ -39,6 +40,7 @@ def sweep(
     straight: bool = False,
     friction: FrictionChoice = "off",
     friction_speed: float | None = None,
+    following: bool = False,
 ) -> Sweep:
     """Follow the modes of an arm over positions or speeds of its joints.
 
@@ -49,7 +51,7 @@ def sweep(
     at, speeds
         Positions and speeds by joint, as for `modes`; one joint has a sequence of speeds, or one
         or two joints have a sequence of positions.
-    joints, straight, friction, friction_speed
+    joints, straight, friction, friction_speed, following
         As for `modes`.
 
     Notes
@@ -77,7 +79,9 @@ def sweep(
         if len(values) < 2:
             raise FlexarmError(f"sweep: {name} must have at least 2 values, got {len(values)}")
     states = joint_states(model, joints, given=True)
-    tangent = Tangent(model, friction=DryFriction(friction, friction_speed))
+    require_flag("following", following)
+    dry = DryFriction(friction, friction_speed)
+    frozen = None if following else Tangent(model, friction=dry)
     notes: dict[str, None] = {}
     notices: dict[str, None] = {}
 
@@ -85,6 +89,7 @@ def sweep(
         placed = {"at": dict(at), "speeds": dict(speeds)}
         for (kind, name, _), value in zip(ranges, point, strict=True):
             placed[kind][name] = float(value)
+        tangent = frozen or Tangent(build(shapes_following(model.arm, placed["at"])), friction=dry)  # type: ignore[arg-type]
         found = settle_down(tangent, placed["at"], placed["speeds"], straight=straight)  # type: ignore[arg-type]
         notes.update(dict.fromkeys(found.notes))
         solved = modes_about(tangent, found, states)

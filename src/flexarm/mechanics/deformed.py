@@ -14,6 +14,7 @@ from flexarm.errors import FlexarmError
 from flexarm.links.base import Array, Direction
 from flexarm.links.integrals import quadratic_displacement
 from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.links.span import Span
 from flexarm.mechanics.bodies import body_of
 from flexarm.mechanics.bodies.deformed import Deformed
@@ -130,7 +131,8 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     Of a body of any shape, the line that stands for it: it has no slope, and its tip alone twists.
     """
     if part.reduced is not None:
-        return _along_body(part.reduced, q[:, part.modes], stations)
+        drawn = part.reduced.second_order if model.stiffening else None
+        return _along_body(part.reduced, drawn, q[:, part.modes], stations)
     link = deformed(model, part, q)
     places = stations * link.end
     if link.nodes is not None:
@@ -159,10 +161,15 @@ def along(model: Model, part: LinkModel, q: Array, stations: Array) -> Along:
     return Along(moved, slope, link.values("twist", places))
 
 
-def _along_body(body: ReducedBody, d: Array, stations: Array) -> Along:
+def _along_body(body: ReducedBody, drawn: SecondOrder | None, d: Array, stations: Array) -> Along:
     """Follow the line that stands for a body at amplitudes d, (T, m)."""
     moved = np.einsum("saj,tj->tsa", body.drawn.line(stations)[1], d, optimize=True)
-    twist = np.where(stations >= 1, (d @ body.tip_angle[0])[:, None], np.nan)
+    turned = d @ body.tip_angle[0]
+    if drawn is not None:
+        tip = np.einsum("aij,ti,tj->ta", drawn.tip, d, d, optimize=True) / 2
+        moved = moved + stations[:, None] * tip[:, None]
+        turned = turned + np.einsum("ij,ti,tj->t", drawn.tip_angle[0], d, d, optimize=True) / 2
+    twist = np.where(stations >= 1, turned[:, None], np.nan)
     return Along(moved, np.full_like(moved, np.nan), twist)
 
 

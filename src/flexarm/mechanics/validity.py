@@ -27,6 +27,7 @@ MODEL_ERROR = ((0.01, 1e-5), (0.05, 6e-4), (0.08, 2e-3), (0.3, 4e-3), (0.5, 2e-2
 LINEAR_ERROR = ((0.0025, 1e-3),)
 SLOPE = 0.3  # from here on errors reach per cents
 SLOPE_LINEAR = 0.0025
+SLOPE_SECOND = 0.05  # of bodies that are stiffened to first order in loads
 # What a link bent to a circular arc has at that slope: slope^2/6 and slope^2/3.
 SHORTENING = SLOPE**2 / 6
 QUARTIC_SHARE = SLOPE**2 / 3
@@ -153,7 +154,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     """Say in words what a link went beyond, or nothing."""
     exact = part.exact is not None
     if part.reduced is not None:
-        return _body_warning(link)
+        return _body_warning(link, stiff=stiffening and part.reduced.second_order is not None)
     limits = [("strain", link.strain or 0.0, STRAIN)]
     if exact:
         limits.insert(0, ("slope", link.slope, SLOPE_EXACT))
@@ -188,10 +189,15 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
     return f"{link.link}: {', '.join(beyond.values())}: {'; '.join(remedies)}"
 
 
-def _body_warning(link: LinkValidity) -> str:
-    """Say what a body of any shape went beyond, or nothing."""
+def _body_warning(link: LinkValidity, *, stiff: bool) -> str:
+    """Say what a body of any shape went beyond, or nothing; whether loads stiffen it."""
     told = []
-    if link.slope > SLOPE_LINEAR:
+    if stiff and link.slope > SLOPE_SECOND:
+        told.append(
+            f"its tip turns by {link.slope:.2g} > {SLOPE_SECOND:.2g} rad: K_sigma and K_u hold to "
+            "first order in loads: split it into several, or model it as beams"
+        )
+    elif not stiff and link.slope > SLOPE_LINEAR:
         told.append(
             f"its tip turns by {link.slope:.2g} > {SLOPE_LINEAR:.2g} rad: a body with modes bends "
             "by linear theory, whose errors exceed 0.1 % there: split it into several, or model it "

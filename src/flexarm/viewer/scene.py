@@ -128,7 +128,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "shape": None,
     }
     if part.reduced is not None:
-        found["shape"] = _body(part.reduced, column + _joint_width(part), arrays)
+        found["shape"] = _body(model, part.reduced, column + _joint_width(part), arrays)
     elif part.flexible:
         found["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return found
@@ -176,11 +176,17 @@ def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
     return found
 
 
-def _body(body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
+def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
     """Tabulate the line that stands for a body of any shape, and the nodes beside it."""
     fractions, drawn = np.linspace(0.0, 1.0, STATIONS), body.drawn
     places, moved = drawn.line(fractions)
     turned = fractions[:, None, None] * body.tip_angle
+    tables = () if body.second_order is None or not model.stiffening else (
+        body.second_order.tip, body.second_order.tip_angle)  # fmt: skip
+    quadratic = [
+        [{"axis": k, "table": arrays.add(fractions[:, None, None] * table[k])} for k in range(3)]
+        for table in tables
+    ] or [[], []]
     return {
         "column": column,
         "count": len(body.names),
@@ -190,12 +196,13 @@ def _body(body: ReducedBody, column: int, arrays: Arrays) -> dict[str, Any]:
         "stretch": arrays.add(np.zeros((STATIONS, len(body.names)))),
         "bend": arrays.add(np.zeros((STATIONS, 2, len(body.names)))),
         "moved": arrays.add(moved),
-        "quadratic": [],
-        "quadraticTurn": [],
+        "quadratic": quadratic[0],
+        "quadraticTurn": quadratic[1],
         "rest": arrays.add(places),
         "points": arrays.add(drawn.places[drawn.axis :]),
         "pointsMoved": arrays.add(drawn.moved[drawn.axis :]),
         "lines": (drawn.lines - drawn.axis).tolist(),
+        "faces": (drawn.faces - drawn.axis).tolist(),
     }
 
 

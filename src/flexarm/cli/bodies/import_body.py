@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "files", type=file_path, metavar="FILE", nargs="+",
         help="a body in the plain form (.npz, .json); K and M, as Matrix Market or Abaqus (.mtx); "
-        "Nastran DMIG (.pch); CalculiX (.frd, with its .inp beside it)",
+        "Nastran DMIG (.pch); CalculiX (.frd, with its .inp beside it); a modal test (.unv); "
+        "standard input data (.SID_FEM)",
     )  # fmt: skip
     add("--out", type=file_path, metavar="FILE", required=True, help="the body's file (.npz)")
     add(

@@ -11,7 +11,7 @@ from flexarm.integrate.methods.dop853 import DOP853
 from flexarm.integrate.methods.etd4 import ETD4
 from flexarm.integrate.methods.rodas4 import RODAS4
 from flexarm.integrate.solve import begin_march
-from flexarm.integrate.task import OUTSIDE, TANGENT_PAYS, Task, has_dry_friction, has_strong_dampers
+from flexarm.integrate.task import OUTSIDE, Task, has_dry_friction, has_strong_dampers, tangent_pays
 
 EVEN = 6.0  # ratio of fastest to slowest mode at which etd4 and dop853 take the same work
 PERIODS = 2  # of the slowest mode in a pilot
@@ -65,7 +65,7 @@ def choose(
     rivals: tuple[Method, ...] = (ETD4, DOP853)
     heats: Sequence[tuple[float, float]] = HEATS
     stiff = servoed and task.vibration.largest > OUTSIDE * fastest  # by servos, of any arm
-    small = servoed and task.equation.model.size <= TANGENT_PAYS
+    small = servoed and tangent_pays(task)
     if task.motion.ruled or outside or stiff or small:
         # The implicit one is slow until vibrations have died away: it goes the whole way, and the
         # others as long as they are no slower.
@@ -86,8 +86,7 @@ def choose(
 def _by_spectrum(task: Task, wanted: float) -> tuple[Method, str]:
     """Choose by frequencies, damping and tolerance."""
     spread = task.vibration.fastest / max(task.vibration.slowest, 1e-12)
-    small = task.equation.model.size <= TANGENT_PAYS
-    smooth = small and wanted < 5e-3 and not task.jumps_inside
+    smooth = tangent_pays(task) and wanted < 5e-3 and not task.jumps_inside
     if not task.motion.actuators.states and task.damped and smooth and _is_quiet(task, wanted):
         return RODAS4, ", damped and smoothly driven: its steps are the longest"
     if task.damped:

@@ -5,12 +5,13 @@ and ``G = W^T m W`` hold every moment of a body that moves by ``X + sum q_j phi_
 shape and however its mass is spread (Shabana 2020, chapter 5).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
+from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.spatial import Inertia, Pose, skew_matrix
 
 ORTHOGONAL = 1e-13  # of two modes, for each amplitude: what rounding leaves of their product
@@ -22,14 +23,17 @@ DUST = 1e-9  # of the largest that a product of shapes can be
 class Drawn:
     """Points of a body that are drawn: places [m] (P, 3), moved by amplitudes (P, 3, m).
 
-    ``lines`` are pairs of points (k, 2); ``axis`` are the first points, from hub to tip, which
-    stand for the body where one line has to.
+    ``lines`` are pairs of points (k, 2), ``faces`` triangles of the surface (f, 3); ``axis`` are
+    the first points, from hub to tip, which stand for the body where one line has to.
     """
 
     places: Array
     moved: Array
     lines: np.typing.NDArray[np.int64]
     axis: int
+    faces: np.typing.NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros((0, 3), dtype=np.int64)
+    )
 
     def line(self, fractions: Array) -> tuple[Array, Array]:
         """See points of that line at fractions of its points (S,): (S, 3) and (S, 3, m)."""
@@ -62,6 +66,8 @@ class ReducedBody:
         What is drawn.
     strains
         Strains at places of the body per amplitude, (P, m), or None where the file has none.
+    second_order
+        Displacements by which loads stiffen the body, or None where they are not known.
     """
 
     name: str
@@ -74,6 +80,7 @@ class ReducedBody:
     first_order: bool
     drawn: Drawn
     strains: Array | None = None
+    second_order: SecondOrder | None = None
 
     @property
     def inertia(self) -> Inertia:
@@ -187,6 +194,7 @@ def _changed(body: ReducedBody, turn: Array) -> ReducedBody:
     return replace(
         body, integrals=integrals, tip_shape=body.tip_shape @ turn,
         tip_angle=body.tip_angle @ turn, damping=damping, drawn=drawn, strains=strains,
+        second_order=None if body.second_order is None else body.second_order.changed(turn),
     )  # fmt: skip
 
 
@@ -219,5 +227,5 @@ def cleaned(body: ReducedBody) -> ReducedBody:
     tip = Pose(zeroed(body.tip.rotation, 1e-6), zeroed(body.tip.position, body.length))
     return replace(
         body, integrals=integrals, tip=tip, tip_shape=zeroed(body.tip_shape, moved),
-        tip_angle=tip_angle,
+        tip_angle=tip_angle, second_order=body.second_order and body.second_order.cleaned(DUST),
     )  # fmt: skip

@@ -47,7 +47,16 @@ def finished(body: ReducedBody, findings: Findings, *, modal: bool) -> ReducedBo
     check_frequencies(findings, ("K",), i.stiffness, i.modal_mass)
     _state_effective_mass(findings, whole)
     _check_interface(findings, body, modal=modal)
-    findings.note((), "the body bends by linear theory: rotation and axial load do not stiffen it")
+    if body.second_order is None:
+        findings.note(
+            (), "the body bends by linear theory: rotation and axial load do not stiffen it"
+        )
+    else:
+        findings.note(
+            (),
+            "loads stiffen the body by K_sigma and K_u to first order: right while they change its "
+            "frequencies by per cents",
+        )
     if body.first_order:
         findings.note(
             (),
@@ -66,6 +75,9 @@ def check_whole(findings: Findings, body: ReducedBody) -> None:
     check_matrix(findings, "modal_mass", i.modal_mass, definite=True)
     if body.damping is not None:
         check_matrix(findings, "damping", body.damping, definite=False)
+    for key, x in vars(body.second_order).items() if body.second_order else ():
+        if np.abs(x - x.swapaxes(-1, -2)).max() > DEFINITE_TOLERANCE * np.abs(x).max():
+            findings.refuse((f"second_order_{key}",), "must be symmetric in the amplitudes")
     _check_rotation(findings, "tip", body.tip)
     size = np.sqrt(np.abs(np.diag(i.modal_mass))) + 1e-300
     own = np.einsum("ijaa->ij", i.shape_shape) + i.rotary_modal
@@ -101,6 +113,8 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
         "K": (data.stiffness, (m, m)),
         "M": (data.mass, (m, m)),
         "D": (data.damping, (m, m)),
+        "K_sigma": (data.k_sigma, (18, m, m)),
+        "K_u": (data.k_u, (18, m, m)),
         "strains": (data.strains, (m, 0 if data.strains is None else data.strains.shape[-1])),
         "frequencies": (data.hertz, (m,)),
         "damping_ratios": (data.ratios, (m,)),
@@ -114,7 +128,8 @@ def require_whole(data: BodyData, findings: Findings) -> bool:
             findings.refuse((key,), "must be finite numbers: was the file cut off?")
     if n < 1 or m < 1:
         findings.refuse(("shapes",), f"must be one shape and one node at least, got {m} and {n}")
-    named = {"hub_nodes": data.hub_nodes, "tip_nodes": data.tip_nodes, "lines": data.lines}
+    named = {"hub_nodes": data.hub_nodes, "tip_nodes": data.tip_nodes, "lines": data.lines,
+             "faces": data.faces}  # fmt: skip
     for key, rows in named.items():
         if len(rows) and not (rows.min() >= 0 and rows.max() < n):
             findings.refuse((key,), f"must be numbers of nodes from 1 to {n}")

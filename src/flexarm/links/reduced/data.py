@@ -19,9 +19,9 @@ def no_nodes() -> Integers:
     return np.zeros(0, dtype=np.int64)
 
 
-def no_lines() -> Integers:
-    """Give no pairs of nodes."""
-    return np.zeros((0, 2), dtype=np.int64)
+def no_lines(corners: int = 2) -> Integers:
+    """Give no pairs of nodes, or no triangles."""
+    return np.zeros((0, corners), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +49,13 @@ class BodyData:
         Rows of the nodes that move rigidly with the frames; empty where they are not known.
     stated
         Total mass, centre (3,) and inertia about the origin (3, 3) that the program tells.
-    lines
-        Pairs of nodes to draw a line between, (k, 2).
+    lines, faces
+        Pairs of nodes to draw a line between, (k, 2), and triangles of the surface, (f, 3).
     strains
         Strains at P places in the shapes, (m, P), or None.
+    k_sigma, k_u
+        Stiffness of the amplitudes per unit load, by the stress and by the displacement that it
+        brings, (18, m, m) each, or None.
     """
 
     name: str
@@ -75,7 +78,10 @@ class BodyData:
     tip_nodes: Integers = field(default_factory=no_nodes)
     stated: Stated = (None, None, None)
     lines: Integers = field(default_factory=no_lines)
+    faces: Integers = field(default_factory=lambda: no_lines(3))
     strains: Array | None = None
+    k_sigma: Array | None = None
+    k_u: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

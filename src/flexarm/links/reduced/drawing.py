@@ -4,24 +4,67 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.reduced.body import Drawn
-from flexarm.links.reduced.data import Integers
+from flexarm.links.reduced.data import Integers, no_lines
 from flexarm.spatial import Pose
 
 AXIS = 13  # points of the line, both ends included
 MOST = 400  # points beside it
+MOST_SURFACE = 3000  # points of a surface
+_TETRA = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
+_BRICK = [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
+SOLID_CORNERS = {4: _TETRA, 10: _TETRA, 8: _BRICK, 20: _BRICK}  # faces by the count of nodes
 WEIGHT = 0.75  # of a piece of the line: how wide the neighbourhood of a point is
 
 
-def drawn_points(places: Array, shapes: Array, lines: Integers, tip: Pose, tips: Array) -> Drawn:
-    """Choose points of a mesh (N, 3) with shapes (m, N, 3) and its tip's motions (m, 6)."""
+def drawn_points(
+    places: Array, shapes: Array, lines: Integers, faces: Integers, tip: Pose, tips: Array
+) -> Drawn:
+    """Choose points of a mesh (N, 3) with shapes (m, N, 3) and its tip's motions (m, 6).
+
+    Its surface is drawn where faces are given and are not too many; else some nodes with lines
+    between them, or within their hull.
+    """
     axis, moved = _axis(places, shapes, tip, tips)
-    used, edges = _some(len(places), lines)
+    used = np.unique(faces)
+    if 0 < len(used) <= MOST_SURFACE:
+        edges, skin = no_lines(), np.searchsorted(used, faces)
+    else:
+        used, edges = _some(len(places), lines)
+        skin = no_lines(3) if len(edges) else _hull(places[used])
     return Drawn(
         np.vstack([axis, places[used]]),
         np.concatenate([moved, shapes[:, used].transpose(1, 2, 0)]),
         edges + AXIS,
         AXIS,
+        skin + AXIS,
     )
+
+
+def triangles(faces: Integers) -> Integers:
+    """Cut quadrangles (f, 4) in two; triangles stay."""
+    if faces.shape[1] == 3:
+        return faces
+    return np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
+
+
+def outer_faces(elements: Integers) -> Integers:
+    """List the faces of solid elements (E, n) that one element alone has, between corners."""
+    sides = SOLID_CORNERS[elements.shape[1]]
+    every = elements[:, sides].reshape(-1, len(sides[0]))
+    _, first, count = np.unique(
+        np.sort(every, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    return triangles(every[first[count == 1]])
+
+
+def _hull(places: Array) -> Integers:
+    """Wrap points (n, 3); points of a plane, or few, have no hull."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(ConvexHull(places).simplices, dtype=np.int64)
+    except (QhullError, ValueError):
+        return no_lines(3)
 
 
 def straight_axis(tip: Pose, tips: Array) -> Drawn:

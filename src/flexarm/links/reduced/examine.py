@@ -31,6 +31,7 @@ from flexarm.links.reduced.data import (
     spans_a_frame,
 )
 from flexarm.links.reduced.drawing import drawn_points
+from flexarm.links.reduced.second_order import check_second_order, examine_loads
 from flexarm.spatial import Pose
 
 HELD = 1e-6  # of a shape's size: below it the hub is at rest
@@ -60,6 +61,7 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
     if findings.problems:
         return None
     stiffness, mass, damping = _matrices(data, findings, kept)
+    loads = examine_loads(data, findings, held=not np.any(hub))
     if findings.problems:
         return None
     gram, rotary = gram_of(data, places, shapes), rotary_of(data, turn, rotations)
@@ -68,12 +70,16 @@ def examine(data: BodyData, findings: Findings) -> ReducedBody | None:
         mass = None  # it is that of shapes which move the hub
     whole = ReducedBody(
         data.name, data.names, integrals, tip, tips[:, :3].T.copy(), tips[:, 3:].T.copy(), damping,
-        False, drawn_points(places, shapes, data.lines, tip, tips),
-        None if data.strains is None else data.strains.T.copy(),
+        False, drawn_points(places, shapes, data.lines, data.faces, tip, tips),
+        None if data.strains is None else data.strains.T.copy(), loads,
     )  # fmt: skip
     body = _picked(whole, kept, mass)
     check_stated(findings, data.stated, data.hub, body)
     check_modal_mass(data, findings, body)
+    if body.second_order is not None:
+        check_second_order(
+            findings, body.second_order, body.integrals, tip, complete=data.k_u is not None
+        )
     if mass is not None and least_eigenvalue(rigid_mass(body.integrals)) < -DEFINITE_TOLERANCE:
         body = _picked(whole, kept, None)
         findings.note(
@@ -220,6 +226,7 @@ def _matrices(
 def _picked(body: ReducedBody, kept: Integers, mass: Array | None) -> ReducedBody:
     """Keep some amplitudes, and the modal mass that is given."""
     i, square = body.integrals, np.ix_(kept, kept)
+    keeping = np.eye(len(body.names))[:, kept]
     integrals = replace(
         i, shape=i.shape[:, kept], position_shape=i.position_shape[kept],
         shape_shape=i.shape_shape[square], rotary_shape=i.rotary_shape[:, kept],
@@ -233,4 +240,5 @@ def _picked(body: ReducedBody, kept: Integers, mass: Array | None) -> ReducedBod
         damping=None if body.damping is None else body.damping[square],
         drawn=replace(body.drawn, moved=body.drawn.moved[:, :, kept]),
         strains=None if body.strains is None else body.strains[:, kept],
+        second_order=body.second_order and body.second_order.changed(keeping),
     )  # fmt: skip

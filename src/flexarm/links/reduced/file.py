@@ -22,6 +22,7 @@ from flexarm.links.reduced.checks import check_whole, finished
 from flexarm.links.reduced.data import BodyData, Superelement
 from flexarm.links.reduced.examine import examine
 from flexarm.links.reduced.plain import arrays_beside, plain_data, read_arrays
+from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.links.reduced.superelement import examine_superelement
 from flexarm.spatial import Pose
 
@@ -69,7 +70,7 @@ def _inspected(
         body = _unpacked(keys, name)
         check_whole(findings, body)
         checked = None if findings.problems else finished(body, findings, modal=False)
-        return _report(name, body.name, findings), checked
+        return report_of(name, body.name, findings), checked
     return inspect_data(plain_data(keys, name), name)
 
 
@@ -80,10 +81,11 @@ def inspect_data(data: BodyData | Superelement, name: str) -> tuple[Report, Redu
         body = examine_superelement(data, findings)
     else:
         body = examine(data, findings)
-    return _report(name, data.name, findings), body
+    return report_of(name, data.name, findings), body
 
 
-def _report(name: str, title: str, findings: Findings) -> Report:
+def report_of(name: str, title: str, findings: Findings) -> Report:
+    """Put together what was found in a file, and what its body is called."""
     errors = [f"{name}: {show_path(where)}: {why}" for where, why in findings.problems]
     return Report(f"{name}: {title}", tuple(findings.facts), tuple(findings.notes), tuple(errors))
 
@@ -109,8 +111,11 @@ def write_body(path: str | Path, body: ReducedBody, *, force: bool = False) -> N
         "drawn_moved": drawn.moved.astype(np.float32),
         "drawn_lines": drawn.lines,
         "drawn_axis": drawn.axis,
+        "drawn_faces": drawn.faces,
     }
     optional = {"damping": body.damping, "strains": body.strains}
+    if body.second_order is not None:
+        optional |= {f"second_order_{key}": x for key, x in vars(body.second_order).items()}
     packed |= {key: value for key, value in optional.items() if value is not None}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **packed)
@@ -127,7 +132,8 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         _size(keys, "drawn_places", name),
         _size(keys, "drawn_lines", name),
     )
-    places = _size(keys, "strains", name) if "strains" in keys else 0
+    places, faces = (_size(keys, key, name) if key in keys else 0
+                     for key in ("strains", "drawn_faces"))  # fmt: skip
     shapes: dict[str, tuple[int, ...]] = {
         "mass": (), "first": (3,), "second": (3, 3), "shape": (3, m), "position_shape": (m, 3, 3),
         "shape_shape": (m, m, 3, 3), "rotary": (3, 3), "rotary_shape": (3, m),
@@ -135,17 +141,24 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         "tip_position": (3,), "tip_rotation": (3, 3), "tip_shape": (3, m), "tip_angle": (3, m),
         "drawn_places": (points, 3), "drawn_moved": (points, 3, m), "drawn_lines": (lines, 2),
         "drawn_axis": (), "first_order": (), "strains": (places, m),
+        "drawn_faces": (faces, 3),
+        "second_order_first": (3, m, m), "second_order_second": (3, 3, m, m),
+        "second_order_tip": (3, m, m), "second_order_tip_angle": (3, m, m),
     }  # fmt: skip
     found = {
         key: _array(keys, key, shape, name)
         for key, shape in shapes.items()
-        if key in keys or key not in ("damping", "strains")
+        if key in keys or not key.startswith(("damping", "strains", "second_order", "drawn_faces"))
     }
+    drawn_in = [value for key, value in found.items() if key.startswith("second_order")]
+    if len(drawn_in) not in (0, 4):
+        raise ModelError(f"{name}: second_order_first: and the others belong together, 4 arrays")
     drawn = Drawn(
         found["drawn_places"], found["drawn_moved"], found["drawn_lines"].astype(np.int64),
-        int(found["drawn_axis"]),
+        int(found["drawn_axis"]), found.get("drawn_faces", np.zeros((0, 3))).astype(np.int64),
     )  # fmt: skip
-    inside = not lines or (drawn.lines.min() >= 0 and drawn.lines.max() < points)
+    named = np.concatenate([drawn.lines.ravel(), drawn.faces.ravel()])
+    inside = not named.size or (named.min() >= 0 and named.max() < points)
     if not 2 <= drawn.axis <= points or not inside:
         raise ModelError(
             f"{name}: drawn_axis: must be 2 to {points} points, and lines between them"
@@ -158,7 +171,7 @@ def _unpacked(keys: Mapping[str, Any], name: str) -> ReducedBody:
         str(keys.get("name", name)), names, integrals,
         Pose(found["tip_rotation"], found["tip_position"]), found["tip_shape"],
         found["tip_angle"], found.get("damping"), bool(found["first_order"]), drawn,
-        found.get("strains"),
+        found.get("strains"), SecondOrder(*drawn_in) if drawn_in else None,
     )  # fmt: skip
 
 

@@ -11,22 +11,26 @@ import numpy as np
 
 from flexarm.arm.side_files import MAX_BYTES, SideFiles, open_regular
 from flexarm.errors import ModelError
-from flexarm.links.measured.report import Report
+from flexarm.links.measured.report import Findings, Report
 from flexarm.links.reduced.body import ReducedBody
 from flexarm.links.reduced.data import Integers
-from flexarm.links.reduced.file import inspect_body, inspect_data
+from flexarm.links.reduced.file import inspect_body, inspect_data, report_of
 from flexarm.links.reduced.formats.abaqus import read_abaqus
 from flexarm.links.reduced.formats.calculix import (
     Deck,
     element_edges,
     mesh_arrays,
+    mesh_faces,
     mesh_mass,
     read_frd,
     read_inp,
 )
 from flexarm.links.reduced.formats.dmig import read_dmig
 from flexarm.links.reduced.formats.labelled import Entries, interface_order
+from flexarm.links.reduced.formats.sid import read_sid
+from flexarm.links.reduced.formats.universal import read_universal
 from flexarm.links.reduced.plain import plain_data, read_keys
+from flexarm.links.reduced.standard import examine_sid
 
 LARGEST = 10 * MAX_BYTES
 NAMES = {"K": "K", "M": "M", "B": "D"}  # first letters of Nastran's matrices
@@ -63,7 +67,8 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
     ----------
     paths
         An NPZ or JSON file in the plain form; K and M as Matrix Market or Abaqus .mtx files; a
-        Nastran .pch file; or a CalculiX .frd file, with its .inp beside it.
+        Nastran .pch file; a CalculiX .frd file, with its .inp beside it; a universal file .unv of a
+        modal test; or standard input data .SID_FEM.
     choices
         What the files do not say.
 
@@ -85,9 +90,18 @@ def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, Reduce
         keys |= _superelement({NAMES.get(n[:1], n): m for n, m in found.items()}, path, choices)
     elif path.suffix == ".mtx":
         keys |= _matrices(paths, choices)
+    elif path.suffix in (".unv", ".uff"):
+        content_of(path)  # refuses what is no regular file, or is too large
+        keys |= read_universal(path, keys)
+    elif path.suffix.lower() in (".sid", ".sid_fem"):
+        findings = Findings()
+        sid = read_sid(_text(path), str(path))
+        body = examine_sid(sid, path.stem, findings, choices.hub_node, choices.tip_node)
+        return report_of(str(path), path.stem, findings), body
     else:
         raise ModelError(
-            f"{path}: expected a file .npz, .json, .mtx, .pch or .frd, got '{path.suffix}'"
+            f"{path}: expected a file .npz, .json, .mtx, .pch, .frd, .unv or .SID_FEM, got "
+            f"'{path.suffix}'"
         )
     return inspect_data(plain_data(keys, str(path)), str(path))
 
@@ -102,8 +116,9 @@ def read_frames(path: Path | None) -> dict[str, Any]:
         raise ModelError(f"{path}: must be a JSON object with hub and tip") from None
     if not isinstance(found, dict):
         raise ModelError(f"{path}: must be a JSON object with hub and tip")
-    return {k: found[k] for k in ("hub", "tip", "units", "name", "mass", "total_mass", "centre",
-                                  "inertia_about_origin") if k in found}  # fmt: skip
+    known = ("hub", "tip", "units", "name", "mass", "total_mass", "centre", "inertia_about_origin",
+             "hub_nodes", "tip_nodes")  # fmt: skip
+    return {key: found[key] for key in known if key in found}
 
 
 def _text(path: Path) -> str:
@@ -179,6 +194,7 @@ def _calculix(path: Path, choices: Choices) -> dict[str, Any]:
         "hub_nodes": _set(deck, choices.hub_set, numbers, "hub", beside) + 1,
         "tip_nodes": _set(deck, choices.tip_set, numbers, "tip", beside) + 1,
         "lines": np.array(list(element_edges(results, numbers))) + 1,
+        "faces": mesh_faces(results, numbers) + 1,
     }
 
 

@@ -16,12 +16,14 @@ from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.reduced.data import BodyData, Integers, Stated, Superelement, no_lines, no_nodes
+from flexarm.links.reduced.drawing import SOLID_CORNERS, outer_faces, triangles
 from flexarm.spatial import Pose
 from flexarm.units import quantity
 
 MOST_BYTES = 400_000_000  # of all arrays of a file, unpacked
 MOST_SHAPES = 100
 SETS = ("", "cb_", "clamped_")  # names of arrays start with one of these, the first that is there
+LOADS = 18  # unit loads that K_sigma and K_u are given for
 TIP_NAMES = ("tip_x", "tip_y", "tip_z", "tip_rx", "tip_ry", "tip_rz")
 
 
@@ -149,8 +151,28 @@ def plain_data(keys: Mapping[str, Any], name: str) -> BodyData | Superelement:
         tip_nodes=node_rows(keys, "tip_nodes", name),
         stated=_stated(keys, name, mass, length),
         lines=element_lines(keys, name),
+        faces=element_faces(keys, name),
         strains=_optional(keys, start + "strains", name),
+        k_sigma=_per_load(keys, start + "K_sigma", name, length, mass),
+        k_u=_per_load(keys, start + "K_u", name, length, mass),
     )
+
+
+def _per_load(
+    keys: Mapping[str, Any], key: str, name: str, length: float, mass: float
+) -> Array | None:
+    """Read stiffness per unit load, (18, m, m), in SI units."""
+    found = _optional(keys, key, name)
+    if found is None:
+        return None
+    if found.ndim != 3 or len(found) != LOADS:
+        raise ModelError(
+            f"{name}: {key}: must have the shape ({LOADS}, m, m): per acceleration and angular "
+            "acceleration of the hub, products xx, yy, zz, yz, zx, xy of its angular velocities, "
+            f"force and moment on the tip; got {found.shape}"
+        )
+    units = [mass * length] * 3 + [mass * length**2] * 9 + [length] * 3 + [1.0] * 3
+    return np.asarray(np.array(units)[:, None, None] * found)
 
 
 def _superelement(
@@ -311,6 +333,22 @@ def element_lines(keys: Mapping[str, Any], name: str) -> Integers:
     if rows.shape != (len(rows), 2):
         raise ModelError(f"{name}: lines: must be pairs of nodes (k, 2), got {rows.shape}")
     return rows
+
+
+def element_faces(keys: Mapping[str, Any], name: str) -> Integers:
+    """Give triangles of the surface, rows (f, 3): the faces given, or those of solid elements."""
+    rows = node_rows(keys, "faces", name)
+    if rows.size:
+        if rows.ndim != 2 or rows.shape[1] not in (3, 4):
+            raise ModelError(
+                f"{name}: faces: must be nodes of triangles or quadrangles, (f, 3) or (f, 4), got "
+                f"{rows.shape}"
+            )
+        return triangles(rows)
+    elements = node_rows(keys, "elements", name)
+    if elements.ndim != 2 or elements.shape[1] not in SOLID_CORNERS:
+        return no_lines(3)
+    return outer_faces(elements)
 
 
 def _any(keys: Mapping[str, Any], names: tuple[str, ...], name: str) -> Array | None:

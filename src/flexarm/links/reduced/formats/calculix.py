@@ -8,7 +8,8 @@ import numpy as np
 
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import Integers
+from flexarm.links.reduced.data import Integers, no_lines
+from flexarm.links.reduced.drawing import outer_faces
 from flexarm.links.reduced.formats.labelled import number, whole_number
 from flexarm.links.reduced.formats.solids import SOLIDS, consistent_mass
 
@@ -133,6 +134,17 @@ def mesh_mass(results: Results, numbers: Integers, places: Array, density: float
         raise ModelError("elements: there are none to weigh: was the file cut off?")
     parts = [consistent_mass(kind, np.array(e), places, density) for kind, e in kinds.items()]
     return sum(parts[1:], start=parts[0])
+
+
+def mesh_faces(results: Results, numbers: Integers) -> Integers:
+    """List triangles of the surface, as rows of nodes."""
+    row = {int(n): k for k, n in enumerate(numbers)}
+    by_size: dict[int, list[list[int]]] = {}
+    for kind, nodes in results.elements:
+        corners = [row[n] for n in nodes[: len(SOLIDS[kind].corners)]]
+        by_size.setdefault(len(corners), []).append(corners)
+    found = [outer_faces(np.array(each)) for each in by_size.values()]
+    return np.concatenate([no_lines(3), *found])
 
 
 def element_edges(results: Results, numbers: Integers) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,7 @@
-"""A link of any shape that deforms by shapes of its nodes times amplitudes, to first order."""
+"""A link of any shape that deforms by shapes of its nodes times amplitudes.
+
+Displacements of second order stiffen it under loads, where they are known and stiffening is on.
+"""
 
 from typing import final
 
@@ -6,10 +9,11 @@ import casadi as ca
 import numpy as np
 
 from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.mechanics.bodies.base import Body, cayley_spin, given_energy
-from flexarm.mechanics.bodies.reduced.moments import reduced_terms
+from flexarm.mechanics.bodies.reduced.moments import reduced_terms, second_rates
 from flexarm.mechanics.bodies.terms import Motion, Terms, add, rigid_terms
-from flexarm.mechanics.sections import Local, own_values
+from flexarm.mechanics.sections import Local, own_values, quadratic_section
 from flexarm.spatial import Expr, cayley, constant
 
 
@@ -26,16 +30,32 @@ class Reduced(Body):
         assert self.part.reduced is not None
         return self.part.reduced
 
+    @property
+    def drawn_in(self) -> SecondOrder | None:
+        """Displacements of second order that count, or None."""
+        return self.of.second_order if self.model.stiffening else None
+
     def amplitudes(self, q: Expr) -> Expr:
         """Pick the amplitudes out of q, (m,)."""
         return q[self.part.modes.start : self.part.modes.stop]
 
     def tip(self, q: Expr) -> Local:
         """See the tip frame's origin, turned by an exact rotation of the tip's angles."""
-        d, angle = self.amplitudes(q), constant(self.of.tip_angle)
-        rotation, rate = cayley(angle @ d)
-        position = constant(self.of.tip.position) + constant(self.of.tip_shape) @ d
-        return Local(position, rotation, type(q)(constant(self.of.tip_shape)), rate @ angle)
+        moved, linear, angle, turns = self._tip(q)
+        rotation, rate = cayley(angle)
+        return Local(constant(self.of.tip.position) + moved, rotation, linear, rate @ turns)
+
+    def _tip(self, q: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+        """Give the tip's displacement and angles (3,), and their columns (3, m)."""
+        d, of, x = self.amplitudes(q), self.of, self.drawn_in
+        if x is None:
+            shape, angle = constant(of.tip_shape), constant(of.tip_angle)
+            return shape @ d, type(q)(shape), angle @ d, type(q)(angle)
+        moved, turned = (
+            quadratic_section(d, linear, quadratic)
+            for linear, quadratic in ((of.tip_shape, x.tip), (of.tip_angle, x.tip_angle))
+        )
+        return *moved, *turned
 
     def section(self, q: Expr, x: float) -> Local:
         """See a point of the line from hub to tip, by its distance along their chord [m]."""
@@ -45,23 +65,27 @@ class Reduced(Body):
         """See a point of the line that stands for the body; the last one is the tip."""
         if fraction >= 1:
             return self.tip(q)
-        (place,), (moved,) = self.of.drawn.line(np.array([fraction]))
-        position = constant(place) + constant(moved) @ self.amplitudes(q)
-        none = type(q)(3, moved.shape[1])
-        return Local(position, type(q).eye(3), type(q)(constant(moved)), none)
+        (place,), (shape,) = self.of.drawn.line(np.array([fraction]))
+        x, m = self.drawn_in, shape.shape[1]
+        drawn = np.zeros((3, m, m)) if x is None else fraction * x.tip
+        moved, columns = quadratic_section(self.amplitudes(q), shape, drawn)
+        return Local(constant(place) + moved, type(q).eye(3), columns, type(q)(3, m))
 
     def tip_motion(self, q: Expr, v: Expr) -> Motion:
         """Follow the tip."""
-        local, rates = self.tip(q), own_values(self.part, v)
-        turns, none = constant(self.of.tip_angle), type(q).zeros(3, 1)
-        spin, spin_bias = cayley_spin(turns @ self.amplitudes(q), turns @ rates, none)
-        return Motion(local, spin, local.linear @ rates, spin_bias, none)
+        local, rates, x = self.tip(q), own_values(self.part, v), self.drawn_in
+        _, _, angle, turns = self._tip(q)
+        moved = turned = type(q).zeros(3, 1)
+        if x is not None:
+            moved, turned = (second_rates(list(each), rates) for each in (x.tip, x.tip_angle))
+        spin, spin_bias = cayley_spin(angle, turns @ rates, turned)
+        return Motion(local, spin, local.linear @ rates, spin_bias, moved)
 
     def terms(self, q: Expr, v: Expr, omega: Expr) -> Terms:
         """Weigh the body, and what is rigid at its root."""
         terms = rigid_terms(self.part.root_body, omega, len(self.part.own))
         d, rates = self.amplitudes(q), own_values(self.part, v)
-        return add(terms, reduced_terms(self.of.integrals, d, rates, omega))
+        return add(terms, reduced_terms(self.of.integrals, self.drawn_in, d, rates, omega))
 
     def energy(self, q: Expr) -> Expr:
         """Give the elastic energy [J]."""

@@ -10,25 +10,33 @@ import numpy as np
 
 from flexarm.links.base import Array
 from flexarm.links.integrals import Integrals
+from flexarm.links.reduced.second_order import SecondOrder
 from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.sections import quadratic_section
 from flexarm.spatial import Expr, constant
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 TWICE = (1, 1, 1, 2, 2, 2)  # how often a pair stands in a trace of two symmetric matrices
 
 
-def reduced_terms(i: Integrals, d: Expr, rates: Expr, omega: Expr) -> Terms:
-    """Weigh a body at amplitudes d and rates (m,), its root turning by omega."""
+def reduced_terms(i: Integrals, x: SecondOrder | None, d: Expr, rates: Expr, omega: Expr) -> Terms:
+    """Weigh a body at amplitudes d and rates (m,), its root turning by omega.
+
+    Notes
+    -----
+    With displacements of second order, what is of third order in amplitudes and their rates is left
+    out of the kinetic energy, and nothing of what is kept.
+    """
     new = type(d)
+    pairs = i.shape_shape if x is None else i.shape_shape + x.pairs
     even = [constant(_even(i.position_shape, a, b)) for a, b in PAIRS]  # (m,) each
     moments = [  # even part of each R_j, per pair of axes
-        start + constant(_even(i.shape_shape, a, b)) @ d
-        for start, (a, b) in zip(even, PAIRS, strict=True)
+        start + constant(_even(pairs, a, b)) @ d for start, (a, b) in zip(even, PAIRS, strict=True)
     ]
     turned = [constant(_odd(i.shape_shape, axis).T) for axis in range(3)]
     angular = ca.vertcat(
         *[
-            (constant(_odd(i.position_shape, axis)) + turned[axis] @ d).T
+            (constant(_odd(i.position_shape, axis)) + constant(_odd(pairs, axis).T) @ d).T
             + constant(i.rotary_shape[axis][None])
             for axis in range(3)
         ]
@@ -37,8 +45,12 @@ def reduced_terms(i: Integrals, d: Expr, rates: Expr, omega: Expr) -> Terms:
         i.second[a, b] + ca.dot(d, start + moment)
         for (a, b), start, moment in zip(PAIRS, even, moments, strict=True)
     ]
-    first = constant(i.first) + constant(i.shape) @ d
-    linear = new(constant(i.shape))
+    moved, linear = (
+        (constant(i.shape) @ d, new(constant(i.shape)))
+        if x is None
+        else quadratic_section(d, i.shape, x.first)
+    )
+    first = constant(i.first) + moved
     spread = _inertia(second)
     inertia = spread + constant(i.rotary)
     flow = _inertia([ca.dot(rates, moment) for moment in moments])
@@ -51,7 +63,15 @@ def reduced_terms(i: Integrals, d: Expr, rates: Expr, omega: Expr) -> Terms:
     torque = ca.cross(omega, inertia @ omega + angular @ rates) + 2 * (flow @ omega)
     force = square @ first + 2 * ca.cross(omega, linear @ rates)
     modal = new(constant(i.modal_mass))
+    if x is not None:
+        torque += second_rates([_odd(x.pairs, axis) for axis in range(3)], rates)
+        force += second_rates(list(x.first), rates)
     return Terms(i.mass, first, inertia, angular, linear, modal, torque, force, effort)
+
+
+def second_rates(quadratic: list[Array], rates: Expr) -> Expr:
+    """Give ``rates^T X rates`` along three axes, X (m, m) each."""
+    return ca.vertcat(*[ca.dot(rates, constant(x) @ rates) for x in quadratic])
 
 
 def _inertia(second: list[Expr]) -> Expr:

@@ -1,0 +1,156 @@
+"""Standard input data of a flexible body (SID), as text.
+
+Wallrapp 1993: integrals of a body as Taylor series in its amplitudes, in blocks of entries
+``m0 (row, column)`` and ``m1 (row, amplitude, column)``.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexarm.errors import ModelError
+from flexarm.links.base import Array
+
+BLOCKS = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
+NODE_BLOCKS = ("origin", "phi", "psi", "AP")
+MOST = 3 * 10**7  # numbers in one block
+ENTRY = re.compile(r"m([01n])\s*\(([^)]*)\)\s*=\s*(\S+)", re.IGNORECASE)
+SETTING = re.compile(r"(order|nrow|ncol|nq|nqn|structure)\s*=\s*(-?\d+)", re.IGNORECASE)
+SYMMETRIC, UNIT = 2, 4
+
+
+@dataclass
+class Taylor:
+    """A matrix at rest (r, c), and its slope by each amplitude (q, r, c)."""
+
+    m0: Array
+    m1: Array
+
+
+@dataclass
+class SidFile:
+    """The blocks of a file: of the body, and of its nodes by their numbers."""
+
+    mass: float = float("nan")
+    amplitudes: int = 0
+    blocks: dict[str, Taylor] = field(default_factory=dict)
+    nodes: dict[int, dict[str, Taylor]] = field(default_factory=dict)
+
+
+class _Lines:
+    """Lines of a file, one after the other, with where they are."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.lines, self.at, self.name = text.splitlines(), 0, name
+
+    def next(self, inside: str) -> str:
+        """Give the next line that says something."""
+        while self.at < len(self.lines):
+            self.at += 1
+            if line := self.lines[self.at - 1].strip():
+                return line
+        raise ModelError(f"{self.name}: ends inside '{inside}': was it cut off?")
+
+    def refuse(self, why: str) -> ModelError:
+        """Say what is wrong with this line."""
+        return ModelError(f"{self.name}:{self.at}: {why}")
+
+
+def read_sid(text: str, name: str) -> SidFile:
+    """Read a file.
+
+    Raises
+    ------
+    ModelError
+        If it is none, is cut off, or has numbers that are none.
+    """
+    lines, found = _Lines(text, name), SidFile()
+    if not re.fullmatch(r"\d+\s+\d+.*", lines.next("head")) or lines.next("head") != "part":
+        raise ModelError(
+            f"{name}: is no SID: expected numbers of nodes and amplitudes, then 'part'"
+        )
+    found.amplitudes = int(text.split()[1])
+    if not 1 <= found.amplitudes <= 100:
+        raise ModelError(f"{name}: must have 1 to 100 amplitudes, got {found.amplitudes}")
+    while (line := lines.next("part")) != "end part":
+        if line == "refmod":
+            _read_refmod(lines, found)
+        elif line.startswith("new node"):
+            _read_node(lines, found, line)
+        elif line in BLOCKS:
+            found.blocks[line] = _read_block(lines, line, found.amplitudes)
+        elif not line.startswith(("new modal", "end modal", "frame", "end frame")):
+            raise lines.refuse(f"is no part of a SID: {line[:40]!r}")
+    missing = [block for block in BLOCKS if block not in found.blocks and block != "ksigma"]
+    if missing:
+        raise ModelError(f"{name}: has no {', '.join(missing)}: was it cut off?")
+    return found
+
+
+def _read_refmod(lines: _Lines, found: SidFile) -> None:
+    while (line := lines.next("refmod")) != "end refmod":
+        key, _, value = (part.strip() for part in line.partition("="))
+        if key == "mass":
+            found.mass = _number(value, lines)
+        elif key == "nelastq" and value != str(found.amplitudes):
+            raise lines.refuse(f"nelastq: must be {found.amplitudes} as in the head, got {value}")
+
+
+def _read_node(lines: _Lines, found: SidFile, head: str) -> None:
+    number = head.partition("=")[2].strip()
+    if not number.isdecimal():
+        raise lines.refuse(f"a node must have a number, got {number[:20]!r}")
+    node = found.nodes.setdefault(int(number), {})
+    while (line := lines.next("node")) != "end node":
+        if line in NODE_BLOCKS:
+            node[line] = _read_block(lines, line, found.amplitudes)
+        elif line == "sigma":
+            _read_block(lines, line, found.amplitudes)
+        elif not line.startswith("rframe"):
+            raise lines.refuse(f"is no part of a node: {line[:40]!r}")
+
+
+def _read_block(lines: _Lines, name: str, amplitudes: int) -> Taylor:
+    """Read the matrices of a block; what is not there is zero."""
+    size = {"nrow": 0, "ncol": 0, "nq": 0, "structure": 3}
+    entries: list[tuple[str, list[int], float]] = []
+    while (line := lines.next(name)) != f"end {name}":
+        if setting := SETTING.fullmatch(line):
+            size[setting[1].lower()] = int(setting[2])
+        elif entry := ENTRY.fullmatch(line):
+            at = [int(x) for x in re.split(r"[,\s]+", entry[2].strip()) if x.isdecimal()]
+            entries.append((entry[1], at, _number(entry[3], lines)))
+        else:
+            raise lines.refuse(f"is no entry of {name}: {line[:40]!r}")
+    rows, columns = size["nrow"], size["ncol"]
+    if rows < 0 or columns < 0 or rows * columns * amplitudes > MOST:
+        raise lines.refuse(f"{name}: is {rows} x {columns}: no such matrix")
+    found = Taylor(np.zeros((rows, columns)), np.zeros((amplitudes, rows, columns)))
+    if size["structure"] == UNIT:
+        np.fill_diagonal(found.m0, 1.0)
+    for kind, at, value in entries:
+        shape = (rows, columns) if kind == "0" else (rows, amplitudes, columns)
+        if kind.lower() == "n" or len(at) != len(shape) or not _inside(at, shape):
+            raise lines.refuse(f"{name}: m{kind}{tuple(at)} is outside of {shape}")
+        where = [k - 1 for k in at]
+        matrix = found.m0 if kind == "0" else found.m1[where.pop(1)]
+        matrix[where[0], where[1]] = value
+        if size["structure"] == SYMMETRIC and _inside(at[::-1], shape):
+            matrix[where[1], where[0]] = value
+    return found
+
+
+def _inside(at: list[int], shape: tuple[int, ...]) -> bool:
+    return all(1 <= k <= n for k, n in zip(at, shape, strict=True))
+
+
+def _number(text: str, lines: _Lines) -> float:
+    """Read a number, its exponent by D or E."""
+    try:
+        value = float(text.upper().replace("D", "E"))
+    except ValueError:
+        value = float("nan")
+    if not np.isfinite(value):
+        raise lines.refuse(f"must be a finite number, got {text[:20]!r}")
+    return value

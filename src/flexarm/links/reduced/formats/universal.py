@@ -1,0 +1,181 @@
+"""Universal files of modal tests: nodes, shapes, frequencies, damping, modal masses (by pyuff)."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexarm.errors import ModelError
+from flexarm.links.base import Array
+from flexarm.links.reduced.data import rigid_columns
+
+NODES, SHAPES, UNITS = (15, 2411), (55, 2414), 164
+MODAL = 2  # kind of analysis: normal mode
+MODES = 100
+HEAVY = 1e3  # how much more a body's mass, centre and inertia count than its modal masses
+
+
+def read_universal(path: Path, keys: dict[str, Any]) -> dict[str, Any]:
+    """Read the modes of a universal file as a body in the plain form.
+
+    Parameters
+    ----------
+    path
+        The file.
+    keys
+        What it does not say: total_mass, better centre and inertia_about_origin too, and hub_nodes
+        and tip_nodes by their numbers in the file.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be read, or something is missing.
+    """
+    found = _sets(path)
+    numbers, places = _nodes(found, path)
+    row = {int(number): k for k, number in enumerate(numbers)}
+    modes = [
+        each for each in found if each["type"] in SHAPES and each.get("analysis_type") == MODAL
+    ]
+    if not modes:
+        raise ModelError(f"{path}: has no modes (dataset 55 or 2414 of analysis type {MODAL})")
+    modes = modes[:MODES]
+    shapes = np.array([_shape(each, row, path) for each in modes])
+    hertz = np.array([_value(each, "freq", path) for each in modes])
+    modal = np.array([_value(each, "modal_m", path) for each in modes])
+    ratios = np.array([_value(each, "modal_damp_vis", path) for each in modes])
+    turned = np.array([_rotation(each, row) for each in modes])
+    given: dict[str, Any] = {
+        "name": path.stem, "nodes": places, "shapes": shapes, "frequencies": hertz,
+        "damping_ratios": ratios,
+        "node_mass": fitted_masses(places, shapes, modal, keys, path),
+    }  # fmt: skip
+    if np.any(turned):
+        given |= {"rotations": turned}
+    for key in ("hub_nodes", "tip_nodes"):
+        if key in keys:
+            given[key] = _rows(keys[key], row, key)
+    return given
+
+
+def _sets(path: Path) -> list[dict[str, Any]]:
+    """Read all sets of a file that matter."""
+    try:
+        import pyuff
+    except ImportError:
+        raise ModelError(
+            f"{path}: universal files need pyuff: pip install 'flexarm[unv]'"
+        ) from None
+    wanted = (*NODES, *SHAPES, UNITS)
+    try:
+        file = pyuff.UFF(str(path))
+        kinds = [int(kind) for kind in file.get_set_types()]
+        picked = [k for k, kind in enumerate(kinds) if kind in wanted]
+        found = [file.read_sets(k) for k in picked]
+    except Exception as error:  # pyuff raises what its parsing happens to meet
+        raise ModelError(f"{path}: is no whole universal file: {error}") from None
+    return [each for each in found if isinstance(each, dict) and "type" in each]
+
+
+def _nodes(found: list[dict[str, Any]], path: Path) -> tuple[Array, Array]:
+    sets = [each for each in found if each["type"] in NODES]
+    if not sets:
+        raise ModelError(f"{path}: has no nodes (dataset 15 or 2411)")
+    try:
+        numbers = np.concatenate([np.ravel(each["node_nums"]) for each in sets]).astype(float)
+        places = np.concatenate(
+            [np.stack([np.ravel(each[axis]) for axis in "xyz"], axis=1) for each in sets]
+        ).astype(float)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{path}: nodes are not whole: {error}") from None
+    if len(numbers) != len(places) or len(np.unique(numbers)) != len(numbers):
+        raise ModelError(f"{path}: nodes must have numbers of their own, {len(places)} of them")
+    unit = next((each.get("length", 1.0) for each in found if each["type"] == UNITS), 1.0)
+    if float(unit) != 1.0:
+        raise ModelError(
+            f"{path}: must be in metres, but its lengths are {unit:g} of them: convert it"
+        )
+    return numbers, places
+
+
+def _shape(mode: dict[str, Any], row: dict[int, int], path: Path) -> Array:
+    """Give a mode's displacements at all nodes, zero where it has none, (N, 3)."""
+    shape = np.zeros((len(row), 3))
+    try:
+        numbers = np.ravel(mode["node_nums"]).astype(int).tolist()
+        values = np.stack([np.ravel(mode[key]) for key in ("r1", "r2", "r3")], axis=1)
+        rows = [row[number] for number in numbers]
+        real = _real(values)
+        shape[rows] = real
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{path}: a mode is not whole: {error!s:.60}: node unknown, or cut off?"
+        ) from None
+    return shape
+
+
+def _rotation(mode: dict[str, Any], row: dict[int, int]) -> Array:
+    shape = np.zeros((len(row), 3))
+    if all(key in mode for key in ("r4", "r5", "r6")):
+        values = np.stack([np.ravel(mode[key]) for key in ("r4", "r5", "r6")], axis=1)
+        shape[[row[int(n)] for n in np.ravel(mode["node_nums"])]] = _real(values)
+    return shape
+
+
+def _real(values: Any) -> Array:
+    """Turn complex shapes to the phase at which most of them is real."""
+    if not np.iscomplexobj(values):
+        return np.asarray(values, dtype=float)
+    angle = np.angle(np.sum(values**2)) / 2
+    return np.asarray(np.real(values * np.exp(-1j * angle)), dtype=float)
+
+
+def _value(mode: dict[str, Any], key: str, path: Path) -> float:
+    found = mode.get(key)
+    if found is None or not np.isfinite(float(np.real(found))):
+        raise ModelError(f"{path}: {key}: is missing in a mode")
+    return float(np.real(found))
+
+
+def _rows(numbers: Any, row: dict[int, int], key: str) -> Array:
+    """Give rows of nodes, counted from 1, of their numbers in the file."""
+    known = [row.get(int(n)) if str(n).isdecimal() else None for n in np.ravel(numbers).tolist()]
+    if any(each is None for each in known):
+        raise ModelError(f"{key}: must be numbers of nodes of the file")
+    return np.array([each + 1 for each in known if each is not None])
+
+
+def fitted_masses(
+    places: Array, shapes: Array, modal: Array, keys: dict[str, Any], path: Path
+) -> Array:
+    """Spread a body's mass over its nodes so that its moments and modal masses come out.
+
+    None is negative.  Mass, centre and inertia come first, then that modes are orthogonal with the
+    modal masses that the file has.
+    """
+    from scipy.optimize import nnls
+
+    total = keys.get("total_mass", keys.get("mass"))
+    if not isinstance(total, (int, float)) or not total > 0:
+        raise ModelError(
+            f"{path}: a universal file has no masses: give total_mass, better centre and "
+            "inertia_about_origin too, in --frames"
+        )
+    rows, wanted = [HEAVY * np.ones(len(places)) / total], [HEAVY]
+    reach = float(np.abs(places).max())
+    if (centre := keys.get("centre")) is not None:
+        rows += list(HEAVY * places.T / total / reach)
+        wanted += (HEAVY * np.asarray(centre, dtype=float) / reach).tolist()
+    if (inertia := keys.get("inertia_about_origin")) is not None:
+        about = np.asarray(inertia, dtype=float)
+        spread = np.einsum("naj,nak->njk", *[rigid_columns(places)[:, :, 3:]] * 2)
+        for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
+            rows.append(HEAVY * spread[:, a, b] / np.trace(about))
+            wanted.append(HEAVY * about[a, b] / np.trace(about))
+    for i in range(len(shapes)):
+        for j in range(i + 1):
+            size = np.sqrt(abs(modal[i] * modal[j])) or 1.0
+            rows.append(np.einsum("na,na->n", shapes[i], shapes[j]) / size)
+            wanted.append(float(i == j))
+    masses = nnls(np.array(rows), np.array(wanted))[0]
+    return np.asarray(masses, dtype=float)

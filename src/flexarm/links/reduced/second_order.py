@@ -1,0 +1,154 @@
+"""Stiffness that loads give a body, kept as displacements of second order of its points.
+
+Points move by ``Phi q + 1/2 q^T X q``.  A load f does work on the second term, which is a stiffness
+``K_f = -int f X`` of the amplitudes: K_sigma, of the stress that the load brings, and K_u, of the
+displacement that it brings, together.  So 18 matrices per unit load, of inertia forces and of what
+acts on the tip, are the first moments of X and its values at the tip, and nothing else of X is
+needed to second order in the amplitudes (Wallrapp & Schwertassek 1991).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.integrals import Integrals
+from flexarm.links.measured.report import Findings
+from flexarm.links.reduced.data import BodyData
+from flexarm.spatial import Pose
+
+SYMMETRY = 1e-4  # of the largest entry
+OFF_AXIS = 0.01  # of the length: how far the centre of a straight body may be from hub to tip
+STEEP = 1e3  # change of a mode's squared frequency over squared spin that no link has
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrder:
+    """Displacements of second order, m amplitudes, in axes of the hub.
+
+    Attributes
+    ----------
+    first
+        ``int X dm``, (3, m, m).
+    second
+        ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m).
+    tip, tip_angle
+        X of the tip's origin and of its angles, (3, m, m) each.
+    """
+
+    first: Array
+    second: Array
+    tip: Array
+    tip_angle: Array
+
+    def changed(self, turn: Array) -> "SecondOrder":
+        """Change amplitudes ``d = turn d_new``, (m, k)."""
+        return SecondOrder(*(turn.T @ each @ turn for each in vars(self).values()))
+
+    def cleaned(self, dust: float) -> "SecondOrder":
+        """Set to zero what is dust beside the largest of each kind."""
+        kinds = vars(self).values()
+        return SecondOrder(*(np.where(np.abs(x) <= dust * np.abs(x).max(), 0.0, x) for x in kinds))
+
+    @property
+    def pairs(self) -> Array:
+        """``int r_a X_b dm`` as products of shapes stand in `Integrals`, (m, m, 3, 3)."""
+        return self.second.transpose(2, 3, 1, 0)
+
+    def spin_stiffness(self, axis: int) -> Array:
+        """Give the stiffness per squared angular velocity about an axis of the hub, (m, m)."""
+        a, b = (axis + 1) % 3, (axis + 2) % 3
+        return np.asarray(-(self.second[a, a] + self.second[b, b]))
+
+
+def of_unit_loads(loads: Array, hub: Array) -> SecondOrder:
+    """Take stiffness per unit load, (18, m, m), in axes of the data, over to axes of the hub.
+
+    Parameters
+    ----------
+    loads
+        Per acceleration and angular acceleration of the hub, products of its angular velocities
+        ``xx, yy, zz, yz, zx, xy``, force and moment on the tip.
+    hub
+        Its axes as columns, (3, 3).
+    """
+    first, turning, spin, tip, moment = np.split(loads, (3, 6, 12, 15))
+    second = np.zeros((3, 3, *loads.shape[1:]))
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        # w~ w~ and alpha~ weigh int X_a r_b
+        second[a, a] = (spin[a] - spin[b] - spin[c]) / 2
+        second[b, c] = (spin[3 + a] - turning[a]) / 2
+        second[c, b] = (spin[3 + a] + turning[a]) / 2
+    second = np.einsum("ka,lb,klij->abij", hub, hub, second)
+    return SecondOrder(
+        np.tensordot(hub.T, first, 1), second, -np.tensordot(hub.T, tip, 1),
+        -np.tensordot(hub.T, moment, 1),
+    )  # fmt: skip
+
+
+def examine_loads(data: BodyData, findings: Findings, *, held: bool) -> SecondOrder | None:
+    """Check K_sigma and K_u, and give what they mean; None where there are none, or refused."""
+    if data.k_sigma is None:
+        if data.k_u is not None:
+            findings.refuse(("K_u",), "is of use beside K_sigma alone: give that too")
+        return None
+    for key, given in (("K_sigma", data.k_sigma), ("K_u", data.k_u)):
+        if given is None:
+            continue
+        odd = np.abs(given - given.transpose(0, 2, 1)).max(axis=(1, 2))
+        worst = int(np.argmax(odd / np.maximum(np.abs(given).max(axis=(1, 2)), 1e-300)))
+        if odd[worst] > SYMMETRY * np.abs(given[worst]).max():
+            findings.refuse(
+                (key, worst),
+                "must be symmetric: give the part of it that is, as forces that have an energy do",
+            )
+    if not held:
+        findings.refuse(
+            ("K_sigma",), "needs shapes in which the hub is at rest: hold it, and reduce anew"
+        )
+    loads = data.k_sigma + (0.0 if data.k_u is None else data.k_u)
+    return of_unit_loads((loads + loads.transpose(0, 2, 1)) / 2, data.hub.rotation)
+
+
+def check_second_order(
+    findings: Findings, x: SecondOrder, i: Integrals, tip: Pose, *, complete: bool
+) -> None:
+    """Say how spin changes the first frequency, and refuse what no link has.
+
+    Parameters
+    ----------
+    x, i, tip
+        Of the body.
+    complete
+        Whether K_u is in it.
+    """
+    along = tip.position / max(float(np.linalg.norm(tip.position)), 1e-300)
+    centre = i.first / i.mass
+    off = float(np.linalg.norm(np.cross(centre, along)))
+    if not complete and off > OFF_AXIS * float(np.linalg.norm(tip.position)):
+        findings.refuse(
+            ("K_u",),
+            f"is required: the centre is {off:.3g} m beside the line from hub to tip, and off the "
+            "axis K_sigma alone is wrong, even in sign: give the stiffness of the preload's "
+            "displacement too, or leave K_sigma out",
+        )
+    slopes = [_slope(x, i, axis) for axis in range(3)]
+    text = ", ".join(f"{axis} {slope:.3g}" for axis, slope in zip("xyz", slopes, strict=True))
+    findings.fact("spin", f"changes the first squared frequency by its square times {text}")
+    if max(map(abs, slopes)) > STEEP:
+        findings.refuse(
+            ("K_sigma",),
+            f"changes the first squared frequency by {max(slopes, key=abs):.3g} times that of the "
+            "spin, some 1 in a link: is it per unit load, in the units of the file?",
+        )
+
+
+def _slope(x: SecondOrder, i: Integrals, axis: int) -> float:
+    """Give the first mode's change of squared frequency over squared spin about an axis."""
+    from scipy.linalg import eigh
+
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    shape = eigh(i.stiffness, i.modal_mass)[1][:, 0]
+    softer = i.shape_shape[:, :, a, a] + i.shape_shape[:, :, b, b]
+    return float(shape @ (x.spin_stiffness(axis) - softer) @ shape)

@@ -1,0 +1,209 @@
+"""A body of standard input data (SID): its integrals are given, and checked against each other."""
+
+import numpy as np
+
+from flexarm.links.base import Array
+from flexarm.links.integrals import Integrals
+from flexarm.links.measured.checks import check_matrix
+from flexarm.links.measured.report import NOTE_ABOVE, Findings, percent
+from flexarm.links.reduced.body import ReducedBody
+from flexarm.links.reduced.checks import finished
+from flexarm.links.reduced.data import no_lines
+from flexarm.links.reduced.drawing import drawn_points, straight_axis
+from flexarm.links.reduced.formats.sid import SidFile, Taylor
+from flexarm.links.reduced.second_order import SecondOrder, check_second_order
+from flexarm.spatial import Pose
+
+SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # order of Oe
+SHAPES = {"mdCM": (3, 1), "J": (3, 3), "Ct": (0, 3), "Cr": (0, 3), "Me": (0, 0), "Gr": (3, -3),
+          "Ge": (0, -3), "Oe": (0, 6), "Ke": (0, 0), "De": (0, 0)}  # fmt: skip
+STILL = 1e-9  # of the largest displacement of a node: below it a node is at rest
+
+
+def examine_sid(
+    sid: SidFile, name: str, findings: Findings, hub: int | None, tip: int | None
+) -> ReducedBody | None:
+    """Check standard input data, and give them as a body whose hub is their reference frame.
+
+    Parameters
+    ----------
+    sid, name
+        The file's blocks, and what to call the body.
+    hub, tip
+        Numbers of the interface nodes; without the first the reference frame is the hub.
+    """
+    if not _sizes(sid, findings) or not _interfaces(sid, findings, hub, tip):
+        return None
+    node = sid.nodes[tip if tip is not None else max(sid.nodes, key=lambda k: _reach(sid, k))]
+    frame = Pose(node["AP"].m0 if "AP" in node else np.eye(3), node["origin"].m0[:, 0])
+    integrals, second = _moments(sid, findings)
+    if findings.problems:
+        return None
+    m = sid.amplitudes
+    tips = np.vstack([node["phi"].m0, node["psi"].m0]).T
+    order = SecondOrder(
+        *second, *(_symmetric(node[key].m1.transpose(1, 2, 0)) for key in ("phi", "psi"))
+    )
+    bends = any(np.any(each) for each in vars(order).values())
+    damping = check_matrix(findings, "De", sid.blocks["De"].m0, definite=False)
+    places = np.array([each["origin"].m0[:, 0] for each in sid.nodes.values()])
+    shapes = np.array([each["phi"].m0 for each in sid.nodes.values()]).transpose(2, 0, 1)
+    drawn = straight_axis(frame, tips)
+    if len(places) > 2:
+        drawn = drawn_points(places, shapes, no_lines(), no_lines(3), frame, tips)
+    body = ReducedBody(
+        name, tuple(f"mode{k}" for k in range(1, m + 1)), integrals, frame, tips[:, :3].T.copy(),
+        tips[:, 3:].T.copy(), damping if np.any(damping) else None, False, drawn, None,
+        order if bends else None,
+    )  # fmt: skip
+    if bends:
+        check_second_order(findings, order, integrals, frame, complete=True)
+    return finished(body, findings, modal=bool(np.all(integrals.stiffness == np.diag(
+        np.diag(integrals.stiffness)))))  # fmt: skip
+
+
+def _sizes(sid: SidFile, findings: Findings) -> bool:
+    """Refuse blocks of other sizes than the amplitudes say."""
+    m = sid.amplitudes
+    wanted = {
+        key: tuple({0: m, -3: 3 * m}.get(n, n) for n in shape) for key, shape in SHAPES.items()
+    }
+    for key, shape in wanted.items():
+        found = sid.blocks[key]
+        if found.m0.shape == (0, 0) or (key == "De" and found.m0.shape != shape):
+            sid.blocks[key] = Taylor(np.zeros(shape), np.zeros((m, *shape)))
+        elif found.m0.shape != shape:
+            findings.refuse((key,), f"must have {shape} entries, got {found.m0.shape}")
+    for number, node in sid.nodes.items():
+        for key, shape in (("origin", (3, 1)), ("phi", (3, m)), ("psi", (3, m))):
+            if key not in node or node[key].m0.shape != shape:
+                findings.refuse((f"node {number}", key), f"must be there with {shape} entries")
+    return not findings.problems
+
+
+def _reach(sid: SidFile, number: int) -> float:
+    return float(np.linalg.norm(sid.nodes[number]["origin"].m0))
+
+
+def _interfaces(sid: SidFile, findings: Findings, hub: int | None, tip: int | None) -> bool:
+    """Refuse interfaces that are no nodes, a hub that moves, and a tip that nobody names."""
+    known = ", ".join(map(str, sorted(sid.nodes)[:12]))
+    for key, number in (("--hub-node", hub), ("--tip-node", tip)):
+        if number is not None and number not in sid.nodes:
+            findings.refuse((key,), f"must be a node of the file, got {number}: there are {known}")
+    if tip is None and sum(_reach(sid, k) > 0 for k in sid.nodes) != 1:
+        findings.refuse(("--tip-node",), f"is required: there are nodes {known}")
+    if findings.problems or hub is None:
+        return not findings.problems
+    size = max(float(np.abs(node["phi"].m0).max()) for node in sid.nodes.values())
+    moves = float(np.abs(sid.nodes[hub]["phi"].m0).max()) > STILL * size
+    if moves or _reach(sid, hub) > STILL * max(_reach(sid, k) for k in sid.nodes):
+        findings.refuse(
+            ("--hub-node",),
+            f"node {hub} moves, or is away from the reference frame: export the body with its "
+            "frame fixed to the hub (tangent frame, hub held)",
+        )
+    return not findings.problems
+
+
+def _moments(sid: SidFile, findings: Findings) -> tuple[Integrals, tuple[Array, Array]]:
+    """Give the integrals, and first moments of displacements of second order."""
+    b, m = sid.blocks, sid.amplitudes
+    shape = b["Ct"].m0.T.copy()
+    _agree(findings, "mdCM", b["mdCM"].m1[:, :, 0].T, shape, "Ct")
+    cross = -b["Gr"].m0.reshape(3, m, 3).transpose(1, 0, 2) / 2  # int r~ phi~
+    _agree(findings, "J", b["J"].m1, -cross - cross.transpose(0, 2, 1), "Gr")
+    _agree(findings, "Oe", b["Oe"].m0, _spins(cross), "Gr")
+    position = _product(cross)
+    _agree(findings, "Cr", b["Cr"].m0, _axial(position), "Gr")
+    whole = _evens(b["Oe"].m1) + _odds(b["Cr"].m1)
+    pairs = _shape_pairs(sid, findings, whole)
+    modal = check_matrix(findings, "Me", b["Me"].m0, definite=True)
+    stiffness = check_matrix(findings, "Ke", b["Ke"].m0, definite=False)
+    if not sid.mass > 0:
+        findings.refuse(("mass",), f"must be > 0, got {sid.mass:g}")
+    none = np.zeros((3, m, m))
+    inertia = (b["J"].m0 + b["J"].m0.T) / 2
+    integrals = Integrals(
+        sid.mass, b["mdCM"].m0[:, 0].copy(), np.trace(inertia) / 2 * np.eye(3) - inertia, shape,
+        position, pairs, np.zeros((3, 3)), (b["Cr"].m0 - _axial(position)).T,
+        modal - np.einsum("ijaa->ij", pairs), none, none, modal, stiffness,
+    )  # fmt: skip
+    first = _symmetric(b["Ct"].m1.transpose(2, 1, 0))
+    return integrals, (first, _symmetric((whole - pairs).transpose(3, 2, 0, 1)))
+
+
+def _shape_pairs(sid: SidFile, findings: Findings, whole: Array) -> Array:
+    """Give ``int phi_i phi_j^T``, (m, m, 3, 3): by Gr, or of Oe what the modal mass leaves."""
+    m, b = sid.amplitudes, sid.blocks
+    turned = b["Ge"].m0.reshape(m, m, 3).transpose(1, 0, 2) / 2
+    if np.any(b["Gr"].m1):
+        cross = -b["Gr"].m1.reshape(m, 3, m, 3).transpose(0, 2, 1, 3) / 2
+        pairs = _product(cross)
+        _agree(findings, "Ge", turned, _axial(pairs), "Gr")
+        return pairs
+    even = (whole + whole.swapaxes(2, 3)) / 2
+    left = b["Me"].m0 - np.einsum("ijaa->ij", even)
+    if np.abs(left).max() > NOTE_ABOVE * np.abs(b["Me"].m0).max():
+        findings.note(
+            ("Gr",),
+            "has no m1: how loads stiffen the body cannot be told apart in Oe, and is there with "
+            "stiffening: false too",
+        )
+    return np.asarray(even + left[:, :, None, None] * np.eye(3) / 3 + _odds(turned))
+
+
+def _agree(findings: Findings, key: str, found: Array, wanted: Array, other: str) -> None:
+    """Refuse or note a block that is not what another one says; one that is empty passes."""
+    size = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
+    apart = float(np.abs(found - wanted).max(initial=0.0)) / size
+    if np.any(found) and apart > NOTE_ABOVE:
+        findings.judge(
+            apart, (key,), f"is {percent(apart)} off what {other} says: are rows and columns as in "
+            "the standard, and is the file whole?",
+        )  # fmt: skip
+
+
+def _product(cross: Array) -> Array:
+    """Take ``int a b^T`` out of ``int a~ b~ = int b a^T - (a.b) 1``, (.., 3, 3)."""
+    trace = -np.trace(cross, axis1=-2, axis2=-1) / 2
+    return np.asarray(cross.swapaxes(-1, -2) + trace[..., None, None] * np.eye(3))
+
+
+def _spins(cross: Array) -> Array:
+    """Give forces of products of angular velocities, (m, 6), of ``int r~ phi~``."""
+    return np.stack(
+        [cross[:, a, b] + (cross[:, b, a] if a != b else 0.0) for a, b in SPINS], axis=1
+    )
+
+
+def _evens(spins: Array) -> Array:
+    """Take even parts (q, m, 3, 3) out of forces of products of velocities, (q, m, 6)."""
+    found = np.zeros((*spins.shape[:2], 3, 3))
+    xx, yy, zz = (spins[:, :, k] for k in range(3))
+    for k, other in enumerate((yy + zz, zz + xx, xx + yy)):
+        found[:, :, k, k] = (spins[:, :, k] - other) / 2
+    for k, (a, b) in enumerate(SPINS[3:], 3):
+        found[:, :, a, b] = found[:, :, b, a] = spins[:, :, k] / 2
+    return found
+
+
+def _odds(turned: Array) -> Array:
+    """Take odd parts (q, m, 3, 3) out of angular momenta (q, m, 3)."""
+    found = np.zeros((*turned.shape[:2], 3, 3))
+    for axis in range(3):
+        a, b = (axis + 1) % 3, (axis + 2) % 3
+        found[:, :, a, b] = turned[:, :, axis] / 2
+        found[:, :, b, a] = -turned[:, :, axis] / 2
+    return found
+
+
+def _axial(moments: Array) -> Array:
+    """Give ``int a x b``, (.., 3), of ``int a b^T``."""
+    odd = moments - moments.swapaxes(-1, -2)
+    return np.stack([odd[..., 1, 2], odd[..., 2, 0], odd[..., 0, 1]], axis=-1)
+
+
+def _symmetric(x: Array) -> Array:
+    """Take the part of (.., m, m) that is symmetric in the amplitudes."""
+    return np.asarray((x + x.swapaxes(-1, -2)) / 2)

@@ -1,0 +1,66 @@
+"""Clamped-mass shapes that follow outboard joints, and their roots as states."""
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.arm import Arm
+from flexarm.linear.following import follow_configuration
+from flexarm.linear.sweep import sweep
+
+
+def folding(links: int, **shapes: object) -> Arm:
+    """De Luca & Siciliano's arm, with three links if asked for."""
+    elbow = {"outboard": {"mass": 1, "inertia": [0, 0, 0.1]}}
+    link = {
+        "joint": {"kind": "revolute", "hub": elbow},
+        "length": 0.5,
+        "section": {"mass_per_length": 0.2, "EIz": 1},
+        "shapes": {"kind": "clamped-mass", "bending_y": 1} | shapes,
+    }
+    data = {"flexarm": 1, "name": "folds", "gravity": [0, 0, 0], "stiffening": False}
+    data |= {"links": [link] * links, "payload": {"mass": 0.1, "inertia": [0, 0, 5e-4]}}
+    return Arm.model_validate(data)
+
+
+def frequencies(arm: Arm, angle: float, *, following: bool = False) -> list[float]:
+    found = flexarm.modes(arm, at={"joint2": angle}, following=following)
+    return [mode.frequency_hz for mode in found.modes]
+
+
+def test_following_shapes_are_those_of_the_posture() -> None:
+    arm, angles = folding(2), [0.0, 1.2, 2.4]
+    followed = sweep(arm, at={"joint2": angles}, following=True)
+    hertz = np.array([track.frequency_hz for track in followed.tracks]).T
+    for angle, row in zip(angles, hertz, strict=True):
+        data = arm.model_dump(exclude_unset=True)
+        data["links"][0]["shapes"]["configuration"] = {"joint2": angle}
+        frozen = frequencies(Arm.model_validate(data), angle)
+        assert np.allclose(np.sort(row), frozen, rtol=1e-9)
+        assert np.allclose(frequencies(arm, angle, following=True), frozen, rtol=1e-12)
+
+
+def test_frozen_shapes_overestimate_the_arm_by_little_and_its_link_by_much() -> None:
+    arm, folded = folding(2), 2.4
+    true = frequencies(folding(2, kind="polynomials", bending_y=8), folded)[0]
+    frozen, own = frequencies(arm, folded)[0], frequencies(arm, folded, following=True)[0]
+    assert true * (1 - 1e-9) <= own < frozen < 1.001 * true
+    link = follow_configuration(arm, "link1", lambda t: {"joint2": t}, [0.0, folded]).hertz[:, 0]
+    assert link[0] / link[1] < 0.9
+
+
+def test_roots_as_states_are_the_roots() -> None:
+    arm, times = folding(3), np.linspace(0, 1, 6)
+    found = follow_configuration(
+        arm, "link1", lambda t: {"joint2": 2 * t**2, "joint3": np.sin(2 * t)}, times
+    )
+    assert np.abs(found.states / found.roots - 1).max() < 1e-9
+    assert np.ptp(found.bodies[:, 1]) > 0.05 * found.bodies[0, 1]  # J_L changes, by joint 3
+    assert np.ptp(found.bodies[:, 0]) < 1e-12
+
+
+def test_what_cannot_follow_is_refused() -> None:
+    with pytest.raises(flexarm.FlexarmError, match="no link has shapes of kind clamped-mass"):
+        flexarm.modes(folding(2, kind="clamped-free"), following=True)
+    with pytest.raises(flexarm.FlexarmError, match="no link 'arm'"):
+        follow_configuration(folding(2), "arm", lambda _: {}, [0.0, 1.0])
