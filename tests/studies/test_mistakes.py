@@ -200,3 +200,16 @@ def test_a_study_goes_on_with_the_function_that_began_it_alone(tmp_path: Path) -
         flexarm.study(untold, out=tmp_path / "untold")
         with pytest.raises(FlexarmError, match="the function of 'f' cannot be told from another"):
             flexarm.study(untold, out=tmp_path / "untold")
+
+
+def test_nothing_is_drawn_of_designs_without_a_number(tmp_path: Path) -> None:
+    def fails(design: Any) -> float:
+        raise ValueError("never")
+
+    found = flexarm.study(
+        counted(quantities={"f": {"function": fails, "takes": "design"}}), out=tmp_path / "s"
+    )
+    with pytest.raises(FlexarmError, match=r"none of the 2 designs has finished.*never"):
+        found.plot(tmp_path / "figure.png")
+    assert not (tmp_path / "figure.png").exists()
+    assert "none" in repr(found)
