@@ -36,7 +36,8 @@ LINK = """\
       # input: {{kind: bang-bang, amplitude: 1 N m, times: [0, 0.5, 1]}}    # else nothing drives it
       # A servo of {quick:g} Hz: stiffness J w^2, damping 1.4 J w, for w = 2 pi {quick:g} Hz and the
       # inertia that the joint turns while the arm is straight, J = {inertia:.3g} kg m^2.
-      # servo: {{stiffness: {stiffness:.3g}, damping: {damping:.3g}, target: {target}}}
+      # Its integral carries the weight.
+      # servo: {{stiffness: {stiffness:.3g}, damping: {damping:.3g}, integral_time: 1, {target}}}
       # drive: {{rotor_inertia: 4.0e-5, gear_ratio: 100, stiffness: 9000}}  # an elastic gear
     length: {length}                   # along x of the link
     section:                           # or EIy, EIz, GJ, EA and mass_per_length by numbers
@@ -106,7 +107,7 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
             shapes=shapes,
             material=NUMBERS[args.material],
             quick=QUICK,
-            target="{kind: cycloid, start: 0, end: 0.5, duration: 2 s}",
+            target="target: {kind: cycloid, start: 0, end: 0.5, duration: 2}",
             **_servo(args, NUMBERS[args.material], args.links - k + 1),
         )
         for k in range(1, args.links + 1)

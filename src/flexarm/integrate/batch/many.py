@@ -223,7 +223,7 @@ def _tasks(
     laws: Sequence[ca.Function | None],
     equation: Callable[[Arm], Equation],
     parameters: Sequence[Mapping[str, Any]] | None,
-    starts: Sequence[Mapping[str, float]] | None,
+    starts: Sequence[Mapping[str, WithUnit]] | None,
     inputs: Sequence[Mapping[str, Any]] | None,
 ) -> list[Task]:
     """Prepare every run; what does not vary is shared."""
