@@ -1,9 +1,12 @@
 """Numbers of arguments may be texts with units; they are the same numbers."""
 
+import argparse
+
 import numpy as np
 import pytest
 
 import flexarm
+from flexarm.cli.arguments import seconds
 from flexarm.control import Timing, joint_move, pd_law
 from flexarm.errors import FlexarmError, SimulationError
 
@@ -43,3 +46,10 @@ def test_another_quantity_is_refused_by_name(model: flexarm.model.Model) -> None
         flexarm.modes(model, at={"joint1": "1 m"})
     with pytest.raises(FlexarmError, match="one of them"):
         flexarm.equilibrium(model, at={}, joints={})
+
+
+def test_times_on_the_command_line() -> None:
+    assert seconds("20 ms") == 0.02
+    assert seconds("3") == 3.0
+    with pytest.raises(argparse.ArgumentTypeError, match=r"mass.*time \[s\] is expected"):
+        seconds("1 kg")
