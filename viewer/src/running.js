@@ -284,7 +284,6 @@ function sayFacts(page, now) {
   const share = (fresh.spent - last.spent) / wall;
   byId("facts").textContent = [
     data.facts,
-    ...(data.unplayed ? [data.unplayed] : []),
     `${Math.round((fresh.steps - last.steps) / Math.max(fresh.t - last.t, 1e-9))} steps per second of its time`,
     share < 0.001 ? "under 0.1 % of a core" : `${digits(100 * share)} % of a core`,
   ].join(" · ");

@@ -96,8 +96,11 @@ def live_page(prepared: Prepared) -> str:
     document = {
         "kind": "live",
         "title": model.arm.name,
-        "facts": prepared.left_out or f"{model.size} coordinates",
-        "unplayed": made.programme.left_out,
+        "facts": " · ".join(
+            filter(
+                None, (prepared.left_out or f"{model.size} coordinates", made.programme.left_out)
+            )
+        ),
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
