@@ -302,8 +302,8 @@ function measure(arm, link, s, a, unitLength, out) {
 function colour({ shape, section, strain }, s, y, z, stretch, out) {
   out.deflection[s] = Math.hypot(U[0], U[1], U[2]);
   out.curvature[s] = shape.rigidPieces ? NaN : Math.hypot(y, z);
-  const [stiffY, stiffZ] = shape.rigidity.values.subarray(2 * s, 2 * s + 2);
-  out.moment[s] = shape.rigidPieces ? NaN : Math.hypot(stiffY * y, stiffZ * z);
+  const { values: stiff } = shape.rigidity;
+  out.moment[s] = shape.rigidPieces ? NaN : Math.hypot(stiff[2 * s] * y, stiff[2 * s + 1] * z);
   out.strain[s] = NaN;
   if (strain) {
     const bent =

@@ -118,12 +118,17 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
 
 def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, float]:
     """Find inertia [kg m^2] and gains of a servo that turns so many straight links."""
+    from flexarm.errors import ModelError
     from flexarm.units import quantity
 
-    length, diameter, wall = (quantity(x, "m") for x in (args.length, args.diameter, args.wall))
+    try:
+        length, diameter, wall = (quantity(x, "m") for x in (args.length, args.diameter, args.wall))
+        payload = quantity(args.payload, "kg")
+    except ModelError:  # the file is refused for that, with the place
+        return dict.fromkeys(("inertia", "stiffness", "damping"), 1.0)
     density = float(material.partition("density: ")[2].partition(",")[0])
     link = density * math.pi * (diameter - wall) * wall * length
     reach = outboard * length
-    inertia = (outboard * link / 3 + quantity(args.payload, "kg")) * reach**2
+    inertia = (outboard * link / 3 + payload) * reach**2
     rate = 2 * math.pi * QUICK
     return {"inertia": inertia, "stiffness": inertia * rate**2, "damping": 1.4 * inertia * rate}

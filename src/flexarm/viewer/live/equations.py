@@ -54,9 +54,12 @@ class LiveArm:
     ----------
     model
         The arm as its file has it.
+    plays
+        Whether servos of the file are played.
     """
 
     model: Model
+    plays: bool = True
 
     @cached_property
     def direction(self) -> Array:
@@ -125,7 +128,7 @@ class LiveArm:
     @cached_property
     def programme(self) -> Programme:
         """What the file lets joints do."""
-        return programme(self.model)
+        return programme(self.model, plays=self.plays)
 
     @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:

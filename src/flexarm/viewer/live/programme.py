@@ -57,12 +57,12 @@ class Programme:
         return np.unique([t for each in self.targets for t in each.rows[1:, 0]])
 
 
-def programme(model: Model) -> Programme:
+def programme(model: Model, *, plays: bool = True) -> Programme:
     """List what of a file can be played: no sampled servos, no motors with windings."""
     wound = {each.column for each in windings(model)}
     all_of_them, found = servos(model), list[Servoed]()
     for each in all_of_them:
-        if each.servo.period is None and each.column not in wound:
+        if plays and each.servo.period is None and each.column not in wound:
             states = sum(one.state is not None for one in found)
             found.append(replace(each, state=None if each.state is None else states))
     names = {each.name for each in found}
@@ -70,6 +70,8 @@ def programme(model: Model) -> Programme:
     played = [event for event in model.arm.events if _is_played(event, led)]
     played.sort(key=lambda event: event.at or 0.0)
     others = [f"the servo of {each.name}" for each in all_of_them if each.name not in names]
+    if all_of_them and not plays:
+        others = ["its servos, which are too quick for real time"]
     others += [f"'{event.title}'" for event in model.arm.events if event not in played]
     targets = tuple(_target(model, each, played) for each in found)
     return Programme(tuple(found), targets, f"not played: {', '.join(others)}" if others else "")
