@@ -29,7 +29,8 @@ from tests.physics.cases import campaign_if
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 MODEL_FILE = DOCS / "model-file.md"
-REFUSED = MODEL_FILE.read_text(encoding="utf-8").partition("## What is refused")[2]
+MORE = DOCS / "model-file-more.md"
+REFUSED = MORE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
 # Pictures that take seconds: for campaigns.
 LONGER = ("contact", "controllers", "cost", "fit", "mission", "telescoping")

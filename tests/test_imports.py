@@ -21,11 +21,11 @@ FRONT = "flexarm"
 ROOMS = (
     "moved",
     "errors",
-    "arguments",
     "engine",
     "loops",
     "spatial",
     "units",
+    "arguments",
     "arm",
     "samples",
     "io",

@@ -33,7 +33,7 @@ simulate(None, t_end=1)
 simulate("driven-link", t_end=1)
 simulate(model, t_end=1)
 # t_end
-simulate(arm, t_end="1")
+simulate(arm, t_end="1 kg")
 simulate(arm, t_end=None)
 simulate(arm, t_end=True)
 simulate(arm, t_end=1j)
@@ -44,7 +44,7 @@ simulate(arm, t_end=-1)
 simulate(arm, t_end=1e300)
 simulate(arm, t_end=10**400)
 # dt
-simulate(arm, t_end=1, dt="0.1")
+simulate(arm, t_end=1, dt="0.1 m")
 simulate(arm, t_end=1, dt=0)
 simulate(arm, t_end=1, dt=True)
 # rtol
@@ -232,7 +232,7 @@ simulate_many("x", t_end=1, inputs=[{}])
 simulate_many(arm, t_end=None, inputs=[{}])
 # Sampled
 Sampled(None, 0.1)
-Sampled(lambda t, q, v: 0, "0.1")
+Sampled(lambda t, q, v: 0, "-0.1")
 Sampled(lambda t, q, v: 0, None)
 Sampled(lambda t, q, v: 0, True)
 # StateWrench
@@ -268,7 +268,7 @@ change_arm(arm, "gravity=1")
 converge(None)
 converge(model)
 # t_end
-converge(bend, t_end="1")
+converge(bend, t_end="long")
 converge(bend, t_end=None)
 # wish
 converge(bend, wish="small")
@@ -288,7 +288,7 @@ converge(bend, progress=1)
 differentiable("x", t_end=1)
 identify(model, {}, fit=["links.1.length"], outputs={"a": "joint1"})
 # t_end
-differentiable(arm, t_end="1")
+differentiable(arm, t_end="1 Hz")
 # parameters
 differentiable(arm, t_end=1, parameters="payload.mass")
 differentiable(arm, t_end=1, parameters=[3])
@@ -488,7 +488,7 @@ joint_move(model, {"joint1": 0.5}, None)
 tip_move(model, "x", Timing("quintic", 1.0))
 # timing
 Timing("fast", 1.0)
-Timing("quintic", "1")
+Timing("quintic", "1 m")
 Timing("quintic", None)
 Timing("quintic", 1e300)
 Timing("quintic", 1e-300)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.float64]
 
 Kind = type[FlexarmError]
+WithUnit = float | str  # a number in SI units, or text such as "5 ms"
 LONGEST = 80  # characters of a value that a message shows
 
 
@@ -48,14 +49,37 @@ def is_number(value: object, *, finite: bool = True) -> bool:
     return math.isfinite(number) if finite else not math.isnan(number)
 
 
+def in_unit(name: str, value: object, unit: str, error: Kind = FlexarmError) -> Any:
+    """Read text such as "5 ms" as a number in an SI unit, also in lists; the rest stays as it is.
+
+    Of units apart by "|" the first that fits is taken: "rad/s|m/s".
+    """
+    if isinstance(value, list | tuple):
+        return [in_unit(name, each, unit, error) for each in value]
+    if not isinstance(value, str):
+        return value
+    from flexarm.units import quantity
+
+    said: list[str] = []
+    for each in unit.split("|"):
+        try:
+            return quantity(value, each)
+        except FlexarmError as failure:
+            said.append(str(failure))
+    raise error(f"{name}: {said[0]}")
+
+
 def require_number(
     name: str,
     value: object,
     error: Kind = FlexarmError,
     least: float = -math.inf,
     largest: float = math.inf,
+    *,
+    unit: str = "1",
 ) -> float:
-    """Refuse what is no finite number in a range, and give it as a float."""
+    """Refuse what is no finite number in a range, or text with a unit, and give it as a float."""
+    value = in_unit(name, value, unit, error)
     expected = "a finite number"
     if math.isfinite(least) or math.isfinite(largest):
         expected = f"between {least:g} and {largest:g}"
@@ -64,8 +88,11 @@ def require_number(
     return float(value)  # type: ignore[arg-type]
 
 
-def require_positive(name: str, value: object, error: Kind = FlexarmError) -> float:
-    """Refuse what is no finite number > 0, and give it as a float."""
+def require_positive(
+    name: str, value: object, error: Kind = FlexarmError, *, unit: str = "1"
+) -> float:
+    """Refuse what is no finite number > 0, or text with a unit, and give it as a float."""
+    value = in_unit(name, value, unit, error)
     if not is_number(value) or float(value) <= 0:  # type: ignore[arg-type]
         raise refused(name, value, "> 0 and a finite number", error)
     return float(value)  # type: ignore[arg-type]
@@ -120,11 +147,22 @@ def require_mapping(
 
 
 def require_numbers(
-    name: str, value: object, what: str, error: Kind = FlexarmError
+    name: str,
+    value: object,
+    what: str,
+    error: Kind = FlexarmError,
+    *,
+    units: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """Refuse what is no mapping from names to finite numbers, and is not None."""
-    found = require_mapping(name, value, what, error)
-    return {key: require_number(f"{name}: {key}", each, error) for key, each in found.items()}
+    """Refuse what is no mapping from names to finite numbers, and is not None.
+
+    Texts are read in units by name; those of other names are plain numbers.
+    """
+    found, units = require_mapping(name, value, what, error), units or {}
+    return {
+        key: require_number(f"{name}: {key}", each, error, unit=units.get(key, "1"))
+        for key, each in found.items()
+    }
 
 
 def require_names(name: str, value: object, what: str, error: Kind = FlexarmError) -> list[str]:

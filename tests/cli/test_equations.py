@@ -355,3 +355,8 @@ def test_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     path.write_text(TABLE)
     assert main(["equations", str(path)]) == 1
     assert "leave out tables of springs" in capsys.readouterr().err
+
+
+def test_a_carriage_on_a_rail_that_bends_is_refused_by_that_reason() -> None:
+    with pytest.raises(flexarm.FlexarmError, match=r"carriage rides on rail, which bends"):
+        closed_form(build(flexarm.sample("carriage-on-rail")))

@@ -10,8 +10,9 @@ import pytest
 
 import flexarm
 from flexarm.cli import main
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
+from flexarm.fitting.identify import _tell_of_many_shapes
 from flexarm.fitting.recording import read_recording
 from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import covariance
@@ -224,3 +225,11 @@ def test_intervals_hold_the_truth_as_often_as_they_say(fitted: Callable[..., Fit
         for each in fitted(seed, noise=NOISE).estimates
     ]
     assert 0.92 <= np.mean(held) <= 0.98
+
+
+def test_shapes_by_default_are_told_of_before_anything_is_computed() -> None:
+    section = {"EIz": 4.0, "mass_per_length": 0.4}
+    link = {"joint": {"kind": "revolute"}, "length": 0.5, "section": section}
+    arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "plain", "links": [link]})
+    with pytest.warns(LongRun, match=r"link1: shapes are chosen by default.*bending_z: 1"):
+        _tell_of_many_shapes(arm)

@@ -353,3 +353,29 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with pytest.raises(ModelError, match=r"cannot be read: it is no regular file"):
         load(pipe)
+
+
+BAR = """
+flexarm: 1
+name: bar
+links:
+  - joint: {kind: revolute}
+    length: 1 m
+    section: {material: %s, shape: {kind: tube, diameter: 0.1, thickness: 0.01}}
+    tip_piece: {length: 0.1, body: {mass: 1, inertia: %s}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("material", "inertia", "told"),
+    [
+        ("steel", "[1, 1, 1]", r"material: is given by its numbers.*for steel {E: 210 GPa, dens"),
+        ("wood", "[1, 1, 1]", r"material: is given by its numbers, not by a name: {E: 69 GPa"),
+        ("{E: 7e10, density: 2700}", "0.02", r"inertia: is \[xx, yy, zz\].*\[0.02, 0.02, 0.02\]"),
+    ],
+)
+def test_names_of_materials_and_single_inertias_are_told_what_to_write(
+    material: str, inertia: str, told: str
+) -> None:
+    with pytest.raises(ModelError, match=told):
+        loads(BAR % (material, inertia), "bar")

@@ -210,3 +210,16 @@ def test_an_arm_that_runs_alone_is_not_taken_to_a_gpu_unsaid(tmp_path: Path) -> 
     with pytest.raises(SimulationError, match="runs on the processor"):
         flexarm.study(given, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_drawn_of_designs_without_a_number(tmp_path: Path) -> None:
+    def fails(design: Any) -> float:
+        raise ValueError("never")
+
+    found = flexarm.study(
+        counted(quantities={"f": {"function": fails, "takes": "design"}}), out=tmp_path / "s"
+    )
+    with pytest.raises(FlexarmError, match=r"none of the 2 designs has finished.*never"):
+        found.plot(tmp_path / "figure.png")
+    assert not (tmp_path / "figure.png").exists()
+    assert "none" in repr(found)

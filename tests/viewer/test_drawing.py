@@ -15,6 +15,8 @@ from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links, section_forces
 from flexarm.runs.plot import arm_outline
 from flexarm.runs.run import Run
+from flexarm.viewer.forces import point_marks
+from flexarm.viewer.pack import Arrays
 from flexarm.viewer.page import run_page
 from flexarm.viewer.scene import STATIONS
 from flexarm.viewer.surroundings import body_places
@@ -201,7 +203,7 @@ def test_exact_links_are_drawn_with_larger_amplitudes(open_page: Opener) -> None
         assert np.abs(drawn - with_amplitudes(run, factor)).max() < 1e-5
 
 
-def test_links_are_coloured_by_deflection_curvature_and_strain(run: Run, page: Page) -> None:
+def test_links_are_coloured_by_deflection_curvature_moment_and_strain(run: Run, page: Page) -> None:
     stations = np.linspace(0, 1, STATIONS)
     for k, part in enumerate(flexible_links(run.model)):
         forces = section_forces(run.model, part, run.q, stations)
@@ -214,6 +216,7 @@ def test_links_are_coloured_by_deflection_curvature_and_strain(run: Run, page: P
         for field, values in (
             ("deflection", moved),
             ("curvature", bent),
+            ("moment", np.hypot(forces.moment[:, :, 2], forces.moment[:, :, 1])),
             ("strain", forces.strain),
         ):
             page.locator("#field").select_option(field)
@@ -230,7 +233,9 @@ def test_the_legend_says_the_largest_value_of_the_run(run: Run, page: Page) -> N
 
 def test_a_link_whose_section_is_not_known_has_no_strain_to_choose(open_page: Opener) -> None:
     page = open_page(run_page([random_run(flexarm.sample("korayem-two-link"), 2)]))
-    assert page.locator("#field option").all_inner_texts() == ["Plain", "Deflection", "Curvature"]
+    assert page.locator("#field option").all_inner_texts() == [
+        "Plain", "Deflection", "Curvature", "Bending moment",
+    ]  # fmt: skip
 
 
 def tapered(sides: list[tuple[float, float]], names: tuple[str, ...]) -> str:
@@ -329,3 +334,42 @@ def test_without_webgl_the_page_says_so_and_shows_its_curves(run: Run, open_page
     page = open_page(run_page([run]), flags=["--disable-3d-apis"])
     assert "no WebGL" in page.locator("#warning").inner_text()
     assert page.locator(".panel:visible").count() >= 3
+
+
+TOUCHING = """
+flexarm: 1
+name: Touching
+gravity: [0, 0, -9.81]
+links:
+  - joint: {kind: revolute, axis: [0, 1, 0], actuation: free}
+    length: 1.0
+    body: {mass: 1.0, com: [0.5, 0, 0], inertia: [0.01, 0.1, 0.1]}
+contacts:
+  - {point: {tip: [0, 0.2, 0]}, radius: 0.1, stiffness: 1000, exponent: 1,
+     friction: {coefficient: 0.5}, obstacle: {kind: plane, point: [0, 0, -0.2]}}
+springs: [{between: [{link: link1, at: 0.5}, {world: [0.5, 0, 1]}], stiffness: 2.0, length: 0.5}]
+"""
+
+
+def test_arrows_stand_where_the_arm_touches_and_coils_between_points(open_page: Opener) -> None:
+    run = flexarm.simulate(loads(TOUCHING, "touching"), t_end=0.3)
+    touched = run.contacts()
+    k = int(touched.normal_force.values[:, 0].argmax())
+    arrays = Arrays()
+    (push,) = point_marks(run, arrays)["touches"]
+    force = np.frombuffer(b"".join(arrays.parts), "<f4")[push["force"]["at"] :]
+    force = force[: 3 * len(run.t)].reshape(3, -1)[:, k]
+    expected = [*touched.friction_force.values[k, 0][:2], touched.normal_force.values[k, 0]]
+    assert force == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert expected[2] > 10
+    lever = run.tip_rotation[k] @ [0, 0.2, 0] + [0, 0, -0.1]
+    page = open_page(run_page([run]))
+    at_sample(page, run, k)
+    arrow, spring = page.evaluate("flexarm.around().forces")
+    assert arrow["visible"]
+    assert arrow["at"] == pytest.approx(run.tip[k] + lever, abs=1e-4)
+    assert spring["at"] == pytest.approx(run.tip[k] / 2, abs=1e-4)
+    assert spring["length"] == pytest.approx(float(run.springs().length.values[k, 0]), rel=1e-4)
+    at_sample(page, run, 0)
+    assert not page.evaluate("flexarm.around().forces")[0]["visible"]
+    assert "Contact forces" in page.locator("#choose").inner_text()

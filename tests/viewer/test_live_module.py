@@ -130,3 +130,18 @@ def test_attitudes_are_measured_anew_before_they_are_singular(tmp_path: Path) ->
     expected = np.hstack([run.q, run.v])[1:][same]
     states = np.array(found["states"])[same]
     assert np.abs(states - expected).max() < 1e-12 * np.abs(expected).max()
+
+
+def test_servos_of_the_file_and_their_timed_targets_are_played(tmp_path: Path) -> None:
+    sample = flexarm.sample("carriage-on-rail")
+    later = {"at": 0.3, "servo": {"joint2": {"target": {"kind": "constant", "value": 0.5}}}}
+    ended = {"name": "halt", "when": {"quantity": "joint2", "above": 9.0}, "end": True}
+    sample = Arm.model_validate(sample.model_dump(exclude_unset=True) | {"events": [later, ended]})
+    arm, made = live(sample, 1e-3)
+    assert arm.programme.left_out == "not played: 'halt'"
+    run = flexarm.simulate(sample, t_end=0.6, method="rk4", step=1e-3)
+    found = in_node(arm, made, run.t[1:], tmp_path, play=np.ones(1))
+    expected = np.hstack([run.q, run.v])[1:]
+    assert np.abs(np.array(found["states"]) - expected).max() < 1e-12 * np.abs(expected).max()
+    free = in_node(arm, made, run.t[-1:], tmp_path)  # nothing plays: the carriage stays about
+    assert abs(free["states"][0][3] - 0.3) < 0.1 < abs(expected[-1, 3] - 0.3)

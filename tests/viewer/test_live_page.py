@@ -51,7 +51,7 @@ def test_ten_seconds_are_those_of_python(page: Page) -> None:
     run = flexarm.simulate(
         flexarm.sample(SAMPLE), t_end=10.0, method="rk4", step=step, inputs=still
     )
-    page.evaluate("flexarm.put('u', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
+    page.evaluate("flexarm.put('hand', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
     found = page.evaluate("times => flexarm.run(...times)", run.t[1:].tolist())
     expected = np.hstack([run.q, run.v])[1:]
     states = np.array(found["states"])[:, : expected.shape[1]]
@@ -155,7 +155,7 @@ def test_settings_are_those_of_another_file(page: Page, tmp_path: Path) -> None:
     changed = flexarm.change_arm(
         flexarm.sample(SAMPLE), {"gravity": [0, -5.0, 0], "payload": {"mass": 0.7}}
     )
-    page.evaluate("flexarm.put('u', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
+    page.evaluate("flexarm.put('hand', [0, 0]), flexarm.put('servo', [0, 0, 0, 0, 0, 0])")
     page.evaluate("flexarm.set('gravity', 5), flexarm.set('payload', 0.7)")
     step = page.evaluate("flexarm.step()")
     run = flexarm.simulate(

@@ -73,7 +73,7 @@ function equators(radius) {
 
 const matrix = (R) => ({ elements: [R[0], R[3], R[6], 0, R[1], R[4], R[7], 0, R[2], R[5], R[8], 0, 0, 0, 0, 1] });
 
-/** Lists points that obstacles and bodies should be seen at, in the neighbourhood of what moves. */
+/** Lists points that obstacles, springs and bodies should be seen at, in the neighbourhood of what moves. */
 export function aroundPoints(data, reach) {
   const found = [];
   for (const { kind, point, size, radius, R } of data.obstacles ?? []) {
@@ -84,6 +84,12 @@ export function aroundPoints(data, reach) {
       if (R) corner.applyMatrix4(matrix(R));
       found.push(corner.add(new Vector3(...point)));
     }
+  }
+  for (const { holders, offsets } of data.motions.flatMap((motion) => motion.coils ?? [])) {
+    holders.forEach((holder, i) => {
+      const { values, shape: [, samples] } = offsets[i];
+      if (!holder) found.push(new Vector3(values[0], values[samples], values[2 * samples]));
+    });
   }
   for (const { places } of data.motions.flatMap((motion) => motion.bodies ?? [])) {
     const [, samples] = places.shape;

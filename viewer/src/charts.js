@@ -196,7 +196,9 @@ function options(plot) {
       points: { size: 6 },
       y: false,
     },
+    pxAlign: 0, // else a curve at one pixel per pixel has stairs
     series: [{}, ...panel.series.map((each) => ({
+      pxAlign: 0,
       label: each.name,
       stroke: () => strokeOf(charts, each),
       width: 1.6,

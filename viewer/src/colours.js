@@ -11,6 +11,7 @@ export const FIELDS = {
   plain: { title: "Plain", unit: "" },
   deflection: { title: "Deflection", unit: "m" },
   curvature: { title: "Curvature", unit: "1/m" },
+  moment: { title: "Bending moment", unit: "N m" },
   strain: { title: "Strain", unit: "1" },
 };
 

@@ -50,6 +50,7 @@ export function makePose(arm) {
         turns: new Float64Array(9 * stations),
         deflection: new Float64Array(stations),
         curvature: new Float64Array(stations),
+        moment: new Float64Array(stations),
         strain: new Float64Array(stations),
       };
     }),
@@ -282,7 +283,7 @@ function quadratic(table, s, a, m) {
   return sum;
 }
 
-// Deflection, curvature and strain of a section.
+// Deflection, curvature, moment and strain of a section.
 function measure(arm, link, s, a, unitLength, out) {
   const { shape } = link;
   let y = sum(shape.bend, 2 * s, a) / unitLength ** 2;
@@ -301,6 +302,8 @@ function measure(arm, link, s, a, unitLength, out) {
 function colour({ shape, section, strain }, s, y, z, stretch, out) {
   out.deflection[s] = Math.hypot(U[0], U[1], U[2]);
   out.curvature[s] = shape.rigidPieces ? NaN : Math.hypot(y, z);
+  const { values: stiff } = shape.rigidity;
+  out.moment[s] = shape.rigidPieces ? NaN : Math.hypot(stiff[2 * s] * y, stiff[2 * s + 1] * z);
   out.strain[s] = NaN;
   if (strain) {
     const bent =

@@ -59,11 +59,13 @@ export function settingKnobs(place, settings, changed) {
 /** Makes a servo's target and switch, and a torque, for each joint; `changed` is told of changes. */
 export function jointKnobs(place, joints, changed) {
   return joints.map((joint, k) => {
-    const state = { on: true, target: joint.start, torque: 0 };
+    const own = joint.played !== null; // its file has a servo for it
+    const state = { on: true, played: own, target: joint.start, torque: 0 };
     const angle = joint.unit === "rad";
     const write = (x) => (angle ? `${digits((x * 180) / Math.PI)}°` : `${digits(x)} m`);
     const target = slider("target", { low: joint.low, high: joint.high, value: joint.start, write }, (x) => {
       state.target = x;
+      byHand();
       changed(k, state);
     });
     const torque = slider(angle ? "torque" : "force", {
@@ -77,17 +79,36 @@ export function jointKnobs(place, joints, changed) {
     box.addEventListener("change", () => {
       state.on = box.checked;
       target.input.disabled = !box.checked;
+      byHand();
       changed(k, state);
     });
-    const head = make("div", { class: "joint" }, named(joint.name), make("label", { class: "check" }, box, "servo"));
+    const file = make("input", { type: "checkbox", checked: true, "data-played": joint.name });
+    file.addEventListener("change", () => {
+      state.played = file.checked;
+      if (file.checked) state.on = box.checked = true;
+      target.input.disabled = false;
+      changed(k, state);
+    });
+    function byHand() {
+      state.played = file.checked = false;
+    }
+    const choice = make("label", { class: "check" }, file, "as in its file");
+    const head = make(
+      "div", { class: "joint" }, named(joint.name), ...(own ? [choice] : []),
+      make("label", { class: "check" }, box, "servo"),
+    );
     place.append(make("div", { class: "knobs" }, head, target.label, torque.label));
     return {
       state,
+      follow: (targets) => {
+        if (state.played) target.set((state.target = targets[joint.played]));
+      },
       relax: () => {
         torque.set(0);
         target.set(joint.start);
-        Object.assign(state, { torque: 0, target: joint.start, on: true });
+        Object.assign(state, { torque: 0, target: joint.start, on: true, played: own });
         box.checked = true;
+        file.checked = own;
         target.input.disabled = false;
         changed(k, state);
       },

@@ -17,10 +17,12 @@ if (data.kind === "message") {
   document.querySelector("main").hidden = true;
   document.querySelector(".tools").hidden = true;
 } else if (data.kind === "live") {
-  startRunning(data).then((running) => {
+  const ready = startRunning(data).then((running) => {
     offer(running);
     offerArm(running);
+    return window.flexarm.drawn();
   }, (error) => sayWarning(`This browser cannot run the arm: ${error.message}`));
+  window.flexarm = { drawn: () => ready }; // until it runs
 } else {
   page = data.kind === "modes" ? startModes(data) : startRun(data);
   if (data.live) keepPlace(page);

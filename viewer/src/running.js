@@ -96,10 +96,10 @@ function drive(page, passed) {
   const { data, simulation, integrals } = page;
   const { n } = data.simulation;
   const y = stateOf(simulation);
-  const u = [];
-  const servo = [];
+  const [hand, servo, play] = [[], [], []];
   data.joints.forEach((joint, k) => {
-    const { on, target, torque } = page.joints[k].state;
+    const { played, target, torque } = page.joints[k].state;
+    const on = page.joints[k].state.on && !played; // by hand
     let at = 0;
     for (let i = 0; i < n; i++) at += joint.row[i] * y[i];
     if (!on) Object.assign(page.led[k], { x: at, v: 0 });
@@ -108,10 +108,12 @@ function drive(page, passed) {
       const more = integrals[k] + joint.integral * (wanted - at) * passed;
       integrals[k] = Math.min(Math.max(more, -joint.limit), joint.limit);
     }
-    u.push(torque + (on ? integrals[k] : 0));
+    hand.push(torque + (on ? integrals[k] : 0));
+    play.push(played ? 1 : 0);
     servo.push(wanted, ...(on ? joint.gains : [0, 0]));
   });
-  setInput(simulation, "u", u);
+  setInput(simulation, "hand", hand);
+  setInput(simulation, "play", play);
   setInput(simulation, "servo", servo);
 }
 
@@ -163,6 +165,7 @@ function picture(page, t) {
     renewCharts(page.charts, [motionOf(page)]);
     moveCursor(page.charts, player.time);
     sayTime(player, `${player.time.toFixed(2)} s`);
+    for (const joint of page.joints) joint.follow(array(simulation, "r"));
   }
   sayFacts(page, begun);
   const posed = performance.now();

@@ -46,9 +46,14 @@ export function offer(page) {
       view: show.stage.camera.matrixWorldInverse.toArray(),
       projection: show.stage.camera.projectionMatrix.toArray(),
     }),
-    /** Where bodies are [m], how many obstacles are drawn, and how large a pixel is where one looks [m]. */
+    /** Where bodies, arrows of forces and coils are [m], how many obstacles are drawn, and how large a pixel is
+     * where one looks [m]. */
     around: () => ({
       bodies: show.around.bodies.flat().map(({ ball }) => ball.position.toArray()),
+      forces: show.forces.marks.map(({ whole, coil }) => {
+        const { position, scale, visible } = whole ?? coil;
+        return { at: position.toArray(), length: whole ? NaN : scale.y, visible };
+      }),
       obstacles: show.around.walls.children.length / 2,
       pixel: pixelAt(show.stage, show.stage.controls.target),
     }),

@@ -3,6 +3,7 @@ import { dressArm, makeArm, updateArm, weighPayload } from "./arm.js";
 import { aroundPoints, dressAround, makeAround, placeBodies, placeWalls } from "./around.js";
 import { enclose, tracePoints, upOf } from "./bounds.js";
 import { FIELDS, gradient, say } from "./colours.js";
+import { dressForces, makeForces, placeForces } from "./forces.js";
 import { makeCompass, turnCompass } from "./compass.js";
 import { byId } from "./dom.js";
 import { sayWarning } from "./heading.js";
@@ -58,7 +59,8 @@ function makeShow(data, samples) {
   if (data.motions) {
     show.around = makeAround(data, reach);
     placeWalls(show.around, stage.box);
-    stage.scene.add(show.around.group);
+    show.forces = makeForces(data.motions, reach);
+    stage.scene.add(show.around.group, show.forces.group);
     show.around.bodies.forEach((bodies, k) => {
       if (bodies.some(({ name }) => name === "payload")) weighPayload(arms[k], 0);
     });
@@ -107,6 +109,7 @@ export function dressShow(show) {
   const compared = show.arms.length > 1;
   for (const arm of [...show.arms, show.ghost]) dressArm(arm, theme, compared);
   if (show.around) dressAround(show.around, theme);
+  if (show.forces) dressForces(show.forces, theme);
   for (const material of show.stage.stand.materials) material.color.set(theme.stand);
   show.trails.forEach((trail, k) => {
     for (const line of [trail.whole, trail.gone]) {
@@ -125,6 +128,7 @@ export function poseShow(show, states, rest = null, t = 0) {
   });
   placeStand(show.stage, arms[0].pose.base);
   if (show.around) placeBodies(show.around, arms, t);
+  if (show.forces) placeForces(show.forces, arms, t);
   ghost.group.visible = settings.ghost;
   if (settings.ghost) updateArm(ghost, rest ?? states[0], rest ? 1 : 0, "plain", 0);
   for (const trail of trails) trail.group.visible = settings.trail;

@@ -4,18 +4,23 @@ const PAGE = 65536; // [bytes] of WebAssembly's memory
 const SLICE = 1 / 120; // [s] after which a pull is measured anew
 const BLOCK = 400; // steps between two looks at the clock
 
-const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+// Unpacks what `flexarm.viewer.live.page` has packed.
+async function bytesOf(text) {
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(unpacked).arrayBuffer());
+}
 
 /** Compiles an arm's module and puts its memory in order. */
 export async function makeSimulation(given) {
-  const image = bytesOf(given.image);
+  const image = await bytesOf(given.image);
   const memory = new WebAssembly.Memory({ initial: Math.ceil(given.size / PAGE) });
   const env = {
     __linear_memory: memory,
     __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, given.top),
     __indirect_function_table: new WebAssembly.Table({ initial: 1, element: "anyfunc" }),
   };
-  const { instance } = await WebAssembly.instantiate(bytesOf(given.code), { env });
+  const { instance } = await WebAssembly.instantiate(await bytesOf(given.code), { env });
   const simulation = {
     given, image, exports: instance.exports, pull: null, spent: 0,
     bytes: new Uint8Array(memory.buffer),

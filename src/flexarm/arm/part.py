@@ -9,6 +9,7 @@ from pydantic import (
     Field,
     StrictBool,
     StrictInt,
+    field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -87,6 +88,17 @@ class Body(Part):
         tuple[Inertia, Inertia, Inertia]
         | tuple[Inertia, Inertia, Inertia, Inertia, Inertia, Inertia]
     ) = (0.0, 0.0, 0.0)
+
+    @field_validator("inertia", mode="before")
+    @classmethod
+    def _is_about_three_axes(cls, given: Any) -> Any:
+        if isinstance(given, int | float | str):
+            said = f"[{given}, {given}, {given}]"
+            raise fault(
+                "is [xx, yy, zz] about the centre of mass, of a ball {said}; what a motor adds is "
+                "'rotor_inertia' of the joint's 'drive'", said=said,
+            )  # fmt: skip
+        return given
 
     @model_validator(mode="after")
     def _inertia_is_physical(self) -> Self:

@@ -1,7 +1,7 @@
 """What a link is made of: outline, stiffness, mass and rotary inertia along its length."""
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -145,6 +145,15 @@ class Properties(Part):
     Jz: Annotated[RotaryPerLength, Field(ge=0)] = 0.0
 
 
+# Young's modulus, density and Poisson's ratio, as one writes them into a file.
+MATERIALS = {
+    "aluminium": "{E: 69 GPa, density: 2700, nu: 0.33}",
+    "steel": "{E: 210 GPa, density: 7850, nu: 0.3}",
+    "titanium": "{E: 114 GPa, density: 4430, nu: 0.34}",
+    "carbon": "{E: 120 GPa, density: 1600, nu: 0.3}",
+}
+
+
 class Material(Part):
     """An isotropic material; give ``nu`` or ``G`` (nu = 0.3 if neither)."""
 
@@ -152,6 +161,15 @@ class Material(Part):
     density: Annotated[Density, Field(gt=0)]
     nu: Annotated[Ratio, Field(gt=-1, le=0.5)] | None = None
     G: Annotated[Stress, Field(gt=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_name(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            numbers = MATERIALS.get(given.strip().lower().replace("aluminum", "aluminium"))
+            known = f", for {given} {numbers}" if numbers else ": {E: 69 GPa, density: 2700}"
+            raise fault("is given by its numbers, not by a name{known}", known=known)
+        return given
 
     @model_validator(mode="after")
     def _one_shear_modulus(self) -> Self:

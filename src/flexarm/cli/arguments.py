@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flexarm.arguments import require_path
+from flexarm.arguments import in_unit, require_path
 from flexarm.errors import FlexarmError
 
 if TYPE_CHECKING:
@@ -88,6 +88,18 @@ def file_path(text: str) -> Path:
         return require_path("a path", text)
     except FlexarmError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def seconds(text: str) -> float:
+    """Read a time [s], plain or with a unit."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return float(in_unit("time", text, "s"))
+    except FlexarmError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("time: ")) from None
 
 
 def _change(text: str) -> "Change":

@@ -14,6 +14,7 @@ from flexarm.cli.arguments import (
     read_arm,
     require_figure,
     require_outputs,
+    seconds,
 )
 from flexarm.cli.console import finite
 
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="linear",
         help="how errors count; all but linear let outliers count less",
     )
-    add("--step", type=float, metavar="H", help="step of the runs [s] (default: by fastest mode)")
+    add("--step", type=seconds, metavar="H", help="step of the runs [s] (default: by fastest mode)")
     add("--most", type=int, default=100, metavar="N", help="evaluations of a search, at most")
     add("--suggest", action="store_true", help="say which inputs would tell what is left open")
     add("-o", "--out", type=file_path, metavar="FILE", help="write the fitted model file")

@@ -20,6 +20,7 @@ from flexarm.cli.arguments import (
     read_arm,
     require_figure,
     require_outputs,
+    seconds,
 )
 from flexarm.cli.console import finite, open_console, print_line, print_table
 from flexarm.errors import FlexarmError, LongRun, SimulationError
@@ -41,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_arm(parser)
     add = parser.add_argument
-    add("--t-end", type=float, default=1.0, metavar="S", help="duration [s] (default 1)")
-    add("--dt", type=float, metavar="S", help="interval of the samples that are kept [s]")
+    add("--t-end", type=seconds, default=1.0, metavar="S", help="duration [s] (default 1)")
+    add("--dt", type=seconds, metavar="S", help="interval of the samples that are kept [s]")
     add(
         "--method", metavar="NAME", type=_method_name, default="auto",
         help="integrator, such as etd4 (default auto)",
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--formulation")
     add("--paper", action="store_true", help="keep the approximations of the formulation's paper")
     add_options(parser, "--tip-rotation", "--nodes")
-    add("--step", type=float, metavar="S", help="step of rk4 [s]")
+    add("--step", type=seconds, metavar="S", help="step of rk4 [s]")
     add(
         "--start",
         type=_start,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from flexarm.arguments import refused, require_kind, require_positive
+from flexarm.arguments import WithUnit, refused, require_kind, require_number, require_positive
 from flexarm.integrate.laws import Sampled, Sensors
 from flexarm.links.base import Array
 from flexarm.model import Model
@@ -11,11 +11,11 @@ from flexarm.model import Model
 
 def sampled(
     law: Callable[[float, Array, Array], Any],
-    period: float,
+    period: WithUnit,
     model: Model,
     *,
     sensed: Sensors | None = None,
-    delay: float = 0.0,
+    delay: WithUnit = 0.0,
     limits: float | Sequence[float] | None = None,
     noise: float | Sequence[float] = 0.0,
     quantum: float | Sequence[float] = 0.0,
@@ -26,7 +26,8 @@ def sampled(
 
     Parameters
     ----------
-    law, period, sensed, delay, noise, quantum, seed, rates
+    law, period, sensed,
+        require_number("delay", delay, unit="s"), noise, quantum, seed, rates
         As for `flexarm.Sampled`.
     model
         The arm.
@@ -38,7 +39,8 @@ def sampled(
         raise refused("law", law, "a function (t, q, v) to u")
     require_kind("model", model, Model, "a Model: make one with flexarm.build(arm)")
     control = Sampled(
-        law, require_positive("period", period), sensed, delay,
+        law, require_positive("period", period, unit="s"), sensed,
+        require_number("delay", delay, unit="s"),
         "file" if limits is None else limits, noise, quantum, seed, rates,
     )  # fmt: skip
     control.begin(model)

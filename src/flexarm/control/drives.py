@@ -6,7 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from flexarm.arguments import is_word, refused, require_array, require_kind, require_number
+from flexarm.arguments import (
+    WithUnit,
+    in_unit,
+    is_word,
+    refused,
+    require_array,
+    require_kind,
+    require_number,
+)
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import hub_row
@@ -15,7 +23,7 @@ from flexarm.model import Model
 
 Side = Literal["motor", "link"]
 MOST_ERROR = 1e9  # stiffness overestimated by that much is no stiffness
-Gain = float | Sequence[float] | Array
+Gain = WithUnit | Sequence[WithUnit] | Array
 
 
 @dataclass(frozen=True)
@@ -47,9 +55,12 @@ class Drives:
             raise refused("side", side, "'motor' or 'link'")
         return self.motors if side == "motor" else self.hubs
 
-    def gains(self, name: str, value: Gain) -> Array:
-        """Read a gain that is one number, or one per driven joint; none may be negative, (k,)."""
-        given = require_array(name, value)
+    def gains(self, name: str, value: Gain, unit: str) -> Array:
+        """Read a gain that is one number, or one per driven joint; none may be negative, (k,).
+
+        Texts are read in the unit, see `flexarm.arguments.in_unit`.
+        """
+        given = require_array(name, in_unit(name, value, unit))
         if given.shape not in ((), (len(self.names),)):
             raise FlexarmError(
                 f"{name}: must be one number or {len(self.names)} ({', '.join(self.names)}), "

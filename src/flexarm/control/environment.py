@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from flexarm.arguments import require_function, require_numbers, require_positive
+from flexarm.arguments import WithUnit, require_function, require_numbers, require_positive
 from flexarm.arm import Arm
 from flexarm.errors import SimulationError
 from flexarm.integrate.batch.batch import batch
@@ -54,8 +54,8 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         arm: Arm,
         num_envs: int,
         *,
-        dt: float,
-        t_end: float,
+        dt: WithUnit,
+        t_end: WithUnit,
         reward: Reward,
         limit: float,
         starts: Mapping[str, Sequence[float]] | None = None,
@@ -64,7 +64,7 @@ class ArmVectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     ) -> None:
         require_function("reward", reward, "of coordinates, rates and inputs", SimulationError)
         largest = require_positive("limit", limit, SimulationError)
-        self._t_end = require_positive("t_end", t_end, SimulationError)
+        self._t_end = require_positive("t_end", t_end, SimulationError, unit="s")
         self._arms = batch(arm, num_envs, dt=dt, device=device, parameters=parameters)
         self._reward, self._starts = reward, _ranges(starts or {})
         self._over = np.zeros(num_envs, dtype=bool)

@@ -47,7 +47,7 @@ class Gauge:
         if not is_word(self.axis, ("y", "z")):
             raise refused("gauge: axis", self.axis, "'y' or 'z'")
         at = require_number("gauge: at", self.at, least=0.0, largest=1.0)
-        distance = require_number("gauge: distance", self.distance)
+        distance = require_number("gauge: distance", self.distance, unit="m")
         if not distance:
             raise refused("gauge: distance", self.distance, "a number other than 0")
         object.__setattr__(self, "at", at)
@@ -160,7 +160,7 @@ def effort_limits(model: Model, limits: float | Sequence[float] | None) -> Array
     """Read the largest inputs, from the model file if None; infinite where it has none, (k,)."""
     driven = drives(model)
     if limits is not None:
-        return driven.gains("limits", limits)
+        return driven.gains("limits", limits, "N m|N|A|V")
     found = input_limits(model)
     if not np.any(np.isfinite(found)):
         raise FlexarmError("limits: the model file has no joint.limits.effort: give numbers")

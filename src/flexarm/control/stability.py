@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 import scipy.linalg
-import scipy.optimize
 
 from flexarm.arguments import require_count, require_kind, require_number, require_shaped
 from flexarm.control.drives import (
@@ -147,7 +146,9 @@ class FrozenLoop:
         tried = np.concatenate([[0.0], np.geomspace(1e-4, LARGEST, 141)])
         for low, high in itertools.pairwise(tried.tolist()):
             if growth(high) > 0:
-                return float(scipy.optimize.brentq(growth, low, high, xtol=1e-12))
+                from scipy.optimize import brentq
+
+                return float(brentq(growth, low, high, xtol=1e-12))
         return float("inf")
 
     def _mass(self, q: Array) -> Array:
@@ -161,7 +162,8 @@ class FrozenLoop:
         rows = driven.motors[:, self._kept]
         q = require_shaped("q", q, (self.model.size,))
         loop = decoupled(self._tangent, driven, q, self._statics.effort(q))
-        kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
+        kp = driven.gains("stiffness", stiffness, "1/s^2")
+        kd = driven.gains("damping", damping, "1/s")
         A = loop.A - loop.B @ np.hstack([kp[:, None] * rows, kd[:, None] * rows])
         # The law believes in forces that are not there: u is off by their effect on H a.
         believed = -np.linalg.solve(self._mass(q), self._links(q))
@@ -312,5 +314,7 @@ def _matched(
     values: Complex,
 ) -> Complex:
     """Put eigenvalues in the order of those before them, moving all as little as possible."""
-    rows, columns = scipy.optimize.linear_sum_assignment(np.abs(before[:, None] - values[None, :]))
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(np.abs(before[:, None] - values[None, :]))
     return values[columns[np.argsort(rows)]]

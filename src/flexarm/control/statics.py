@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from flexarm.arguments import (
+    WithUnit,
     refused,
     require_array,
     require_flag,
@@ -62,7 +63,7 @@ class Statics:
         springs = any(axis.acts.spring is not None for axis in self.model.axes)
         return self.sag and (bool(np.any(self.model.gravity)) or springs)
 
-    def at_joints(self, joints: Mapping[str, float], guess: Array | None = None) -> Array:
+    def at_joints(self, joints: Mapping[str, WithUnit], guess: Array | None = None) -> Array:
         """Find the coordinates of the arm at rest with its driven joints held, (n,).
 
         Parameters
@@ -74,7 +75,7 @@ class Statics:
         """
         what = "positions of driven joints by name"
         require_mapping("joints", joints, what, optional=False)
-        joints = require_numbers("joints", joints, what)
+        joints = require_numbers("joints", joints, what, units=self.model.axis_units)
         unknown = set(joints) - set(self.drives.names)
         if unknown:
             raise FlexarmError(

@@ -40,11 +40,11 @@ class Timing:
         """Refuse a timing that is none."""
         if not is_word(self.kind, KINDS):
             raise FlexarmError(f"timing: there are {', '.join(KINDS)}, got {shown(self.kind)}")
+        for name, unit in (("duration", "s"), ("begin", "s"), ("ramp", "1")):
+            given = require_number(f"timing: {name}", getattr(self, name), unit=unit)
+            object.__setattr__(self, name, given)
         require_positive("timing: duration", self.duration)
         require_number("timing: duration", self.duration, least=SHORTEST, largest=LONGEST)
-        for name in ("duration", "begin", "ramp"):
-            given = require_number(f"timing: {name}", getattr(self, name))
-            object.__setattr__(self, name, given)
         if self.begin < 0:
             raise FlexarmError(f"timing: begin must be >= 0, got {self.begin:g}")
         if not 0 < self.ramp <= 0.5:

@@ -7,12 +7,7 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from flexarm.arguments import (
-    refused,
-    require_array,
-    require_kind,
-    require_mapping,
-)
+from flexarm.arguments import WithUnit, refused, require_array, require_kind, require_mapping
 from flexarm.control.drives import remaining
 from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
@@ -104,10 +99,10 @@ def _line(name: str, value: object) -> Array:
 
 def joint_move(
     model: Model,
-    to: Mapping[str, float],
+    to: Mapping[str, WithUnit],
     timing: Timing,
     *,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
     """Move driven joints along straight lines in their coordinates.
@@ -175,7 +170,7 @@ def tip_move(
     timing: Timing,
     *,
     axes: str = "xyz",
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
     """Move the tip along a straight line, or along a given curve, by inverse kinematics.
@@ -224,10 +219,10 @@ def tip_move(
 
 def reaction_free_move(
     model: Model,
-    to: Mapping[str, float],
+    to: Mapping[str, WithUnit],
     timing: Timing,
     *,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, WithUnit] | None = None,
     sag: bool = True,
 ) -> Trajectory:
     """Move driven joints on a free base so that its attitude stays as it is.

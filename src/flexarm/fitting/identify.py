@@ -1,12 +1,14 @@
 """Fit numbers of a model file to measured runs: output error, least squares, exact derivatives."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from flexarm.arguments import (
+    WithUnit,
     is_number,
     is_word,
     listed,
@@ -17,8 +19,9 @@ from flexarm.arguments import (
     require_names,
 )
 from flexarm.arm import Arm
+from flexarm.arm.shapes import ArmModes
 from flexarm.control.sensors import Gauge
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.data import Estimate
 from flexarm.fitting.fit import Fit, fitted_arm
 from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
@@ -49,7 +52,7 @@ def identify(
     input_offsets: Sequence[str] = (),
     start: Literal["model", "measured"] = "model",
     loss: Loss = "linear",
-    step: float | None = None,
+    step: WithUnit | None = None,
     rtol: float = 1e-3,
     formulation: str = DEFAULT,
     most_evaluations: int = 100,
@@ -110,6 +113,7 @@ def identify(
     bounds = _bounds(fit)
     sensors = _sensors(outputs)
     recordings = read_recordings(data)
+    _tell_of_many_shapes(arm)
     runs = differentiable(
         arm, t_end=float(recordings[0].t[-1]), parameters=list(bounds), rtol=rtol, step=step,
         formulation=formulation,
@@ -275,3 +279,20 @@ def _fit(
         evaluations=evaluations,
         problem=problem,
     )
+
+
+def _tell_of_many_shapes(arm: Arm) -> None:
+    """Warn of shapes by default: there are many of them, and they change with what is fitted."""
+    names = [
+        link.name or f"link{k}"
+        for k, link in enumerate(arm.links, 1)
+        if isinstance(link.shapes, ArmModes) and not link.rigid and link.section is not None
+    ]
+    if names:
+        warnings.warn(
+            f"{', '.join(names)}: shapes are chosen by default, which are more than data tell apart"
+            " and make a fit take minutes: name one or two in the plane of the motion, such as "
+            "'shapes: {kind: loaded, root: held, bending_y: 0, bending_z: 1, torsion: 0}'",
+            LongRun,
+            stacklevel=3,
+        )

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import require_kind, require_names
+from flexarm.arguments import WithUnit, require_kind, require_names
 from flexarm.arm import Arm
 from flexarm.arm.profile import Table
 from flexarm.engine.compile import real_numbers
@@ -30,6 +30,7 @@ from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.course import Course
+from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
@@ -50,12 +51,12 @@ TABLEAUS = {
 def differentiable(
     arm: Arm,
     *,
-    t_end: float,
-    dt: float | None = None,
+    t_end: WithUnit,
+    dt: WithUnit | None = None,
     parameters: Sequence[str] = (),
     method: str = "rk4",
     rtol: float = 1e-3,
-    step: float | None = None,
+    step: WithUnit | None = None,
     formulation: str = DEFAULT,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
@@ -80,6 +81,7 @@ def differentiable(
         If the arm cannot be simulated, or what happens in a run makes its equations jump: events,
         dry friction, brakes that slip, sampled servos, nodes of a rail.
     """
+    t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     if method not in TABLEAUS:

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import (
+    in_unit,
     is_word,
     refused,
     require_array,
@@ -161,10 +162,12 @@ class Sampled:
             raise SimulationError(
                 f"Sampled: law must be a function (t, q, v) to u, got {shown(self.law)}"
             )
-        if not is_positive(self.period):
+        period = in_unit("period", self.period, "s", SimulationError)
+        if not is_positive(period):
             raise SimulationError(f"Sampled: period must be > 0 [s], got {shown(self.period)}")
-        object.__setattr__(self, "period", float(self.period))
-        delay = require_number("delay", self.delay)
+        object.__setattr__(self, "period", float(period))
+        delay = require_number("delay", self.delay, SimulationError, unit="s")
+        object.__setattr__(self, "delay", delay)
         require_count("seed", self.seed, 0)
         if delay < 0 or abs(self.behind * self.period - delay) > 1e-9 * self.period:
             raise SimulationError(

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flexarm.arguments import (
+    WithUnit,
+    in_unit,
     is_number,
     listed,
     refused,
@@ -23,6 +25,15 @@ MOST_STEPS = 10**10
 def is_positive(value: object) -> bool:
     """Tell whether a value is a finite number > 0."""
     return is_number(value) and float(value) > 0  # type: ignore[arg-type]
+
+
+def seconds(
+    *, t_end: WithUnit, dt: WithUnit | None = None, step: WithUnit | None = None
+) -> tuple[float, float | None, float | None]:
+    """Read times that are texts with units [s]; the rest stays, to be refused or not."""
+    given = {"t_end": t_end, "dt": dt, "step": step}
+    read = [in_unit(name, value, "s", SimulationError) for name, value in given.items()]
+    return read[0], read[1], read[2]
 
 
 def refuse_options(*, t_end: float, dt: float | None, rtol: float, step: float | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import is_word, refused, require_flag, shown
+from flexarm.arguments import WithUnit, is_word, refused, require_flag, shown
 from flexarm.arm import Arm
 from flexarm.arm.arm import STARTS
 from flexarm.arm.profile import Constant
@@ -25,7 +25,7 @@ from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
-from flexarm.integrate.options import MOST_SAMPLES, TIGHTEST, refuse_kinds, refuse_options
+from flexarm.integrate.options import MOST_SAMPLES, TIGHTEST, refuse_kinds, refuse_options, seconds
 from flexarm.integrate.problem import (
     Channel,
     channels,
@@ -53,11 +53,11 @@ CLOSER = 30  # times the tolerance
 def simulate(
     arm: Arm,
     *,
-    t_end: float,
-    dt: float | None = None,
+    t_end: WithUnit,
+    dt: WithUnit | None = None,
     method: str = "auto",
     rtol: float = 1e-3,
-    step: float | None = None,
+    step: WithUnit | None = None,
     formulation: str = DEFAULT,
     paper: bool = False,
     tip_rotation: TipRotation = "cayley",
@@ -140,6 +140,7 @@ def simulate(
     LongRun
         If it will take more than a minute of CPU, with what to change.
     """
+    t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step,
            formulation=formulation, paper=paper)  # fmt: skip
     refuse_kinds(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexarm.arguments import require_flag, require_names, require_number, require_numbers
+from flexarm.arguments import WithUnit, require_flag, require_names, require_number, require_numbers
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
@@ -64,11 +64,12 @@ class Equilibrium(Summarised):
 def equilibrium(
     arm: Arm | Model,
     *,
-    joints: Mapping[str, float] | None = None,
-    speeds: Mapping[str, float] | None = None,
+    at: Mapping[str, WithUnit] | None = None,
+    speeds: Mapping[str, WithUnit] | None = None,
     settle: Sequence[str] = (),
     straight: bool = False,
-    t: float = 0.0,
+    t: WithUnit = 0.0,
+    joints: Mapping[str, WithUnit] | None = None,
 ) -> Equilibrium:
     """Find how an arm deflects under gravity, loads and steady rotation while its joints are held.
 
@@ -76,7 +77,7 @@ def equilibrium(
     ----------
     arm
         The arm, or its model.
-    joints
+    at
         Where joints are held [rad], [m], by name; the others are at their start.  Of an elastic
         joint it is the motor that is held.
     speeds
@@ -87,6 +88,8 @@ def equilibrium(
         Whether to leave the links straight, as if forces kept them so.
     t
         Time [s] at which wrenches and prescribed positions are taken.
+    joints
+        Another name of ``at``.
 
     Raises
     ------
@@ -94,11 +97,16 @@ def equilibrium(
         If a name is wrong, or no equilibrium is found.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    held = require_numbers("joints", joints, "positions by joint")
-    turning = require_numbers("speeds", speeds, "speeds by joint")
+    units = model.axis_units
+    if at is not None and joints is not None:
+        raise FlexarmError("joints: is another name of 'at': give one of them")
+    name, given = ("at", at) if joints is None else ("joints", joints)
+    held = require_numbers(name, given, "positions by joint", units=units)
+    rates = {name: f"{unit}/s" for name, unit in units.items()}
+    turning = require_numbers("speeds", speeds, "speeds by joint", units=rates)
     require_names("settle", settle, "joints")
     require_flag("straight", straight)
-    t = require_number("t", t)
+    t = require_number("t", t, unit="s")
     return settle_down(Tangent(model), held, turning, settle, straight=straight, t=t)
 
 

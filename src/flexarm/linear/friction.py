@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from flexarm.arguments import is_word, refused, require_positive
+from flexarm.arguments import WithUnit, is_word, refused, require_positive
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
 from flexarm.mechanics.drives import Coulomb, coulomb_frictions
@@ -37,7 +37,7 @@ class DryFriction:
     """
 
     choice: FrictionChoice = "off"
-    speed: float | None = None
+    speed: WithUnit | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no choice."""
@@ -49,7 +49,8 @@ class DryFriction:
             raise FlexarmError(
                 f"friction_speed: is used only with friction 'secant', got it with '{self.choice}'"
             )
-        require_positive("friction_speed", self.speed)
+        speed = require_positive("friction_speed", self.speed, unit="rad/s|m/s")
+        object.__setattr__(self, "speed", speed)
 
     def damping(self, model: Model, v: Array) -> Array:
         """Give its part of the damping matrix at rates v, (n, n)."""
@@ -78,7 +79,7 @@ class DryFriction:
             return each.slope(rate)
         if self.choice == "off":
             return 0.0
-        speed = self.speed or SECANT_SPEED
+        speed = float(self.speed or SECANT_SPEED)
         reversing = max(1 - (rate / speed) ** 2, 0.0)
         return 4 * each.force / (math.pi * speed) * math.sqrt(reversing)
 

@@ -10,7 +10,14 @@ import numpy as np
 import scipy.linalg
 
 from flexarm.accuracy.frequencies import FrequencyErrors, frequency_errors
-from flexarm.arguments import is_word, refused, require_flag, require_mapping, require_numbers
+from flexarm.arguments import (
+    WithUnit,
+    is_word,
+    refused,
+    require_flag,
+    require_mapping,
+    require_numbers,
+)
 from flexarm.arm import Arm
 from flexarm.arm.summary import Summarised, Summary
 from flexarm.errors import FlexarmError
@@ -167,11 +174,11 @@ def modes(
     arm: Arm | Model,
     *,
     joints: State | Literal["auto"] | Mapping[str, State] = "auto",
-    at: Mapping[str, float] | None = None,
-    speeds: Mapping[str, float] | None = None,
+    at: Mapping[str, WithUnit] | None = None,
+    speeds: Mapping[str, WithUnit] | None = None,
     straight: bool = False,
     friction: FrictionChoice = "off",
-    friction_speed: float | None = None,
+    friction_speed: WithUnit | None = None,
     following: bool = False,
 ) -> Modes:
     """Find the modes of an arm about its equilibrium, or about steady rotation.
@@ -212,8 +219,10 @@ def modes(
         inertia.
     """
     model = arm if isinstance(arm, Model) else build(arm)
-    places = require_numbers("at", at, "positions by joint")
-    turning = require_numbers("speeds", speeds, "speeds by joint")
+    units = model.axis_units
+    places = require_numbers("at", at, "positions by joint", units=units)
+    rates = {name: f"{unit}/s" for name, unit in units.items()}
+    turning = require_numbers("speeds", speeds, "speeds by joint", units=rates)
     require_flag("straight", straight)
     require_flag("following", following)
     if following:

@@ -100,7 +100,7 @@ def start_point(arm: Arm | Model) -> Point:
 def point_of_run(run: Run, t: float) -> Point:
     """Take the state of a run at the sample nearest to a time [s]."""
     require_kind("run", run, Run, "a Run")
-    t = require_number("t", t)
+    t = require_number("t", t, unit="s")
     if not run.t[0] <= t <= run.t[-1]:
         raise FlexarmError(f"t: must be {run.t[0]:g} to {run.t[-1]:g} s, the run's, got {t:g}")
     k = int(np.argmin(np.abs(run.t - t)))

@@ -6,13 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from flexarm.arguments import (
-    is_number,
-    listed,
-    refused,
-    require_flag,
-    require_mapping,
-)
+from flexarm.arguments import in_unit, is_number, listed, refused, require_flag, require_mapping
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.linear.equilibrium import settle_down
@@ -62,8 +56,15 @@ def sweep(
     """
     model = arm if isinstance(arm, Model) else build(arm)
     require_flag("straight", straight)
-    at = require_mapping("at", at, "positions by joint")
-    speeds = require_mapping("speeds", speeds, "speeds by joint")
+    units = model.axis_units
+    at = {
+        name: in_unit(f"at: {name}", each, units.get(name, "1"))
+        for name, each in require_mapping("at", at, "positions by joint").items()
+    }
+    speeds = {
+        name: in_unit(f"speeds: {name}", each, f"{units.get(name, '1')}/s")
+        for name, each in require_mapping("speeds", speeds, "speeds by joint").items()
+    }
     ranges = [
         (kind, name, _range(f"{kind}: {name}", values))
         for kind, given in (("at", at), ("speeds", speeds))

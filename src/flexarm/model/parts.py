@@ -371,6 +371,11 @@ class Model:
         """The coordinates of all joints."""
         return tuple(axis for part in self.links for axis in part.axes)
 
+    @property
+    def axis_units(self) -> dict[str, str]:
+        """Units of the joints' coordinates by name."""
+        return {axis.name: axis.unit for axis in self.axes}
+
     @cached_property
     def drawn_axes(self) -> tuple[Axis, ...]:
         """Coordinates of joints that go without a jump: angles of a ball count from anchors."""

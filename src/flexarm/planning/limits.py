@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flexarm.arguments import is_number, refused, require_mapping, require_positive
+from flexarm.arguments import WithUnit, is_number, refused, require_mapping, require_positive
 from flexarm.errors import FlexarmError
 from flexarm.formulations import formulation
 from flexarm.links.base import Array
@@ -15,7 +15,8 @@ from flexarm.model import Axis, Model
 from flexarm.planning.problem import Problem
 
 Measure = Callable[[Array, Array, Array], Array]  # (q, v, u), (T, ...) each, to (T, r)
-ByName = float | Mapping[str, float] | None
+ByName = WithUnit | Mapping[str, WithUnit] | None
+FORCES = {"base_force": "N", "base_torque": "N m"}
 NUDGE = 1e-6  # of a coordinate's size
 ROUNDING = 1e-9  # of places [rad], [m]
 SHARE = 0.998  # of what is allowed that is planned with, since samples miss peaks
@@ -93,7 +94,7 @@ class Limit:
 
 def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Array:
     """Give the largest inputs, infinite where there is no limit, (k,)."""
-    given = _by_name("effort", limits.effort, names)
+    given = _by_name("effort", limits.effort, names, "N m|N|A|V")
     return np.array([
         given.get(name, top) for name, top in zip(names, input_limits(model).tolist(), strict=True)
     ])  # fmt: skip
@@ -144,7 +145,7 @@ def _beyond(index: int, sign: float, begin: float) -> Measure:
 
 def _speeds(problem: Problem, limits: Limits) -> list[Limit]:
     model, names = problem.model, problem.names
-    given = _by_name("speed", limits.speed, names)
+    given = _by_name("speed", limits.speed, names, "rad/s|m/s")
     axes = [axis for axis in model.axes if axis.driven]
     found = []
     for axis in axes:
@@ -163,7 +164,7 @@ def _rates(row: Array) -> Measure:
 def _deflections(problem: Problem, limits: Limits) -> list[Limit]:
     model = problem.model
     names = tuple(part.name for part in flexible_links(model))
-    given = _by_name("deflection", limits.deflection, names)
+    given = _by_name("deflection", limits.deflection, names, "m")
     found = []
     for name, top in given.items():
         rows = tip_rows(model, name, problem.start)
@@ -194,7 +195,11 @@ def _strain(problem: Problem, limits: Limits) -> list[Limit]:
 
 def _base(problem: Problem, limits: Limits) -> list[Limit]:
     asked = {"base_force": limits.base_force, "base_torque": limits.base_torque}
-    given = {name: require_positive(name, top) for name, top in asked.items() if top is not None}
+    given = {
+        name: require_positive(name, top, unit=FORCES[name])
+        for name, top in asked.items()
+        if top is not None
+    }
     if given and problem.model.floats:
         raise FlexarmError(f"{min(given)}: a free base takes nothing from the ground")
     composite = formulation("composite", problem.model)
@@ -203,9 +208,9 @@ def _base(problem: Problem, limits: Limits) -> list[Limit]:
         a = problem.equation.forward_dynamics(q, v, u)
         return composite.joint_wrench(q, v, a)[:, 0]
 
-    units = {"base_force": ("N", slice(0, 3)), "base_torque": ("N m", slice(3, 6))}
+    parts = {"base_force": slice(0, 3), "base_torque": slice(3, 6)}
     return [
-        Limit(name.replace("_", " "), units[name][0], top, _part(wrench, units[name][1]))
+        Limit(name.replace("_", " "), FORCES[name], top, _part(wrench, parts[name]))
         for name, top in given.items()
     ]
 
@@ -214,15 +219,17 @@ def _part(measure: Measure, columns: slice) -> Measure:
     return lambda q, v, u: measure(q, v, u)[:, columns]
 
 
-def _by_name(what: str, given: ByName, names: tuple[str, ...]) -> dict[str, float]:
+def _by_name(what: str, given: ByName, names: tuple[str, ...], unit: str) -> dict[str, float]:
     """Read one number for all, or numbers by name."""
     if given is None:
         return {}
-    if is_number(given):
-        return dict.fromkeys(names, require_positive(what, given))
+    if is_number(given) or isinstance(given, str):
+        return dict.fromkeys(names, require_positive(what, given, unit=unit))
     listed = require_mapping(what, given, "numbers by name")
-    for name, value in listed.items():
+    for name in listed:
         if name not in names:
             raise refused(what, name, f"one of {', '.join(names)}")
-        require_positive(f"{what}: {name}", value)
-    return {name: float(value) for name, value in listed.items()}
+    return {
+        name: require_positive(f"{what}: {name}", value, unit=unit)
+        for name, value in listed.items()
+    }

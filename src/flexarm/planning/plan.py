@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flexarm.arguments import (
+    WithUnit,
     is_word,
     refused,
     require_count,
@@ -28,6 +29,7 @@ from flexarm.io.model_file import validated
 from flexarm.io.overrides import GONE, change_arm
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
+from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
 from flexarm.planning.problem import METHOD, Problem
@@ -127,11 +129,11 @@ class Plan(Summarised):
 
 def plan(
     arm: Arm,
-    to: Mapping[str, float],
+    to: Mapping[str, WithUnit],
     *,
     aim: Aim = "energy",
-    duration: float | None = None,
-    start: Mapping[str, float] | None = None,
+    duration: WithUnit | None = None,
+    start: Mapping[str, WithUnit] | None = None,
     limits: Limits = ANYWAY,
     intervals: int = 20,
     joining: Joining = "cubic",
@@ -212,8 +214,8 @@ def _fastest_period(problem: Problem) -> float:
 
 
 def _pose(
-    arm: Arm, to: Mapping[str, float], aim: Aim, duration: float | None,
-    start: Mapping[str, float] | None, limits: Limits, intervals: int, joining: Joining,
+    arm: Arm, to: Mapping[str, WithUnit], aim: Aim, duration: WithUnit | None,
+    start: Mapping[str, WithUnit] | None, limits: Limits, intervals: int, joining: Joining,
 ) -> tuple[Problem, Program, Iterate]:  # fmt: skip
     """Check what is asked for, and make the program with a first motion."""
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
@@ -225,8 +227,11 @@ def _pose(
     require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
     require_count("intervals", intervals, 8, most=1000)
     if duration is not None:
-        duration = require_positive("duration", duration)
-    places = require_numbers("start", start, "positions of driven joints by name")
+        duration = require_positive("duration", duration, unit="s")
+    what, units = "positions of driven joints by name", build(arm).axis_units
+    to, places = (
+        require_numbers(k, x, what, units=units) for k, x in (("to", to), ("start", start))
+    )
     problem = Problem.of(validated(arm), to, places)
     most = largest_inputs(problem.model, limits, problem.names)
     if duration is None and (aim == "energy" or not np.all(np.isfinite(most))):

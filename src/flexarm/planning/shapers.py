@@ -120,7 +120,7 @@ def shaper(
     """
     if not is_word(kind, KINDS):
         raise refused("kind", kind, f"one of {', '.join(KINDS)}")
-    w = require_number("frequency", frequency)
+    w = require_number("frequency", frequency, unit="rad/s")
     z = require_number("damping", damping, least=0.0)
     if not w > 0:
         raise FlexarmError(f"frequency: must be > 0 [rad/s], got {w:g}")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from flexarm.arguments import (
+    WithUnit,
     refused,
     require_count,
     require_flag,
@@ -56,8 +57,8 @@ SECOND_ORDER, UNDAMPED = 2.0, 5.0  # times slope^2; times that where errors of p
 def converge(
     arm: Arm,
     *,
-    t_end: float = 1.0,
-    wish: float = 0.01,
+    t_end: WithUnit = 1.0,
+    wish: WithUnit = 0.01,
     want: float | str | None = None,
     others: bool = True,
     trials: int | None = None,
@@ -97,7 +98,7 @@ def converge(
             "no link has shapes that can be added to: links are rigid, or their shapes come from "
             "a file"
         )
-    t_end, wish = require_positive("t_end", t_end), require_positive("wish", wish)
+    t_end, wish = require_positive("t_end", t_end, unit="s"), require_positive("wish", wish)
     require_flag("others", others)
     require_function("progress", progress, "of what is run next")
     if trials is not None:

@@ -3,6 +3,7 @@
 Theodore & Ghosal 1995, eq 26: ``M q'' + h(q, q') + c(q) + K q = Gamma``.
 """
 
+import itertools
 import keyword
 import re
 from dataclasses import dataclass, replace
@@ -324,6 +325,18 @@ def _check(model: Model) -> None:
                 f"{part.name} is a body with modes, of which no short closed form is printed: "
                 "'flexarm count' counts its operations"
             )
+    for rail, riding in itertools.pairwise(model.links):
+        if riding.rail is not None and rail.flexible:
+            raise FlexarmError(
+                f"{riding.name} rides on {rail.name}, which bends: its shapes are sums over "
+                "pieces, of which no short closed form is printed: make the rail rigid"
+            )
+    stopped = [axis.name for axis in model.axes if axis.acts.stops is not None]
+    if stopped:
+        raise FlexarmError(
+            f"{stopped[0]} has stops, whose force begins at a place, which no closed form has: "
+            "leave them out"
+        )
     if model.size > LARGEST:
         raise FlexarmError(
             f"{model.arm.name} has {model.size} coordinates: equations of at most {LARGEST} are "

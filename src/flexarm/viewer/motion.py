@@ -13,13 +13,16 @@ from flexarm.runs.between import fill_in, pick
 from flexarm.runs.contents import ENERGIES, input_units
 from flexarm.runs.curves import what_is_missed
 from flexarm.runs.data import Happening, RunData
+from flexarm.runs.forces import equation_of
+from flexarm.viewer.forces import point_marks
 from flexarm.viewer.pack import LARGEST, Arrays
-from flexarm.viewer.scene import STATIONS, shows_strain, states
+from flexarm.viewer.scene import STATIONS, rigidity, shows_strain, states
 from flexarm.viewer.surroundings import free_bodies
 
 FRAMES = 4000  # of a longer run every second, third, ... sample is shown
 SMALL = 1e-3  # of the largest in a panel: curves below that are left out
 ROUNDING = 1e-6  # of the energy exchanged: what an event loses is more
+LARGE = ("deflection", "slope", "curvature", "moment")  # what a page says the largest of
 NOTHING = 1e-9  # of an arm's length: deflections below that are rounding
 DEFLECTIONS = ((1.0, "m"), (1e3, "mm"), (1e6, "µm"))
 
@@ -71,6 +74,7 @@ def motion(run: RunData, label: str, unit: tuple[float, str], arrays: Arrays) ->
         "t": arrays.add(run.t),
         "state": arrays.add(states(run.model, run.q, run.anchors).T),
         "bodies": free_bodies(run, arrays),
+        **point_marks(run, arrays),
         "events": [{"t": each.t, "what": _said(each, run.exchanged)} for each in run.happenings],
         "panels": [
             {
@@ -94,9 +98,9 @@ def _said(each: Happening, exchanged: float) -> str:
 
 
 def limits(model: Model, q: Array) -> dict[str, float | None]:
-    """Find the largest deflection [m], slope, curvature [1/m] and strain along all links."""
+    """Find the largest deflection [m], slope, curvature [1/m], moment [N m] and strain."""
     stations = np.linspace(0.0, 1.0, STATIONS)
-    found: dict[str, float | None] = {"deflection": 0.0, "slope": 0.0, "curvature": 0.0}
+    found: dict[str, float | None] = dict.fromkeys(LARGE, 0.0)
     strains = []
     for part in flexible_links(model):
         moved = along(model, part, q, stations).deflection
@@ -114,6 +118,7 @@ def limits(model: Model, q: Array) -> dict[str, float | None]:
             "deflection": np.linalg.norm(moved, axis=2),
             "slope": np.hypot(link.values("y", places, 1), link.values("z", places, 1)),
             "curvature": np.hypot(*bent),
+            "moment": np.hypot(*(bent * rigidity(link, places).T[:, None])),
         }
         _enlarge(found, largest)
         if shows_strain(part):
@@ -149,6 +154,11 @@ def panels(run: RunData, unit: tuple[float, str]) -> Iterator[Panel]:
     for key, title, of in (("torques", "Joint torques", "N m"), ("forces", "Joint forces", "N")):
         listed = [Curve(name, run.u[:, k]) for k, (name, u) in enumerate(inputs) if u == of]
         yield Panel(key, title, of, False, [c for c in listed if np.any(c.values)])
+    if run.model.arm.contacts:
+        normal = equation_of(run).contacts(run.q, run.v).normal.T
+        names = run.model.arm.contact_names
+        pushes = [Curve(name, values) for name, values in zip(names, normal, strict=True)]
+        yield Panel("contacts", "Contact forces", "N", True, pushes if np.any(normal) else [])
     if run.model.base_moves:
         base = [Curve(f"base {axis}", run.q[:, k]) for k, axis in enumerate("xyz")]
         yield Panel("base", "Base displacement", "m", False, base)

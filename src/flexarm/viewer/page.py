@@ -189,7 +189,7 @@ def mode_page(shapes: ModeShapes) -> str:
         "arms": [scene(model, arrays)],
         "state": arrays.add(rest),
         "modes": modes,
-        "limits": {"deflection": 1.0, "curvature": 1.0, "strain": None},
+        "limits": {"deflection": 1.0, "curvature": 1.0, "moment": 1.0, "strain": None},
     }
     data = to_json(document | {"arrays": arrays.encode()})
     return fill_page(f"{model.arm.name} (flexarm)", data)

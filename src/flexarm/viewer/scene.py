@@ -156,10 +156,19 @@ def _shape(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[s
         "turned": arrays.add(shapes.rotation(places)),
         "stretch": arrays.add(shapes.values("x", places, 1)),
         "bend": arrays.add(bend),
+        "rigidity": arrays.add(rigidity(link, places)),
     }
     if part.exact is not None:
         return found | {"nodes": _nodes(part.exact, places, arrays)}
     return found | _series(model, part, places, arrays)
+
+
+def rigidity(link: Deformed, places: Array) -> Array:
+    """Give EIz and EIy [N m^2] at places along a link, (S, 2); 0 where it does not bend."""
+    x = link.along_span(places)
+    return np.stack(
+        [link.span.at(k, x) if link.span.has(k) else 0 * x for k in ("EIz", "EIy")], axis=1
+    )
 
 
 def _rail(rail: Rail, column: int, arrays: Arrays) -> dict[str, Any]:
@@ -195,6 +204,7 @@ def _body(model: Model, body: ReducedBody, column: int, arrays: Arrays) -> dict[
         "turned": arrays.add(turned),
         "stretch": arrays.add(np.zeros((STATIONS, len(body.names)))),
         "bend": arrays.add(np.zeros((STATIONS, 2, len(body.names)))),
+        "rigidity": arrays.add(np.zeros((STATIONS, 2))),
         "moved": arrays.add(moved),
         "quadratic": quadratic[0],
         "quadraticTurn": quadratic[1],

@@ -2,19 +2,15 @@
 
 import argparse
 import json
+import math
 from pathlib import Path
 
 from flexarm.cli.arguments import Misuse, add_options, file_path
 
 SUMMARY = "write a model file with comments, to begin with"
 MOST = 30  # links
-# Young's modulus, density and Poisson's ratio.
-MATERIALS = {
-    "aluminium": "{E: 69 GPa, density: 2700, nu: 0.33}",
-    "steel": "{E: 210 GPa, density: 7850, nu: 0.3}",
-    "titanium": "{E: 114 GPa, density: 4430, nu: 0.34}",
-    "carbon": "{E: 120 GPa, density: 1600, nu: 0.3}",
-}
+MATERIALS = ("aluminium", "steel", "titanium", "carbon")  # see flexarm.arm.section
+QUICK = 1.0  # [Hz] of the servos that are suggested
 # By plane: the joints' axis, and the shapes that are excited there.
 PLANES = {
     "level": ("[0, 0, 1]", "bending_y: 2, bending_z: 2, torsion: 1"),
@@ -38,6 +34,10 @@ LINK = """\
       axis: {axis}                  # in the frame before it
       start: {{position: 0 deg}}
       # input: {{kind: bang-bang, amplitude: 1 N m, times: [0, 0.5, 1]}}    # else nothing drives it
+      # A servo of {quick:g} Hz: stiffness J w^2, damping 1.4 J w, for w = 2 pi {quick:g} Hz and the
+      # inertia that the joint turns while the arm is straight, J = {inertia:.3g} kg m^2.
+      # Its integral carries the weight.
+      # servo: {{stiffness: {stiffness:.3g}, damping: {damping:.3g}, integral_time: 1, {target}}}
       # drive: {{rotor_inertia: 4.0e-5, gear_ratio: 100, stiffness: 9000}}  # an elastic gear
     length: {length}                   # along x of the link
     section:                           # or EIy, EIz, GJ, EA and mass_per_length by numbers
@@ -94,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
 
 def model_text(args: argparse.Namespace, name: str, file: str) -> str:
     """Write the model file as a text."""
+    from flexarm.arm.section import MATERIALS as NUMBERS
+
     axis, shapes = PLANES[args.plane]
     links = [
         LINK.format(
@@ -103,9 +105,30 @@ def model_text(args: argparse.Namespace, name: str, file: str) -> str:
             diameter=args.diameter,
             wall=args.wall,
             shapes=shapes,
-            material=MATERIALS[args.material],
+            material=NUMBERS[args.material],
+            quick=QUICK,
+            target="target: {kind: cycloid, start: 0, end: 0.5, duration: 2}",
+            **_servo(args, NUMBERS[args.material], args.links - k + 1),
         )
         for k in range(1, args.links + 1)
     ]
     tail = TAIL.format(payload=args.payload)
     return HEAD.format(file=file, name=json.dumps(name)) + "".join(links) + tail
+
+
+def _servo(args: argparse.Namespace, material: str, outboard: int) -> dict[str, float]:
+    """Find inertia [kg m^2] and gains of a servo that turns so many straight links."""
+    from flexarm.errors import ModelError
+    from flexarm.units import quantity
+
+    try:
+        length, diameter, wall = (quantity(x, "m") for x in (args.length, args.diameter, args.wall))
+        payload = quantity(args.payload, "kg")
+    except ModelError:  # the file is refused for that, with the place
+        return dict.fromkeys(("inertia", "stiffness", "damping"), 1.0)
+    density = float(material.partition("density: ")[2].partition(",")[0])
+    link = density * math.pi * (diameter - wall) * wall * length
+    reach = outboard * length
+    inertia = (outboard * link / 3 + payload) * reach**2
+    rate = 2 * math.pi * QUICK
+    return {"inertia": inertia, "stiffness": inertia * rate**2, "damping": 1.4 * inertia * rate}

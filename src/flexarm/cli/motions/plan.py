@@ -10,6 +10,7 @@ from flexarm.cli.arguments import (
     read_arm,
     require_figure,
     require_outputs,
+    seconds,
 )
 
 SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", action="append", required=True, metavar="JOINT=VALUE", type=_place,
         help="where a driven joint goes [rad], [m]; may be given again")  # fmt: skip
     add("--aim", choices=("energy", "time"), default="energy", help="what is made small")
-    add("--duration", type=float, metavar="S", help="how long it takes [s]")
+    add("--duration", type=seconds, metavar="S", help="how long it takes [s]")
     add("--intervals", type=int, default=20, metavar="N", help="of the inputs (default 20)")
     add("--joining", choices=("cubic", "hold"), default="cubic",
         help="inputs as cubic splines (default), or constant in intervals")  # fmt: skip

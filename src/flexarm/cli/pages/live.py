@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     require_outputs(args, out)
     left_out = live(read_arm(args), out, all_shapes=args.all_shapes, force=args.force)
     if left_out:
-        print(f"{left_out} (--all-shapes keeps them)")
+        print(left_out.replace("all_shapes", "--all-shapes"))
     print(f"page: {out}")
     if args.open:
         webbrowser.open(out.resolve().as_uri())

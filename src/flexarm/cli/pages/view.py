@@ -18,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs", type=file_path, metavar="RUN", nargs="+",
         help="a run that 'flexarm simulate --out' kept, or several to be compared",
     )  # fmt: skip
-    add("--out", type=file_path, metavar="FILE", help="the page (default: RUN with .html)")
+    add(
+        "--html", "--out", dest="out", type=file_path, metavar="FILE",
+        help="the page (default: RUN with .html)",
+    )  # fmt: skip
     add(
         "--movie", type=file_path, metavar="FILE",
         help="write a film instead: .gif, or by the program ffmpeg .webm and .mp4",

@@ -19,7 +19,7 @@ eliminated with the amplitudes: for a rigid arm ``(H A)^-1`` is its generalised 
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import require_kind, require_number
+from flexarm.arguments import WithUnit, require_kind, require_number
 from flexarm.control.drives import Drives, Gain, drives, felt_by_joints, require_stiffness_error
 from flexarm.control.laws.lqr import Regulator
 from flexarm.control.trajectory import Trajectory, require_trajectory
@@ -45,7 +45,7 @@ def decoupling_law(
     damping: Gain,
     stiffness_error: float = 0.0,
     regulator: Regulator | None = None,
-    switch: float | None = None,
+    switch: WithUnit | None = None,
     paper: bool = False,
 ) -> ca.Function:
     """Make the law under which driven joints follow a trajectory as linear oscillators.
@@ -77,9 +77,10 @@ def decoupling_law(
     require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
-    kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
+    kp = driven.gains("stiffness", stiffness, "1/s^2")
+    kd = driven.gains("damping", damping, "1/s")
     stiffness_error = require_stiffness_error(stiffness_error)
-    at = trajectory.end if switch is None else require_number("switch", switch)
+    at = trajectory.end if switch is None else require_number("switch", switch, unit="s")
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     q_d, v_d, a_d = trajectory.motion(t)
     rows = ca.DM(driven.motors)

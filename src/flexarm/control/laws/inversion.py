@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from flexarm.arguments import require_count, require_kind, require_number
 from flexarm.arm import Arm
@@ -114,7 +113,7 @@ def stable_inversion(
     FlexarmError
         If the iteration does not converge: the motion is too fast for this arm.
     """
-    to = require_number("to", to, least=-FURTHEST, largest=FURTHEST)
+    to = require_number("to", to, least=-FURTHEST, largest=FURTHEST, unit="rad")
     require_kind("timing", timing, Timing, "a Timing, such as Timing('quintic', 1.0)")
     require_count("points", points, FEWEST, most=MOST_POINTS)
     tolerance = require_number("tolerance", tolerance, least=1e-15, largest=1.0)
@@ -278,6 +277,8 @@ def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
     if rate.real > 0:
         return _mode(-rate, t, -forcing[::-1])[::-1]
     h = float(t[1] - t[0])
+    from scipy.interpolate import CubicSpline  # takes half a second
+
     spline = CubicSpline(t, forcing).c[::-1]  # (4, T - 1), rising powers
     weights = _phi(rate * h)
     pieces = sum(

@@ -8,6 +8,7 @@ import scipy.linalg
 from numpy.polynomial import chebyshev
 
 from flexarm.arguments import (
+    WithUnit,
     refused,
     require_array,
     require_count,
@@ -140,7 +141,7 @@ class Regulator:
 def lqr(
     trajectory: Trajectory,
     *,
-    bandwidth: float = 20.0,
+    bandwidth: WithUnit = 20.0,
     points: int = 1,
     weights: Weights | None = None,
     friction: FrictionChoice = "off",
@@ -177,7 +178,7 @@ def lqr(
         If some vibration cannot be reached from the joints.
     """
     require_trajectory(trajectory)
-    bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST)
+    bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
     require_count("points", points, 1, most=MOST_POINTS)
     places = np.array([1.0]) if points == 1 else (chebyshev.chebpts2(points) + 1) / 2
     dry = DryFriction(friction, friction_speed)

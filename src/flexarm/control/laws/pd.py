@@ -52,7 +52,8 @@ def pd_law(
     require_trajectory(trajectory)
     model = trajectory.model
     driven = drives(model)
-    kp, kd = driven.gains("stiffness", stiffness), driven.gains("damping", damping)
+    kp = driven.gains("stiffness", stiffness, "N m/rad|N/m")
+    kd = driven.gains("damping", damping, "N m s/rad|N s/m")
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", model.size), ca.SX.sym("v", model.size)
     q_d, v_d, _ = trajectory.motion(t)
     rows = ca.DM(driven.rows(side))

@@ -123,7 +123,7 @@ def lqg_law(
     Sampled
         For ``flexarm.simulate(control=...)``; its ``law`` is an `Observer`.
     """
-    period = require_positive("period", period)
+    period = require_positive("period", period, unit="s")
     disturbance = require_positive("disturbance", disturbance)
     _, chosen, plant = _carried(space)
     C = space.C[:, chosen]

@@ -15,8 +15,8 @@ INTRINSICS = {
     "floor": "floor",
     "ceil": "ceil",
     "copysign": "copysign",
-    "fmin": "minnum",
-    "fmax": "maxnum",
+    "fmin": "min",
+    "fmax": "max",
 }
 
 
@@ -32,15 +32,19 @@ class Dialect:
         Whether it has the functions of the C library; else they are written out.
     stride
         Doubles from an element of an array to the next: so many arms stand side by side.
+    extremes
+        LLVM's names of fmin and fmax without "min" and "max": "num" for those of the C library,
+        "imum" for a target that has instructions for them instead, which keep what is no number.
     """
 
     fused: bool = True
     libm: bool = True
     stride: int = 1
+    extremes: str = "num"
 
 
 PROCESSOR = Dialect()
-BARE = Dialect(fused=False, libm=False)
+BARE = Dialect(fused=False, libm=False, extremes="imum")
 
 
 class Kit:
@@ -60,7 +64,8 @@ class Kit:
     def intrinsic(self, op: str) -> str:
         """Name the LLVM function of an operation."""
         self._needed.add(op)
-        return f"llvm.{INTRINSICS[op]}.{'f64' if self.width == 1 else f'v{self.width}f64'}"
+        name = INTRINSICS[op] + (self.dialect.extremes if op in ("fmin", "fmax") else "")
+        return f"llvm.{name}.{'f64' if self.width == 1 else f'v{self.width}f64'}"
 
     def need(self, name: str) -> None:
         """Note that a function of the C library, or one written here, is called."""

@@ -6,7 +6,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from flexarm.arguments import listed, refused, require_array, require_count, require_number
+from flexarm.arguments import (
+    WithUnit,
+    listed,
+    refused,
+    require_array,
+    require_count,
+    require_number,
+)
 from flexarm.arm import Arm
 from flexarm.engine.gpu.dlpack import CUDA, DeviceArray, pointer_in_place
 from flexarm.errors import FlexarmError, SimulationError
@@ -32,7 +39,7 @@ def batch(
     arm: Arm,
     count: int,
     *,
-    dt: float,
+    dt: WithUnit,
     device: Literal["cpu", "gpu"] = "cpu",
     parameters: Sequence[Mapping[str, Any]] | None = None,
 ) -> "Batch":
@@ -58,7 +65,7 @@ def batch(
         All at the start that the model file states.
     """
     require_count("count", count, 1, SimulationError)
-    require_number("dt", dt, SimulationError)
+    dt = require_number("dt", dt, SimulationError, unit="s")
     if not dt > 0:
         raise SimulationError(f"dt: must be > 0, got {dt}")
     if device not in get_args(Literal["cpu", "gpu"]):
@@ -71,7 +78,7 @@ def batch(
         key: _task(built(model), structures) for key, model in zip(distinct, models, strict=True)
     }
     tasks = [known[repr(sorted(changes.items()))] for changes in changed]
-    return Batch(tasks, float(dt), device)
+    return Batch(tasks, dt, device)
 
 
 def _mappings(name: str, given: object, count: int) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import (
+    WithUnit,
     refused,
     require_count,
     require_function,
@@ -33,6 +34,7 @@ from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
@@ -50,8 +52,8 @@ Device = Literal["cpu", "gpu"]
 def simulate_many(
     arm: Arm,
     *,
-    t_end: float,
-    dt: float | None = None,
+    t_end: WithUnit,
+    dt: WithUnit | None = None,
     method: str = "auto",
     rtol: float | Sequence[float] = 1e-3,
     formulation: str = DEFAULT,
@@ -59,7 +61,7 @@ def simulate_many(
     tip_rotation: TipRotation = "cayley",
     nodes: int | None = None,
     parameters: Sequence[Mapping[str, Any]] | None = None,
-    starts: Sequence[Mapping[str, float]] | None = None,
+    starts: Sequence[Mapping[str, WithUnit]] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
     control: ca.Function | Sequence[ca.Function] | None = None,
     workers: int | None = None,
@@ -116,6 +118,7 @@ def simulate_many(
     if device not in get_args(Device):
         raise refused("device", device, "'cpu' or 'gpu'", SimulationError)
     require_function("progress", progress, "of the number of runs done", SimulationError)
+    t_end, dt, _ = seconds(t_end=t_end, dt=dt)
     for k, each in enumerate(wanted):
         refuse(arm, t_end=t_end, dt=dt, method=method, rtol=each, formulation=formulation,
                paper=paper)  # fmt: skip
@@ -220,7 +223,7 @@ def _tasks(
     wanted: Sequence[float],
     laws: Sequence[ca.Function | None],
     equation: Callable[[Model], Equation],
-    starts: Sequence[Mapping[str, float]] | None,
+    starts: Sequence[Mapping[str, WithUnit]] | None,
     inputs: Sequence[Mapping[str, Any]] | None,
 ) -> list[Task]:
     """Prepare every run; what does not vary is shared."""
@@ -285,16 +288,20 @@ def _count(
     return lengths.pop()
 
 
-def started_at(task: Task, start: Mapping[str, float]) -> Task:
+def started_at(task: Task, start: Mapping[str, WithUnit]) -> Task:
     """Begin a motion at other coordinates and rates, by name."""
     q, v = task.q.copy(), task.v.copy()
     names = list(task.equation.model.names)
+    units = {axis.name: axis.unit for axis in task.equation.model.axes}
     for name, value in start.items():
         plain = name.removesuffix(".rate")
         if plain not in names:
             raise SimulationError(f"starts: no coordinate '{plain}': there are {', '.join(names)}")
-        require_number(f"starts: {name}", value, SimulationError)
-        (v if name.endswith(".rate") else q)[names.index(plain)] = value
+        rate, unit = name.endswith(".rate"), units.get(plain, "1")
+        found = require_number(
+            f"starts: {name}", value, SimulationError, unit=f"{unit}/s" if rate else unit
+        )
+        (v if rate else q)[names.index(plain)] = found
     started = replace(task, q=q, v=v, groups=_targets(task, q))
     started.__dict__["watches"] = task.watches
     refuse_outside(task.watches, q, v)

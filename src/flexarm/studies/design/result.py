@@ -91,6 +91,15 @@ class StudyResult(Summarised):
             counted.update(map(str, part["reason"][wrong]))
         return dict(counted.most_common())
 
+    def _require_numbers(self) -> None:
+        """Refuse to draw designs of which none has numbers."""
+        failed = self.failures()
+        if self.done and sum(failed.values()) == self.done:
+            raise FlexarmError(
+                f"none of the {self.done} designs has finished, so that there is nothing to draw: "
+                f"{next(iter(failed))}"
+            )
+
     def sobol(self, *, confidence: float = 0.95, resamples: int = 200) -> dict[str, SobolIndices]:
         """Estimate Sobol indices of each quantity, with bootstrap bounds.
 
@@ -127,6 +136,7 @@ class StudyResult(Summarised):
         """
         from flexarm.studies.design import plot
 
+        self._require_numbers()
         drawings = {"effects": plot.effects, "scatter": plot.scatter}
         if kind == "sobol":
             figure = plot.indices(self.sobol())
@@ -141,9 +151,11 @@ class StudyResult(Summarised):
     def _summary(self) -> Summary:
         said = self.table.about
         done, count = self.done, self.table.count
-        reasons = list(self.failures().items())[:REASONS]
+        failed = self.failures()
+        reasons = list(failed.items())[:REASONS]
+        none = ": none has finished" if done and sum(failed.values()) == done else ""
         lines = [
-            f"{done:,} of {count:,} designs in {self.table.folder}",
+            f"{done:,} of {count:,} designs in {self.table.folder}{none}",
             f"{said['sampling']['kind']} over {', '.join(self.parameters)}",
             *(f"{number} without numbers: {reason}" for reason, number in reasons),
         ]

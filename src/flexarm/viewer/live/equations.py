@@ -20,11 +20,12 @@ from flexarm.engine.stream import Stream
 from flexarm.formulations import DEFAULT, FORMULATIONS, formulation
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.numbers.structures import digest_whole
+from flexarm.integrate.actuators import Actuators
 from flexarm.links.base import DIRECTIONS, Array
 from flexarm.links.ends import body_inertia, end_pose, tip_inertia
 from flexarm.links.growing.fields import chebyshev_series
 from flexarm.mechanics.bodies import body_of
-from flexarm.mechanics.drives import hub_row
+from flexarm.mechanics.drives import gear_gain, hub_row
 from flexarm.mechanics.kinematics import base_frame, end_frame, frames, section
 from flexarm.mechanics.loads import (
     dissipative_force,
@@ -35,6 +36,7 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.model import Axis, LinkModel, Model, start_state
 from flexarm.spatial import Expr, Inertia, base_rotation, constant
+from flexarm.viewer.live.programme import Programme, programme
 
 SETTINGS = ("gravity", "payload", "stiffness", "damping")
 DOWN = np.array([0.0, 0.0, -1.0])  # where gravity points in an arm that has none
@@ -52,9 +54,12 @@ class LiveArm:
     ----------
     model
         The arm as its file has it.
+    plays
+        Whether servos of the file are played.
     """
 
     model: Model
+    plays: bool = True
 
     @cached_property
     def direction(self) -> Array:
@@ -121,6 +126,11 @@ class LiveArm:
         return np.array(rows).reshape(-1, self.model.size)
 
     @cached_property
+    def programme(self) -> Programme:
+        """What the file lets joints do."""
+        return programme(self.model, plays=self.plays)
+
+    @cached_property
     def _bodies(self) -> tuple[Inertia, Inertia]:
         """What the last tip carries without the payload, and a payload of 1 kg."""
         arm, last = self.model.arm, len(self.model.links) - 1
@@ -152,22 +162,29 @@ class LiveArm:
     def motion(self) -> tuple[Stream, Stream]:
         """Trace what the settings alone decide, and accelerations (n,) and powers (4,).
 
-        The second takes q, v, inputs u [N m], [N] on the joints' side, wrench factors w, prescribed
-        accelerations ``given``, per input target, stiffness and damping of a ``servo``, and a
-        ``grip``: Jacobian of the point that is held (3, n), then the force at q = v = 0 (3,),
-        stiffness and damping of what holds it; and the outcome of the first.
+        The second takes q, v, wrench factors w, prescribed accelerations ``given``; the file's
+        inputs u, targets r and states x of its servos, and per input how much they ``play``; per
+        input an effort by ``hand`` [N m], [N] on the joint's side, and target, stiffness and
+        damping of a ``servo``; and a ``grip``: Jacobian of the point that is held (3, n), then the
+        force at q = v = 0 (3,), stiffness and damping of what holds it; and the outcome of the
+        first.  It gives the rates dx too.
         """
         n, inputs = self.model.size, len(self.driven)
         sizes = {
             "q": n,
             "v": n,
-            "u": inputs,
             "w": len(wrench_list(self.model)),
             "given": len(self.model.prescribed),
+            "u": inputs,
+            "r": 2 * len(self.programme.servos),
+            "x": self.programme.states,
+            "play": inputs,
+            "hand": inputs,
             "servo": 3 * inputs,
             "grip": 3 * n + 5,
         }
-        prologue, body = split(lower(self._traced("motion", _motion, sizes, ("a", "power"))), SET)
+        traced = self._traced("motion", _motion, sizes, ("a", "power", "dx"))
+        prologue, body = split(lower(traced), SET)
         return replace(prologue, name="prepare"), body
 
     def observation(self) -> Stream:
@@ -272,19 +289,23 @@ def _anchored(model: Model) -> tuple[Model, list[Expr], list[str]]:
 
 def _motion(
     arm: LiveArm, f: Formulation, stiffness: Expr, damping: Expr, *symbols: Expr
-) -> tuple[Expr, Expr]:
-    """Trace accelerations, and the powers of inputs, pull, prescribed motions and damping."""
-    q, v, u, w, given, servo, grip = symbols
+) -> tuple[Expr, Expr, Expr]:
+    """Trace accelerations, powers of inputs, pull, prescribed motions, damping; servos' rates."""
+    q, v, w, given, u, r, x, play, hand, servo, grip = symbols
     rows, n = ca.SX(constant(arm.rows)), arm.model.size
     target, gain, drag = (servo[k::3] for k in range(3))
-    driving = rows.T @ (u + gain * (target - rows @ q) - drag * (rows @ v))
+    played, dx = Actuators(arm.programme.servos).inputs(u, q, v, r, x, ca.SX(0, 1))
+    gears = ca.DM([gear_gain(axis) for axis in arm.driven])
+    own = play * gears * played + hand
+    driving = rows.T @ (own + gain * (target - rows @ q) - drag * (rows @ v))
     J = ca.reshape(grip[: 3 * n], n, 3).T
     force = grip[3 * n : 3 * n + 3] - grip[3 * n + 3] * (J @ q) - grip[3 * n + 4] * (J @ v)
     loading = wrench_force(f.model, q, w) + J.T @ force
     losing = dissipative_force(f.model, q, v) + damping * (ca.SX(constant(arm.critical)) @ v)
     applied = driving + loading - stiffness * elastic_force(f.model, q) - losing
     a, effort = f.forward_expression(q, v, given, applied)
-    return a, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
+    power = ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
+    return a, power, ca.densify(dx)
 
 
 def _observation(

@@ -17,7 +17,7 @@ from flexarm.integrate.task import Task, prepare
 from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.wasm import Memory, Program, program
-from flexarm.model.profiles import last_time, pieces
+from flexarm.model.profiles import last_time
 from flexarm.viewer.live.equations import LiveArm
 
 LONG = 1e9  # [s]: a page has no end
@@ -97,9 +97,11 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         places = [arrays[port.name] for port in (*stream.inputs, *stream.outputs)]
         work = memory.array(np.zeros(made.work_sizes[stream.name] + 1))
         calls[stream.name] = [*places, work]
-    pushed, moved = task.groups[1:3]
-    system = _system(arm, buffers, calls["motion"], pushed, moved)
-    record = _record(task, system, buffers, step, jumps([*pushed, *moved]))
+    driven, pushed, moved = task.groups[:3]
+    system = _system(arm, buffers, calls["motion"], task.groups)
+    played = arm.programme
+    breaks = np.union1d(jumps([*driven, *pushed, *moved]), played.breaks)
+    record = _record(task, system, buffers, step, breaks, np.zeros(played.states))
     place = memory.record(record)
     names = list(record.layout().types)
     return LiveModule(
@@ -131,22 +133,23 @@ def _system(
     arm: LiveArm,
     buffers: dict[str, Array],
     table: list[int],
-    pushed: list[Channel],
-    moved: list[Channel],
+    groups: tuple[list[Channel], ...],
 ) -> System:
-    """Join the equations to the wrenches and motions of the file; the page gives the inputs."""
-    rows = [pieces(channel.profile) for channel in (*pushed, *moved)]
+    """Join the equations to the inputs, wrenches, motions and targets of the file."""
+    driven, pushed, moved = groups[:3]
+    rows = [channel.pieces for channel in (*driven, *pushed, *moved)]
+    rows += [followed.rows for followed in arm.programme.targets]
     first = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     names = ("q", "v", "u", "w", "given", "a", "power", "r", "x", "dx")
     return System(
         n=arm.model.size,
         channels=len(rows),
-        inputs=0,
+        inputs=len(driven),
         wrenches=len(pushed),
         known=len(moved),
-        targets=0,
+        targets=len(arm.programme.targets),
         works=WORKS,
-        states=0,
+        states=arm.programme.states,
         equations=0,
         table=np.array(table, dtype=np.int64),
         time=np.zeros(1),
@@ -160,7 +163,12 @@ def _system(
 
 
 def _record(
-    task: Task, system: System, buffers: dict[str, Array], step: float, breaks: Array
+    task: Task,
+    system: System,
+    buffers: dict[str, Array],
+    step: float,
+    breaks: Array,
+    states: Array,
 ) -> ExplicitMarch:
     """Make the integrator's record: equal steps, whose error nobody measures."""
     nothing = np.zeros(0)
@@ -178,7 +186,7 @@ def _record(
             live_watches(task),
             np.array([0.0, LONG]),
             breaks,
-            np.concatenate([task.q, task.v, task.works]),
+            np.concatenate([task.q, task.v, task.works, states]),
             RK4,
             1.0,
             step,

@@ -1,5 +1,6 @@
 """An arm that runs in one page: pulled by mouse or finger, held by servos, changed by sliders."""
 
+import zlib
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from flexarm.io.whole_file import require_writable
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
+from flexarm.mechanics.deformed import deformed, flexible_links
 from flexarm.mechanics.drives import gear_gain
 from flexarm.model import Axis, Model, build
 from flexarm.viewer.bundle import fill_page
@@ -24,13 +26,14 @@ from flexarm.viewer.live.shapes import Prepared, prepare_live
 from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import save_page
-from flexarm.viewer.scene import scene, shows_strain, states
+from flexarm.viewer.scene import rigidity, scene, shows_strain, states
 
 FEW = 12  # modes that can be plucked
 PLUCKED = 0.06  # of the reach, by which the first mode moves the arm; the others as fast
 SEEN = 0.02  # of the reach: deflections beyond stretch the scale of colours
 TURN = np.deg2rad(150.0)  # how far a servo turns a joint without limits
 PATIENT = 0.15  # of a servo's rate: how fast it makes up for what it misses its target by
+ROOT = np.zeros(1)
 BROKEN = "its motion grew without bound"
 
 
@@ -54,7 +57,7 @@ def live(
     Returns
     -------
     str
-        What of the arm was left out, in words; empty if nothing.
+        What of the arm and its file was left out, in words; empty if nothing.
 
     Raises
     ------
@@ -74,7 +77,8 @@ def live(
     model = arm if isinstance(arm, Model) else build(arm)
     prepared = prepare_live(model, all_shapes=all_shapes)
     save_page(live_page(prepared), path, force=force)
-    return prepared.left_out
+    hint = f"{prepared.left_out} (all_shapes keeps them)" if prepared.left_out else ""
+    return "; ".join(filter(None, (hint, prepared.arm.programme.left_out)))
 
 
 def live_page(prepared: Prepared) -> str:
@@ -92,7 +96,11 @@ def live_page(prepared: Prepared) -> str:
     document = {
         "kind": "live",
         "title": model.arm.name,
-        "facts": prepared.left_out or f"{model.size} coordinates",
+        "facts": " · ".join(
+            filter(
+                None, (prepared.left_out or f"{model.size} coordinates", made.programme.left_out)
+            )
+        ),
         "notes": model.arm.notes,
         "warning": "",
         "live": "",
@@ -116,8 +124,8 @@ def _simulation(
     """Describe the module, its memory from the end of its stack on, and its steps."""
     made = module.program
     return {
-        "code": b64encode(made.code).decode(),
-        "image": b64encode(module.memory.image()[made.reserved :]).decode(),
+        "code": _packed(made.code),
+        "image": _packed(module.memory.image()[made.reserved :]),
         "size": module.memory.size,
         "top": made.reserved,
         "entries": made.entries,
@@ -140,6 +148,10 @@ def _simulation(
     }
 
 
+def _packed(data: bytes) -> str:
+    return b64encode(zlib.compress(data, 9)).decode()
+
+
 def _settings(arm: LiveArm) -> list[dict[str, Any]]:
     """List the settings with the ranges of their sliders."""
     gravity, payload = arm.settings[:2].tolist()
@@ -159,7 +171,7 @@ def _settings(arm: LiveArm) -> list[dict[str, Any]]:
 
 def _joints(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
     """List the driven joints with their servos."""
-    holding = _holding(arm)
+    holding, played = _holding(arm), [each.column for each in arm.programme.servos]
     found = []
     for k, axis in enumerate(arm.driven):
         start, stiffness, damping = tuned.servo[k].tolist()
@@ -179,6 +191,7 @@ def _joints(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
                 "integral": PATIENT * stiffness * tuned.rate,
                 "limit": 20 * most,
                 "hold": holding[k],
+                "played": played.index(k) if k in played else None,
             }
         )
     return found
@@ -252,9 +265,13 @@ def _limits(model: Model) -> dict[str, float | None]:
     """Say what colours show at first; more is seen as it happens."""
     seen = SEEN * _reach(model)
     if not any(part.flexible for part in model.links):
-        return {"deflection": 0.0, "curvature": 0.0, "strain": None}
+        return {"deflection": 0.0, "curvature": 0.0, "moment": 0.0, "strain": None}
     strain = 1e-4 if any(shows_strain(part) for part in model.links) else None
-    return {"deflection": seen, "curvature": 8 * SEEN**2 / seen, "strain": strain}
+    curved = 8 * SEEN**2 / seen
+    stiff = [rigidity(deformed(model, part, np.ones((1, model.size))), ROOT).max()
+             for part in flexible_links(model) if part.reduced is None]  # fmt: skip
+    moment = curved * min(stiff, default=0.0)
+    return {"deflection": seen, "curvature": curved, "moment": moment, "strain": strain}
 
 
 def _reach(model: Model) -> float:

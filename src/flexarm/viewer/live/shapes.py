@@ -42,10 +42,13 @@ class Prepared:
 def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
     """Make ready an arm; without the shapes that are too fast, unless all are asked for."""
     found = _prepared(model)
+    if _share(found) > SLOW and found.arm.programme.servos:
+        held = _prepared(model, plays=False)
+        found = held if _share(held) < _share(found) / 2 else found
     if all_shapes or _share(found) <= SLOW:
         return found
     try:
-        fewer = _prepared(_fewer(found))
+        fewer = _prepared(_fewer(found), plays=found.arm.plays)
     except FlexarmError:  # its start names a shape
         return found
     if fewer.arm.model.size == model.size:
@@ -59,8 +62,8 @@ def prepare_live(model: Model, *, all_shapes: bool) -> Prepared:
     )
 
 
-def _prepared(model: Model) -> Prepared:
-    arm = LiveArm(model)
+def _prepared(model: Model, *, plays: bool = True) -> Prepared:
+    arm = LiveArm(model, plays)
     task = live_task(arm)
     return Prepared(arm, task, tuning(arm, task))
 

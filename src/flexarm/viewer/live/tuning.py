@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import eigh, eigvalsh
 
 from flexarm.engine.functions import compile_stream
+from flexarm.integrate.actuators import Actuators
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
@@ -72,8 +73,10 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
         moved = full[axis.index, axis.index] + (0 if axis.motor is None else row @ M @ row)
         at_hub = 1 / (row @ np.linalg.solve(M, row))
         servo[k, 1:] = _gains(moved, at_hub, rate, fastest)
-    K = K + rows.T @ (servo[:, 1:2] * rows)
-    D = D + rows.T @ (servo[:, 2:] * rows)
+    # Either its own servos or those of the file act: steps are short enough for both together.
+    stiff, damped = Actuators(arm.programme.servos).stiffness(arm.model)
+    K = K + rows.T @ (servo[:, 1:2] * rows) + stiff[np.ix_(open_, open_)]
+    D = D + rows.T @ (servo[:, 2:] * rows) + damped[np.ix_(open_, open_)]
     holds = hold_jacobians(arm, task)[:, :, open_]
     light = max(eigvalsh(J @ np.linalg.solve(M, J.T))[-1] for J in holds)
     firm = float(min(_firmness(arm.model, full, K, holds[-1]), fastest**2 / light))

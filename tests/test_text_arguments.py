@@ -1,0 +1,55 @@
+"""Numbers of arguments may be texts with units; they are the same numbers."""
+
+import argparse
+
+import numpy as np
+import pytest
+
+import flexarm
+from flexarm.cli.arguments import seconds
+from flexarm.control import Timing, joint_move, pd_law
+from flexarm.errors import FlexarmError, SimulationError
+
+ARM = flexarm.sample("driven-link")
+
+
+@pytest.fixture(scope="module")
+def model() -> flexarm.model.Model:
+    return flexarm.build(ARM)
+
+
+def test_times_of_a_run_and_its_start() -> None:
+    run = flexarm.simulate(ARM, t_end="20 ms", dt="0.01 s")
+    assert run.t.tolist() == [0.0, 0.01, 0.02]
+    starts = [{"joint1": "30 deg"}, {"joint1.rate": "60 rpm"}]
+    first, second = flexarm.simulate_many(ARM, starts=starts, t_end="1 ms")
+    assert first.q[0, 0] == pytest.approx(np.pi / 6)
+    assert second.v[0, 0] == pytest.approx(2 * np.pi)
+
+
+def test_places_and_gains(model: flexarm.model.Model) -> None:
+    held = flexarm.equilibrium(model, at={"joint1": "90 deg"}, t="1 ms").point
+    assert held.q[0] == pytest.approx(np.pi / 2)
+    assert held.q == pytest.approx(flexarm.equilibrium(model, joints={"joint1": np.pi / 2}).point.q)
+    timing = Timing("quintic", "500 ms")  # type: ignore[arg-type]
+    move = joint_move(model, {"joint1": "90 deg"}, timing)
+    law = pd_law(move, stiffness="2 kN m/rad", damping=["30 N m s/rad"])
+    same = pd_law(move, stiffness=2000.0, damping=30.0)
+    q = np.full(model.size, 1e-3)
+    assert np.array(law(0.1, q, q)) == pytest.approx(np.array(same(0.1, q, q)), rel=1e-14)
+
+
+def test_another_quantity_is_refused_by_name(model: flexarm.model.Model) -> None:
+    with pytest.raises(SimulationError, match=r"^dt: .*mass"):
+        flexarm.simulate(ARM, t_end=1.0, dt="1 g")
+    with pytest.raises(FlexarmError, match=r"^at: joint1: .*length"):
+        flexarm.modes(model, at={"joint1": "1 m"})
+    with pytest.raises(FlexarmError, match="one of them"):
+        flexarm.equilibrium(model, at={}, joints={})
+
+
+def test_times_on_the_command_line() -> None:
+    assert seconds("20 ms") == 0.02
+    assert seconds("3") == 3.0
+    with pytest.raises(argparse.ArgumentTypeError, match=r"mass.*time \[s\] is expected"):
+        seconds("1 kg")
