@@ -226,6 +226,8 @@ class Task:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
+        if bumps(self.equation.model):
+            wanted *= method.under_contact
         counted = self.vibrations(rates=not method.solves_vibrations)
         share = min(1.0, CALIBRATED / max(counted, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
@@ -405,6 +407,11 @@ def has_strong_dampers(task: "Task") -> bool:
 def has_dry_friction(model: Model) -> bool:
     """Tell whether any joint has friction that changes fast about standstill."""
     return bool(coulomb_frictions(model))
+
+
+def bumps(model: Model) -> bool:
+    """Tell whether forces set in where an arm touches something, or comes to a stop."""
+    return bool(model.arm.contacts) or any(axis.acts.stops for axis in model.axes)
 
 
 def equal_step(

@@ -17,6 +17,7 @@ from flexarm.model import Model
 from flexarm.runs.curves import what_is_missed
 from flexarm.spatial import Inertia
 
+CARRIED = "the tip captures or lets go of a body: compare with a run of an arm with more shapes"
 STILL = 1e-12  # of the largest energy: what is exchanged below is rounding
 
 
@@ -267,11 +268,14 @@ class RunData:
     @cached_property
     def errors(self) -> RunErrors:
         """Upper estimates of the errors of the model, of the shapes and of the integration."""
-        motion = Motion(self.t, self.q, self.v, self.u, self.anchors)
+        push = None if self.drives is None else self.drives.push
+        held = tuple((leg.first, leg.held) for leg in self.legs)
+        motion = Motion(self.t, self.q, self.v, self.u, self.anchors, push, held)
         rtol = self.rtol if self.kept else None
-        found = run_errors(self.model, motion, self.validity, rtol=rtol, closer=self.closer)
-        if self.legs or self.losses:
-            return replace(found, model=None, shapes=None, parts=found.parts | {"theory": None})
+        why = CARRIED if any(leg.tip is not None for leg in self.legs) else ""
+        found = run_errors(
+            self.model, motion, self.validity, rtol=rtol, closer=self.closer, why=why
+        )
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})
         return found

@@ -71,7 +71,7 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return (0.03 if damped else 0.006) * wanted
+    return (0.01 if damped else 0.004) * wanted
 
 
 RODAS4 = Method(
