@@ -13,16 +13,14 @@ from tests.accuracy.motions import cases, converged
 
 SAMPLE = ("deluca falls", "random 13")
 UNKNOWN = ("count-2-2-2 falls",)  # linear theory beyond the slopes that it was measured at
-SAMPLES = 500
 
 
 @cache
 def compared(name: str) -> tuple[float, RunErrors]:
     """Give the true error of a run with defaults, and those that it states."""
     case = cases()[name]
-    arm, dt = case.make(), case.t_end / SAMPLES
-    run = flexarm.simulate(arm, t_end=case.t_end, dt=dt)
-    truth = flexarm.simulate(converged(arm), t_end=case.t_end, dt=dt, rtol=1e-6)
+    arm = case.make()
+    run, truth = case.run(arm), case.run(converged(arm), 1e-6)
     assert (run.status, truth.status) == ("finished", "finished")
     return max(differences(run, truth).values()), run.errors
 
@@ -59,6 +57,37 @@ def test_half_of_all_stated_errors_are_within_five_times_the_true_ones() -> None
     known = [name for name in cases() if name not in UNKNOWN]
     ratios = [stated(errors) / true for true, errors in map(compared, known)]
     assert np.median(ratios) < 5
+
+
+HOLDING = {
+    "servo": "servo: {stiffness: 2000, damping: 40, target: {kind: cycloid, start: 0, end: 0.3,"
+    " duration: 0.2}}",
+    "brake": "brake: {closed: false}, start: {speed: 1}",
+}
+
+
+@pytest.mark.parametrize("what", HOLDING)
+def test_what_holds_a_joint_holds_it_with_more_shapes_too(what: str) -> None:
+    """A joint that is free to yield to what is left in the added shapes hides most of it."""
+    event = "\nevents: [{at: 0.1, brake: [joint1]}]" if what == "brake" else ""
+    arm = loads(
+        "flexarm: 1\nname: held\ngravity: [0, -9.81, 0]\npayload: {mass: 1}\nlinks:\n"
+        f"  - {{joint: {{kind: revolute, {HOLDING[what]}}}, length: 1, damping: 0.01,"
+        " section: {mass_per_length: 1, EIz: 1000},"
+        f" shapes: {{kind: clamped-free, bending_y: 1}}}}{event}\n"
+    )
+    more = flexarm.change_arm(arm, {"links.1.shapes": {"kind": "polynomials", "bending_y": 4}})
+    run, truth = (flexarm.simulate(each, t_end=0.3, dt=5e-4) for each in (arm, more))
+    true, errors = max(differences(run, truth).values()), run.errors
+    assert errors.shapes is not None
+    assert 0.005 < true <= errors.shapes < 10 * true
+
+
+def test_why_shapes_are_not_judged_is_said() -> None:
+    run = flexarm.simulate(flexarm.sample("telescope"), t_end=0.01)
+    assert run.errors.shapes is None
+    assert run.errors.lines()[1].endswith("its length changes: flexarm converge runs it with more "
+                                          "shapes")  # fmt: skip
 
 
 def test_nodes_of_limp_links_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from flexarm.formulations import formulation
 from flexarm.formulations.quantities import trace
 from flexarm.links.base import Array
 from flexarm.links.integrals import shortening
+from flexarm.mechanics.drives import hub_row, motor_row
 from flexarm.mechanics.loads import (
     input_matrix,
     prescribed_accelerations,
@@ -23,6 +24,7 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.model import LinkModel, Model
+from flexarm.model.parts import Axis
 
 Indices = npt.NDArray[np.int_]
 STRETCHES = 16  # of a motion, in each of which the modes are those of its middle
@@ -44,7 +46,10 @@ class Motion:
     push
         Generalised forces of drive trains beside those of inputs, (T, n), or None.
     held
-        From which sample on which coordinates are prescribed or held; as the model says if empty.
+        From which sample on which coordinates are prescribed or held, and how speeds jump there,
+        (n,), empty if they do not; as the model says if empty.
+    feedback
+        Stiffness and damping of a control law, (n, n) each; None if servos are as the model says.
     """
 
     t: Array
@@ -53,7 +58,8 @@ class Motion:
     u: Array
     anchors: Array
     push: Array | None = None
-    held: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    held: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
+    feedback: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,15 +70,17 @@ class Leg:
     ----------
     first, last
         The samples; the last one is the first of the next leg, or the end.
-    known, old, free
-        Coordinates that are prescribed or held; those of the model that are not; all that are not.
+    old, free
+        Coordinates of the model that are neither prescribed nor held; all that are not.
+    jump
+        Of speeds where it begins, (n,), or empty.
     """
 
     first: int
     last: int
-    known: list[int]
     old: list[int]
     free: list[int]
+    jump: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -108,15 +116,14 @@ class RicherArm:
 
     def legs(self, motion: Motion) -> list[Leg]:
         """Split a motion where other coordinates are held."""
-        held = motion.held or ((0, self.given.prescribed),)
-        ends = [first for first, _ in held[1:]] + [len(motion.t) - 1]
+        held = motion.held or ((0, self.given.prescribed, ()),)
+        ends = [first for first, _, _ in held[1:]] + [len(motion.t) - 1]
         found = []
-        for (first, listed), last in zip(held, ends, strict=True):
-            known = sorted(self.kept[i] for i in listed)
+        for (first, listed, jump), last in zip(held, ends, strict=True):
+            known = {self.kept[i] for i in listed}
             old = [i for i in self.kept if i not in known]
-            still = {*known, *self.probes}
-            free = [i for i in range(self.model.size) if i not in still]
-            found.append(Leg(first, last, known, old, free))
+            free = [i for i in range(self.model.size) if i not in known | self.probes]
+            found.append(Leg(first, last, old, free, jump))
         return [leg for leg in found if leg.last > leg.first]
 
     @cached_property
@@ -171,20 +178,20 @@ class RicherArm:
         """Find how far tips of links would move more than in a motion, by link."""
         loads = np.zeros((len(motion.t), self.model.size, 4))
         stretches: list[Stretch] = []
-        before: Array | None = None
         for leg in self.legs(motion):
             share = max(round(STRETCHES * (leg.last - leg.first) / (len(motion.t) - 1)), 1)
             cuts = np.unique(np.linspace(leg.first, leg.last, share + 1).round().astype(int))
             middles = {int(each) for each in (cuts[:-1] + cuts[1:]) // 2}
-            masses, a = self._load(motion, leg, loads, middles | {leg.first})
-            jump = None if before is None else motion.v[leg.first] - before
-            kick = None if jump is None else self._kick(masses[leg.first], jump)
+            masses = self._load(motion, leg, loads, middles | {leg.first})
+            kick = self._kick(masses[leg.first], np.array(leg.jump)) if leg.jump else None
             stretches += self._stretches(motion, leg, cuts, masses, kick)
-            last = leg.last - 1
-            step = motion.t[leg.last] - motion.t[last]
-            before = motion.v[last] + step * a[last - leg.first, self.kept]
-        x = respond(motion.t, loads, iter(stretches))
-        found = {}
+        holding = self.feedback(motion)
+        held = [each.stiffer(*holding) for each in stretches]
+        x = respond(motion.t, loads, iter(held))
+        if any(_is_cut(axis) for axis in self.model.axes) and motion.feedback is None:
+            loose = respond(motion.t, loads, iter(stretches))
+            x = np.where(np.abs(loose) > np.abs(x), loose, x)
+        found: dict[str, Deviations] = {}
         for part in self.model.links:
             if part.elastic is not None:
                 own = [i for i in range(part.modes.start, part.modes.stop) if i not in self.probes]
@@ -192,32 +199,37 @@ class RicherArm:
                 found[part.name] = Deviations(*np.einsum("ai,til->lta", tip, x[:, own]))
         return found
 
-    def _load(
-        self, motion: Motion, leg: Leg, loads: Array, kept: set[int]
-    ) -> tuple[dict[int, Array], Array]:
-        """Find what is unbalanced in a leg, as `Deviations` has it, (T, n, 4).
+    def feedback(self, motion: Motion) -> Array:
+        """Give stiffness and damping by which servos or a law hold the arm, (2, n, n)."""
+        found = np.zeros((2, self.model.size, self.model.size))
+        if motion.feedback is not None:
+            for each, given in zip(found, motion.feedback, strict=True):
+                each[np.ix_(self.kept, self.kept)] = given
+            return found
+        for axis in self.model.axes:
+            servo = axis.acts.servo
+            if servo is not None:
+                row = (hub_row if servo.side == "link" else motor_row)(self.model, axis)
+                gains = np.array([servo.stiffness or 0.0, servo.damping or 0.0])
+                found += gains[:, None, None] * np.outer(row, row)
+        return found
 
-        Returns
-        -------
-        masses, a
-            Mass matrices at some samples, and the accelerations, (S, n).
-        """
+    def _load(self, motion: Motion, leg: Leg, loads: Array, kept: set[int]) -> dict[int, Array]:
+        """Find what is unbalanced in a leg, as `Deviations` has it, (T, n, 4), and some masses."""
         size = max(AT_ONCE // self.model.size**2, 1)
         soft, heavy = self.section()
         masses: dict[int, Array] = {}
-        accelerations = []
         for start in range(leg.first, leg.last + 1, size):
             block = np.arange(start, min(start + size, leg.last + 1))
             mass, bias = self.mass_and_bias(motion, block)
             masses |= {k: mass[k - start] for k in kept if start <= k < start + len(block)}
             a, left = self.unbalanced(motion, leg, block, mass, bias)
-            accelerations.append(a)
             here, q = loads[start : start + len(block)], motion.q[block]
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
                 here[:, list(group), k] = left[:, list(group)]
             here[:, self.kept, 2] = q @ soft - a[:, self.kept] @ heavy
             here[:, self.kept, 3] = self._drawn(q, left)
-        return masses, np.concatenate(accelerations)
+        return masses
 
     def _kick(self, mass: Array, jump: Array) -> Array:
         """Find the impulses that a jump of speeds leaves in the added shapes, (n, 4)."""
@@ -252,9 +264,19 @@ class RicherArm:
         free = np.ix_(leg.free, leg.free)
         for begin, end in itertools.pairwise(cuts.tolist()):
             middle = (begin + end) // 2
-            pair = (each[free] for each in self.stiffness_and_damping(motion.q[middle]))
-            yield Stretch(begin, end, leg.free, masses[middle][leg.free], *pair, kick)
+            stiffness, damping = self.stiffness_and_damping(motion.q[middle])
+            mass = masses[middle][leg.free]
+            yield Stretch(begin, end, leg.free, mass, stiffness[free], damping[free], kick)
             kick = None
+
+
+def _is_cut(axis: Axis) -> bool:
+    """Whether a servo's effort may be cut, so that it holds nothing, or comes too late."""
+    servo, limits = axis.acts.servo, axis.acts.limits
+    if servo is None:
+        return False
+    most = None if limits is None else limits.effort
+    return servo.effort is not None or most is not None or servo.period is not None
 
 
 def shortening_error(part: LinkModel) -> Array:

@@ -1,7 +1,7 @@
 """How an arm with more shapes would answer to what a motion leaves unbalanced in them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -37,6 +37,13 @@ class Stretch:
     stiffness: Array
     damping: Array
     kick: Array | None = None
+
+    def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
+        """Add stiffness and damping of all coordinates, (n, n) each."""
+        own = np.ix_(self.free, self.free)
+        return replace(
+            self, stiffness=self.stiffness + stiffness[own], damping=self.damping + damping[own]
+        )
 
 
 def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:

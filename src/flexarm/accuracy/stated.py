@@ -99,6 +99,7 @@ def run_errors(
     rtol: float | None,
     closer: Callable[[], Array] | None,
     why: str = "",
+    unseen: float = 0.0,
 ) -> RunErrors:
     """Estimate the errors of a motion.
 
@@ -112,6 +113,9 @@ def run_errors(
         Gives the coordinates by a solution that is 30 times closer, (T, n), where that is cheap.
     why
         Why nothing can be said of model and shapes; empty if it can.
+    unseen
+        What the motion's samples may not show, over the range of deflections: it counts as an error
+        of the shapes, which are judged by what the samples show.
     """
     tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -141,7 +145,7 @@ def run_errors(
             SHAPES * over(part.name, "shapes") + _steep(part, slopes[part.name])
             for part in grown if part.name in moving
         )  # fmt: skip
-        shapes = min(shapes, MOST)
+        shapes = min(shapes + unseen, MOST)
     integration = rtol
     if closer is not None and rtol is not None:
         other = closer()

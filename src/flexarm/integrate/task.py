@@ -313,6 +313,7 @@ class Task:
             rtol=rtol,
             formulation=self.equation.name,
             paper=self.equation.paper,
+            feedback=self._feedback(),
             statistics=Statistics(
                 solution.steps,
                 solution.rejections,
@@ -320,6 +321,17 @@ class Task:
                 solution.seconds,
             ),
         )
+
+    def _feedback(self) -> tuple[Array, Array] | None:
+        """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""
+        law, n = self.motion.law, self.equation.model.size
+        if law is None:
+            return None
+        q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
+        u = law(float(self.times[0]), q, v)
+        slopes = ca.Function("slopes", [q, v], [ca.jacobian(u, q), ca.jacobian(u, v)])
+        K, D = (-input_matrix(self.equation.model) @ np.array(x) for x in slopes(self.q, self.v))
+        return (K + K.T) / 2, (D + D.T) / 2
 
     def _inputs(self, solution: Solution) -> Array:
         """Give the inputs at the samples, (T, inputs)."""

@@ -13,6 +13,7 @@ from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix
 
 TRIES = 8
+MARGIN = 2.0  # what an estimate of an error may be off by
 PHASE = 1 / 120  # of rk4: what a vibration lags behind in a radian, over that of a step^4
 
 
@@ -68,10 +69,10 @@ def refinement(task: Task, method: Method, wanted: float) -> Refinement:
         order = method.order if smooth and behind < 1 else 1
         error = _error(found, finer, step, task.measures, order, task.equation.model.attitudes)
         step, found = step / ratio, finer
-        if error <= wanted:
+        if MARGIN * error <= wanted:
             break
         power = 1 / method.order if smooth else 0.5
-        wish = (2 * error / wanted) ** power if np.isfinite(error) else 2.0
+        wish = (MARGIN * error / wanted) ** power if np.isfinite(error) else 2.0
         ratio = float(np.clip(wish, 2.0, 16.0))
     else:
         found = replace(found, ending=_missed(found.ending, error, wanted))
@@ -90,7 +91,7 @@ def is_smooth(task: Task) -> bool:
 
 def _missed(ending: Ending, error: float, wanted: float) -> Ending:
     """Say of a run that finished that its tolerance was not kept."""
-    if ending.status != "finished":
+    if ending.status != "finished" or error <= wanted:
         return ending
     return Ending(
         "finished",
