@@ -292,11 +292,11 @@ def _at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
 def _first_beyond(
     early: float, late: float, is_beyond: Callable[[float], bool], near: float = 0.0
 ) -> float:
-    """Find when a quantity left its bounds, to a part of the time between two at most [s]."""
-    width = near * (late - early)
+    """Find when a quantity left its bounds between two times [s], to a part of the way to it."""
+    begin = early
     for _ in range(BISECTIONS):
         middle = 0.5 * (early + late)
-        if not early < middle < late or late - early <= width:
+        if not early < middle < late or late - early <= near * (late - begin):
             break
         early, late = (early, middle) if is_beyond(middle) else (middle, late)
     return late
