@@ -82,11 +82,11 @@ def refinement(task: Task, method: Method, wanted: float) -> Refinement:
 def is_smooth(task: Task) -> bool:
     """Tell whether forces have no corners, or only such as steps end at.
 
-    Differences of two runs by equal steps tell less of their errors where there are some.
+    Differences of two runs by equal steps tell less of their errors where there are some, as by
+    servos, whose targets and limits have corners.
     """
     model = task.equation.model
-    limits = any(np.isfinite(each.limit) for each in task.motion.actuators.servos)
-    return not (has_dry_friction(model) or bumps(model) or limits)
+    return not (has_dry_friction(model) or bumps(model) or task.motion.actuators.servos)
 
 
 def _missed(ending: Ending, error: float, wanted: float) -> Ending:
