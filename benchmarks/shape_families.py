@@ -230,6 +230,7 @@ def page(rows: list[Row]) -> str:
             "Of one frequency alone, some family that gives the other up is better than that for "
             f"{', '.join(single)}."
         )
+        parts += [TRADED, _traded([row for row in own if row.apart])]
     parts += ["## Joints as they are", _table(own)]
     held = [row for row in rows if row.joints == "held"]
     parts += ["## Driven joints held", HELD, _table(held)]
@@ -243,6 +244,23 @@ def _table(rows: list[Row]) -> str:
         mine = sorted((row for row in rows if row.sample == sample), key=lambda row: row.shapes)
         lines.append([sample, *(_cell(row) for row in mine)])
     return table(["sample", *(f"{n} per direction" for n in SHAPES)], lines)
+
+
+def _traded(rows: list[Row]) -> str:
+    """Show what the families that have one frequency best make of the other."""
+    lines = []
+    for row in rows:
+        others = {k: e for k, e in row.errors.items() if k != DEFAULT and len(e) == FREQUENCIES}
+        best = [min(others, key=lambda name: others[name][k]) for k in range(FREQUENCIES)]
+        both = [name for name, each in others.items()
+                if all(x <= y for x, y in zip(each, row.errors[DEFAULT], strict=True))]  # fmt: skip
+        pairs = [f"{_pair(others[name])} {name}" for name in best]
+        lines.append([row.sample, _pair(row.errors[DEFAULT]), *pairs, ", ".join(both) or "none"])
+    return table(["sample", "default", "best first", "best second", "no worse in both"], lines)
+
+
+def _pair(errors: list[float]) -> str:
+    return ", ".join(map(_percent, errors))
 
 
 def _cell(row: Row) -> str:
@@ -265,6 +283,9 @@ a plane the second frequency often cannot be had: errors are large with any fami
 has 12 polynomials per direction. Links are straight; gravity's stiffness is left out.
 
 The bar: at most 1.2 times the best family's error, or 0.1 %."""
+TRADED = """\
+One shape per link and direction makes a choice: errors of the first and of the second frequency [%]
+with the default, and with the families that have the first and the second one best."""
 HELD = """\
 The same shapes where a position controller holds the joints that the file calls driven. One or two
 arm modes are of the arm as it is, with such joints free; from three on there is room for both."""

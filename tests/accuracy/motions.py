@@ -14,6 +14,7 @@ from flexarm.arm.shapes import Polynomials
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.links.span import Span
+from flexarm.runs.run import Run
 
 RANDOM = 44
 MANY = {True: (12, 2), False: (8, 2)}  # shapes of bending, of twist and stretch, of the truth
@@ -21,11 +22,16 @@ MANY = {True: (12, 2), False: (8, 2)}  # shapes of bending, of twist and stretch
 
 @dataclass(frozen=True)
 class Case:
-    """An arm and how long it moves [s]."""
+    """An arm, how long it moves [s], and into how many samples that is split."""
 
     name: str
     make: Callable[[], Arm]
     t_end: float
+    samples: int = 500
+
+    def run(self, arm: Arm, rtol: float = 1e-3) -> Run:
+        """Run the arm, or the same on other shapes."""
+        return flexarm.simulate(arm, t_end=self.t_end, dt=self.t_end / self.samples, rtol=rtol)
 
 
 def random_motion(seed: int) -> Arm:
@@ -119,11 +125,46 @@ SAMPLES = (
 )
 
 
+def held(joints: tuple[str, str], *, shapes: str = "", more: str = "") -> Callable[[], Arm]:
+    """Make two links whose joints are held by something, and fall or follow it."""
+    lengths, weights, stiffnesses = (0.8, 0.6), (1.5, 0.8), (300, 60)
+    links = "".join(
+        f"  - {{joint: {{kind: revolute, {joint}}}, length: {length}, damping: 0.005{shapes},"
+        f" section: {{mass_per_length: {weight}, EIz: {stiffness}}}}}\n"
+        for joint, length, weight, stiffness in zip(
+            joints, lengths, weights, stiffnesses, strict=True
+        )
+    )
+    return lambda: loads(f"flexarm: 1\nname: held\ngravity: {DOWN}\nlinks:\n{links}{more}\n")
+
+
+def servos(stiffness: float, rest: str = "") -> tuple[str, str]:
+    """Write servos that swing the first joint and hold the second."""
+    target = "target: {kind: cycloid, start: 0, end: 1, duration: 0.3}"
+    pairs = ((stiffness, stiffness / 30), (stiffness / 3, stiffness / 100))
+    gains = [f"stiffness: {k}, damping: {d}{rest}" for k, d in pairs]
+    return f"servo: {{{gains[0]}, {target}}}", f"servo: {{{gains[1]}}}"
+
+
+CLAMPED = ", shapes: {kind: clamped-free, bending_y: 2}"
+STOPPED = "events: [{at: 0.2, brake: [joint1]}]"
+HELD = (
+    Case("servos", held(servos(300)), 0.5),
+    Case("servos, clamped-free", held(servos(3000), shapes=CLAMPED), 0.5),
+    Case("servos, stiff", held(servos(30000)), 0.5),
+    Case("servos, cut", held(servos(3000, ", effort: 20"), shapes=CLAMPED), 0.5),
+    Case("brake closes", held(("brake: {closed: false}", "actuation: free"), more=STOPPED), 0.5,
+         2500),
+    Case("brake opens", held(("brake: {closed: true}", "actuation: free"),
+                             more="events: [{at: 0.2, release: [joint1]}]"), 0.5),
+)  # fmt: skip
+
+
 @cache
 def cases() -> dict[str, Case]:
     """List all cases by name."""
     made = [Case(f"random {k}", lambda k=k: random_motion(k), 0.5) for k in range(RANDOM)]  # type: ignore[misc]
-    return {case.name: case for case in (*SAMPLES, *made)}
+    return {case.name: case for case in (*SAMPLES, *HELD, *made)}
 
 
 def converged(arm: Arm) -> Arm:

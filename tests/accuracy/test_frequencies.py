@@ -97,6 +97,12 @@ def test_nothing_is_said_of_an_arm_that_turns() -> None:
     assert "unknown" in frequency_lines(found.errors)[0]
 
 
+def test_each_frequency_has_its_own_error() -> None:
+    errors = [FrequencyErrors(0.01, 1e-3, 0.0), None, FrequencyErrors(0.0, 0.2, 0.0)]
+    said = frequency_lines(errors)[-1]
+    assert said == "all three, frequency by frequency: 1.1, 20 % or less"
+
+
 def test_a_remedy_is_said_of_large_errors_only() -> None:
     model, shapes, solution = frequency_lines([FrequencyErrors(0.02, 1e-4, 1e-12), None])
     assert model.endswith("shapes in all their directions")

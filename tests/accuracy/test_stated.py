@@ -7,22 +7,21 @@ import pytest
 
 import flexarm
 from flexarm.accuracy.stated import RunErrors
+from flexarm.arm import Arm
 from flexarm.io.model_file import loads
 from flexarm.studies.shape_search import differences
 from tests.accuracy.motions import cases, converged
 
 SAMPLE = ("deluca falls", "random 13")
 UNKNOWN = ("count-2-2-2 falls",)  # linear theory beyond the slopes that it was measured at
-SAMPLES = 500
 
 
 @cache
 def compared(name: str) -> tuple[float, RunErrors]:
     """Give the true error of a run with defaults, and those that it states."""
     case = cases()[name]
-    arm, dt = case.make(), case.t_end / SAMPLES
-    run = flexarm.simulate(arm, t_end=case.t_end, dt=dt)
-    truth = flexarm.simulate(converged(arm), t_end=case.t_end, dt=dt, rtol=1e-6)
+    arm = case.make()
+    run, truth = case.run(arm), case.run(converged(arm), 1e-6)
     assert (run.status, truth.status) == ("finished", "finished")
     return max(differences(run, truth).values()), run.errors
 
@@ -59,6 +58,45 @@ def test_half_of_all_stated_errors_are_within_five_times_the_true_ones() -> None
     known = [name for name in cases() if name not in UNKNOWN]
     ratios = [stated(errors) / true for true, errors in map(compared, known)]
     assert np.median(ratios) < 5
+
+
+def on_polynomials(arm: Arm) -> Arm:
+    """Put an arm on four shapes per link that have what joints let through."""
+    shapes = {"kind": "polynomials", "bending_y": 4}
+    keys = [f"links.{k}.shapes" for k in range(1, len(arm.links) + 1)]
+    return flexarm.change_arm(arm, dict.fromkeys(keys, shapes))
+
+
+def test_servos_hold_the_arm_with_more_shapes_too() -> None:
+    """Joints that were free to yield to what is left in these would hide half of it."""
+    case = cases()["servos, clamped-free"]
+    arm = case.make()
+    run = case.run(arm)
+    true = max(differences(run, case.run(on_polynomials(arm))).values())
+    assert run.errors.shapes is not None
+    assert 0.01 < true <= run.errors.shapes < 5 * true
+
+
+def test_an_impact_excites_more_shapes() -> None:
+    arm = loads(
+        "flexarm: 1\nname: stopped\ngravity: [0, -9.81, 0]\npayload: {mass: 1}\nlinks:\n"
+        "  - {joint: {kind: revolute, brake: {closed: false}, start: {speed: 1}}, length: 1,"
+        " damping: 0.01, section: {mass_per_length: 1, EIz: 1000},"
+        " shapes: {kind: clamped-free, bending_y: 1}}\n"
+        "events: [{at: 0.1, brake: [joint1]}]\n"
+    )
+    pair = (arm, on_polynomials(arm))
+    run, truth = (flexarm.simulate(each, t_end=0.3, dt=5e-4) for each in pair)
+    true = max(differences(run, truth).values())
+    assert run.errors.shapes is not None
+    assert 0.005 < true <= run.errors.shapes < 10 * true
+
+
+def test_why_shapes_are_not_judged_is_said() -> None:
+    run = flexarm.simulate(flexarm.sample("telescope"), t_end=0.01)
+    assert run.errors.shapes is None
+    assert run.errors.lines()[1].endswith("its length changes: flexarm converge runs it with more "
+                                          "shapes")  # fmt: skip
 
 
 def test_nodes_of_limp_links_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,6 +167,19 @@ def test_energy_balances_where_a_node_is_passed(joint: str, more: str) -> None:
     assert run.energy_balance < 1e-8
 
 
+def test_equal_steps_end_at_nodes() -> None:
+    """A step over one would be of the first order: 165,600 of them kept this tolerance."""
+    arm = railed(
+        "kind: elements, bending_z: 2",
+        "joint: {kind: carriage, actuation: prescribed, motion: {kind: cycloid, start: 0.4,"
+        f" end: 0.8, duration: 0.1}}}}, {BODY}",
+    )
+    close = flexarm.simulate(arm, t_end=0.1, dt=1e-3, rtol=1e-10, method="dop853")
+    run = flexarm.simulate(arm, t_end=0.1, dt=1e-3, rtol=1e-6, method="rk4")
+    assert np.abs(run.q - close.q).max() < 1e-7 * np.ptp(close.q[:, :4])
+    assert run.statistics.steps < 10_000
+
+
 @pytest.fixture(scope="module")
 def held() -> tuple[Arm, Arm]:
     """A body that rides at the middle of a rail, and one between two halves; hardly any weight.

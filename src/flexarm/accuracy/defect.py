@@ -1,5 +1,6 @@
 """What a motion leaves unbalanced in shapes and stiffnesses that its model does not have."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from flexarm.formulations import formulation
 from flexarm.formulations.quantities import trace
 from flexarm.links.base import Array
 from flexarm.links.integrals import shortening
+from flexarm.mechanics.drives import hub_row, motor_row
 from flexarm.mechanics.loads import (
     input_matrix,
     prescribed_accelerations,
@@ -22,6 +24,7 @@ from flexarm.mechanics.loads import (
     wrench_list,
 )
 from flexarm.model import LinkModel, Model
+from flexarm.model.parts import Axis
 
 Indices = npt.NDArray[np.int_]
 STRETCHES = 16  # of a motion, in each of which the modes are those of its middle
@@ -40,6 +43,13 @@ class Motion:
         Coordinates, rates and inputs, (T, n), (T, n), (T, inputs).
     anchors
         Attitudes that angles of a free base and of spherical joints are relative to, (T, 3 k, 3).
+    push
+        Generalised forces of drive trains beside those of inputs, (T, n), or None.
+    held
+        From which sample on which coordinates are prescribed or held, and how speeds jump there,
+        (n,), empty if they do not; as the model says if empty.
+    feedback
+        Stiffness and damping of a control law, (n, n) each; None if servos are as the model says.
     """
 
     t: Array
@@ -47,6 +57,30 @@ class Motion:
     v: Array
     u: Array
     anchors: Array
+    push: Array | None = None
+    held: tuple[tuple[int, tuple[int, ...], tuple[float, ...]], ...] = ()
+    feedback: tuple[Array, Array] | None = None
+
+
+@dataclass(frozen=True)
+class Leg:
+    """Samples of a motion in which the same coordinates of a richer arm are held.
+
+    Attributes
+    ----------
+    first, last
+        The samples; the last one is the first of the next leg, or the end.
+    old, free
+        Coordinates of the model that are neither prescribed nor held; all that are not.
+    jump
+        Of speeds where it begins, (n,), or empty.
+    """
+
+    first: int
+    last: int
+    old: list[int]
+    free: list[int]
+    jump: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -78,11 +112,19 @@ class RicherArm:
         self.given, self.rich = model, richer(model)
         self.model = self.rich.model
         self.kept = list(self.rich.kept)
-        known = {self.kept[i] for i in model.prescribed}
-        self.known = sorted(known)
-        self.old = [i for i in self.kept if i not in known]
-        known |= set(self.rich.probes.values())
-        self.free = [i for i in range(self.model.size) if i not in known]
+        self.probes = set(self.rich.probes.values())
+
+    def legs(self, motion: Motion) -> list[Leg]:
+        """Split a motion where other coordinates are held."""
+        held = motion.held or ((0, self.given.prescribed, ()),)
+        ends = [first for first, _, _ in held[1:]] + [len(motion.t) - 1]
+        found = []
+        for (first, listed, jump), last in zip(held, ends, strict=True):
+            known = {self.kept[i] for i in listed}
+            old = [i for i in self.kept if i not in known]
+            free = [i for i in range(self.model.size) if i not in known | self.probes]
+            found.append(Leg(first, last, old, free, jump))
+        return [leg for leg in found if leg.last > leg.first]
 
     @cached_property
     def balance(self) -> ca.Function:
@@ -114,54 +156,88 @@ class RicherArm:
         return mass.full().reshape(n, count, n).transpose(1, 0, 2), bias.full().T
 
     def unbalanced(
-        self, motion: Motion, samples: Indices, mass: Array, bias: Array
+        self, motion: Motion, leg: Leg, samples: Indices, mass: Array, bias: Array
     ) -> tuple[Array, Array]:
         """Find accelerations, and the forces that they leave in the added shapes, (S, n) each."""
         a = np.zeros(bias.shape)
-        if self.known:
+        given = [self.kept[i] for i in self.given.prescribed]
+        if given:
             times = motion.t[samples]
-            a[:, self.known] = [prescribed_accelerations(self.given, float(t)) for t in times]
+            a[:, given] = [prescribed_accelerations(self.given, float(t)) for t in times]
         forces = -bias
         forces[:, self.kept] += motion.u[samples] @ input_matrix(self.given).T
+        if motion.push is not None:
+            forces[:, self.kept] += motion.push[samples]
         left = forces - np.einsum("tij,tj->ti", mass, a)
-        block = mass[:, self.old][:, :, self.old]
-        a[:, self.old] = np.linalg.solve(block, left[:, self.old, None])[..., 0]
-        left -= np.einsum("tij,tj->ti", mass[:, :, self.old], a[:, self.old])
+        block = mass[:, leg.old][:, :, leg.old]
+        a[:, leg.old] = np.linalg.solve(block, left[:, leg.old, None])[..., 0]
+        left -= np.einsum("tij,tj->ti", mass[:, :, leg.old], a[:, leg.old])
         return a, left
 
     def deviations(self, motion: Motion) -> dict[str, Deviations]:
         """Find how far tips of links would move more than in a motion, by link."""
-        last = len(motion.t) - 1
-        cuts = np.unique(np.linspace(0, last, min(STRETCHES, last) + 1).round().astype(int))
-        middles = (cuts[:-1] + cuts[1:]) // 2
-        loads, masses = self._loads(motion, middles)
-        x = respond(motion.t, loads, self._stretches(motion, cuts, masses))
-        found = {}
+        loads = np.zeros((len(motion.t), self.model.size, 4))
+        stretches: list[Stretch] = []
+        for leg in self.legs(motion):
+            share = max(round(STRETCHES * (leg.last - leg.first) / (len(motion.t) - 1)), 1)
+            cuts = np.unique(np.linspace(leg.first, leg.last, share + 1).round().astype(int))
+            middles = {int(each) for each in (cuts[:-1] + cuts[1:]) // 2}
+            masses = self._load(motion, leg, loads, middles | {leg.first})
+            kick = self._kick(masses[leg.first], np.array(leg.jump)) if leg.jump else None
+            stretches += self._stretches(motion, leg, cuts, masses, kick)
+        holding = self.feedback(motion)
+        held = [each.stiffer(*holding) for each in stretches]
+        x = respond(motion.t, loads, iter(held))
+        if any(_is_cut(axis) for axis in self.model.axes) and motion.feedback is None:
+            loose = respond(motion.t, loads, iter(stretches))
+            x = np.where(np.abs(loose) > np.abs(x), loose, x)
+        found: dict[str, Deviations] = {}
         for part in self.model.links:
             if part.elastic is not None:
-                own = [i for i in range(part.modes.start, part.modes.stop) if i in self.free]
+                own = [i for i in range(part.modes.start, part.modes.stop) if i not in self.probes]
                 tip = part.elastic.tip_shape[:, [i - part.modes.start for i in own]]
-                moved = x[:, [self.free.index(i) for i in own]]
-                found[part.name] = Deviations(*np.einsum("ai,til->lta", tip, moved))
+                found[part.name] = Deviations(*np.einsum("ai,til->lta", tip, x[:, own]))
         return found
 
-    def _loads(self, motion: Motion, middles: Indices) -> tuple[Array, dict[int, Array]]:
-        """Find what is unbalanced, as `Deviations` has it, (T, n, 4), and masses at samples."""
-        loads = np.zeros((len(motion.t), self.model.size, 4))
+    def feedback(self, motion: Motion) -> Array:
+        """Give stiffness and damping by which servos or a law hold the arm, (2, n, n)."""
+        found = np.zeros((2, self.model.size, self.model.size))
+        if motion.feedback is not None:
+            for each, given in zip(found, motion.feedback, strict=True):
+                each[np.ix_(self.kept, self.kept)] = given
+            return found
+        for axis in self.model.axes:
+            servo = axis.acts.servo
+            if servo is not None:
+                row = (hub_row if servo.side == "link" else motor_row)(self.model, axis)
+                gains = np.array([servo.stiffness or 0.0, servo.damping or 0.0])
+                found += gains[:, None, None] * np.outer(row, row)
+        return found
+
+    def _load(self, motion: Motion, leg: Leg, loads: Array, kept: set[int]) -> dict[int, Array]:
+        """Find what is unbalanced in a leg, as `Deviations` has it, (T, n, 4), and some masses."""
         size = max(AT_ONCE // self.model.size**2, 1)
         soft, heavy = self.section()
         masses: dict[int, Array] = {}
-        for start in range(0, len(motion.t), size):
-            block = np.arange(start, min(start + size, len(motion.t)))
+        for start in range(leg.first, leg.last + 1, size):
+            block = np.arange(start, min(start + size, leg.last + 1))
             mass, bias = self.mass_and_bias(motion, block)
-            masses |= {int(k): mass[k - start] for k in middles if k in block}
-            a, left = self.unbalanced(motion, block, mass, bias)
-            here, q = loads[start : start + size], motion.q[block]
+            masses |= {k: mass[k - start] for k in kept if start <= k < start + len(block)}
+            a, left = self.unbalanced(motion, leg, block, mass, bias)
+            here, q = loads[start : start + len(block)], motion.q[block]
             for k, group in enumerate((self.rich.more, self.rich.left_out)):
                 here[:, list(group), k] = left[:, list(group)]
             here[:, self.kept, 2] = q @ soft - a[:, self.kept] @ heavy
             here[:, self.kept, 3] = self._drawn(q, left)
-        return loads[:, self.free], masses
+        return masses
+
+    def _kick(self, mass: Array, jump: Array) -> Array:
+        """Find the impulses that a jump of speeds leaves in the added shapes, (n, 4)."""
+        kick = np.zeros((self.model.size, 4))
+        momenta = mass[:, self.kept] @ jump
+        for k, group in enumerate((self.rich.more, self.rich.left_out)):
+            kick[list(group), k] = -momenta[list(group)]
+        return kick
 
     def _drawn(self, q: Array, left: Array) -> Array:
         """Find what axial loads do by the error of the nodes in how far axes draw in, (S, n)."""
@@ -183,12 +259,24 @@ class RicherArm:
         return soft, heavy
 
     def _stretches(
-        self, motion: Motion, cuts: Indices, masses: dict[int, Array]
+        self, motion: Motion, leg: Leg, cuts: Indices, masses: dict[int, Array], kick: Array | None
     ) -> Iterator[Stretch]:
-        free = np.ix_(self.free, self.free)
-        for begin, end, (middle, mass) in zip(cuts[:-1], cuts[1:], masses.items(), strict=True):
-            pair = (each[free] for each in self.stiffness_and_damping(motion.q[middle]))
-            yield Stretch(int(begin), int(end), mass[free], *pair)
+        free = np.ix_(leg.free, leg.free)
+        for begin, end in itertools.pairwise(cuts.tolist()):
+            middle = (begin + end) // 2
+            stiffness, damping = self.stiffness_and_damping(motion.q[middle])
+            mass = masses[middle][leg.free]
+            yield Stretch(begin, end, leg.free, mass, stiffness[free], damping[free], kick)
+            kick = None
+
+
+def _is_cut(axis: Axis) -> bool:
+    """Whether a servo's effort may be cut, so that it holds nothing, or comes too late."""
+    servo, limits = axis.acts.servo, axis.acts.limits
+    if servo is None:
+        return False
+    most = None if limits is None else limits.effort
+    return servo.effort is not None or most is not None or servo.period is not None
 
 
 def shortening_error(part: LinkModel) -> Array:

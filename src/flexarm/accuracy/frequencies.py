@@ -19,6 +19,7 @@ SHAPES = 1.5  # times what more shapes change
 SLOW = 1e-6  # of the highest frequency: no vibration
 SAME = 0.5  # of a mode's inertia: less is another mode
 LARGE = 0.01
+SAID = 12  # frequencies
 AGAINST = {
     "model": (
         MODEL_AGAINST,
@@ -47,6 +48,11 @@ class FrequencyErrors:
     model: float
     shapes: float
     solution: float
+
+    @property
+    def total(self) -> float:
+        """The sum of the three."""
+        return self.model + self.shapes + self.solution
 
 
 def frequency_errors(
@@ -118,8 +124,12 @@ def _left_out(pair: tuple[Array, Array], left_out: Array, shape: Array, square: 
 
 
 def frequency_lines(errors: Sequence[FrequencyErrors | None], count: int = 3) -> list[str]:
-    """Say the errors of the first frequencies that have some: the worst of each kind."""
-    known = [each for each in errors if each is not None][:count]
+    """Say the errors of the first frequencies that have some: the worst of each kind.
+
+    And the sum of the three of each frequency, in their order.
+    """
+    all_known = [each for each in errors if each is not None]
+    known = all_known[:count]
     if not known:
         return ["errors of the frequencies: unknown where the arm turns or links can have no more "
                 "shapes"]  # fmt: skip
@@ -130,4 +140,8 @@ def frequency_lines(errors: Sequence[FrequencyErrors | None], count: int = 3) ->
         large = f"; {remedy}" if value > LARGE else ""
         lines.append(f"error of the {what}: {100 * value:.2g} % {whose} or less, against {against}"
                      + large)  # fmt: skip
+    if len(all_known) > 1:
+        sums = ", ".join(f"{100 * each.total:.2g}" for each in all_known[:SAID])
+        more = ", ..." if len(all_known) > SAID else ""
+        lines.append(f"all three, frequency by frequency: {sums}{more} % or less")
     return lines

@@ -1,7 +1,7 @@
 """How an arm with more shapes would answer to what a motion leaves unbalanced in them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -14,13 +14,36 @@ SLOW = 1e-3  # of a radian per step: slower modes count as free
 
 @dataclass(frozen=True)
 class Stretch:
-    """Samples from ``first`` to ``last`` of a motion, and the matrices of its middle, (n, n)."""
+    """Samples from ``first`` to ``last`` of a motion, and what holds between them.
+
+    Attributes
+    ----------
+    first, last
+        The samples.
+    free
+        Coordinates that move, (m,); the others are held where they came to.
+    mass
+        Rows of the mass matrix of its middle that move, (m, n).
+    stiffness, damping
+        Matrices of its middle, (m, m).
+    kick
+        Impulses on all coordinates where it begins, (n, L), or None.
+    """
 
     first: int
     last: int
+    free: list[int]
     mass: Array
     stiffness: Array
     damping: Array
+    kick: Array | None = None
+
+    def stiffer(self, stiffness: Array, damping: Array) -> "Stretch":
+        """Add stiffness and damping of all coordinates, (n, n) each."""
+        own = np.ix_(self.free, self.free)
+        return replace(
+            self, stiffness=self.stiffness + stiffness[own], damping=self.damping + damping[own]
+        )
 
 
 def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
@@ -42,16 +65,19 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
 
     Notes
     -----
-    In the modes of each stretch it is exact; damping that couples modes is left out.
+    In the modes of each stretch it is exact; damping that couples modes is left out.  What is held
+    from a stretch on stops at once, all other momenta stay; let go, it begins from rest.
     """
     x, rate = np.zeros(loads.shape[1:]), np.zeros(loads.shape[1:])
     result = np.zeros(loads.shape)
     for part in stretches:
-        squares, vectors = scipy.linalg.eigh(part.stiffness, part.mass)
+        mass = part.mass[:, part.free]
+        squares, vectors = scipy.linalg.eigh(part.stiffness, mass)
         loss = np.einsum("im,ij,jm->m", vectors, part.damping, vectors)
-        back = vectors.T @ part.mass
-        y, dy = back @ x, back @ rate
-        pushes = vectors.T @ loads[part.first : part.last + 1]
+        y, dy = vectors.T @ mass @ x[part.free], vectors.T @ part.mass @ rate
+        if part.kick is not None:
+            dy += vectors.T @ part.kick[part.free]
+        pushes = vectors.T @ loads[part.first : part.last + 1, part.free]
         steps = {}
         for k in range(part.first, part.last):
             h = float(t[k + 1] - t[k])
@@ -60,8 +86,10 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
                 steps[same] = _step(squares, loss, h)
             ends = pushes[k - part.first : k - part.first + 2]
             y, dy = np.einsum("miv,vml->iml", steps[same], np.stack([y, dy, *ends]))
-            result[k + 1] = vectors @ y
-        x, rate = vectors @ y, vectors @ dy
+            x[part.free] = vectors @ y
+            result[k + 1] = x
+        rate[:] = 0.0
+        rate[part.free] = vectors @ dy
     return result
 
 

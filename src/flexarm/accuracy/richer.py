@@ -46,16 +46,21 @@ class Richer:
 
 
 def can_grow(part: LinkModel) -> bool:
-    """Whether shapes can be added to a link: not to measured or lumped ones, nor while it slides.
+    """Whether shapes can be added to a link."""
+    return part.elastic is not None and not whats_fixed(part)
 
-    Nor to those that the model file adds quadratic displacements to.
-    """
-    return (
-        part.elastic is not None
-        and part.elastic.shapes.mass is None
-        and not isinstance(part.link.shapes, Lumped)
-        and not part.link.quadratic_shapes
-    )
+
+def whats_fixed(part: LinkModel) -> str:
+    """Say why no shapes can be added to a link that bends; empty if they can."""
+    if part.elastic is None:
+        return "its length changes: flexarm converge runs it with more shapes"
+    if part.elastic.shapes.mass is not None:
+        return "its modes were measured or computed elsewhere: take more of them there"
+    if isinstance(part.link.shapes, Lumped):
+        return "it is lumped: flexarm converge runs it with more pieces"
+    if part.link.quadratic_shapes:
+        return "it has quadratic_shapes: leave them out"
+    return ""
 
 
 def richer(model: Model) -> Richer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexarm.accuracy.defect import Motion, RicherArm
-from flexarm.accuracy.richer import can_grow
+from flexarm.accuracy.richer import can_grow, whats_fixed
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
 from flexarm.mechanics.validity import LinkValidity, Validity
@@ -44,19 +44,23 @@ class RunErrors:
     model
         Against `MODEL_AGAINST`: the sum of ``parts``; None if nobody measured such a motion.
     shapes
-        Against more shapes; None of links that none can be added to: sliding ones, lumped springs,
-        measured shapes and those with ``quadratic_shapes``.
+        Against more shapes; None of links that none can be added to (sliding ones, lumped springs,
+        measured shapes and those with ``quadratic_shapes``), and where a body was captured or let
+        go.
     integration
         Against the exact solution of the same equations; None if no tolerance was kept.
     parts
         Of the model's error: ``theory`` (nodes of exact links, order of the series), ``stiffness``
         (directions left without shapes), ``section`` (shear, rotary inertia), ``strain``.
+    why
+        Why the error of the shapes is not known; empty if it is.
     """
 
     model: float | None
     shapes: float | None
     integration: float | None
     parts: dict[str, float | None]
+    why: str = ""
 
     @property
     def total(self) -> float | None:
@@ -69,8 +73,9 @@ class RunErrors:
         worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         return [
             _line("model", self.model, MODEL_AGAINST,
-                  UNKNOWN if self.parts[worst] is None else PARTS[worst]),
-            _line("shapes", self.shapes, SHAPES_AGAINST, "flexarm converge says which to take"),
+                  self.why or UNKNOWN if self.parts[worst] is None else PARTS[worst]),
+            _line("shapes", self.shapes, SHAPES_AGAINST,
+                  self.why or "flexarm converge says which to take"),
             _line("integration", self.integration, INTEGRATION_AGAINST,
                   "ask for a smaller --rtol (rk4: --step)"),
         ]  # fmt: skip
@@ -93,6 +98,8 @@ def run_errors(
     *,
     rtol: float | None,
     closer: Callable[[], Array] | None,
+    why: str = "",
+    unseen: float = 0.0,
 ) -> RunErrors:
     """Estimate the errors of a motion.
 
@@ -104,6 +111,11 @@ def run_errors(
         The tolerance kept; None if none was.
     closer
         Gives the coordinates by a solution that is 30 times closer, (T, n), where that is cheap.
+    why
+        Why nothing can be said of model and shapes; empty if it can.
+    unseen
+        What the motion's samples may not show, over the range of deflections: it counts as an error
+        of the shapes, which are judged by what the samples show.
     """
     tips = {part.name: _tip(model, part.name, motion.q) for part in flexible_links(model)}
     ranges = {name: float(np.ptp(tip, axis=0).max()) for name, tip in tips.items()}
@@ -111,7 +123,7 @@ def run_errors(
     moving = {name: size for name, size in ranges.items() if size > STILL * lengths[name]}
     if not moving:
         return RunErrors(0.0, 0.0, 0.0 if rtol is not None else None, dict.fromkeys(PARTS, 0.0))
-    grown = [part for part in flexible_links(model) if can_grow(part)]
+    grown = [part for part in flexible_links(model) if can_grow(part) and not why]
     found = RicherArm(model).deviations(motion) if grown else {}
 
     def over(name: str, what: str) -> float:
@@ -120,22 +132,26 @@ def run_errors(
 
     pairs = zip(flexible_links(model), validity.links, strict=True)
     parts = [_parts(part, link, over) for part, link in pairs if link.link in moving]
+    if why:
+        parts = [each | {"theory": None} for each in parts]
     model_error = [_sum(each) for each in parts]
     worst = int(np.argmax([_size(each) for each in model_error]))
     shapes: float | None = None
-    if all(can_grow(part) for part in flexible_links(model) if part.name in moving):
+    fixed = {part.name: whats_fixed(part) for part in flexible_links(model) if part.name in moving}
+    why = why or next((f"{name}: {said}" for name, said in fixed.items() if said), "")
+    if not why:
         slopes = {link.link: link.slope for link in validity.links}
         shapes = max(
             SHAPES * over(part.name, "shapes") + _steep(part, slopes[part.name])
             for part in grown if part.name in moving
         )  # fmt: skip
-        shapes = min(shapes, MOST)
+        shapes = min(shapes + unseen, MOST)
     integration = rtol
     if closer is not None and rtol is not None:
         other = closer()
         away = [np.abs(_tip(model, n, other) - tips[n]).max() / size for n, size in moving.items()]
         integration = CLOSER * float(max(away)) + rtol / 100
-    return RunErrors(model_error[worst], shapes, integration, parts[worst])
+    return RunErrors(model_error[worst], shapes, integration, parts[worst], why)
 
 
 def _parts(

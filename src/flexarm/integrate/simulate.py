@@ -204,7 +204,8 @@ def simulate(
         def whole(solution: Solution) -> Run:
             kept = thin(solution, finer, curves)
             found = of_model(task.run(chosen, kept, rtol, why), model)
-            found = replace(found, kept=step is None, happenings=tuple(course.log))
+            kept_to = step is None and not (found.status == "finished" and found.reason)
+            found = replace(found, kept=kept_to, happenings=tuple(course.log))
             if not course.plain:
                 found = replace(found, legs=(course.leg(task.equation.model),))
             return found if before is None else joined(before, found)
@@ -439,9 +440,11 @@ def joined(first: Run, second: Run) -> Run:
         for pair in zip(astuple(first.statistics), astuple(second.statistics), strict=True)
     ]
     begin = len(first.t) - 1
+    change = second.v[0] - first.v[-1]
+    jump = tuple(change.tolist()) if np.any(change) else ()
     legs = (
         *(leg for leg in first.legs if leg.first < begin),
-        *(replace(leg, first=begin) for leg in second.legs),
+        *(replace(leg, first=begin, jump=jump) for leg in second.legs),
     )
     return replace(
         second,

@@ -13,12 +13,13 @@ from flexarm.integrate.loop import (
     NO_STEP,
     SEEN,
     WATCHED,
+    accept,
     begin,
     keep_here,
     keep_samples,
     march,
 )
-from flexarm.integrate.march import March
+from flexarm.integrate.march import March, widen
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.passing import speeds_beyond
@@ -32,6 +33,8 @@ LONGEST = 0.05  # [s] of a call of the kernel, about
 # [s] of a step before one was timed, at most: so much, and so much for each operation.
 STEP, OPERATION = 2e-6, 16e-9
 BISECTIONS = 60
+APPROACHES = 12  # of equal steps to what they see, each of them a fifth as long
+ASIDE = 0.1  # of the way to it: how far before and beyond it an approach ends
 PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
 
 
@@ -258,18 +261,16 @@ def _at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
         rates(m.system, t, _state_at(m, t), scratch)
         return bool(beyond(m) >= 0)
 
-    early, late = m.t_old, m.peak
+    late = m.peak
     if not is_beyond(late):  # the cubic through the step's ends only seemed to be, or it rounds so
         late = _other_sight(m, is_beyond)
+    if late >= 0 and m.adaptive == 0:
+        late = _approached(m, late, is_beyond)
     if late < 0:
         note_seen(m)
         keep_samples(m)
         return None
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (early + late)
-        if not early < middle < late:
-            break
-        early, late = (early, middle) if is_beyond(middle) else (middle, late)
+    late = _first_beyond(m.t_old, late, is_beyond)
     state = _state_at(m, late)
     is_beyond(late)
     ends = beginning.motion.actuators.lookouts[beyond(m)].corner is None
@@ -286,6 +287,52 @@ def _at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
     turn_corners(m, beginning)
     start_anew(m, beginning)
     return None
+
+
+def _first_beyond(
+    early: float, late: float, is_beyond: Callable[[float], bool], near: float = 0.0
+) -> float:
+    """Find when a quantity left its bounds between two times [s], to a part of the way to it."""
+    begin = early
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (early + late)
+        if not early < middle < late or late - early <= near * (late - begin):
+            break
+        early, late = (early, middle) if is_beyond(middle) else (middle, late)
+    return late
+
+
+def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> float:
+    """Go up to what an equal step saw by ever shorter ones: it errs where equations have a corner.
+
+    The last step is then a short one about it.  -1 if nothing is seen from near by.
+    """
+    steps, wish, end = m.steps, m.h, m.t
+    for _ in range(APPROACHES):
+        late = _first_beyond(m.t_old, late, is_beyond, ASIDE**2)
+        way = late - m.t_old
+        if way <= rounding(late):
+            break
+        m.t, m.y[:], m.f[:] = m.t_old, m.y_old, m.f_old
+        _step_to(m, late - ASIDE * way)
+        _step_to(m, min(late + ASIDE * way, end))
+        if not is_beyond(late):
+            late = m.t
+        if not is_beyond(late):
+            late = -1.0
+            break
+    m.steps, m.h = steps, wish
+    return late
+
+
+def _step_to(m: March, t: float) -> None:
+    """Take one step to a time."""
+    m.h = t - m.t
+    run_kernel(m.step, m)
+    accept(m)
+    m.t = t
+    prescribe(m.system, t, m.y)
+    widen(m)
 
 
 def _pass_nodes(m: March, beginning: Beginning, anchor: Array) -> None:

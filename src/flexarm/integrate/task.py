@@ -226,6 +226,8 @@ class Task:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
+        if bumps(self.equation.model):
+            wanted *= method.under_contact
         counted = self.vibrations(rates=not method.solves_vibrations)
         share = min(1.0, CALIBRATED / max(counted, 1.0))
         return max(method.per_step(wanted, self.damped) * share, 1e-14)
@@ -312,6 +314,7 @@ class Task:
             rtol=rtol,
             formulation=self.equation.name,
             paper=self.equation.paper,
+            feedback=self._feedback(),
             statistics=Statistics(
                 solution.steps,
                 solution.rejections,
@@ -319,6 +322,17 @@ class Task:
                 solution.seconds,
             ),
         )
+
+    def _feedback(self) -> tuple[Array, Array] | None:
+        """Give stiffness and damping by which a law holds the arm at the start, (n, n) each."""
+        law, n = self.motion.law, self.equation.model.size
+        if law is None:
+            return None
+        q, v = ca.MX.sym("q", n), ca.MX.sym("v", n)
+        u = law(float(self.times[0]), q, v)
+        slopes = ca.Function("slopes", [q, v], [ca.jacobian(u, q), ca.jacobian(u, v)])
+        K, D = (-input_matrix(self.equation.model) @ np.array(x) for x in slopes(self.q, self.v))
+        return (K + K.T) / 2, (D + D.T) / 2
 
     def _inputs(self, solution: Solution) -> Array:
         """Give the inputs at the samples, (T, inputs)."""
@@ -429,6 +443,11 @@ def has_strong_dampers(task: "Task") -> bool:
 def has_dry_friction(model: Model) -> bool:
     """Tell whether any joint has friction that changes fast about standstill."""
     return bool(coulomb_frictions(model))
+
+
+def bumps(model: Model) -> bool:
+    """Tell whether forces set in where an arm touches something, or comes to a stop."""
+    return bool(model.arm.contacts) or any(axis.acts.stops for axis in model.axes)
 
 
 def equal_step(

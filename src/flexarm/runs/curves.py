@@ -110,6 +110,15 @@ def what_is_missed(model: Model, t: Array, q: Array, v: Array, remedy: str = "")
     )
 
 
+def unseen(model: Model, t: Array, q: Array, v: Array) -> float:
+    """Give what cubics through every second sample miss of curves, over their range: the most."""
+    curves = curves_of(model, q[0])
+    if len(t) < 3 or not len(curves.rows):
+        return 0.0
+    values, rates = q @ curves.rows.T, v @ curves.rows.T
+    return float((off_cubics(t, values, rates) / curves.scales(values)).max())
+
+
 def hermite(t0: Array, t1: Array, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
     """Evaluate cubics, and their rates, from values y and rates dy (2, T, n) at t0 and t1."""
     h = (t1 - t0)[:, None]

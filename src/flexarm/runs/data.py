@@ -14,9 +14,10 @@ from flexarm.formulations import DEFAULT
 from flexarm.links.base import Array
 from flexarm.mechanics.validity import Validity, validity
 from flexarm.model import Model
-from flexarm.runs.curves import what_is_missed
+from flexarm.runs.curves import unseen, what_is_missed
 from flexarm.spatial import Inertia
 
+CARRIED = "the tip captures or lets go of a body: compare with a run of an arm with more shapes"
 STILL = 1e-12  # of the largest energy: what is exchanged below is rounding
 
 
@@ -61,24 +62,29 @@ class RunLeg:
         Coordinates that are prescribed or held.
     tip
         What the last link's tip carries, in its frame; None if it is what the model has.
+    jump
+        By how much each speed jumped where it begins, (n,); empty if none did.
     """
 
     first: int
     held: tuple[int, ...]
     tip: Inertia | None = None
+    jump: tuple[float, ...] = ()
 
     def as_list(self) -> list[Any]:
         """Give it as lists of plain numbers."""
         body = None
         if self.tip is not None:
             body = [self.tip.mass, self.tip.first.tolist(), self.tip.second.tolist()]
-        return [self.first, list(self.held), body]
+        return [self.first, list(self.held), body, list(self.jump)]
 
     @classmethod
     def of_list(cls, given: Any, model: Model, samples: int) -> "RunLeg":
         """Read it from lists; a ValueError or TypeError if they are none of this arm."""
-        first, held, body = given
-        held = tuple(int(i) for i in held)
+        first, held, body, *jump = given  # files of before had no jumps
+        held, jump = tuple(int(i) for i in held), [float(x) for each in jump for x in each]
+        if len(jump) not in (0, model.size):
+            raise ValueError
         if not 0 <= first < samples or not all(0 <= i < model.size for i in held):
             raise ValueError
         tip = None
@@ -87,7 +93,7 @@ class RunLeg:
             tip = Inertia(float(mass), np.array(moment, float), np.array(second, float))
             if tip.first.shape != (3,) or tip.second.shape != (3, 3):
                 raise ValueError
-        return cls(int(first), held, tip)
+        return cls(int(first), held, tip, tuple(jump))
 
     def model(self, model: Model) -> Model:
         """Give the arm's model in this part."""
@@ -178,6 +184,8 @@ class RunData:
         Its parts, where events, locks or brakes made several, or hold the arm.
     kept
         Whether the solver kept the tolerance: not where its steps were given.
+    feedback
+        Stiffness and damping by which a control law holds the arm, (n, n) each, if there is one.
     closer
         Solves the same motion at a 30th of the tolerance and gives q, (T, n), where that can be
         done and costs little.
@@ -206,6 +214,7 @@ class RunData:
     losses: Mapping[str, Array] = field(default_factory=dict)
     drives: DriveData | None = None
     kept: bool = True
+    feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -267,11 +276,15 @@ class RunData:
     @cached_property
     def errors(self) -> RunErrors:
         """Upper estimates of the errors of the model, of the shapes and of the integration."""
-        motion = Motion(self.t, self.q, self.v, self.u, self.anchors)
+        push = None if self.drives is None else self.drives.push
+        held = tuple((leg.first, leg.held, leg.jump) for leg in self.legs)
+        motion = Motion(self.t, self.q, self.v, self.u, self.anchors, push, held, self.feedback)
         rtol = self.rtol if self.kept else None
-        found = run_errors(self.model, motion, self.validity, rtol=rtol, closer=self.closer)
-        if self.legs or self.losses:
-            return replace(found, model=None, shapes=None, parts=found.parts | {"theory": None})
+        why = CARRIED if any(leg.tip is not None for leg in self.legs) else ""
+        found = run_errors(
+            self.model, motion, self.validity, rtol=rtol, closer=self.closer, why=why,
+            unseen=unseen(self.model, self.t, self.q, self.v),
+        )  # fmt: skip
         if self.paper or self.model.tip_rotation == "first-order":
             return replace(found, model=None, parts=found.parts | {"theory": None})
         return found

@@ -55,7 +55,12 @@ def choose(
         return DOP853, "an energy audit wants the highest order"
     if fastest == 0.0 and not driven:
         return DOP853, "the arm is rigid"
-    modes = f"elastic modes from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
+    model = task.equation.model
+    bends = any(part.flexible for part in model.links) or any(
+        axis.motor is not None for axis in model.axes
+    )
+    what = "elastic modes" if bends else "modes of joints on servos and springs"
+    modes = f"{what} from {slowest / (2 * np.pi):.3g} to {fastest / (2 * np.pi):.3g} Hz"
     likely, why = _by_spectrum(task, wanted)
     outside = has_strong_dampers(task) or has_dry_friction(task.equation.model)
     duration = float(task.times[-1] - task.times[0])

@@ -7,12 +7,14 @@ import numpy as np
 
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.problem import Measures
-from flexarm.integrate.solve import Solution, solve
-from flexarm.integrate.task import Task, has_dry_friction
+from flexarm.integrate.solve import Ending, Solution, solve
+from flexarm.integrate.task import Task, bumps, has_dry_friction
 from flexarm.links.base import Array
 from flexarm.spatial import base_rotation_matrix
 
 TRIES = 8
+MARGIN = 2.0  # what an estimate of an error may be off by
+PHASE = 1 / 120  # of rk4: what a vibration lags behind in a radian, over that of a step^4
 
 
 Refinement = Generator[float, Solution, Solution]
@@ -45,10 +47,11 @@ def refinement(task: Task, method: Method, wanted: float) -> Refinement:
     Notes
     -----
     Runs whose steps are in the ratio r differ by ``r^order - 1`` times the error of the finer one.
+    That is so once the longer steps are short for the fastest mode, and where forces are smooth;
+    the difference itself counts otherwise.
     Those that stop are compared where both have samples, and must end alike.
     """
-    # Forces that change too fast for its order leave it the first.
-    order = 1 if has_dry_friction(task.equation.model) else method.order
+    smooth, fastest = is_smooth(task), task.vibration.fastest
     longest = float(np.median(np.diff(task.times)))  # steps end at samples
     step = min(task.beginning(method, wanted).h, longest)
     found = yield step
@@ -62,13 +65,39 @@ def refinement(task: Task, method: Method, wanted: float) -> Refinement:
         if finer.ending.status == "interrupted":
             found = finer
             break
+        behind = PHASE * fastest * task.times[-1] * (step * fastest) ** method.order  # [rad]
+        order = method.order if smooth and behind < 1 else 1
         error = _error(found, finer, step, task.measures, order, task.equation.model.attitudes)
         step, found = step / ratio, finer
-        if error <= wanted:
+        if MARGIN * error <= wanted:
             break
-        wish = (2 * error / wanted) ** (1 / order) if np.isfinite(error) else 2.0
+        power = 1 / method.order if smooth else 0.5
+        wish = (MARGIN * error / wanted) ** power if np.isfinite(error) else 2.0
         ratio = float(np.clip(wish, 2.0, 16.0))
+    else:
+        found = replace(found, ending=_missed(found.ending, error, wanted))
     return replace(found, seconds=seconds)
+
+
+def is_smooth(task: Task) -> bool:
+    """Tell whether forces have no corners, or only such as steps end at.
+
+    Differences of two runs by equal steps tell less of their errors where there are some, as by
+    servos, whose targets and limits have corners.
+    """
+    model = task.equation.model
+    return not (has_dry_friction(model) or bumps(model) or task.motion.actuators.servos)
+
+
+def _missed(ending: Ending, error: float, wanted: float) -> Ending:
+    """Say of a run that finished that its tolerance was not kept."""
+    if ending.status != "finished" or error <= wanted:
+        return ending
+    return Ending(
+        "finished",
+        f"equal steps did not come to the tolerance: their error is about {error:.2g}, not "
+        f"{wanted:.2g}: try method 'auto'",
+    )
 
 
 def _error(

@@ -59,9 +59,9 @@ class Method:
         die away is the second argument.
     input_steps
         Steps that it takes per radian of an input or of a turn, likewise.
-    under_law, under_friction
-        What it takes of the tolerance where a control law is part of the equations, and with dry
-        friction or strong dampers.
+    under_law, under_friction, under_contact
+        What it takes of the tolerance where a control law is part of the equations, with dry
+        friction or strong dampers, and where contacts or stops are.
     solves_vibrations
         Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
     carries_states
@@ -96,6 +96,7 @@ class Method:
     renewed_after: int = 1
     under_law: float = 1.0
     under_friction: float = 1.0
+    under_contact: float = 1.0
     solves_vibrations: bool = False
     carries_states: bool = True
     abreast: bool = False

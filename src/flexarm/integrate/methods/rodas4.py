@@ -71,7 +71,7 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
 
 
 def _per_step(wanted: float, damped: bool) -> float:
-    return (0.03 if damped else 0.006) * wanted
+    return (0.01 if damped else 0.004) * wanted
 
 
 RODAS4 = Method(
@@ -84,6 +84,7 @@ RODAS4 = Method(
     step=rosenbrock_step,
     sample=rosenbrock_sample,
     carries_states=False,
+    under_contact=0.3,
     begin=_begin,
     vibration_steps=lambda of, damped: (0.2 if damped else 2.0) * of.slowest,
     work=lambda of: 6 * of.equations + of.tangent + 3 * of.n**3 + 180 * of.n**2 + 500 * of.n,
