@@ -31,7 +31,7 @@ HUB = "links.2.joint.hub.outboard.inertia"
 
 
 def _shared(links: tuple[int, ...]) -> tuple[Choice, ...]:
-    """Give what both examples leave open: damping, input times, motor inertia, the measure."""
+    """Give what both examples leave open: damping, inputs, motor inertia, gravity, measure."""
     return (
         Choice(DAMPING, {"none": {}} | {
             f"{100 * x:g} %": {f"links.{k}.damping": x for k in links} for x in (0.005, 0.01, 0.02)
@@ -43,6 +43,9 @@ def _shared(links: tuple[int, ...]) -> tuple[Choice, ...]:
         }),
         Choice("motor inertia at joint 2", {
             f"{x:g} kg m^2": {HUB: [0.0, 0.0, x]} for x in (0.01, 0.005, 0.05)
+        }),
+        Choice("gravity", {
+            "none, a horizontal plane": {}, "in the plane": {"gravity": [0.0, -9.81, 0.0]},
         }),
         ways(MEASURE, RMS, LARGEST),
     )  # fmt: skip

@@ -10,8 +10,9 @@ from flexarm.io.sample import sample
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.model import build
 from flexarm.papers.errata.base import Erratum
-from flexarm.papers.theodore.loop import GOALS
-from flexarm.papers.theodore.theory import ALIKE, DENSITY, EI, SIGNS, overestimates
+from flexarm.papers.theodore.loop import EI, GOALS
+from flexarm.papers.theodore.roots import DENSITY
+from flexarm.papers.theodore.theory import ALIKE, SIGNS, overestimates
 
 PAPER = "theodore-1995"
 
