@@ -134,9 +134,10 @@ def history(run: Run, what: str, place: float = 1.0) -> Array:
 
 
 def difference(reading: Reading, both: tuple[Run, Run], what: str, place: float = 1.0) -> float:
-    """Measure how far both mass matrices are apart, of the range [%]."""
+    """Measure how far both mass matrices are apart, of the range [%], as long as both go on."""
     measured = farthest if reading[MEASURE] == LARGEST else apart
-    one, other = (history(run, what, place) for run in both)
+    long = min(len(run.t) for run in both)
+    one, other = (history(run, what, place)[:long] for run in both)
     return 100 * measured(one, other)
 
 
