@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.io.whole_file import require_writable, write_whole
-from flexarm.papers.base import VERDICTS, Figure, Result, Statement, Table, totals
+from flexarm.papers.base import NEVER, VERDICTS, Figure, Result, Statement, Table, totals
 from flexarm.papers.picture import draw, inline
 
 NAMES = {
@@ -146,7 +146,7 @@ def markdown(results: Sequence[Result]) -> str:
     """Write the report as Markdown."""
     parts = ["# The papers, argued", *_ABOUT, aligned(summary(results))]
     for paper, own in _by_paper(results).items():
-        parts += [f"## {NAMES[paper]}", aligned(statements(own))]
+        parts += [f"## {NAMES[paper]}", in_words(own), aligned(statements(own))]
         if paper in WITHOUT:
             parts.append(f"Without a statement: {WITHOUT[paper]}.")
         for result in own:
@@ -166,6 +166,7 @@ def page(results: Sequence[Result]) -> str:
     parts.append(_card(_html(summary(results))))
     for paper, own in _by_paper(results).items():
         parts.append(f'<h2 id="{paper}">{_e(NAMES[paper])}</h2>')
+        parts.append(f"<p>{_e(in_words(own))}</p>")
         parts.append(_card(_html_statements(own)))
         if paper in WITHOUT:
             parts.append(f'<p class="soft">Without a statement: {_e(WITHOUT[paper])}.</p>')
@@ -210,6 +211,15 @@ def summary(results: Sequence[Result]) -> Table:
     return Table("Statements", ("paper", "statements", *VERDICTS), rows)
 
 
+def in_words(results: Sequence[Result]) -> str:
+    """Sum a paper up: how many of its statements have which verdict, and which are contradicted."""
+    counted = {verdict: n for verdict, n in totals(results).items() if n}
+    found = [each for result in results for each in result.found.statements]
+    text = f"{len(found)} statements: " + ", ".join(f"{n} {x}" for x, n in counted.items()) + "."
+    against = "; ".join(each.says for each in found if each.verdict == NEVER)
+    return f"{text} Contradicted: {against}." if against else text
+
+
 def statements(results: Sequence[Result]) -> Table:
     """List every statement with its verdict, what the paper prints and what came out."""
     rows = tuple(
@@ -229,7 +239,8 @@ def _html_statements(results: Sequence[Result]) -> str:
             name = f'<a href="#{_key(result)}">{_e(result.item.name)}</a>'
             verdict = f'<span class="{MARKS[each.verdict]}">{_e(each.sentence)}</span>'
             if each.conditions:
-                verdict += f"<br><code>{_e(command(result, each))}</code>"
+                verdict += (f"<details><summary>shown by</summary><code>"
+                            f"{_e(command(result, each))}</code></details>")  # fmt: skip
             rows.append((name, _e(each.says), verdict, _e(each.printed), _e(each.ours),
                          _e(str(each.limit or ""))))  # fmt: skip
     return _html_rows(statements(results).head, rows)

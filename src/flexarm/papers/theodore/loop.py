@@ -55,6 +55,10 @@ STEP = 1e-6  # of a coordinate, for how it moves the tip
 LATER = 20.0  # [s] after the motion, within which a slow second loop settles too
 PRINTED_TIP = (8e-3, 1e-4)  # [m] while moving, and after the switch
 OF_ORDER = Limit(4.0, 16.0, "mm")  # "of the order of 8 mm": half to twice as much
+READ = (
+    f"{DIRECTION.name}: {next(iter(DIRECTION.ways))}, {TIP.name}: {next(iter(TIP.ways))}, "
+    f"G_p = {GAINS[0]:g} 1/s^2, G_v = {GAINS[1]:g} 1/s, {WEIGHTS}: {BANDWIDTH:g} rad/s"
+)
 WITHIN_A_SECOND = Limit(MOVE, T_END + 1e-9, "s")
 PRINTED_CPU = {"modes": 1533.34, "elements": 2036.89}  # [s]
 
@@ -114,7 +118,8 @@ def joints() -> Found:
     )  # fmt: skip
     figures = tuple(
         Figure(f"Fig. 4: {name}", "time [s]", f"position [{'m' if name == 'joint3' else 'rad'}]",
-               (curve("actual", t, found.run.q[:, k]), curve("desired", t, wanted[0][:, k])))
+               (curve("actual", t, found.run.q[:, k]), curve("desired", t, wanted[0][:, k])),
+               reading=READ)
         for name, k in zip(GOALS, ends, strict=True)
     )  # fmt: skip
     return Found(
@@ -138,7 +143,7 @@ def joint_errors() -> Found:
         Figure(f"Fig. 5: error of {name}", "time [s]",
                f"error [{'m' if name == 'joint3' else 'rad'}]",
                tuple(curve(kind, each.run.t, each.joint_errors[:, k])
-                     for kind, each in both.items()))
+                     for kind, each in both.items()), reading=READ)
         for k, name in enumerate(GOALS)
     )  # fmt: skip
     return Found(
@@ -222,7 +227,7 @@ def _tip_figure(both: dict[str, Loop]) -> Figure:
         for size, when in zip(PRINTED_TIP, ([0.0, MOVE], [MOVE, T_END]), strict=True)
     ]
     return Figure("Fig. 6: error of the tip", "time [s]", "distance [m]", (*ours, *printed),
-                  log=True)  # fmt: skip
+                  log=True, reading=READ)  # fmt: skip
 
 
 def settled(t: Array, error: Array) -> float:

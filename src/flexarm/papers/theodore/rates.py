@@ -124,12 +124,13 @@ def eigenvalues(mode: int, scope: Scope) -> Found:
     best = max(readings, key=lambda x: float(excess(x).min()))
     return Found(
         statements,
-        figures=tuple(
-            Figure(f"Fig. {8 + mode}: mode {mode} of link {n}", "time [s]",
+        figures=(
+            Figure(f"Fig. {8 + mode}: mode {mode} of links 2 and 3", "time [s]",
                    "imaginary eigenvalue [rad/s]",
-                   (curve("modes", TIMES, each.rates),
-                    curve("elements", TIMES, each.other, points=True)), reading=str(best))
-            for n, each in found[best].items()
+                   tuple(each for n, pair in found[best].items() for each in
+                         (curve(f"link {n}, modes", TIMES, pair.rates),
+                          curve(f"link {n}, elements", TIMES, pair.other, points=True))),
+                   reading=str(best)),
         ),
     )  # fmt: skip
 
