@@ -30,6 +30,10 @@ WITHOUT = {
     "chen-2012": "Figs. 1, 3 (a link, the arm), Table 1 (data)",
 }
 MOST_ROWS = 60  # of readings that stand in a page; all are in its CSV
+WORDS = dict(zip(VERDICTS, (
+    "hold for every reading", "hold if something is read in one way",
+    "are contradicted by every reading", "cannot be decided",
+), strict=True))  # fmt: skip
 MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
 _COLOURS = {
     "light": "--page:#f3f4f6;--surface:#fff;--ink:#16202b;--soft:#5b6876;--line:#e3e7ec;"
@@ -53,7 +57,8 @@ _STYLE = (
     "table{border-collapse:collapse;margin:6px 0;font-size:13.5px;"
     "font-variant-numeric:tabular-nums}"
     "td,th{border-bottom:1px solid var(--line);padding:5px 10px 5px 0;text-align:left;"
-    "vertical-align:top}th{color:var(--soft);font-weight:600}svg{max-width:100%;height:auto;"
+    "vertical-align:top}td:first-child a{white-space:nowrap}"
+    "th{color:var(--soft);font-weight:600}svg{max-width:100%;height:auto;"
     "font-family:inherit}figure{margin:10px 0}figcaption,.soft{color:var(--soft);font-size:13px}"
     "summary{cursor:pointer;color:var(--soft);font-size:13.5px}code{font-size:12.5px}"
     + "".join(f".{mark}{{color:var(--{mark})}}" for mark in MARKS.values())
@@ -215,7 +220,8 @@ def in_words(results: Sequence[Result]) -> str:
     """Sum a paper up: how many of its statements have which verdict, and which are contradicted."""
     counted = {verdict: n for verdict, n in totals(results).items() if n}
     found = [each for result in results for each in result.found.statements]
-    text = f"{len(found)} statements: " + ", ".join(f"{n} {x}" for x, n in counted.items()) + "."
+    parts = ", ".join(f"{n} {WORDS[verdict]}" for verdict, n in counted.items())
+    text = f"{len(found)} statement{'s' if len(found) > 1 else ''}: {parts}."
     against = "; ".join(each.says for each in found if each.verdict == NEVER)
     return f"{text} Contradicted: {against}." if against else text
 

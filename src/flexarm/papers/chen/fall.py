@@ -87,7 +87,9 @@ def falls(elastic: bool, readings: tuple[Reading, ...], printed: bool) -> dict[R
         ]  # fmt: skip
     else:
         starts = [named(elastic, _key(x)) if r else {} for x, r in zip(readings, rest, strict=True)]
-        found = simulate_many(arm, t_end=T_END, dt=DT, parameters=changes, starts=starts)
+        found = simulate_many(
+            arm, t_end=T_END, dt=DT, parameters=changes, starts=starts, allow_long=True
+        )
     return dict(zip(readings, found, strict=True))
 
 

@@ -106,7 +106,7 @@ def runs(example: int, readings: tuple[Reading, ...]) -> dict[Reading, tuple[Run
     arm = changed(ARMS[example])
     parameters = [GRIDS[example].changes(reading) for reading in readings]
     both = [
-        simulate_many(arm, t_end=T_END, dt=DT, parameters=parameters, paper=paper,
+        simulate_many(arm, t_end=T_END, dt=DT, parameters=parameters, paper=paper, allow_long=True,
                       formulation="element-jacobian" if paper else DEFAULT)
         for paper in (True, False)
     ]  # fmt: skip
