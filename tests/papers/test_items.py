@@ -22,7 +22,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "theodore-1995": {
         "table-1": "iiiiee", "table-2": "einininnninii", "equation-numbers": "eeee",
-        "li-sankar": "ee-",
+        "li-sankar": "ei-",
         "frequency-equation": "eeeieii", "ease-of-modelling": "iiieee", "ranks": "iiie",
         "lemma": "iei", "fig-4": "ee", "fig-5": "e", "fig-6": "ii",
         "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "cpu": "e",

@@ -53,7 +53,8 @@ WRITTEN = (
 )
 SLIDING = (ways(HUB, "counts", "does not"), ways(POINTS, "along the shapes", "at fixed places"))
 CLOSED, AS_PRINTED = "the closed form's count", "as printed"
-LI_SANKAR_GRID = Grid((ways(CLOSED, AS_PRINTED, "ours"), *WRITTEN[1:3]))
+LI_SANKAR_GRID = Grid((ways(CLOSED, AS_PRINTED, "ours"), *WRITTEN[1:3]),
+                      ((CLOSED, POWERS, TIPS),))  # fmt: skip
 BOTH = Grid((ways(CLOSED, "ours", AS_PRINTED), *WRITTEN,
              ways(OF_ELEMENTS, "as modes'", "the first")),
             ((CLOSED, POWERS), (POWERS, OF_ELEMENTS)))  # fmt: skip
