@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 
 from tests.docs_blocks import Block, pieces
 
-OFFERED = ("start.md", "how-to/")
+OFFERED = ("start.md", "how-to/", "papers/")
 _LINK = '<a class="notebook md-button" href="{}" download>This page as a notebook</a>'
 _TITLE = re.compile(r"^# .+\n", re.MULTILINE)
 _PICTURE_OR_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:)[^)\s]+\)")

@@ -278,7 +278,7 @@ def test_latex_has_an_entry_per_line_and_balanced_braces(
     assert (lines[0], lines[-1]) == (r"\begin{align*}", r"\end{align*}")
     assert all(line.count("&=") == 1 and line.endswith(r" \\") for line in lines[1:-1])
     assert text.count("{") == text.count("}")
-    assert r"M_{3,3} &= 1.66667 + 1.25\, {\mathit{y1}_{2}}^{2} \\" in lines
+    assert r"M_{3,3} &= 1.66667 + 1.25\, {\delta_{21}}^{2} \\" in lines
     assert r"\kappa_{1} &= \Bigl(1 + 0.25\, {\theta_{1z}}^{2}\Bigr)^{-1} \\" in lines
 
 

@@ -9,7 +9,7 @@ import pytest
 from flexarm.errors import FlexarmError
 from flexarm.papers.base import Check, Figure, Found, Item, Limit, Result, Table, curve, search
 from flexarm.papers.readings import Grid, Scope, ways
-from flexarm.papers.report import document, page, summary, write_report
+from flexarm.papers.report import document, in_words, page, summary, write_report
 
 GRID = Grid((ways("gain", "1", "2"),))
 
@@ -72,6 +72,10 @@ def test_the_document_lists_statements_with_all_that_was_tried() -> None:
     assert [each["holds"] for each in said["tried"]] == [False, True]
     assert item["checks"][0]["holds"] is False
     assert found["totals"]["chu"]["holds if"] == 1
+
+
+def test_a_paper_is_summed_up_in_words() -> None:
+    assert in_words([result()]) == "1 statement: 1 hold if something is read in one way."
 
 
 def test_statements_are_counted_by_paper() -> None:

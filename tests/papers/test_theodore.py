@@ -6,12 +6,13 @@ import pytest
 from flexarm.io.sample import sample
 from flexarm.model import build
 from flexarm.papers.base import EVERY
-from flexarm.papers.readings import Reading
+from flexarm.papers.readings import Reading, Scope
 from flexarm.papers.theodore.counts import PRINTED_2, count, equation_numbers
 from flexarm.papers.theodore.loop import settled
 from flexarm.papers.theodore.rates import TIMES, frequencies
 from flexarm.papers.theodore.response import lag
-from flexarm.papers.theodore.theory import frequency_equation, overestimates
+from flexarm.papers.theodore.roots import frequency_equation
+from flexarm.papers.theodore.theory import overestimates
 from flexarm.papers.theodore.written import nested, written_out
 from flexarm.studies.polynomials import Polynomial
 from tests.papers.computed import compute, statement
@@ -69,7 +70,7 @@ def test_an_error_has_settled_once_it_does_not_leave_again() -> None:
 
 
 def test_three_ways_to_the_frequencies_are_drawn_with_their_errors() -> None:
-    found = frequency_equation()
+    found = frequency_equation(Scope())
     curves = {each.label: each.y for each in found.figures[1].curves}
     assert list(curves) == ["root finding", "differential equation", "table look-up"]
     sizes = [float(y.max()) for y in curves.values()]

@@ -25,6 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="how it is written (default text); Python has all digits",
     )
+    parser.add_argument(
+        "--latex",
+        type=file_path,
+        metavar="FILE",
+        help="write a LaTeX document in the papers' letters, integrals by name",
+    )
+    parser.add_argument(
+        "--numbers", action="store_true", help="with --latex, list the values of its symbols"
+    )
     add_options(parser, "--stiffening", "--tip-rotation", "--nodes")
     parser.add_argument("--out", type=file_path, metavar="FILE", help="write it to a file")
     add_options(parser, "--force", "--json")
@@ -34,14 +43,27 @@ def run(args: argparse.Namespace) -> int:
     """Print M, h, c and K."""
     from flexarm.io.whole_file import write_whole
     from flexarm.model import build
-    from flexarm.studies.equation_text import as_document, as_latex, as_python, as_text
+    from flexarm.studies.equation_text import (
+        as_document,
+        as_latex,
+        as_latex_document,
+        as_python,
+        as_text,
+    )
     from flexarm.studies.equations import closed_form
 
-    require_outputs(args, args.out)
+    require_outputs(args, args.out, args.latex)
     stiffening = STIFFENING[args.stiffening]
     model = build(
         read_arm(args), stiffening=stiffening, tip_rotation=args.tip_rotation, nodes=args.nodes
     )
+    if args.latex is not None:
+        named = closed_form(model, named=True)
+        document = as_latex_document(named, numbers=args.numbers)
+        write_whole(args.latex, document.encode(), force=args.force)
+        print(f"{named.terms} terms written to {args.latex}", file=sys.stderr)
+        if args.out is None and not args.json:
+            return 0
     equations = closed_form(model)
     written = {"text": as_text, "latex": as_latex, "python": as_python}[args.format](equations)
     if args.out is not None:

@@ -103,8 +103,8 @@ class Grid:
         }
 
     def _ways(self, choice: Choice, only: tuple[tuple[str, str], ...]) -> list[str]:
-        """List the ways of a choice that are tried."""
+        """List the ways of a choice that are tried: all where it has no such way."""
         for name, way in only:
-            if name == choice.name:
-                return [way] if way in choice.ways else []
+            if name == choice.name and way in choice.ways:
+                return [way]
         return list(choice.ways)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexarm.io.whole_file import require_writable, write_whole
-from flexarm.papers.base import VERDICTS, Figure, Result, Statement, Table, totals
+from flexarm.papers.base import NEVER, VERDICTS, Figure, Result, Statement, Table, totals
 from flexarm.papers.picture import draw, inline
 
 NAMES = {
@@ -30,6 +30,10 @@ WITHOUT = {
     "chen-2012": "Figs. 1, 3 (a link, the arm), Table 1 (data)",
 }
 MOST_ROWS = 60  # of readings that stand in a page; all are in its CSV
+WORDS = dict(zip(VERDICTS, (
+    "hold for every reading", "hold if something is read in one way",
+    "are contradicted by every reading", "cannot be decided",
+), strict=True))  # fmt: skip
 MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
 _COLOURS = {
     "light": "--page:#f3f4f6;--surface:#fff;--ink:#16202b;--soft:#5b6876;--line:#e3e7ec;"
@@ -53,7 +57,8 @@ _STYLE = (
     "table{border-collapse:collapse;margin:6px 0;font-size:13.5px;"
     "font-variant-numeric:tabular-nums}"
     "td,th{border-bottom:1px solid var(--line);padding:5px 10px 5px 0;text-align:left;"
-    "vertical-align:top}th{color:var(--soft);font-weight:600}svg{max-width:100%;height:auto;"
+    "vertical-align:top}td:first-child a{white-space:nowrap}"
+    "th{color:var(--soft);font-weight:600}svg{max-width:100%;height:auto;"
     "font-family:inherit}figure{margin:10px 0}figcaption,.soft{color:var(--soft);font-size:13px}"
     "summary{cursor:pointer;color:var(--soft);font-size:13.5px}code{font-size:12.5px}"
     + "".join(f".{mark}{{color:var(--{mark})}}" for mark in MARKS.values())
@@ -146,7 +151,7 @@ def markdown(results: Sequence[Result]) -> str:
     """Write the report as Markdown."""
     parts = ["# The papers, argued", *_ABOUT, aligned(summary(results))]
     for paper, own in _by_paper(results).items():
-        parts += [f"## {NAMES[paper]}", aligned(statements(own))]
+        parts += [f"## {NAMES[paper]}", in_words(own), aligned(statements(own))]
         if paper in WITHOUT:
             parts.append(f"Without a statement: {WITHOUT[paper]}.")
         for result in own:
@@ -166,6 +171,7 @@ def page(results: Sequence[Result]) -> str:
     parts.append(_card(_html(summary(results))))
     for paper, own in _by_paper(results).items():
         parts.append(f'<h2 id="{paper}">{_e(NAMES[paper])}</h2>')
+        parts.append(f"<p>{_e(in_words(own))}</p>")
         parts.append(_card(_html_statements(own)))
         if paper in WITHOUT:
             parts.append(f'<p class="soft">Without a statement: {_e(WITHOUT[paper])}.</p>')
@@ -210,6 +216,16 @@ def summary(results: Sequence[Result]) -> Table:
     return Table("Statements", ("paper", "statements", *VERDICTS), rows)
 
 
+def in_words(results: Sequence[Result]) -> str:
+    """Sum a paper up: how many of its statements have which verdict, and which are contradicted."""
+    counted = {verdict: n for verdict, n in totals(results).items() if n}
+    found = [each for result in results for each in result.found.statements]
+    parts = ", ".join(f"{n} {WORDS[verdict]}" for verdict, n in counted.items())
+    text = f"{len(found)} statement{'s' if len(found) > 1 else ''}: {parts}."
+    against = "; ".join(each.says for each in found if each.verdict == NEVER)
+    return f"{text} Contradicted: {against}." if against else text
+
+
 def statements(results: Sequence[Result]) -> Table:
     """List every statement with its verdict, what the paper prints and what came out."""
     rows = tuple(
@@ -229,7 +245,8 @@ def _html_statements(results: Sequence[Result]) -> str:
             name = f'<a href="#{_key(result)}">{_e(result.item.name)}</a>'
             verdict = f'<span class="{MARKS[each.verdict]}">{_e(each.sentence)}</span>'
             if each.conditions:
-                verdict += f"<br><code>{_e(command(result, each))}</code>"
+                verdict += (f"<details><summary>shown by</summary><code>"
+                            f"{_e(command(result, each))}</code></details>")  # fmt: skip
             rows.append((name, _e(each.says), verdict, _e(each.printed), _e(each.ours),
                          _e(str(each.limit or ""))))  # fmt: skip
     return _html_rows(statements(results).head, rows)

@@ -1,8 +1,9 @@
-"""Arms of the papers with some values changed, and histories of their runs."""
+"""Arms of the papers with some values changed, histories of their runs, and operations."""
 
 from collections.abc import Mapping
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
@@ -60,3 +61,11 @@ def main_frequency(t: Array, y: Array) -> float:
     low, mid, high = np.log(size[k - 1 : k + 2])
     shift = 0.5 * (low - high) / (low - 2 * mid + high)
     return float((k + shift) / (4 * len(t) * (t[1] - t[0])))
+
+
+def operations(symbols: list[ca.SX], expression: Any) -> int:
+    """Count the operations of an expression as it is traced."""
+    function = ca.Function("counted", symbols, [expression])
+    given = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
+    kinds = [function.instruction_id(k) for k in range(function.n_instructions())]
+    return sum(kind not in given for kind in kinds)

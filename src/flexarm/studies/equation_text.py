@@ -1,5 +1,6 @@
 """Closed-form equations printed: as text, as LaTeX, as Python."""
 
+import re
 from collections.abc import Callable, Iterator
 
 from flexarm.studies.equations import Equations, Matrix, Vector, rounded
@@ -15,6 +16,7 @@ ENTIRE = (
     '    """Sum (-x)**n / (2 n + k)! over n, up to x = 10."""',
     "    return sum((-x) ** n / factorial(2 * n + k) for n in range(20))",
 )
+LETTERS = 50  # in a line of a LaTeX document, indices as half of one
 Write = Callable[[Polynomial], str]
 
 
@@ -42,6 +44,45 @@ def as_text(equations: Equations, *, digits: int = 6) -> str:
 
 def as_latex(equations: Equations, *, digits: int = 6) -> str:
     """Print equations as LaTeX displays, entry by entry."""
+    lines = [rf"{left} &= {text} \\" for left, text in _latex_lines(equations, digits)]
+    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"]) + "\n"
+
+
+def as_latex_document(equations: Equations, *, numbers: bool = False, digits: int = 6) -> str:
+    """Print equations as a LaTeX document, with a list of what its symbols are.
+
+    Parameters
+    ----------
+    equations
+        What to print; `closed_form` with ``named`` gives integrals names.
+    numbers
+        Whether the list has the values of symbols that stand for numbers.
+    digits
+        Of values and coefficients.
+    """
+    coordinates = equations.generators[: len(equations.names)]
+    symbols = [
+        rf"{each.latex} &\quad \text{{{_escaped(name)}}} \\"
+        for each, name in zip(coordinates, equations.names, strict=True)
+    ]
+    used = _used(equations, [entry for row in _rows(equations) for entry in row])
+    for place, each in enumerate(equations.generators):
+        if each.kind == "number" and place in used:
+            value = rf" = {_latex_number(equations.values[each.latex], digits)}" * numbers
+            symbols.append(rf"{each.latex} &\quad {each.about}{value} \\")
+    lines = [rf"{left} &= {_broken(text)} \\" for left, text in _latex_lines(equations, digits)]
+    vector = ",\\ ".join(each.latex for each in coordinates)
+    return "\n".join([
+        r"\documentclass{article}", r"\usepackage{amsmath}", r"\usepackage[margin=2cm]{geometry}",
+        r"\allowdisplaybreaks", r"\begin{document}", rf"\section*{{{_escaped(equations.arm)}}}",
+        r"\[ M \ddot q + h + c + K q + k = B u, \qquad", rf"q = ({vector})^T \]",
+        r"\begin{align*}", *symbols, r"\end{align*}", r"\begin{align*}", *lines, r"\end{align*}",
+        r"\end{document}", "",
+    ])  # fmt: skip
+
+
+def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]:
+    """Give the left and right sides of all that is printed: definitions, then entries."""
     equations = rounded(equations, _SMALL / 10**digits)
     generators = equations.generators
 
@@ -49,26 +90,41 @@ def as_latex(equations: Equations, *, digits: int = 6) -> str:
         terms = [_latex_term(generators, powers, x, digits) for powers, x in polynomial.items()]
         return " ".join(terms).removeprefix("+ ") or "0"
 
-    lines = [r"\begin{align*}"]
     used = dict(_definitions(equations, write))
     if _entire(equations, used):
-        lines.append(r"c_k(x) &= \sum_{n \ge 0} \frac{(-x)^n}{(2n + k)!} \\")
+        yield "c_k(x)", r"\sum_{n \ge 0} \frac{(-x)^n}{(2n + k)!}"
     for generator in generators:
         if generator.name not in used:
             continue
         if generator.kind == "inverse":
-            lines.append(rf"{generator.latex} &= \Bigl({write(generator.of)}\Bigr)^{{-1}} \\")
+            yield generator.latex, rf"\Bigl({write(generator.of)}\Bigr)^{{-1}}"
         elif generator.kind == "entire":
-            lines.append(
-                rf"{generator.latex} &= c_{generator.order}\bigl({write(generator.of)}\bigr) \\"
-            )
+            yield generator.latex, rf"c_{generator.order}\bigl({write(generator.of)}\bigr)"
         elif generator.kind == "sum":
             meaning = rf" \quad \text{{({generator.about})}}" if generator.about else ""
-            lines.append(rf"{generator.latex} &= {write(generator.of)}{meaning} \\")
+            yield generator.latex, f"{write(generator.of)}{meaning}"
     for symbol, entries in _entries(equations, write, (r"\, \bigl(", r"\bigr)")):
         for place, text in entries:
-            lines.append(rf"{symbol}_{{{place}}} &= {text} \\")
-    return "\n".join([*lines, r"\end{align*}"]) + "\n"
+            yield rf"{symbol}_{{{place}}}", text
+
+
+def _escaped(text: str) -> str:
+    """Write words so that TeX takes them for nothing else."""
+    special = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
+    special |= {each: f"\\{each}" for each in "&%$#_{}"}
+    return "".join(special.get(each, each) for each in text)
+
+
+def _broken(text: str) -> str:
+    """Break a sum that is too long for a line at its signs."""
+    rows, room = [""], float(LETTERS)
+    for word in text.replace(" + ", "\n+ ").replace(" - ", "\n- ").split("\n"):
+        plain = re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"\\(sin|cos)", "xxx", word))
+        wide = 1.0 + sum(0.7 if each.isdigit() else 1.0 for each in plain if each.isalnum())
+        if wide > room and rows[-1]:
+            rows, room = [*rows, ""], float(LETTERS)
+        rows[-1], room = f"{rows[-1]} {word}".lstrip(), room - wide
+    return "\n  \\\\ &\\quad ".join(rows)
 
 
 def as_python(equations: Equations) -> str:
@@ -188,18 +244,27 @@ def _meanings(equations: Equations) -> dict[str, str]:
 
 def _definitions(equations: Equations, write: Write) -> Iterator[tuple[str, str]]:
     """Give names and texts of all definitions that some entry uses."""
-    rows = (*equations.M, equations.h, equations.c, *equations.K, equations.k)
-    yield from _needed(equations, [entry for row in rows for entry in row], write)
+    yield from _needed(equations, [entry for row in _rows(equations) for entry in row], write)
+
+
+def _rows(equations: Equations) -> tuple[Vector, ...]:
+    return (*equations.M, equations.h, equations.c, *equations.K, equations.k)
+
+
+def _used(equations: Equations, entries: list[Polynomial]) -> set[int]:
+    """Find the generators that entries are in, and what those are made of."""
+    used = {g for entry in entries for powers in entry for g, _ in powers}
+    for place in range(len(equations.generators) - 1, -1, -1):
+        if place in used:
+            used |= {g for powers in equations.generators[place].of for g, _ in powers}
+    return used
 
 
 def _needed(
     equations: Equations, entries: list[Polynomial], write: Write
 ) -> Iterator[tuple[str, str]]:
     """Define what some entries use, in order."""
-    used = {g for entry in entries for powers in entry for g, _ in powers}
-    for place in range(len(equations.generators) - 1, -1, -1):
-        if place in used:
-            used |= {g for powers in equations.generators[place].of for g, _ in powers}
+    used = _used(equations, entries)
     for place, generator in enumerate(equations.generators):
         if place not in used:
             continue
@@ -237,11 +302,8 @@ def _power(name: str, power: int) -> str:
 
 
 def _latex_term(generators: tuple[Generator, ...], powers: Monomial, x: float, digits: int) -> str:
-    number, _, exponent = f"{abs(x):.{digits}g}".partition("e")
-    if exponent:
-        number += rf" \cdot 10^{{{int(exponent)}}}"
-    factors = []
-    for g, p in powers:
+    number, factors = _latex_number(abs(x), digits), []
+    for g, p in sorted(powers, key=lambda power: generators[power[0]].kind != "number"):
         symbol = generators[g].latex
         if p != 1:
             trig = generators[g].kind in ("sine", "cosine")
@@ -250,6 +312,11 @@ def _latex_term(generators: tuple[Generator, ...], powers: Monomial, x: float, d
     if number != "1" or not factors:
         factors.insert(0, number)
     return ("- " if x < 0 else "+ ") + r"\, ".join(factors)
+
+
+def _latex_number(x: float, digits: int) -> str:
+    number, _, exponent = f"{x:.{digits}g}".partition("e")
+    return number + rf" \cdot 10^{{{int(exponent)}}}" if exponent else number
 
 
 def _wrapped(head: str, text: str) -> Iterator[str]:

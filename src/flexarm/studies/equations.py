@@ -6,7 +6,7 @@ Theodore & Ghosal 1995, eq 26: ``M q'' + h(q, q') + c(q) + K q = Gamma``.
 import itertools
 import keyword
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
@@ -24,6 +24,7 @@ from flexarm.model import LinkModel, Model
 from flexarm.spatial import Array, Expr, constant
 from flexarm.studies.angles import joined_angles, name_angles
 from flexarm.studies.bent_sections import BentSections
+from flexarm.studies.integrals import Integrals
 from flexarm.studies.polynomials import (
     Generator,
     Polynomial,
@@ -60,6 +61,8 @@ class Equations:
         Mass and stiffness matrix; K is of the elastic forces linear in angles and amplitudes.
     h, c, k
         Coriolis and centrifugal forces, gravity, and the elastic forces that K leaves out.
+    values
+        Of generators that stand for numbers, by their LaTeX.
     """
 
     arm: str
@@ -70,6 +73,7 @@ class Equations:
     c: Vector
     K: Matrix
     k: Vector
+    values: dict[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Say in a line what it is; `flexarm equations` prints it."""
@@ -86,8 +90,16 @@ class Equations:
         return sum(len(entry) for entry in (*upper, *self.h, *self.c, *self.k))
 
 
-def closed_form(model: Model) -> Equations:
+def closed_form(model: Model, *, named: bool = False) -> Equations:
     """Write the equations of an arm out as polynomials.
+
+    Parameters
+    ----------
+    model
+        The arm.
+    named
+        Whether integrals over links, lengths, and values of shapes at tips have names, instead of
+        numbers folded in; of links that bend exactly or slide out of a hub they have none.
 
     Raises
     ------
@@ -98,15 +110,17 @@ def closed_form(model: Model) -> Equations:
     n = model.size
     q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
     ring = Ring()
-    written = [_written(name, model.links) for name in model.names]
+    written = [_written(name, model.links, model.names) for name in model.names]
     for i, (name, latex) in enumerate(written):
         same = [other for other, _ in written[:i] if other == name]
         ring.add(Generator(f"{name}_{i + 1}" if same else name, latex, "coordinate", {}))
     for i in range(n):
         known = ring.generators[i]
-        rate = Generator(f"{known.name}_dot", rf"\dot{{{known.latex}}}", "rate", {})
+        rate = Generator(f"{known.name}_dot", rf"\dot {known.latex}", "rate", {})
         ring.add(rate)
-    tips = [_Tip(model, index, q, ring) for index in range(len(model.links))]
+    plain = not any(part.exact is not None or part.sliding is not None for part in model.links)
+    integrals = Integrals(model, q, ring) if named and plain else None
+    tips = [_Tip(model, index, q, ring, integrals) for index in range(len(model.links))]
     symbols = ca.vertcat(*[tip.symbols for tip in tips])
     slopes = ca.vertcat(*[tip.slopes for tip in tips])
     by_name = {part.name: tip for part, tip in zip(model.links, tips, strict=True)}
@@ -117,6 +131,12 @@ def closed_form(model: Model) -> Equations:
         lambda part: by_name[part.name].transform,
         lambda part: bent[part.name].points() if part.name in bent else None,
     )
+    force = elastic_force(model, q, {name: each.effort(q) for name, each in bent.items()})
+    further = ca.vertcat(*[each.further for each in bent.values()])
+    further_places = [i for each in bent.values() for i in each.further_places]
+    if integrals is not None:  # of links that do not bend exactly
+        bodies, force = [integrals.body(body) for body in bodies], integrals.force(force)
+        further, further_places = integrals.symbols, integrals.places
     M = closed_mass_matrix(model, bodies)
     momentum = M @ v
     # Algorithm 3, S2.1, through what the tips' symbols stand for
@@ -124,16 +144,15 @@ def closed_form(model: Model) -> Equations:
     energy = ca.dot(v, momentum) / 2
     h = h - ca.gradient(energy, q) - slopes.T @ ca.gradient(energy, symbols)
     c = closed_gravity(model, bodies)
-    force = elastic_force(model, q, {name: each.effort(q) for name, each in bent.items()})
-    further = ca.vertcat(*[each.further for each in bent.values()])
     function = ca.Function("equations", [q, v, symbols, further], [M, h, c, force])
-    places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places]]
-    places.append([i for each in bent.values() for i in each.further_places])
+    places = [list(range(n)), list(range(n, 2 * n)), [i for tip in tips for i in tip.places],
+              further_places]  # fmt: skip
     outputs = evaluated(lower(function), ring, places)
     entries = [[entry[i] for i in range(len(entry))] for entry in outputs]
     if any(part.exact is not None for part in model.links):
         entries = joined_angles(entries, ring)
-    return _clean(model, ring, *entries)
+    found = _clean(model, ring, *entries)
+    return found if integrals is None else replace(found, values=integrals.values)
 
 
 def rounded(equations: Equations, dust: float) -> Equations:
@@ -175,7 +194,9 @@ class _Tip:
         An exact link's sections if it bends along y and z, else None.
     """
 
-    def __init__(self, model: Model, index: int, q: Expr, ring: Ring) -> None:
+    def __init__(
+        self, model: Model, index: int, q: Expr, ring: Ring, integrals: Integrals | None
+    ) -> None:
         part, n = model.links[index], model.size
         self.symbols, self.slopes, self.places = ca.SX(0, 1), ca.SX(0, n), list[int]()
         last = index == len(model.links) - 1 and not part.tip_body.weighs
@@ -187,14 +208,19 @@ class _Tip:
                 self.symbols, self.slopes = self.bent.symbols, self.bent.slopes
                 self.places = self.bent.places
         angle = ca.SX(3, 1) if last else _tip_angle(model, part, q)
+        constants, places = ca.SX(0, 1), list[int]()
         if self.bent is None:
             local = tip_section(model, part, q)
             turned, position = local.rotation, local.position
         else:
             turned, position = self.bent.tip_frame()
+        if integrals is not None:
+            position = integrals.tip(index + 1, position)
+            angle = integrals.angle(index + 1, angle)
+            constants, places = integrals.symbols, integrals.places
         rotation: Expr = ca.SX.eye(3) if last else turned
         if angle.nnz():
-            rotation = self._name(model, part, angle, q, ring)
+            rotation = self._name(model, part, angle, q, ring, (constants, places))
         E: Expr = homogeneous(rotation, position)
         slope: Expr = ca.jacobian(ca.vec(ca.densify(E)), q)
         if self.symbols.numel():
@@ -202,15 +228,23 @@ class _Tip:
         columns = {i: ca.sparsify(ca.reshape(slope[:, i], 4, 4)) for i in part.own}
         self.transform: tuple[Expr, dict[int, Expr]] = (E, columns)
 
-    def _name(self, model: Model, part: LinkModel, angle: Expr, q: Expr, ring: Ring) -> Expr:
+    def _name(
+        self,
+        model: Model,
+        part: LinkModel,
+        angle: Expr,
+        q: Expr,
+        ring: Ring,
+        numbers: tuple[Expr, list[int]],
+    ) -> Expr:
         """Add generators for the angles and the factor; give the rotation in their symbols."""
         turning = [a for a in range(3) if angle[a].nnz()]
         number = model.links.index(part) + 1
         theta = ca.SX(3, 1)
-        own = [list(range(model.size))]
+        own = [list(range(model.size)), numbers[1]]
         for a in turning:
             theta[a] = ca.SX.sym(f"theta{number}{'xyz'[a]}")
-            function = ca.Function("angle", [q], [angle[a]])
+            function = ca.Function("angle", [q, numbers[0]], [angle[a]])
             of = evaluated(lower(function), ring, own)[0][0]
             written = f"theta{number}_{'xyz'[a]}", rf"\theta_{{{number}{'xyz'[a]}}}"
             self.places.append(ring.add(Generator(*written, "sum", of)))
@@ -270,6 +304,7 @@ def _clean(
     """Drop rounding errors and split the elastic forces into ``K q`` and the rest."""
     n = model.size
     lengths = {part.exposed for part in model.links if part.sliding is not None}
+    lengths |= {i for i, each in enumerate(ring.generators) if each.kind == "number"}
     split = [_split(entry, lengths, n) for entry in force]
     found = Equations(
         model.arm.name,
@@ -300,8 +335,8 @@ def _split(
     return row, rest
 
 
-def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
-    """Write a coordinate's name as an identifier and in LaTeX."""
+def _written(name: str, links: tuple[LinkModel, ...], names: tuple[str, ...]) -> tuple[str, str]:
+    """Write a coordinate's name as an identifier and in LaTeX, in the letters of the papers."""
     identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
     taken = RESERVED.fullmatch(identifier) or keyword.iskeyword(identifier)
     if taken or not identifier.isidentifier():
@@ -310,8 +345,12 @@ def _written(name: str, links: tuple[LinkModel, ...]) -> tuple[str, str]:
         if name == part.joint_name:
             return identifier, rf"q_{{{number}}}"
         if name == f"{part.joint_name}.motor":
-            return identifier, rf"q_{{{number}m}}"
+            return identifier, rf"q_{{{number}\mathrm{{m}}}}"
         owner, _, label = name.partition(".")
+        shapes = names[part.modes] if part.flexible else ()
+        if name in shapes:
+            mode = shapes.index(name) + 1
+            return identifier, rf"\delta_{{{number}{',' if mode > 9 else ''}{mode}}}"
         if owner in (part.name, part.joint_name):
             label = label.replace("_", r"\_")
             return identifier, rf"\mathit{{{label}}}_{{{number}}}"

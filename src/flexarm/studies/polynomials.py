@@ -14,7 +14,7 @@ from flexarm.errors import FlexarmError
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, power), by generator
 Polynomial = dict[Monomial, float]
-Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "entire"]
+Kind = Literal["coordinate", "rate", "sine", "cosine", "inverse", "sum", "entire", "number"]
 ONE: Monomial = ()
 
 
@@ -26,7 +26,7 @@ class Generator(NamedTuple):
     name, latex
         How it is written, as an identifier and in LaTeX.
     kind
-        Coordinate and rate are given; the others are defined.
+        Coordinate, rate and number are given; the others are defined.
     of
         Sine, cosine, inverse or sum of this polynomial.
     about

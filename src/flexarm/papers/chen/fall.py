@@ -87,7 +87,9 @@ def falls(elastic: bool, readings: tuple[Reading, ...], printed: bool) -> dict[R
         ]  # fmt: skip
     else:
         starts = [named(elastic, _key(x)) if r else {} for x, r in zip(readings, rest, strict=True)]
-        found = simulate_many(arm, t_end=T_END, dt=DT, parameters=changes, starts=starts)
+        found = simulate_many(
+            arm, t_end=T_END, dt=DT, parameters=changes, starts=starts, allow_long=True
+        )
     return dict(zip(readings, found, strict=True))
 
 
@@ -154,7 +156,7 @@ def _seen(what: str, reading: Reading) -> str:
     return what if reading[PLANE] == ACROSS else {"y": "z", "z": "y"}.get(what, what)
 
 
-def _distinct(what: str, readings: list[Reading]) -> list[Reading]:
+def distinct(what: str, readings: list[Reading]) -> list[Reading]:
     """Leave readings out that differ by what y and z are, where neither is looked at."""
     return [x for x in readings if what in "yz" or x[PLANE] == readings[0][PLANE]]
 
@@ -196,7 +198,7 @@ def _linear_tip(run: Run, x: Array, what: str) -> Array:
 
 def torsion(scope: Scope) -> Found:
     """Decide what the paper says of the torsional angle of link 1."""
-    readings, linear = (_distinct("twist", x.readings(scope)) for x in (GRID, LINEAR))
+    readings, linear = (distinct("twist", x.readings(scope)) for x in (GRID, LINEAR))
     found = pairs("twist", readings)
     statements = (
         search("as the arm falls, the torsional angle is lingering at the equilibrium position",
@@ -220,7 +222,7 @@ def torsion(scope: Scope) -> Found:
 def deformation(name: str, scope: Scope) -> Found:
     """Decide what the paper says of the deformation of link 2's tip in a direction."""
     what = QUANTITIES[name][0]
-    readings, linear = (_distinct(what, x.readings(scope)) for x in (GRID, LINEAR))
+    readings, linear = (distinct(what, x.readings(scope)) for x in (GRID, LINEAR))
     found = pairs(what, readings)
     statements = (
         search("the tip deformation of the flexible link increases as the time changes", readings,

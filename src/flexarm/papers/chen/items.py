@@ -29,6 +29,7 @@ from flexarm.papers.base import (
     search,
 )
 from flexarm.papers.chen.fall import FALL_ITEMS, PAPER
+from flexarm.papers.chen.offset import OFFSET_ITEM
 from flexarm.papers.chen.ratios import EI, LENGTH, MASS, frequency_ratios
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, tip_deflection
@@ -319,6 +320,7 @@ ITEMS = (
          "stretching included; the link has EA = 2.84e7 N and rotates at up to 80 rad/s.",
          closed(axial_stiffness)),
     *FALL_ITEMS,
+    OFFSET_ITEM,
     Item(PAPER, "frequency-ratios", "frequencies over the two ratios",
          "Frequencies are parameterised by the ratio of link to rotor inertia and of link to joint "
          "stiffness.", closed(frequency_ratios)),

@@ -31,7 +31,7 @@ HUB = "links.2.joint.hub.outboard.inertia"
 
 
 def _shared(links: tuple[int, ...]) -> tuple[Choice, ...]:
-    """Give what both examples leave open: damping, input times, motor inertia, the measure."""
+    """Give what both examples leave open: damping, inputs, motor inertia, gravity, measure."""
     return (
         Choice(DAMPING, {"none": {}} | {
             f"{100 * x:g} %": {f"links.{k}.damping": x for k in links} for x in (0.005, 0.01, 0.02)
@@ -43,6 +43,9 @@ def _shared(links: tuple[int, ...]) -> tuple[Choice, ...]:
         }),
         Choice("motor inertia at joint 2", {
             f"{x:g} kg m^2": {HUB: [0.0, 0.0, x]} for x in (0.01, 0.005, 0.05)
+        }),
+        Choice("gravity", {
+            "none, a horizontal plane": {}, "in the plane": {"gravity": [0.0, -9.81, 0.0]},
         }),
         ways(MEASURE, RMS, LARGEST),
     )  # fmt: skip
@@ -103,7 +106,7 @@ def runs(example: int, readings: tuple[Reading, ...]) -> dict[Reading, tuple[Run
     arm = changed(ARMS[example])
     parameters = [GRIDS[example].changes(reading) for reading in readings]
     both = [
-        simulate_many(arm, t_end=T_END, dt=DT, parameters=parameters, paper=paper,
+        simulate_many(arm, t_end=T_END, dt=DT, parameters=parameters, paper=paper, allow_long=True,
                       formulation="element-jacobian" if paper else DEFAULT)
         for paper in (True, False)
     ]  # fmt: skip
@@ -131,9 +134,10 @@ def history(run: Run, what: str, place: float = 1.0) -> Array:
 
 
 def difference(reading: Reading, both: tuple[Run, Run], what: str, place: float = 1.0) -> float:
-    """Measure how far both mass matrices are apart, of the range [%]."""
+    """Measure how far both mass matrices are apart, of the range [%], as long as both go on."""
     measured = farthest if reading[MEASURE] == LARGEST else apart
-    one, other = (history(run, what, place) for run in both)
+    long = min(len(run.t) for run in both)
+    one, other = (history(run, what, place)[:long] for run in both)
     return 100 * measured(one, other)
 
 

@@ -20,7 +20,7 @@ from flexarm.links.beams.classical import beam_roots, clamped_mass
 from flexarm.model import Model, build
 from flexarm.papers.base import Check, Found, Item, Limit, Table, closed, decide, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import changed, operations
 
 PAPER = "chu"
 ARMS = {1: "chu-example-1", 2: "chu-example-2"}
@@ -115,10 +115,7 @@ def _formed(arm: Arm) -> tuple[int, int, int]:
 def _size(kind: Formulation) -> int:
     """Count the operations of the upper triangle of M, as they are traced."""
     q = ca.SX.sym("q", kind.model.size)
-    function = ca.Function("M", [q], [ca.triu(kind.mass_expression(q))])
-    given = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
-    kinds = [function.instruction_id(k) for k in range(function.n_instructions())]
-    return sum(kind not in given for kind in kinds)
+    return operations([q], ca.triu(kind.mass_expression(q)))
 
 
 def deficiency(scope: Scope) -> Found:

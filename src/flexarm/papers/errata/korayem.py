@@ -170,6 +170,13 @@ def _lines() -> str:
 
 
 _LOST = "read by the text around it; nothing to run"
+
+
+def _sums() -> str:
+    products, sums = korayem_shafei(3, 2, 2)
+    return f"the formulas give {products:g} products and {sums:g} sums"
+
+
 ERRATA = (
     Erratum(PAPER, "eq. 13", "-2 omega'^T B5", "-2 omega^T B5", "re-derived: r'' . (2 omega x r')"),
     Erratum(PAPER, "eqs. 15, 16, 18-22", "plain vectors; B3 = int mu r''; 20-22 all the same",
@@ -213,7 +220,7 @@ ERRATA = (
             "the sum of what is printed beside the lines of step 10", _lines),
     Erratum(PAPER, "Table 2", "column headed n = 6, n_f = 6, m = 3", "is for m = 2", _column,
             "papers/korayem/tables.py"),
-    Erratum(PAPER, "Table 2", "2134M", "2134 A", "the formula for sums gives it"),
+    Erratum(PAPER, "Table 2", "2134M", "2134 A", _sums),
     Erratum(PAPER, "simulation", "delta_12(0), delta_22(0)", "only delta_11 and delta_21 exist",
             "one mode per link"),
 )  # fmt: skip

@@ -32,6 +32,34 @@ def _undeflected(size: float) -> str:
     return wrong_by(pairs, f"M, at tips bent by {size:g} m,")
 
 
+def _transposed() -> str:
+    """Multiply rotations of small angles by their transposes."""
+    found = []
+    for angle in (0.01, 0.1, 0.3):
+        x, y, z = angle * np.array([1.0, 2.0, 2.0]) / 3
+        T = np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]])
+        found.append(f"{100 * np.abs(T @ T.T - np.eye(3)).max():.2g} % at {angle:g} rad")
+    return f"T T^T is off 1 by {', '.join(found)}"
+
+
+def _nonlinear_acceleration() -> str:
+    """Compare eq. 27 with the acceleration of the tip of spatial chains of three rigid links."""
+    rng, pairs = np.random.default_rng(2), []
+    for _ in range(5):
+        omega, alpha, a, printed = np.zeros((4, 3))
+        for _ in range(3):
+            turn, r = rng.standard_normal((2, 3))
+            alpha = alpha + np.cross(omega, turn)
+            omega = omega + turn
+            moved = np.cross(omega, r)
+            printed = printed + np.cross(omega, moved)
+            a = a + np.cross(alpha, r) + np.cross(omega, moved)
+        pairs.append((printed, a))
+    return "right for planar chains of rigid links, if v_b is relative to a; in space " + wrong_by(
+        pairs, "the tip's nonlinear acceleration, three such links, is"
+    )
+
+
 def _one_point(name: str, hubs: tuple[int, ...]) -> Array:
     """Give M of the straight arm with one point per element, without motor inertia."""
     model = build(changed(name, {f"links.{k}.joint.hub": {} for k in hubs}))
@@ -89,7 +117,7 @@ ERRATA = (
             "subscripts are lost; read by the text around it"),
     Erratum(GRAVES, "eq. 5", "inverse = transpose, 'may be approximated'",
             "exact to the first order of the angles, wrong by their squares",
-            "an approximation, as the paper says; `korayem-2009` step 1 runs it"),
+            _transposed),
     Erratum(GRAVES, "eqs. 25c, f, g", "stacked blocks",
             "int rho psi_t; int rho x~ psi_t + (I/V) psi_r; int rho psi_t^T psi_t + psi_r^T (I/V) "
             "psi_r", "of a shape that does not fit M"),
@@ -97,13 +125,13 @@ ERRATA = (
             partial(_undeflected, 0.1), "formulations/kinematic_influence/formulation.py"),
     Erratum(GRAVES, "eq. 27", "omega_a x v_b",
             "alpha_a x r + omega_a x (v_b - v_a) + omega_a x v_rel",
-            "right, if v_b is relative to a, for planar chains of rigid revolute links alone"),
+            _nonlinear_acceleration),
     Erratum(GRAVES, "nonlinear force", "accelerations on the left", "generalised forces",
             "not of the dimension of an acceleration"),
     Erratum(CHU, "section 2, sliding prismatic joint", "not defined here",
             "that of the authors' earlier paper: the next link runs along the flexible one before",
-            "not the joint `sliding` of flexarm, where a beam grows out of a hub (Theodore & "
-            "Ghosal's prismatic link)"),
+            "flexarm's joint `carriage`, and not `sliding`, where a beam grows out of a hub "
+            "(Theodore & Ghosal's prismatic link)"),
     Erratum(CHU, "eqs. 2, 7", "u_1, u_2 of the clamped node in q", "left out", "M is singular"),
     Erratum(CHU, "eqs. 14, 15", "omega^r + omega^f", "omega^r + A omega^f", "none in the plane"),
     Erratum(CHU, "text after eq. 18", "14 and 17 into 19", "13 and 16 into 18", "nothing to run"),

@@ -7,11 +7,14 @@ import numpy as np
 from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.io.sample import sample
-from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
+from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm.model import build
 from flexarm.papers.errata.base import Erratum
-from flexarm.papers.theodore.loop import GOALS
-from flexarm.papers.theodore.theory import ALIKE, DENSITY, EI, SIGNS, overestimates
+from flexarm.papers.readings import Scope
+from flexarm.papers.theodore.items import table_1
+from flexarm.papers.theodore.loop import EI, GOALS
+from flexarm.papers.theodore.roots import DENSITY
+from flexarm.papers.theodore.theory import ALIKE, SIGNS, overestimates
 
 PAPER = "theodore-1995"
 
@@ -19,6 +22,20 @@ PAPER = "theodore-1995"
 def _hertz() -> str:
     first = float(beam_roots(CLAMPED_FREE, 1)[0] ** 2) * math.sqrt(EI / DENSITY)
     return f"the first is {first:.2f} rad/s, which is {first / (2 * math.pi):.3f} Hz"
+
+
+def _digits() -> str:
+    return table_1(Scope()).checks[0].because
+
+
+def _slope() -> str:
+    """Turn the tip of a link of half a metre by d psi/d eta, and by that over its length."""
+    ends = CLAMPED_FREE
+    shape = beam_shape(ends, float(beam_roots(ends, 1)[0]))
+    value, slope = (float(shape.evaluate(np.ones(1), k)[0]) for k in (0, 1))
+    angles = [0.01 * slope / value / length for length in (1.0, 0.5)]
+    return (f"re-derived, axes too; bent by 1 cm the tip of a link of 0.5 m turns by "
+            f"{angles[1]:.4f} rad, {angles[0]:.4f} as printed")  # fmt: skip
 
 
 def _swapped() -> str:
@@ -77,7 +94,7 @@ def _reduced() -> str:
 ERRATA = (
     Erratum(PAPER, "eq. 8", "d psi/d eta; phi_y = u', phi_x = w'",
             "over l_j; revolute: phi_z = v', phi_y = -w'; prismatic: phi_y = u', phi_x = -v'",
-            "re-derived; tips turn about wrong axes"),
+            _slope),
     Erratum(PAPER, "eq. 15", "phi_z = phi^w, phi_y = phi^v, phi_x = phi^u",
             "as eq. 8, corrected", "contradicts eqs. 8 and 13"),
     Erratum(PAPER, "eqs. 19, 21, Algorithm 1", "d/dt of r",
@@ -92,7 +109,7 @@ ERRATA = (
     Erratum(PAPER, "Table 1", "Hz", "rad/s", _hertz, "papers/theodore/items.py"),
     Erratum(PAPER, "Table 1", "2.0873e2; 2.0864e2, 1.5709e4, 3.1318e4; 1.1860e4",
             "2.0874e2 (2 elements); 2.0866e2, 1.5710e4, 3.1319e4 (3 elements); 1.1859e4 (exact)",
-            "eigenvalues of Hermite elements, and 208.658 rad/s that of mode 1 of three"),
+            _digits),
     Erratum(PAPER, "Remark 2", "the matrix H is positive semidefinite",
             "its eigenvalues are not negative; x^T H x may be, for H is not symmetric", _definite),
     Erratum(PAPER, "Lemma, proof", "'reduces to' alpha lambda_max(H) < 1: K - H dK definite",

@@ -39,6 +39,7 @@ from flexarm.papers.base import (
     search,
     undecidable,
 )
+from flexarm.papers.graves.loads import SYMBOLS, TURNED, christoffel, transposes
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, column, tip_deflection
 from flexarm.runs.run import Run
@@ -425,6 +426,13 @@ ITEMS = (
     Item(PAPER, "compensation", "inertia matrix and nonlinear torques",
          "The method gives both, as control with dynamical compensation needs.",
          compensation, OBTAINED),
+    Item(PAPER, "transposes", "rotations of tips, eqs. 3 and 5",
+         "The inverse of a rotational transformation may be approximated as the transpose, since "
+         "the determinant is very close to one.", transposes, TURNED),
+    Item(PAPER, "christoffel", "cost of the nonlinear loads",
+         "Christoffel symbols of the inertia matrix are overwhelming for a mechanism with many "
+         "flexible modes; collecting common operations minimises the number of computations.",
+         christoffel, SYMBOLS),
     Item(PAPER, "rotation-limit", "modes without stiffening at high rates",
          "If inertial variations due to flexibility are included, such models predict extremely "
          "large deflections and become unstable at high rotation rates; in general they are valid "

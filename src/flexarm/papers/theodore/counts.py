@@ -52,10 +52,14 @@ WRITTEN = (
     ways(ENTRIES, "multiplied out", "factored"),
 )
 SLIDING = (ways(HUB, "counts", "does not"), ways(POINTS, "along the shapes", "at fixed places"))
-TABLE_2 = Grid((*WRITTEN, ways(ARM, *ARMS), *SLIDING))  # all that is open in some cell
-CLOSED = "the closed form's count"
-LI_SANKAR_GRID = Grid((ways(CLOSED, "as printed", "ours"), *WRITTEN[1:3]))
-BOTH = Grid((*WRITTEN, ways(OF_ELEMENTS, "as modes'", "the first")), ((POWERS, OF_ELEMENTS),))
+CLOSED, AS_PRINTED = "the closed form's count", "as printed"
+LI_SANKAR_GRID = Grid((ways(CLOSED, AS_PRINTED, "ours"), *WRITTEN[1:3]),
+                      ((CLOSED, POWERS, TIPS),))  # fmt: skip
+BOTH = Grid((ways(CLOSED, "ours", AS_PRINTED), *WRITTEN,
+             ways(OF_ELEMENTS, "as modes'", "the first")),
+            ((CLOSED, POWERS), (POWERS, OF_ELEMENTS)))  # fmt: skip
+# All that is open in some statement.
+TABLE_2 = Grid((*WRITTEN, ways(ARM, *ARMS), *SLIDING, BOTH.choices[0], BOTH.choices[-1]))
 ROBOTS = ("RR", "RRR", "RP", "RRP", "RR with payload")
 
 
@@ -105,7 +109,8 @@ def table_2(scope: Scope) -> Found:
         abs(a / b - 1) for size, printed in BOOK.values()
         for a, b in zip(book(*size), printed, strict=True)
     ]  # fmt: skip
-    loads = cell_grid("RR", "modes").readings(scope)
+    own = cell_grid("RR", "modes")
+    loads = Grid((BOTH.choices[0], *own.choices), ((CLOSED, POWERS), *own.together)).readings(scope)
     head = ("robot", "links of", "printed", "multiplied out")
     rows = tuple((*key, _pair(x), _pair(count(*key, Reading()))) for key, x in PRINTED_2.items())
     return Found(
@@ -139,7 +144,8 @@ def _cell(robot: str, kind: str, scope: Scope) -> Statement:
 
 
 def _total(robot: str, kind: str, reading: Reading) -> int:
-    return sum(count(robot, kind, reading))
+    printed = reading[CLOSED] == AS_PRINTED
+    return sum(PRINTED_2[robot, kind] if printed else count(robot, kind, reading))
 
 
 def _compiled(model: Model) -> Count:
@@ -200,7 +206,7 @@ def li_sankar(scope: Scope) -> Found:
 
     def less(reading: Reading) -> float:
         counts = [
-            (PRINTED_2[robot, "modes"] if reading[CLOSED] == "as printed"
+            (PRINTED_2[robot, "modes"] if reading[CLOSED] == AS_PRINTED
              else count(robot, "modes", reading), theirs)
             for robot, theirs in LI_SANKAR.items()
         ]  # fmt: skip

@@ -11,6 +11,7 @@ from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.papers.base import Check, Found, Item, Limit, Table, closed, compare, search
 from flexarm.papers.readings import Grid, Scope, ways
 from flexarm.papers.runs import changed
+from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.counts import (
     LI_SANKAR_GRID,
     TABLE_2,
@@ -19,6 +20,7 @@ from flexarm.papers.theodore.counts import (
     table_2,
 )
 from flexarm.papers.theodore.loop import (
+    EI,
     PAPER,
     SECOND_LOOP,
     TIP_ERROR,
@@ -29,7 +31,8 @@ from flexarm.papers.theodore.loop import (
 )
 from flexarm.papers.theodore.rates import OPEN, eigenvalues
 from flexarm.papers.theodore.response import RESPONSE, deflections
-from flexarm.papers.theodore.theory import DENSITY, EI, LEMMA, frequency_equation, lemma
+from flexarm.papers.theodore.roots import DENSITY, ROOT_GRID, frequency_equation
+from flexarm.papers.theodore.theory import LEMMA, SEMI, SUFFICIENT, lemma, ranks
 
 # Table 1, headed Hz (erratum: rad/s): modes 1.. with 1, 2 and 3 elements, and exact.
 PRINTED_1 = {
@@ -122,10 +125,17 @@ ITEMS = (
          "Their formula gives -48 and -48 for one link with one mode, and counts almost an order "
          "less than the closed form.", li_sankar, LI_SANKAR_GRID),
     Item(PAPER, "frequency-equation", "time-dependent frequency equation, section 4.2",
-         "Its roots can be followed by a differential equation along with the motion.",
-         closed(frequency_equation)),
+         "Its roots, all distinct, can be followed by a differential equation along with the "
+         "motion; neglecting what depends on time may over-estimate frequencies.",
+         frequency_equation, ROOT_GRID),
+    Item(PAPER, "ease-of-modelling", "matrices of modes and of elements, sections 2.2 and 4.1",
+         "Modes give diagonal matrices and converge, elements banded ones; a clamped end leaves no "
+         "generalised force on flexible variables.", ease, EASE),
+    Item(PAPER, "ranks", "ranks and definiteness, section 4.3",
+         "M_rf and H have the rank n, H is positive semidefinite.", ranks, SEMI),
     Item(PAPER, "lemma", "lemma on overestimated stiffness, section 4.3",
-         "The closed loop is stable only if alpha lambda_max(H) < 1.", lemma, LEMMA),
+         "The closed loop is stable only if alpha lambda_max(H) < 1, and if so.", lemma,
+         Grid(LEMMA.choices + SUFFICIENT.choices)),
     Item(PAPER, "fig-4", "Fig. 4: joint trajectories",
          "Joints follow a smooth sinusoidal profile in 0.5 s.", closed(joints)),
     Item(PAPER, "fig-5", "Fig. 5: joint errors",

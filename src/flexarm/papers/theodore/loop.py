@@ -39,12 +39,15 @@ DIRECTION = Choice("direction of link 3", {
         "across link 2, in the plane of turning": ("-90 deg", "-90 deg", 0.0),
         "across link 2, the other way": ("-90 deg", "90 deg", 0.0),
         "along link 2": (0.0, 0.0, 0.0),
+        "parallel to the axis of joint 2": ("-90 deg", 0.0, "90 deg"),
     }.items()
 })  # fmt: skip
 MEASURE = ways("size of the tip's error", "largest distance", "largest along an axis",
                "rms distance", "rms along an axis")  # fmt: skip
-TIP_ERROR = Grid((DIRECTION, MEASURE), ((DIRECTION.name, MEASURE.name),))
+TIP_ERROR = Grid((DIRECTION, MEASURE, TIP), ((DIRECTION.name, MEASURE.name, TIP.name),))
 ELEMENTS = {"kind": "elements", "bending_y": 2, "bending_z": 2}
+STIFFER = "modes, frequencies 1 % higher"
+EI = 1165.4916  # [N m^2] of links 2 and 3
 ZERO = Limit(high=1e-3, unit="rad or m")  # "close to zero"
 WEIGHTS = "weights of the second loop: its bandwidth"
 SECOND_LOOP = Grid((over(WEIGHTS, "", (BANDWIDTH, 2.0, 10.0, 160.0), "{:g} rad/s"),))
@@ -52,6 +55,10 @@ STEP = 1e-6  # of a coordinate, for how it moves the tip
 LATER = 20.0  # [s] after the motion, within which a slow second loop settles too
 PRINTED_TIP = (8e-3, 1e-4)  # [m] while moving, and after the switch
 OF_ORDER = Limit(4.0, 16.0, "mm")  # "of the order of 8 mm": half to twice as much
+READ = (
+    f"{DIRECTION.name}: {next(iter(DIRECTION.ways))}, {TIP.name}: {next(iter(TIP.ways))}, "
+    f"G_p = {GAINS[0]:g} 1/s^2, G_v = {GAINS[1]:g} 1/s, {WEIGHTS}: {BANDWIDTH:g} rad/s"
+)
 WITHIN_A_SECOND = Limit(MOVE, T_END + 1e-9, "s")
 PRINTED_CPU = {"modes": 1533.34, "elements": 2036.89}  # [s]
 
@@ -111,7 +118,8 @@ def joints() -> Found:
     )  # fmt: skip
     figures = tuple(
         Figure(f"Fig. 4: {name}", "time [s]", f"position [{'m' if name == 'joint3' else 'rad'}]",
-               (curve("actual", t, found.run.q[:, k]), curve("desired", t, wanted[0][:, k])))
+               (curve("actual", t, found.run.q[:, k]), curve("desired", t, wanted[0][:, k])),
+               reading=READ)
         for name, k in zip(GOALS, ends, strict=True)
     )  # fmt: skip
     return Found(
@@ -135,7 +143,7 @@ def joint_errors() -> Found:
         Figure(f"Fig. 5: error of {name}", "time [s]",
                f"error [{'m' if name == 'joint3' else 'rad'}]",
                tuple(curve(kind, each.run.t, each.joint_errors[:, k])
-                     for kind, each in both.items()))
+                     for kind, each in both.items()), reading=READ)
         for k, name in enumerate(GOALS)
     )  # fmt: skip
     return Found(
@@ -169,14 +177,15 @@ def tip_errors(scope: Scope) -> Found:
 @cache
 def _moves(kind: str) -> dict[tuple[str, str], Run]:
     """Move the joints as wanted, for all tip bodies of the modes and directions of link 3."""
-    tips = TIP.ways if kind == "modes" else dict(list(TIP.ways.items())[:1])
+    elements = kind == "elements"
+    tips = dict(list(TIP.ways.items())[:1]) if elements else TIP.ways
     values: dict[str, Any] = {}
-    if kind == "elements":
+    if elements:
         values |= {f"links.{k}.shapes": ELEMENTS for k in (2, 3)}
+    if kind == STIFFER:
+        values |= {f"links.{k}.section.EI{x}": EI * 1.01**2 for k in (2, 3) for x in "yz"}
     found = list(product(tips, DIRECTION.ways))
-    changes = [
-        {**(tips[tip] if kind == "modes" else {}), **DIRECTION.ways[way]} for tip, way in found
-    ]
+    changes = [{**({} if elements else tips[tip]), **DIRECTION.ways[way]} for tip, way in found]
     arm = changed("theodore-rrp-motion", values)
     runs = simulate_many(arm, t_end=MOVE, dt=DT, rtol=1e-5, parameters=changes)
     return dict(zip(found, runs, strict=True))
@@ -186,14 +195,14 @@ def moved(kind: str, reading: Reading) -> Run:
     """Move the joints as wanted: gains and weights, which the paper does not give, drop out."""
     taken = dict(reading.taken)
     first = next(iter(TIP.ways))
-    tip = taken.get(TIP.name, first) if kind == "modes" else first
+    tip = first if kind == "elements" else taken.get(TIP.name, first)
     return _moves(kind)[tip, taken[DIRECTION.name]]
 
 
 @cache
-def _tip_parts(direction: str) -> Array:
+def _tip_parts(reading: Reading) -> Array:
     """Find how the tip leaves the straight arm's while the joints move exactly [m], (T, 3)."""
-    run = moved("modes", Reading(((DIRECTION.name, direction),)))
+    run = moved("modes", reading)
     straight = np.array(run.q)
     joints = [run.model.names.index(name) for name in GOALS]
     straight[:, [k for k in range(run.model.size) if k not in joints]] = 0.0
@@ -202,7 +211,7 @@ def _tip_parts(direction: str) -> Array:
 
 def tip_error(reading: Reading) -> float:
     """Measure how far the tip leaves the straight arm's [mm]."""
-    parts = 1e3 * _tip_parts(reading[DIRECTION.name])
+    parts = 1e3 * _tip_parts(reading.without(MEASURE.name))
     if reading[MEASURE.name].endswith("distance"):
         parts = np.linalg.norm(parts, axis=1, keepdims=True)
     if reading[MEASURE.name].startswith("rms"):
@@ -218,7 +227,7 @@ def _tip_figure(both: dict[str, Loop]) -> Figure:
         for size, when in zip(PRINTED_TIP, ([0.0, MOVE], [MOVE, T_END]), strict=True)
     ]
     return Figure("Fig. 6: error of the tip", "time [s]", "distance [m]", (*ours, *printed),
-                  log=True)  # fmt: skip
+                  log=True, reading=READ)  # fmt: skip
 
 
 def settled(t: Array, error: Array) -> float:

@@ -19,7 +19,7 @@ from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along
 from flexarm.model import Model, build
 from flexarm.papers.base import Figure, Found, Limit, curve, search
-from flexarm.papers.readings import Grid, Reading, Scope, ways
+from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed
 from flexarm.papers.theodore.loop import DIRECTION, GOALS, KINDS, MOVE, TIP
 
@@ -37,8 +37,10 @@ RANGES = ("link 2, in %", "link 2, in rad/s", "link 3 after 0.3 s, in %",
           "link 3 after 0.3 s, in rad/s")  # fmt: skip
 WHOLE, OWN = "all flexible variables together", "each link's own block"
 PLANES = {"of joint 2": "y", "out of that of joint 2": "z"}
+# Parallel to the axis of joint 2, link 3 bends in that joint's plane both ways.
+FLAT = Choice(DIRECTION.name, dict(list(DIRECTION.ways.items())[:3]))
 EIGENVALUES = Grid(
-    (ways(QUANTITY, WHOLE, OWN), ways(PLANE, *PLANES), TIP, DIRECTION),
+    (ways(QUANTITY, WHOLE, OWN), ways(PLANE, *PLANES), TIP, FLAT),
     ((QUANTITY, PLANE, TIP.name),),
 )
 SEEN = {"all the time until 0.3 s": np.min, "at its largest until 0.3 s": np.max}
@@ -122,12 +124,13 @@ def eigenvalues(mode: int, scope: Scope) -> Found:
     best = max(readings, key=lambda x: float(excess(x).min()))
     return Found(
         statements,
-        figures=tuple(
-            Figure(f"Fig. {8 + mode}: mode {mode} of link {n}", "time [s]",
+        figures=(
+            Figure(f"Fig. {8 + mode}: mode {mode} of links 2 and 3", "time [s]",
                    "imaginary eigenvalue [rad/s]",
-                   (curve("modes", TIMES, each.rates),
-                    curve("elements", TIMES, each.other, points=True)), reading=str(best))
-            for n, each in found[best].items()
+                   tuple(each for n, pair in found[best].items() for each in
+                         (curve(f"link {n}, modes", TIMES, pair.rates),
+                          curve(f"link {n}, elements", TIMES, pair.other, points=True))),
+                   reading=str(best)),
         ),
     )  # fmt: skip
 

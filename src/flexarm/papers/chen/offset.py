@@ -1,0 +1,106 @@
+"""Chen, Zhang & Liu 2012: what the offset between the links does, and what flexible joints do."""
+
+from functools import cache
+
+import numpy as np
+
+from flexarm.integrate.simulate import simulate
+from flexarm.papers.base import Found, Item, Limit, search
+from flexarm.papers.chen.fall import (
+    ARMS,
+    BOTH,
+    DT,
+    GRID,
+    JOINTS,
+    PAPER,
+    PLANE,
+    QUANTITIES,
+    SIGNIFICANT,
+    SPAN,
+    START,
+    STRAIGHT,
+    Pair,
+    pairs,
+    quantity,
+)
+from flexarm.papers.readings import Choice, Grid, Reading, Scope
+from flexarm.papers.runs import apart, changed
+from flexarm.runs.run import Run
+
+TWISTED = Limit(low=1.0, unit="mrad")  # "will perform torsion"
+SPATIAL = Limit(low=1.0, unit="mm")  # "will conduct a spatial motion"
+NECESSARY = Limit(low=5.0, unit="%")  # of the range, as much as a figure shows
+CAUSED = Limit(high=50.0, unit="%")  # what is left of a deformation without its cause
+OFFSET = Choice("offset between the links", {
+    name: {"links.2.joint.before": {"position": place}}
+    for name, place in (("along the axis of joint 1", [0.0, 0.0, 0.475]),
+                        ("in the plane of the fall", [0.0, 0.475, 0.0]))
+})  # fmt: skip
+OFFSETS, PLANES = Grid((OFFSET,)), Grid(GRID.choices[2:3])
+
+
+def offset(scope: Scope) -> Found:
+    """Decide what the paper says of the offset, of torsion, and of flexible joints at large."""
+    readings, offsets = GRID.readings(scope), OFFSETS.readings(scope)
+    seen = {name: pairs(what, readings) for name, (what, *_) in QUANTITIES.items()}
+    return Found(
+        (
+            search("a torque acts on link 1 in the fall, and link 1 performs torsion about its "
+                   "axis", offsets, lambda x: 1e3 * min(np.ptp(quantity(run, "twist"))
+                                                        for run in _offset(x)), TWISTED,
+                   "range of the torsional angle, the lesser of rigid and flexible joints"),
+            search("in this case the manipulator conducts a spatial motion", offsets,
+                   lambda x: 1e3 * min(np.ptp(run.tip[:, 2]) for run in _offset(x)), SPATIAL,
+                   "range of the tip out of the plane of the fall, the lesser"),
+            search("that is why the torsional deformation is necessary", PLANES.readings(scope),
+                   _without_torsion, NECESSARY,
+                   "change of the flapwise deformation by shapes of torsion, of the range"),
+            search("the flapwise deformation is caused by the torsional effect of the flexible "
+                   "joint", readings, lambda x: _left(seen["fig-5"][x]), CAUSED,
+                   "range with rigid joints, of that with flexible ones"),
+            search("there is a significant difference between rigid and flexible joints", readings,
+                   lambda x: 100 * max(apart(y[x].elastic, y[x].rigid) for y in seen.values()),
+                   SIGNIFICANT, "largest distance of four quantities, of the range"),
+        ),
+    )  # fmt: skip
+
+
+@cache
+def _offset(reading: Reading) -> tuple[Run, Run]:
+    """Let the arm fall from straight links, with rigid and with flexible joints."""
+    rigid, elastic = (
+        simulate(changed(ARMS[each], OFFSETS.changes(reading)), t_end=SPAN, dt=DT)
+        for each in JOINTS
+    )
+    return rigid, elastic
+
+
+def _left(pair: Pair) -> float:
+    """Give what is left of a range without flexible joints [%]."""
+    return 100 * float(np.ptp(pair.rigid) / np.ptp(pair.elastic))
+
+
+@cache
+def _stiff_in_torsion() -> Run:
+    """Let the arm with rigid joints fall without shapes of torsion."""
+    arm = changed(ARMS[False], {f"links.{k}.shapes.torsion": 0 for k in BOTH})
+    return simulate(arm, t_end=SPAN, dt=DT)
+
+
+def _without_torsion(reading: Reading) -> float:
+    """Measure how torsion changes the flapwise deformation of link 2's tip, of the range [%]."""
+    first = GRID.readings(Scope())[0]
+    taken = dict(first.taken) | {START: STRAIGHT}
+    full = Reading(tuple(taken.items()))
+    axis = "z" if reading[PLANE] == first[PLANE] else "y"
+    with_ = pairs(axis, [full])[full]
+    return 100 * apart(quantity(_stiff_in_torsion(), axis)[: len(with_.t)], with_.rigid)
+
+
+OFFSET_ITEM = Item(
+    PAPER, "offset", "offset of the links, and flexible joints at large",
+    "There exists an offset of 0.475 m between the links. So there will appear a torque to act on "
+    "link 1 in the fall, and link 1 will perform torsion about its axis; the manipulator will "
+    "conduct a spatial motion. The flapwise deformation is caused by the torsional effect of the "
+    "flexible joint.", offset, Grid((*GRID.choices, OFFSET)),
+)  # fmt: skip

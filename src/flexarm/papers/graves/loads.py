@@ -1,0 +1,79 @@
+"""Graves 1989: rotations that are inverted by transposing, and what nonlinear loads cost."""
+
+import casadi as ca
+import numpy as np
+
+from flexarm.formulations.base import Formulation
+from flexarm.formulations.kinematic_influence.formulation import KinematicInfluence
+from flexarm.links.base import Array
+from flexarm.model import build
+from flexarm.papers.base import Found, Limit, Table, search
+from flexarm.papers.readings import Grid, Reading, Scope, ways
+from flexarm.papers.runs import changed, operations
+
+ANGLES = {f"{x:g} rad": x for x in (0.03, 0.1, 0.3)}
+ANGLE, EQUATIONS, PRINTED, MODES = ("rotation of a link's tip", "equations", "the paper's",
+                                    "modes per link")  # fmt: skip
+TURNED = Grid((ways(ANGLE, *ANGLES),))
+MANY = ("8", "4", "16")  # of each link: "many flexible modes"
+SYMBOLS = Grid((ways(EQUATIONS, "complete", PRINTED), ways(MODES, *MANY)), ((EQUATIONS, MODES),))
+CLOSE = Limit(high=2.0, unit="%")  # "very close to one", "approximated"
+OVERWHELMING = Limit(low=10.0, unit="times")
+
+
+def transposes(scope: Scope) -> Found:
+    """Compare the inverse of a small rotation, 1 + skew, with its transpose."""
+    readings = TURNED.readings(scope)
+    return Found(
+        (
+            search("the determinant of a rotational transformation is very close to one", readings,
+                   lambda x: 100 * abs(float(np.linalg.det(_turn(x))) - 1), CLOSE,
+                   "distance of the determinant from 1"),
+            search("its inverse may be approximated as the transpose (eq. 5)", readings,
+                   lambda x: 100 * float(np.abs(_turn(x) @ _turn(x).T - np.eye(3)).max()), CLOSE,
+                   "largest entry of T T^T - 1"),
+        ),
+        because="Of an angle theta the determinant is 1 + theta^2, and T T^T is off by as much.",
+    )  # fmt: skip
+
+
+def _turn(reading: Reading) -> Array:
+    """Give the matrix of eq. 3 of a tip that turns about an axis askew."""
+    x, y, z = ANGLES[reading[ANGLE]] * np.array([1.0, 2.0, 2.0]) / 3.0
+    return np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]])
+
+
+def christoffel(scope: Scope) -> Found:
+    """Count nonlinear loads by Christoffel symbols of M and by accelerations of the links."""
+    readings = SYMBOLS.readings(scope)
+    counts = {reading: _counts(reading) for reading in readings}
+    rows = tuple((str(x), *map(str, found)) for x, found in counts.items())
+    return Found(
+        (
+            search("Christoffel symbols are overwhelming for many flexible modes; collecting "
+                   "common operations takes fewer", readings,
+                   lambda x: counts[x][0] / counts[x][1], OVERWHELMING,
+                   "operations by them over those by accelerations of the links"),
+        ),
+        tables=(Table("Nonlinear loads of two flexible links, operations",
+                      ("", "Christoffel symbols", "accelerations of links"), rows),),
+        because="Symbols are derivatives of every entry of M, and n^3 products with two rates.",
+    )  # fmt: skip
+
+
+def _counts(reading: Reading) -> tuple[int, int]:
+    """Count the operations of nonlinear loads in two ways, as they are traced."""
+    shapes = {f"links.{k}.shapes.bending_y": int(reading[MODES]) for k in (1, 2)}
+    model = build(changed("count-2-2-2", shapes), stiffening=False)
+    ours = KinematicInfluence(model, paper=reading[EQUATIONS] == PRINTED)
+    q, v = (ca.SX.sym(name, model.size) for name in "qv")
+    loads = ours.inertial_expression(q, v, None, gravity=False)
+    return _by_symbols(ours, q), operations([q, v], loads)
+
+
+def _by_symbols(ours: Formulation, q: ca.SX) -> int:
+    """Count derivatives of the upper triangle of M, and what multiplies them by rates."""
+    n, mass = q.numel(), ours.mass_expression(q)
+    entries = ca.vertcat(*(mass[i, j] for i in range(n) for j in range(i, n)))
+    products = n * n * (n + 1)  # a symbol per load and pair of rates: times them, and added
+    return operations([q], ca.jacobian(entries, q)) + products

@@ -1,0 +1,153 @@
+"""Theodore & Ghosal 1995, sections 2.2 and 4.1: what modes and elements do to the matrices."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from flexarm.formulations import formulation
+from flexarm.links.base import Array
+from flexarm.links.beams.classical import CLAMPED_FREE, PINNED_FREE, beam_roots, hub_mass
+from flexarm.mechanics.loads import input_matrix
+from flexarm.model import Model, build
+from flexarm.papers.base import Found, Limit, Table, compare, decide, search
+from flexarm.papers.readings import Grid, Reading, Scope, ways
+from flexarm.papers.runs import changed
+from flexarm.papers.theodore.loop import EI
+from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
+
+ZERO = Limit(high=1e-9)  # of an entry over the diagonal
+NEARLY = Limit(high=10.0, unit="%")  # "nearly orthogonal"
+NEARER = Limit(high=1.0, unit="times")
+CONVERGED = Limit(high=0.1, unit="%")
+BAND = 3  # places beside the diagonal that two nodes of two coordinates each fill
+STEP = 1e-3  # [m], [rad]
+BEND = 0.5  # [rad] of joint 2 where matrices of the arm are taken
+WHOSE, TIP, MEANT, COUNT = ("matrices of", "modes see at the tip", "nearly orthogonal",
+                            "number of elements")  # fmt: skip
+ALONE, LOADED, ARM = "a clamped link", "a clamped link with the payload", "an arm of two links"
+PAIRS, SHARE = "any two of them", "most of the pairs"
+MODES = Grid((ways(WHOSE, ALONE, LOADED, ARM), ways(TIP, "what is there", "nothing")),
+             ((WHOSE, TIP),))  # fmt: skip
+BANDED = Grid(MODES.choices[:1])
+NEAR = Grid((ways(MEANT, PAIRS, SHARE), ways(COUNT, "2", "8", "20")), ((MEANT, COUNT),))
+EASE = Grid(MODES.choices + NEAR.choices)
+COUNTS = range(1, 9)  # shapes of a link, for convergence
+# Of beam to hub, "very small (0.1 or less)"; the beam's inertia is a third of rhoA L^3.
+RATIOS = (0.1, 0.05, 0.01)
+
+
+def ease(scope: Scope) -> Found:
+    """Look at the matrices in modes and in elements, and at how both converge."""
+    errors = {kind: _hinged(kind) for kind in ("clamped-free", "elements")}
+    head = ("shapes", *(f"{name} [%]" for name in errors))
+    rows = tuple((str(n), *(f"{x[k]:.2g}" for x in errors.values())) for k, n in enumerate(COUNTS))
+    zero, other = (_forces(kind) for kind in ("clamped-free", "pinned-free"))
+    hubs = [float(beam_roots(hub_mass(1 / (3 * r)), 1)[0]) ** 2 for r in RATIOS]
+    clamped, pinned = (float(beam_roots(x, 1)[0]) ** 2 for x in (CLAMPED_FREE, PINNED_FREE))
+    return Found(
+        (
+            search("orthogonal modes result in diagonal mass and stiffness matrices",
+                   MODES.readings(scope), lambda x: _beside(_modal(x), 0), ZERO,
+                   "largest entry beside the diagonal, of a unit diagonal"),
+            search("local functions lead to banded mass and stiffness matrices",
+                   BANDED.readings(scope), lambda x: _beside(_local(x[WHOSE]), BAND), ZERO,
+                   f"largest entry more than {BAND} places beside the diagonal"),
+            search("functions of elements are nearly orthogonal", NEAR.readings(scope), _nearly,
+                   NEARLY, "largest product of two of them, or share of products that are not 0"),
+            compare("modes are a complete set: convergence to the actual solution",
+                    errors["clamped-free"][-1], CONVERGED,
+                    f"error of the first frequency of a hinged link with {COUNTS[-1]} modes"),
+            decide("generalised forces on flexible variables are zero for a clamped controlled "
+                   "end, not so for a pinned one", zero == 0 and other > 0,
+                   f"per unit torque {zero:g} with clamped modes, {other:.2g} with pinned ones"),
+            compare("for a beam-to-hub inertia of 0.1 or less, a clamped end is better than a "
+                    "pinned one", max(abs(clamped - x) / abs(pinned - x) for x in hubs), NEARER,
+                    "error of the first frequency, clamped over pinned", printed="0.1"),
+        ),
+        tables=(Table("First frequency of a hinged link, above the exact one", head, rows),),
+        because="Modes that see what is at the tip are orthogonal with it.  In an arm the links "
+        "beyond couple every amplitude with every other in M; K is diagonal, or banded, always.",
+    )  # fmt: skip
+
+
+def _link(shapes: dict[str, Any], payload: float = 0.0) -> Model:
+    """Build link 2 of the paper on a hinge, with a payload [kg]."""
+    values = {
+        "links.1.joint": {"kind": "revolute"},
+        "links.1.length": 1.0,
+        "links.1.section": {"mass_per_length": DENSITY, "EIz": EI},
+        "links.1.shapes": shapes,
+        "payload": {"mass": payload},
+    }
+    return build(changed("chen-rotating-link", values), stiffening=False)
+
+
+def _matrices(model: Model, *, joints: bool = False) -> tuple[Array, Array]:
+    """Give M and K, of flexible variables alone or with the joints', links straight."""
+    equation, n = formulation("composite", model), model.size
+    q = np.array([BEND if name == "joint2" else 0.0 for name in model.names])
+    still = np.zeros(n)
+    base = equation.parts(q, still)["elastic"]
+    K = np.array([equation.parts(q + STEP * e, still)["elastic"] - base for e in np.eye(n)]) / STEP
+    mine = [k for k, name in enumerate(model.names) if joints or "." in name]
+    chosen = np.ix_(mine, mine)
+    return equation.mass_matrix(q)[chosen], ((K + K.T) / 2)[chosen]
+
+
+def _beside(model: Model, places: int) -> float:
+    """Find the largest entry more than some places beside the diagonals of M and K."""
+    found = []
+    for matrix in _matrices(model):
+        far = np.subtract.outer(np.arange(len(matrix)), np.arange(len(matrix)))
+        found.append(float(np.abs(_scaled(matrix))[np.abs(far) > places].max()))
+    return max(found)
+
+
+def _scaled(matrix: Array) -> Array:
+    size = np.sqrt(np.diag(matrix))
+    return np.asarray(matrix / np.outer(size, size))
+
+
+def _modal(reading: Reading) -> Model:
+    """Build a link, or the arm, in three modes each."""
+    tip: dict[str, Any] = {"kind": "clamped-free"}
+    if reading[TIP] == "what is there":
+        tip = {"kind": "clamped-mass", "tip": "auto"}
+    shapes = {**tip, "bending_y": 3}
+    if reading[WHOSE] == ARM:
+        return build(changed("tg-rr", {f"links.{k}.shapes": shapes for k in (1, 2)}))
+    return _link(shapes, PAYLOAD if reading[WHOSE] == LOADED else 0.0)
+
+
+def _local(whose: str) -> Model:
+    """Build a link, or the arm, in six elements, or four each."""
+    if whose == ARM:
+        return build(changed("tg-rr-elements", {f"links.{k}.shapes.bending_y": 4 for k in (1, 2)}))
+    return _link({"kind": "elements", "bending_y": 6}, PAYLOAD if whose == LOADED else 0.0)
+
+
+def _nearly(reading: Reading) -> float:
+    """Measure how far the functions of elements are from being orthogonal [%]."""
+    mass = _matrices(_link({"kind": "elements", "bending_y": int(reading[COUNT])}))[0]
+    products = np.abs(_scaled(mass))[np.triu_indices(len(mass), 1)]
+    found = products.max() if reading[MEANT] == PAIRS else np.mean(products > 1e-12)
+    return 100 * float(found)
+
+
+@cache
+def _hinged(kind: str) -> list[float]:
+    """Find by how much the first frequency of a hinged link is above the exact one [%]."""
+    exact = float(beam_roots(PINNED_FREE, 1)[0]) ** 2 * np.sqrt(EI / DENSITY)
+    found = []
+    for n in COUNTS:
+        mass, stiff = _matrices(_link({"kind": kind, "bending_y": n}), joints=True)
+        square = scipy.linalg.eigh(stiff, mass, eigvals_only=True)[1]
+        found.append(100 * (float(np.sqrt(square)) / exact - 1))
+    return found
+
+
+def _forces(kind: str) -> float:
+    """Find the largest generalised force on an amplitude per unit torque of the joint."""
+    return float(np.abs(input_matrix(_link({"kind": kind, "bending_y": 2}))[1:]).max())

@@ -1,0 +1,119 @@
+"""Equations in the papers' letters: what is printed is evaluated, and compiled where TeX is."""
+
+import re
+import shutil
+import subprocess
+from math import cos, sin
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import flexarm
+from flexarm.cli import main
+from flexarm.formulations import formulation
+from flexarm.model import Model, build
+from flexarm.studies.equation_text import as_latex, as_latex_document
+from flexarm.studies.equations import Equations, closed_form
+
+Array = npt.NDArray[np.float64]
+
+
+def evaluated(equations: Equations, q: Array, v: Array) -> dict[str, float]:
+    """Evaluate every line of the printed LaTeX, by its left side."""
+    n, generators = len(equations.names), equations.generators
+    known = {
+        g.latex: x for g, x in zip(generators[: 2 * n], [*q.tolist(), *v.tolist()], strict=True)
+    }
+    known |= equations.values
+    for line in as_latex(equations, digits=17).splitlines()[1:-1]:
+        left, _, right = line.removesuffix(r" \\").partition(" &= ")
+        known[left] = value(right, known)
+    return known
+
+
+def value(text: str, known: dict[str, float]) -> float:
+    """Evaluate a printed sum."""
+    for symbol in sorted(known, key=len, reverse=True):
+        number = f"({known[symbol]!r})"
+        plain = re.escape(symbol)
+        text = re.sub(rf"\{{{plain}\}}\^\{{(-?\d+)\}}", rf"{number}**(\1)", text)
+        text = re.sub(rf"\\(sin|cos)\^\{{(\d+)\}} {plain}", rf"\1{number}**(\2)", text)
+        text = re.sub(rf"\\(sin|cos) {plain}", rf"\1{number}", text)
+        text = text.replace(symbol, number)
+    text = re.sub(r"\\[bB]ig[lr]", "", text).replace(r"\,", "*").replace(r"\cdot 10", "*10")
+    text = re.sub(r"\^\{(-?\d+)\}", r"**(\1)", text)
+    assert not re.search(r"[\\{}]", text), text
+    return float(eval(text, {"sin": sin, "cos": cos}))
+
+
+def entries(found: dict[str, float], letter: str, n: int) -> Array:
+    """Collect the entries of a matrix, or of a vector, that are printed."""
+    if letter in "hck":
+        return np.array([found.get(f"{letter}_{{{i + 1}}}", 0.0) for i in range(n)])
+    upper = [[found.get(f"{letter}_{{{min(i, j) + 1},{max(i, j) + 1}}}", 0.0) for j in range(n)]
+             for i in range(n)]  # fmt: skip
+    return np.array(upper)
+
+
+def gaps(model: Model) -> list[float]:
+    """Compare M, h, c and elastic forces of printed LaTeX with composite's, relatively."""
+    equations, equation, n = (
+        closed_form(model, named=True),
+        formulation("composite", model),
+        model.size,
+    )
+    rng = np.random.default_rng(0)
+    q, v = 0.3 * rng.standard_normal(n), rng.standard_normal(n)
+    found, parts = evaluated(equations, q, v), equation.parts(q, v)
+    M, h, c, K, k = (entries(found, letter, n) for letter in "MhcKk")
+    pairs = ((M, equation.mass_matrix(q)), (h, parts["coriolis"]), (c, parts["gravity"]),
+             (K @ q + k, parts["elastic"]))  # fmt: skip
+    return [float(np.abs(a - b).max() / (np.abs(b).max() or 1.0)) for a, b in pairs]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["korayem-two-link", "driven-link-payload",
+     *(pytest.param(x, marks=pytest.mark.campaign)
+       for x in ("deluca-siciliano", "tg-rr-payload", "tg-rr-elements"))],
+)  # fmt: skip
+def test_printed_latex_has_the_values_of_composite(name: str) -> None:
+    assert max(gaps(build(flexarm.sample(name), stiffening=False))) < 1e-11
+
+
+def test_integrals_have_the_names_of_the_papers() -> None:
+    model = build(flexarm.sample("korayem-two-link"), stiffening=False)
+    equations = closed_form(model, named=True)
+    text = as_latex(equations)
+    assert r"M_{3,3} &= J_{2xx} + c_{211}\, {\delta_{21}}^{2} \\" in text
+    assert r"\dot q_{1}\, \dot \delta_{11}" in text
+    assert equations.values["m_{2}"] == pytest.approx(5.0)
+    # int mu phi dx of a clamped-free beam of 5 kg/m, scaled to 1 at its tip
+    assert equations.values[r"\varepsilon_{21}"] == pytest.approx(5 * 0.3914959, rel=1e-6)
+
+
+def test_the_document_has_values_where_they_are_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "arm.tex"
+    asked = ["equations", "korayem-two-link", "--stiffening", "off", "--latex", str(file)]
+    assert main(asked) == 0
+    plain = file.read_text()
+    assert r"\alpha_{11} &\quad \int \mu\, x\, \phi_{11}\, dx \\" in plain
+    assert main([*asked, "--numbers", "--force"]) == 0
+    assert r"\alpha_{11} &\quad \int \mu\, x\, \phi_{11}\, dx = 1.42206 \\" in file.read_text()
+    assert r"\section*{Korayem \& Shafei two-link arm}" in plain
+    for one, other in ("{}", ("\\bigl", "\\bigr"), ("\\begin", "\\end")):
+        assert plain.count(one) == plain.count(other)
+
+
+@pytest.mark.campaign
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+@pytest.mark.parametrize("name", ["korayem-two-link", "deluca-siciliano", "tg-rrp", "puma-560"])
+def test_the_document_compiles(name: str, tmp_path: Path) -> None:
+    model = build(flexarm.sample(name), stiffening=False)
+    text = as_latex_document(closed_form(model, named=True), numbers=True)
+    (tmp_path / "arm.tex").write_text(text)
+    command = ["pdflatex", "-interaction=batchmode", "-halt-on-error", "arm.tex"]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    assert "Overfull" not in (tmp_path / "arm.log").read_text(errors="replace")
