@@ -47,7 +47,9 @@ def _together(items: list[pytest.Function]) -> list[pytest.Function]:
     name, places = getattr(items[0].module, "TOGETHER", None), dict[object, int]()
     if name is None:
         return items
-    values = [item.callspec.params.get(name) for item in items]
+    values = [
+        item.callspec.params.get(name) if hasattr(item, "callspec") else None for item in items
+    ]
     order = [places.setdefault(value, len(places)) for value in values]
     return [items[k] for k in sorted(range(len(items)), key=lambda k: order[k])]
 
