@@ -136,3 +136,69 @@ def test_designs_that_all_fail_give_their_reason() -> None:
     }
     with pytest.raises(FlexarmError, match="none of 8 designs could be computed: first: KeyError"):
         flexarm.optimise(study)
+
+
+def test_a_kink_in_which_the_search_is_caught_is_no_optimum() -> None:
+    def kinked(d: dict[str, float]) -> float:
+        return 1 + 30 * abs(d["x"] - d["y"] ** 2) + (d["x"] - 0.9) ** 2
+
+    found = flexarm.optimise(
+        {
+            "parameters": {"x": [0.0, 1.0], "y": [0.0, 1.0]},
+            "sampling": {"kind": "sobol", "count": 8},
+            "quantities": {"f": {"function": kinked, "takes": "design"}},
+            "aim": {"minimise": "f"},
+        }
+    )
+    assert found.refuted > 0 or found.quantities["f"] < 1.002
+
+
+def test_a_limit_of_0_is_kept_to_the_size_of_its_quantity() -> None:
+    found = flexarm.optimise(
+        {
+            "parameters": {"x": [0.0, 1.0]},
+            "sampling": {"kind": "sobol", "count": 4},
+            "quantities": {
+                "f": {"function": lambda d: d["x"], "takes": "design"},
+                "g": {"function": lambda d: 1e-7 * (d["x"] - 0.5), "takes": "design"},
+            },
+            "aim": {"maximise": "f"},
+            "limits": {"g": {"most": 0.0}},
+        }
+    )
+    assert found.values["x"] == pytest.approx(0.5, abs=1e-5)
+    assert (found.kept, found.limits) == (True, ("g",))
+
+
+def test_a_quantity_that_is_no_number_is_told() -> None:
+    study = STUDY | {
+        "arm": None,
+        "parameters": {"x": [0.0, 1.0]},
+        "quantities": {
+            "f": {"function": lambda d: d["x"], "takes": "design"},
+            "g": {"function": lambda d: math.nan, "takes": "design"},
+        },
+        "aim": {"minimise": "f"},
+        "limits": {"g": {"most": 1}},
+    }
+    with pytest.raises(FlexarmError, match="could be computed: g is no number"):
+        flexarm.optimise(study)
+
+
+def test_designs_of_a_grid_are_tried_all_over_it() -> None:
+    found = flexarm.optimise(
+        {
+            "parameters": {n: {"low": 0.0, "high": 1.0, "levels": 100} for n in "xy"},
+            "sampling": {"kind": "grid"},
+            "quantities": {
+                "f": {
+                    "function": lambda d: (
+                        -math.exp(-20 * ((d["x"] - 0.8) ** 2 + (d["y"] - 0.5) ** 2))
+                    ),
+                    "takes": "design",
+                }
+            },
+            "aim": {"minimise": "f"},
+        }
+    )
+    assert found.values == pytest.approx({"x": 0.8, "y": 0.5}, abs=1e-3)

@@ -35,7 +35,7 @@ class Floating:
     Raises
     ------
     ModelError
-        If its base is not free, or moves at the start.
+        If its base is not free, is in orbit, or moves at the start.
     """
 
     def __init__(self, model: Model) -> None:
@@ -45,6 +45,11 @@ class Floating:
             raise ModelError(
                 "the base moves at the start: the way of an arm that has momentum depends on its "
                 "timing; leave base.velocity and base.spin out of the law's arm, no law needs them"
+            )
+        if model.orbit:
+            raise ModelError(
+                "the base is in orbit, whose frame turns: momentum is not kept there; leave "
+                "base.orbit out of the law's arm, and simulate with it"
             )
         self.model = model
         self.equation = formulation("composite", model)

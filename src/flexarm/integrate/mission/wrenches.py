@@ -93,12 +93,13 @@ def acting_on(arm: Arm, given: Sequence[StateWrench] | None) -> tuple[Arm, tuple
 def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
     """Refuse laws whose arguments or result do not fit an arm."""
     for each in acting:
-        takes = [each.law.numel_in(k) for k in range(each.law.n_in())]
-        gives = each.law.numel_out(0) if each.law.n_out() else 0
-        if takes != [1, model.size, model.size] or gives != len(UNITS):
+        takes = [each.law.size_in(k) for k in range(each.law.n_in())]
+        gives = [each.law.size_out(k) for k in range(each.law.n_out())]
+        n = model.size
+        if takes != [(1, 1), (n, 1), (n, 1)] or gives != [(len(UNITS), 1)]:
             raise SimulationError(
-                f"StateWrench: law must take t, q and v, of 1, {model.size} and {model.size} "
-                f"numbers, and give force and torque, 6, got one that takes {takes} and gives "
+                f"StateWrench: law must take t, q and v, columns of 1, {n} and {n} numbers, and "
+                f"give force and torque as one column of 6, got one that takes {takes} and gives "
                 f"{gives}"
             )
 
@@ -124,9 +125,11 @@ def told(run: Run, acting: Sequence[Acting]) -> Run:
 def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Give the factors of wrenches as profiles, by their place."""
     for each in acting:
-        values = np.array(each.law(run.t[None, :], run.q.T, run.v.T)).reshape(len(UNITS), -1)
-        for k, row in enumerate(values.tolist()):
-            yield each.first + k, {"kind": "table", "times": run.t.tolist(), "values": row}
+        values = np.array(each.law(run.t[None, :], run.q.T, run.v.T))
+        known = np.all(np.isfinite(values), axis=0)  # a run ends where a law has no value
+        times = run.t[known].tolist()
+        for k, row in enumerate(values[:, known].tolist()):
+            yield each.first + k, {"kind": "table", "times": times, "values": row}
 
 
 def _told(unit: Wrench, factor: dict[str, Any]) -> Wrench:

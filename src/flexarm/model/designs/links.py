@@ -113,9 +113,9 @@ def _scaled(
     """
     here = made(first)
     names = [name for name in ("length", *span.table) if varies(_property(span, name))]
-    if not names:
+    if not names and not varies(np.asarray(span.stations)):
         return here
-    if len(span.stations) != 2 or not span.uniform:
+    if not names or len(span.stations) != 2 or not span.uniform:
         raise NotTogether
     known = tuple((name, bool(values[0])) for name, values in first.table.items())
     powers: list[Array] | None = remembered(

@@ -139,8 +139,7 @@ def optimise(
     study = read_study(plan)
     _require(study)
     designs = Designs(study)
-    count = min(study.count, FIRST)
-    places = shares(study.plan.sampling, study.axes, 0, count)
+    places = _first(study)
     aims, margins = designs.judged(places)
     begin = places[designs.best(aims, margins)]
     aim = study.plan.aim
@@ -152,6 +151,15 @@ def optimise(
 
     found = search(designs, np.asarray(begin), tell)
     return _result(study, designs, begin, found)
+
+
+def _first(study: Study) -> Array:
+    """Place the designs that are tried first; of a large grid, some from all over it."""
+    count, sampling = min(study.count, FIRST), study.plan.sampling
+    if sampling.kind != "grid":
+        return shares(sampling, study.axes, 0, count)
+    numbers = np.linspace(0, study.count - 1, count).round().astype(int).tolist()
+    return np.vstack([shares(sampling, study.axes, k, k + 1) for k in numbers])
 
 
 def _require(study: Study) -> None:
@@ -180,11 +188,9 @@ def _result(study: Study, designs: Designs, begin: Array, found: Found) -> Optim
     first, best = (
         {name: float(columns[name][k]) for name in study.plan.quantities} for k in (0, 1)
     )
+    near = np.abs(found.margins) <= 1e-3
     active = tuple(
-        name
-        for name, limit in study.plan.limits.items()
-        for bound in (limit.least, limit.most)
-        if bound is not None and abs(best[name] - bound) <= 1e-3 * (abs(bound) or 1.0)
+        dict.fromkeys(name for (name, _, _), at in zip(designs.bounds, near, strict=True) if at)
     )
     return Optimum(
         study.plan.name, numbers, best, first, active, found.kept, found.refuted, designs.count, arm

@@ -5,7 +5,7 @@ differences go side by side through one trace; what a design is, only its own ru
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ STEP = 2e-3  # of a parameter's range, for differences
 PATIENCE = 40  # steps of one search
 SETTLED = 1e-7  # of the aim
 KEPT = 1e-6  # of a limit: rounding of the search
+OUTWEIGHS = 100.0  # a limit that is broken by its own size, of the aim's
 NEAR = 0.05  # of the ranges: where designs are tried around an optimum
 BETTER = 1e-3  # of the aim: what a design near an optimum must gain to refute it
 AGAIN = 3  # searches, each from what refuted the last
@@ -43,6 +44,7 @@ class Designs:
     study: Study
     count: int = 0
     reason: str = ""
+    _sizes: dict[str, float] = field(default_factory=dict)  # of quantities, in the first designs
 
     @cached_property
     def _evaluator(self) -> Evaluator:
@@ -65,13 +67,33 @@ class Designs:
         """
         plan, columns = self.study.plan, self.at(places)
         assert plan.aim is not None
-        left = []
-        for name, limit in plan.limits.items():
-            for sign, bound in ((1.0, limit.least), (-1.0, limit.most)):
-                if bound is not None:
-                    left.append(sign * (columns[name] - bound) / (abs(bound) or 1.0))
-        margins = np.stack(left, axis=1) if left else np.zeros((len(places), 0))
-        return plan.aim.sign * columns[plan.aim.quantity], margins
+        aims = plan.aim.sign * columns[plan.aim.quantity]
+        margins = np.zeros((len(places), len(self.bounds)))
+        for k, (name, sign, bound) in enumerate(self.bounds):
+            values = columns[name]
+            size = np.nanmax(np.abs(values), initial=0.0) or 1.0
+            margins[:, k] = (
+                sign * (values - bound) / (abs(bound) or self._sizes.setdefault(name, size))
+            )
+        for name in (plan.aim.quantity, *plan.limits):
+            unknown = ~np.isfinite(columns[name])
+            aims[unknown] = np.nan
+            if np.any(unknown & (columns["status"] == FINISHED)):
+                self.reason = f"{name} is no number"
+        return aims, margins
+
+    @property
+    def bounds(self) -> list[tuple[str, float, float]]:
+        """Limits by name: 1 and the least value, -1 and the most."""
+        limits = self.study.plan.limits.items()
+        both = [(name, s, b) for name, x in limits for s, b in ((1.0, x.least), (-1.0, x.most))]
+        return [(name, sign, bound) for name, sign, bound in both if bound is not None]
+
+    def merit(self, place: Array, scale: float) -> float:
+        """Judge a place by one number, less is better: limits that are broken outweigh the aim."""
+        aims, margins = self.judged(np.clip(place, 0.0, 1.0)[None])
+        missed = float(np.maximum(-margins[0], 0.0).sum())
+        return float(aims[0]) / scale + OUTWEIGHS * missed if np.isfinite(aims[0]) else np.inf
 
     def best(self, aims: Array, margins: Array) -> int:
         """Find the best design that keeps the limits, or else the one that misses them least.
@@ -123,7 +145,7 @@ def search(designs: Designs, begin: Array, tell: Tell) -> Found:
         descent = _Descent(designs, tell)
         place = descent.run(begin)
         steps += descent.steps
-        around = _around(place, steps)
+        around = np.vstack([_around(place, steps), _down_a_simplex(designs, place)])
         aims, margins = designs.judged(np.vstack([place, around]))
         best = designs.best(aims, margins)
         gained = float(aims[0] - aims[best]) / max(abs(float(aims[0])), 1e-300)
@@ -132,7 +154,20 @@ def search(designs: Designs, begin: Array, tell: Tell) -> Found:
         if not best or (found.kept and not refuted):
             return found
         begin = around[best - 1]
-    return found
+    return replace(found, place=begin, aim=float(aims[best]), margins=margins[best])
+
+
+def _down_a_simplex(designs: Designs, place: Array) -> Array:
+    """Go down without derivatives for a while, (1, parameters): kinks do not stop this way."""
+    from scipy.optimize import minimize
+
+    scale = abs(float(designs.judged(place[None])[0][0])) or 1.0
+    corners = np.vstack([place, place + np.where(place < 0.5, NEAR, -NEAR) * np.eye(len(place))])
+    patience: Any = {"maxfev": 30 * len(place), "initial_simplex": corners, "xatol": 0, "fatol": 0}
+    found = minimize(  # type: ignore[call-overload]
+        lambda x: designs.merit(x, scale), place, method="Nelder-Mead", options=patience
+    )
+    return np.asarray(np.clip(found.x, 0.0, 1.0)[None])
 
 
 def _around(place: Array, seed: int) -> Array:
