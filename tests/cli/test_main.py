@@ -83,7 +83,7 @@ def test_wrong_usage_exits_2_and_says_so_on_stderr(
         *(["modes", "driven-link", option] for option in ("--plot", "--html")),
         ["equations", "driven-link", "--out"],
         ["reproduce", "--out"],
-        ["view", "run.nc", "--out"],
+        ["view", "run.nc", "--movie"],
         ["check", "driven-link", "--allow-files"],
     ],
     ids=" ".join,

@@ -63,8 +63,8 @@ def test_json_is_one_document_with_the_promised_keys(capsys: pytest.CaptureFixtu
     assert set(document) == {
         "arm", "status", "reason", "t_end", "samples", "method", "why", "rtol", "steps",
         "rejections", "evaluations", "cpu_seconds", "preparation_cpu_seconds", "energy_balance",
-        "missed", "q", "validity", "errors", "formulation", "paper", "tip_rotation", "happenings",
-        "lost",
+        "missed", "q", "validity", "errors", "formulation", "paper", "tip_rotation", "nodes",
+        "happenings", "lost",
     }  # fmt: skip
     assert document["status"] == "finished"
     assert (document["t_end"], document["samples"]) == (0.1, 3)

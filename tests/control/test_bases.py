@@ -157,6 +157,12 @@ def test_where_there_is_no_reaction_free_path_it_is_said(
         reaction_free_move(flexarm.build(arm), to, TIMING)
 
 
+def test_in_orbit_momentum_is_not_taken_for_kept() -> None:
+    arm = flexarm.change_arm(floating(3), {"base.orbit": {"rate": 1e-3}, "gravity": [0, 0, 0]})
+    with pytest.raises(FlexarmError, match="the base is in orbit"):
+        reaction_free_move(flexarm.build(arm), {"joint1": 1.0}, TIMING)
+
+
 @pytest.mark.parametrize("seen", [False, True])
 def test_decoupled_joints_follow_on_a_free_base_whatever_the_links_do(seen: bool) -> None:
     arm = flexible()

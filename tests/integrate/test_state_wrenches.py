@@ -97,12 +97,23 @@ def test_a_wrench_of_the_base_and_of_events_legs() -> None:
     ({"law": law(ca.SX(6, 1)), "link": "boom", "at": (1, 2)}, "at: must be a distance"),
     ({"law": law(ca.SX(6, 1)), "link": "boom", "frame": "tip"}, "frame: must be 'world' or 'link'"),
     ({"law": law(ca.SX(6, 1)), "link": "base"}, "there is no link 'base': there are boom, link2"),
-    ({"law": law(ca.SX(3, 1)), "link": "boom"}, "gives 3"),
+    ({"law": law(ca.SX(3, 1)), "link": "boom"}, r"gives \[\(3, 1\)\]"),
+    ({"law": law(ca.SX(3, 2)), "link": "boom"}, "as one column of 6"),
+    ({"law": ca.Function("two", [t, q, v], [ca.SX(6, 1), t]), "link": "boom"}, "one column of 6"),
     ({"law": law(ca.SX(6, 1)), "link": "boom", "at": 4.0}, "beyond the link's length"),
 ])  # fmt: skip
 def test_what_is_no_wrench_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(FlexarmError, match=said):
         flexarm.simulate(loads(ARM), t_end=1, wrenches=[flexarm.StateWrench(**given)])
+
+
+def test_a_law_that_has_no_value_ends_the_run_which_is_kept() -> None:
+    force = ca.vertcat(ca.log(0.05 - t), 0, 0, 0, 0, 0)
+    run = flexarm.simulate(
+        loads(ARM), t_end=0.1, dt=0.01, wrenches=[flexarm.StateWrench(law(force), "boom")]
+    )
+    assert run.status == "stopped"
+    assert run.t[-1] == pytest.approx(0.05, abs=0.011)
 
 
 def test_wrenches_are_listed() -> None:

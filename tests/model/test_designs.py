@@ -10,6 +10,7 @@ from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.integrate.task import equation_of
+from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm, read_value
 from flexarm.model import Model, build
 from flexarm.model.designs.build import TOGETHER, build_designs, designs_together
@@ -154,3 +155,26 @@ def test_an_arm_can_be_pickled() -> None:
     for name in ("chen-two-link", "graves-rms", "crossed-joints"):
         arm = flexarm.sample(name)
         assert pickle.loads(pickle.dumps(arm)) == arm
+
+
+def test_stations_that_move_are_designs_of_their_own() -> None:
+    arm = loads("""
+flexarm: 1
+name: a tapered link
+links:
+  - joint: {kind: fixed}
+    length: 1
+    section:
+      stations:
+        - {at: 0, mass_per_length: 1, EIz: 50}
+        - {at: 0.4, mass_per_length: 0.8, EIz: 40}
+        - {at: 1, mass_per_length: 0.5, EIz: 5}
+    shapes: {kind: clamped-free, bending_y: 1}
+""")
+    places = np.linspace(0.1, 0.9, COUNT)
+    sets = [{"links.1.section.stations.2.at": float(at)} for at in places]
+    for values, model in zip(sets, build_designs(arm, sets), strict=True):
+        assert isinstance(model, Model)
+        alone = build(change_arm(arm, values))
+        mine, other = (each.links[0].elastic.integrals.stiffness for each in (model, alone))  # type: ignore[union-attr]
+        assert mine == pytest.approx(other, rel=1e-12)

@@ -256,3 +256,8 @@ def test_the_distance_of_a_body_in_orbit_is_looked_out_for() -> None:
     ball = Drift.of(arm.bodies[0], run.model).at(float(run.t[-1]))
     assert run.t[-1] < 60
     assert np.linalg.norm(ball.centre - run.tip[-1]) == pytest.approx(0.4, abs=1e-8)
+
+
+def test_an_equilibrium_is_not_looked_for_in_an_orbit() -> None:
+    with pytest.raises(FlexarmError, match="not found in an orbit"):
+        flexarm.equilibrium(loads(ROD))

@@ -33,7 +33,7 @@ LONGEST = 0.05  # [s] of a call of the kernel, about
 # [s] of a step before one was timed, at most: so much, and so much for each operation.
 STEP, OPERATION = 2e-6, 16e-9
 BISECTIONS = 60
-APPROACHES = 12  # of equal steps to what they see, each of them a fifth as long
+APPROACHES = 12  # to what a step has seen, each of them a fifth as long
 ASIDE = 0.1  # of the way to it: how far before and beyond it an approach ends
 PRESCRIBED = 2  # of the works: what prescribed coordinates have put in
 
@@ -264,7 +264,10 @@ def _at_sight(m: March, beginning: Beginning, anchor: Array) -> Ending | None:
     late = m.peak
     if not is_beyond(late):  # the cubic through the step's ends only seemed to be, or it rounds so
         late = _other_sight(m, is_beyond)
-    if late >= 0 and m.adaptive == 0:
+    seen = beyond(m)
+    lookouts = beginning.motion.actuators.lookouts
+    held = seen >= 0 and lookouts[seen].kind == "state"  # a current stays there to the last digit
+    if late >= 0 and not (m.adaptive and held):
         late = _approached(m, late, is_beyond)
     if late < 0:
         note_seen(m)
@@ -303,7 +306,7 @@ def _first_beyond(
 
 
 def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> float:
-    """Go up to what an equal step saw by ever shorter ones: it errs where equations have a corner.
+    """Go up to what a step saw by ever shorter ones: it errs where equations have a corner.
 
     The last step is then a short one about it.  -1 if nothing is seen from near by.
     """
@@ -315,6 +318,7 @@ def _approached(m: March, late: float, is_beyond: Callable[[float], bool]) -> fl
             break
         m.t, m.y[:], m.f[:] = m.t_old, m.y_old, m.f_old
         _step_to(m, late - ASIDE * way)
+        keep_samples(m)
         _step_to(m, min(late + ASIDE * way, end))
         if not is_beyond(late):
             late = m.t

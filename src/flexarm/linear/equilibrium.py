@@ -98,6 +98,8 @@ def equilibrium(
     """
     model = arm if isinstance(arm, Model) else build(arm)
     units = model.axis_units
+    if model.orbit:
+        raise FlexarmError("an equilibrium is not found in an orbit, where a base need not stay")
     if at is not None and joints is not None:
         raise FlexarmError("joints: is another name of 'at': give one of them")
     name, given = ("at", at) if joints is None else ("joints", joints)

@@ -34,7 +34,7 @@ class Optimum(Summarised):
     quantities
         Of the design, in SI, from its own run.
     first
-        The same of the design that the search began with.
+        Values and quantities of the design that the search began with.
     limits
         Names of quantities at a limit.
     kept
@@ -69,10 +69,9 @@ class Optimum(Summarised):
         return {name: getattr(self, name) for name in names}
 
     def _summary(self) -> Summary:
-        rows = [(name, "", f"{value:.6g}") for name, value in self.values.items()]
-        rows += [
+        rows = [
             (name, f"{self.first[name]:.6g}", f"{value:.6g}")
-            for name, value in self.quantities.items()
+            for name, value in (self.values | self.quantities).items()
         ]
         return Summary(f"Optimum {self.name}", tuple(self._said()), ("", "first", "best"), rows)
 
@@ -185,9 +184,8 @@ def _result(study: Study, designs: Designs, begin: Array, found: Found) -> Optim
     arm = study.arm
     if arm is not None:
         arm = change_arm(arm, {k: v for k, v in keys.items() if not k.startswith(START)})
-    first, best = (
-        {name: float(columns[name][k]) for name in study.plan.quantities} for k in (0, 1)
-    )
+    first = {name: float(columns[name][0]) for name in (*names, *study.plan.quantities)}
+    best = {name: float(columns[name][1]) for name in study.plan.quantities}
     near = np.abs(found.margins) <= 1e-3
     active = tuple(
         dict.fromkeys(name for (name, _, _), at in zip(designs.bounds, near, strict=True) if at)
