@@ -52,6 +52,8 @@ def can_grow(part: LinkModel) -> bool:
 
 def whats_fixed(part: LinkModel) -> str:
     """Say why no shapes can be added to a link that bends; empty if they can."""
+    if part.reduced is not None:
+        return "its modes come with its body: reduce it with more of them"
     if part.elastic is None:
         return "its length changes: flexarm converge runs it with more shapes"
     if part.elastic.shapes.mass is not None:
