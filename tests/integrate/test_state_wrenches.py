@@ -107,13 +107,14 @@ def test_what_is_no_wrench_is_refused(given: dict[str, Any], said: str) -> None:
         flexarm.simulate(loads(ARM), t_end=1, wrenches=[flexarm.StateWrench(**given)])
 
 
-def test_a_law_that_has_no_value_ends_the_run_which_is_kept() -> None:
-    force = ca.vertcat(ca.log(0.05 - t), 0, 0, 0, 0, 0)
+@pytest.mark.parametrize("until", [0.05, -1.0])
+def test_a_law_that_has_no_value_ends_the_run_which_is_kept(until: float) -> None:
+    force = ca.vertcat(ca.log(until - t), 0, 0, 0, 0, 0)
     run = flexarm.simulate(
         loads(ARM), t_end=0.1, dt=0.01, wrenches=[flexarm.StateWrench(law(force), "boom")]
     )
     assert run.status == "stopped"
-    assert run.t[-1] == pytest.approx(0.05, abs=0.011)
+    assert run.t[-1] == pytest.approx(max(until, 0.0), abs=0.011)
 
 
 def test_wrenches_are_listed() -> None:

@@ -26,8 +26,7 @@ def sampled(
 
     Parameters
     ----------
-    law, period, sensed,
-        require_number("delay", delay, unit="s"), noise, quantum, seed, rates
+    law, period, sensed, delay, noise, quantum, seed, rates
         As for `flexarm.Sampled`.
     model
         The arm.

@@ -25,6 +25,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.trajectory import Tableau, Trajectory
+from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS, dop853, rk4
@@ -36,7 +37,7 @@ from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import begin_march
 from flexarm.integrate.system import rounding
-from flexarm.integrate.task import Task, equal_step, equation_of, prepare
+from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
 from flexarm.model import Model, build

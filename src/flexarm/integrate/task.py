@@ -13,6 +13,7 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
+from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.choice.vibration import Vibration, vibration
 from flexarm.integrate.laws import Sampled, refuse_misfit
 from flexarm.integrate.methods.base import Beginning, Method, Motion
@@ -413,10 +414,9 @@ class Task:
 
     def _held(self, solution: Solution) -> Array:
         """Give what sampled servos held and their integrals at the samples, (T, 2 servos)."""
-        count = 2 * self.motion.actuators.sampled
-        return np.zeros((len(solution.times), count)) if solution.servoed is None else (
-            solution.servoed
-        )  # fmt: skip
+        if solution.servoed is not None:
+            return solution.servoed
+        return np.zeros((len(solution.times), 2 * self.motion.actuators.sampled))
 
     def _integrals(self, solution: Solution, states: Mapping[str, Array]) -> dict[str, Array]:
         """Give what servos remember at the samples, by name: integrals, and what is held."""
@@ -448,26 +448,3 @@ def has_dry_friction(model: Model) -> bool:
 def bumps(model: Model) -> bool:
     """Tell whether forces set in where an arm touches something, or comes to a stop."""
     return bool(model.arm.contacts) or any(axis.acts.stops for axis in model.axes)
-
-
-def equal_step(
-    method: Method, vibration: Vibration, duration: float, wanted: float, step: float | None
-) -> float:
-    """Choose an equal step by the fastest mode and decay, or check the one that a user gives.
-
-    An error of a thousandth of the deflections takes about 0.4 over the fastest frequency.
-    """
-    fastest, largest = max(vibration.fastest, 1e-12), max(vibration.largest, 1e-12)
-    if step is None:
-        share = 0.4 * (wanted / 1e-3) ** 0.3
-        return float(min(duration / 200, share / fastest, 0.9 * method.stable / largest))
-    limit = method.stable / largest
-    if step > limit:
-        what = f"the fastest mode ({fastest / (2 * np.pi):.4g} Hz)"
-        if largest > 1.05 * fastest:
-            what = f"the fastest decay, by damping ({largest:.4g} 1/s),"
-        raise SimulationError(
-            f"step: {step:g} s is too large for {method.name}: {what} needs at most {limit:.3g} s; "
-            "take fewer modes, less damping, a smaller step, or method 'auto'"
-        )
-    return step

@@ -10,9 +10,10 @@ from flexarm.arm import Arm
 from flexarm.arm.shapes import Counted, Elements
 from flexarm.errors import LongRun, SimulationError
 from flexarm.integrate.choice.choose import Pilot
+from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.methods.base import FEWEST_STEPS, Method, Operations
 from flexarm.integrate.problem import jumps
-from flexarm.integrate.task import Task, equal_step, has_dry_friction
+from flexarm.integrate.task import Task, has_dry_friction
 from flexarm.links.base import Array
 from flexarm.links.reduced.file import read_body
 from flexarm.links.shape_counts import counts

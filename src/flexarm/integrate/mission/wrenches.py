@@ -127,6 +127,8 @@ def _tables(run: Run, acting: Sequence[Acting]) -> Iterator[tuple[int, dict[str,
     for each in acting:
         values = np.array(each.law(run.t[None, :], run.q.T, run.v.T))
         known = np.all(np.isfinite(values), axis=0)  # a run ends where a law has no value
+        if not known.any():
+            values[:], known[:1] = 0.0, True
         times = run.t[known].tolist()
         for k, row in enumerate(values[:, known].tolist()):
             yield each.first + k, {"kind": "table", "times": times, "values": row}
