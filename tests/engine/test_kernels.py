@@ -97,6 +97,17 @@ def test_a_second_process_would_find_it_in_the_cache() -> None:
     assert dot._object_code() == Kernel(dot.python)._object_code()
 
 
+def test_threads_that_ask_at_once_share_the_machine_code() -> None:
+    @kernel
+    def twice(x: float) -> float:
+        return 2.0 * x
+
+    # What each of two threads would compute, the second before the first has kept its answer.
+    asked = type(twice).__dict__["address"].func
+    assert asked(twice) == asked(twice) == twice.address
+    assert twice(3.0) == 6.0
+
+
 def test_arrays_of_the_wrong_kind_are_refused() -> None:
     with pytest.raises(FlexarmError, match="'x': must be a contiguous array of float64"):
         dot(2, np.arange(2), np.zeros(2))

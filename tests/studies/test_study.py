@@ -238,6 +238,39 @@ def test_a_gpu_finds_the_same_rows(tmp_path: Path, numbers: bool) -> None:
         assert there[name] == pytest.approx(here[name], rel=2e-3, nan_ok=True)
 
 
+@pytest.mark.usefixtures("emulated_gpu")
+def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = {"start.joint1.rate": [-1, 1], EIZ: [40, 60], "links.1.length": [0.8, 1.2],
+                  "links.1.section.mass_per_length": [1, 2]}  # fmt: skip
+    quantities = {"peak": "link1 tip deflection y: peak", "shorter": "link1 tip deflection x: peak",
+                  "energy": "total energy: max", "height": "tip y: max"}  # fmt: skip
+    given = plan(parameters=parameters, quantities=quantities, device="gpu",
+                 sampling={"kind": "random", "count": 24})  # fmt: skip
+    left: list[int] = []
+    evaluator = Evaluator(read_study(given))
+    monkeypatch.setattr(evaluator, "_side_by_side", lambda rows, which: left.extend(which))
+    together = evaluator.rows(0, 24)
+    assert not left
+    alone = Evaluator(read_study(given))
+    monkeypatch.setattr(alone, "_leave_to_others", lambda rows: range(rows.count))
+    apart = alone.rows(0, 24)
+    for name in quantities:
+        assert together[name] == pytest.approx(apart[name], rel=1e-9)
+        assert np.ptp(apart[name]) > 1e-3 * np.abs(apart[name]).max()
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_mass_and_frequency_of_designs_in_arrays() -> None:
+    quantities = {"last": "joint1: last", "mass": "mass", "f": {"frequency": 1}}
+    given = plan(parameters={EIZ: [40, 60], "links.1.length": [0.8, 1.2]}, quantities=quantities,
+                 device="gpu", sampling={"kind": "random", "count": 12})  # fmt: skip
+    found = Evaluator(read_study(given)).rows(0, 12)
+    here = Evaluator(read_study({**given, "device": "cpu"})).rows(0, 12)
+    for name in ("mass", "f"):
+        assert found[name] == pytest.approx(here[name], rel=1e-12)
+        assert np.ptp(here[name]) > 0
+
+
 def test_a_study_of_an_arm_with_events_runs_one_by_one(tmp_path: Path) -> None:
     arm = flexarm.change_arm(link(), {"links.1.joint.brake": {"effort": 1, "closed": False}})
     given = plan(arm=arm, parameters={EIZ: [40, 60]}, quantities={"q": "joint1: last", "f": {

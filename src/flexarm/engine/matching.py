@@ -39,7 +39,8 @@ def answers_to(signs: Sequence[str], differences: Array) -> NDArray[np.bool_]:
 
 def rounded(numbers: Array) -> Array:
     """Take what rounding keeps from being 1 or -1 for that."""
-    return np.where(np.abs(np.abs(numbers) - 1.0) <= ROUNDING, np.sign(numbers), numbers)
+    near = np.abs(np.abs(numbers) - 1.0) <= ROUNDING
+    return np.where(near, np.sign(numbers), numbers) if near.any() else numbers
 
 
 @dataclass(frozen=True)
@@ -71,18 +72,29 @@ class Closed:
         flat = np.zeros((len(self._same), count))
         if not self._collect(self._page, value, flat):
             return None
-        flat = rounded(flat)
+        moves = np.any(flat != flat[:, :1], axis=1)  # NaN moves too
+        flat[~moves] = rounded(flat[~moves, :1])
+        flat[moves] = rounded(flat[moves])
         found, open_ = flat[self._own], self._same >= 0
-        fits = ~np.any((flat[open_] == 0.0) & ~self._zero[open_, None], axis=0)
-        fixed = self._fixed[~open_, None]
-        fits &= np.all((flat[~open_] == fixed) | np.isnan(flat[~open_]) & np.isnan(fixed), axis=0)
-        expected = self._sign[open_, None] * found[self._same[open_]]
-        fits &= np.all(np.abs(flat[open_] - expected) <= ALIKE * np.abs(expected), axis=0)
+        moves[open_] |= moves[self._own[self._same[open_]]]
+        fits = self._fit(flat[~moves, :1], found[:, :1], ~moves)  # of all, or of none
+        fits = fits & self._fit(flat[moves], found, moves)
         if len(self._signs):
             decided = np.array(self._decided(found))
             same = answers_to(self._signs, decided) == self._answers[:, None]
             fits &= np.all(same | (np.abs(decided) <= self._slack[:, None]), axis=0)
         return Matched(found, fits)
+
+    def _fit(self, flat: Array, found: Array, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which designs have, in some rows, the zeros and equal numbers of the trace."""
+        same, zero = self._same[rows], self._zero[rows]
+        open_ = same >= 0
+        fits = ~np.any((flat[open_] == 0.0) & ~zero[open_, None], axis=0)
+        fixed = self._fixed[rows][~open_, None]
+        fits &= np.all((flat[~open_] == fixed) | np.isnan(flat[~open_]) & np.isnan(fixed), axis=0)
+        expected = self._sign[rows][open_, None] * found[same[open_]]
+        fits &= np.all(np.abs(flat[open_] - expected) <= ALIKE * np.abs(expected), axis=0)
+        return np.asarray(fits)
 
     def _collect(self, page: Page, value: Any, flat: Array) -> bool:
         """Take the numbers of a page out of another object; False if it does not fit."""

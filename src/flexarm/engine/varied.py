@@ -172,6 +172,16 @@ def by_design(value: Any, count: int) -> Array:
     return rows.reshape(count, *array.shape)
 
 
+def by_designs(value: Any, designs: tuple[int, ...]) -> Array:
+    """Give an array's values: plain ones if there are no designs, (), or those of (N,)."""
+    return by_design(value, *designs) if designs else np.array(value, dtype=float)
+
+
+def plain(value: Any) -> float:
+    """Give a number as a float; those of designs, (N,), as they are."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
 def varies(value: Any) -> bool:
     """Tell whether a number, or one of an array, differs by design."""
     if isinstance(value, np.ndarray):

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from flexarm.arm.joint import Limits
 from flexarm.arm.profile import Constant
 from flexarm.engine.compile import Compiled
+from flexarm.engine.varied import by_designs
 from flexarm.errors import SimulationError
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import servos
@@ -256,17 +257,18 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         if len(shapes):
             add(list(shapes), SMALL * max(part.length, 1e-3), deflects=True)
     rates = [least if not kind else 1e2 * least for least, kind in zip(floor, kinds, strict=True)]
-    matrix = np.array(rows).reshape(-1, model.size)
+    designs = vibration.basis.shape[:-2]
+    matrix = by_designs(np.array(rows).reshape(-1, model.size), designs)
     return Measures(
         matrix,
         matrix @ vibration.basis,
-        vibration.to_modes[None],
+        vibration.to_modes[..., None, :, :],
         np.array(group, dtype=np.int64),
-        np.array(floor),
-        np.array(rates),
+        by_designs(floor, designs),
+        by_designs(rates, designs),
         np.where(kinds, vibration.modes.pace(matrix, np.array(group, dtype=np.int64)), 0.0),
         tuple(kinds),
-        np.array([SMALL * vibration.inertia]),
+        np.asarray(SMALL * vibration.inertia)[..., None],
     )
 
 
@@ -325,7 +327,7 @@ def watches(model: Model, q: Array, wanted: float, *, limits: bool = True) -> li
         if tip is not None:
             steepest = STEEPEST_SERIES if part.exact is None else STEEPEST
             for slope in tip.tip_angle[0 if part.reduced else 1 :]:
-                row = np.zeros(2 * n)
+                row = np.zeros(2 * n, dtype=slope.dtype)
                 row[part.modes.start : part.modes.stop] = slope
                 if np.any(row):
                     what = f"{part.name}: the slope of its tip [rad]"

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm.profile import Constant
+from flexarm.engine.varied import agreed, plain
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
@@ -177,20 +178,20 @@ class Task:
     @property
     def damped(self) -> bool:
         """Whether errors of vibrations die away, in all that errors are measured in."""
-        return self.damping >= DAMPED
+        return agreed(np.asarray(self.damping >= DAMPED))
 
     @cached_property
     def damping(self) -> float:
         """The least damping ratio of a mode that carries a deflection; 0 of a rigid arm."""
-        ratios = self.vibration.modes.ratios
-        carries = (self._carried() > CARRIES).any(axis=0)
-        return float(ratios[carries].min(initial=1.0)) if carries.any() else 0.0
+        carries = (self._carried() > CARRIES).any(axis=-2)
+        least = np.where(carries, self.vibration.modes.ratios, 1.0).min(axis=-1, initial=1.0)
+        return plain(np.where(carries.any(axis=-1), least, 0.0))
 
     def _carried(self, *, rates: bool = False) -> Array:
         """Give the shares of modes in each deflection or its rate, (groups, modes)."""
         measured = self.measures
         shares = self.vibration.modes.carried(measured.rows, measured.group, rates=rates)
-        return np.asarray(shares[np.array(measured.deflects, dtype=bool)])
+        return np.asarray(shares[..., np.array(measured.deflects, dtype=bool), :])
 
     def vibrations(self, *, rates: bool = False) -> float:
         """Count vibrations that add up their errors in a deflection, or its rate.
@@ -200,8 +201,9 @@ class Task:
         modes = self.vibration.modes
         memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
         lasting = np.minimum(float(self.times[-1] - self.times[0]), memory)
-        counted = self._carried(rates=rates) @ (lasting * modes.frequencies / (2 * np.pi))
-        return float(counted.max(initial=0.0))
+        each = lasting * modes.frequencies / (2 * np.pi)
+        counted = (self._carried(rates=rates) @ each[..., None])[..., 0]
+        return plain(counted.max(axis=-1, initial=0.0))
 
     @cached_property
     def measures(self) -> Measures:
@@ -230,8 +232,8 @@ class Task:
         if bumps(self.equation.model):
             wanted *= method.under_contact
         counted = self.vibrations(rates=not method.solves_vibrations)
-        share = min(1.0, CALIBRATED / max(counted, 1.0))
-        return max(method.per_step(wanted, self.damped) * share, 1e-14)
+        share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
+        return plain(np.maximum(method.per_step(wanted, self.damped) * share, 1e-14))
 
     @property
     def _rubs(self) -> bool:
@@ -247,6 +249,19 @@ class Task:
         least = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
         return parts_for(self.vibration.fastest, interval, least)
 
+    @property
+    def trial_step(self) -> float:
+        """The first step that is tried [s]."""
+        least = 10.0 / float(self.times[-1])
+        return plain(0.01 / np.maximum(self.vibration.fastest, least))
+
+    def longest_step(self, method: Method) -> float:
+        """Bound the steps of a method [s]."""
+        # The slope of dry friction is that of standstill, and no bound while it slips.
+        dry = has_dry_friction(self.equation.model)
+        rate = self.vibration.fastest if dry else self.vibration.largest
+        return plain(method.reach / np.maximum(rate, 1e-12))
+
     def beginning(self, method: Method, wanted: float, step: float | None = None) -> Beginning:
         """Begin the motion by a method."""
         actuators = self.motion.actuators
@@ -258,12 +273,9 @@ class Task:
         buffers["h"][:] = [self.memory[k].held if k in self.memory else 0.0 for k in sampled]
         listed = [channel for group in self.groups for channel in group]
         if method.adaptive:
-            h = 0.01 / max(self.vibration.fastest, 10.0 / float(self.times[-1]))
+            h = self.trial_step
         else:
             h = equal_step(method, self.vibration, float(self.times[-1]), wanted, step)
-        # The slope of dry friction is that of standstill, and no bound while it slips.
-        dry = has_dry_friction(self.equation.model)
-        rate = self.vibration.fastest if dry else self.vibration.largest
         return Beginning(
             self.equation,
             self.motion,
@@ -277,7 +289,7 @@ class Task:
             method,
             self.tolerance(method, wanted),
             h,
-            method.reach / max(rate, 1e-12),
+            self.longest_step(method),
             self.bounds,
             self._peeks(),
             self.memory,
@@ -437,7 +449,8 @@ def tangent_pays(task: "Task") -> bool:
 
 def has_strong_dampers(task: "Task") -> bool:
     """Tell whether dampers make decays much faster than the fastest mode."""
-    return tangent_pays(task) and task.vibration.largest > OUTSIDE * task.vibration.fastest
+    far = task.vibration.largest > OUTSIDE * task.vibration.fastest
+    return tangent_pays(task) and agreed(np.asarray(far))
 
 
 def has_dry_friction(model: Model) -> bool:

@@ -50,9 +50,10 @@ class ArmDesigns:
         keys = list(sets[0])
         if not keys or any(list(each) != keys for each in sets):
             return None
-        if not all(_is_plain(value) for each in sets for value in each.values()):
+        listed = [[each[key] for each in sets] for key in keys]
+        if not all(_is_plain(kind) for values in listed for kind in set(map(type, values))):
             return None
-        columns = [np.array([each[key] for each in sets], dtype=float) for key in keys]
+        columns = [np.array(values, dtype=float) for values in listed]
         for k in _extremes(columns):
             change_arm(arm, sets[k])
         first = change_arm(arm, sets[0])
@@ -89,8 +90,8 @@ class ArmDesigns:
         return arm
 
 
-def _is_plain(value: object) -> bool:
-    return isinstance(value, int | float | np.integer) and not isinstance(value, bool)
+def _is_plain(kind: type) -> bool:
+    return issubclass(kind, int | float | np.integer) and kind is not bool
 
 
 def _extremes(columns: Sequence[Array]) -> list[int]:

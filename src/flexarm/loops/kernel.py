@@ -28,6 +28,8 @@ def kernel(function: Callable[..., Any]) -> "Kernel":
 class Kernel(Source):
     """A function that runs in Python as ``.python`` and, when called, compiled."""
 
+    _engine: llvm.ExecutionEngine
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         functools.update_wrapper(self, function)
@@ -35,8 +37,9 @@ class Kernel(Source):
     @functools.cached_property
     def address(self) -> int:
         """Address of the machine code."""
-        self._engine = load_object(self._object_code())
-        return int(self._engine.get_function_address(f"kernel_{self.name}"))
+        # Of two threads that ask at once both take the first one's: code goes with its engine.
+        engine = self.__dict__.setdefault("_engine", load_object(self._object_code()))
+        return int(engine.get_function_address(f"kernel_{self.name}"))
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the machine code."""

@@ -115,10 +115,15 @@ class GpuProgram:
                 function.linkage = "internal"
         return module
 
-    def place(self, name: str) -> slice:
-        """Find a number or an array of the records in the rows of the image."""
-        found = [each for each in self.parts if name in (path.name for path in each.paths)]
-        return slice(found[0].place, found[0].place + found[0].count)
+    def place(self, name: str, entry: int = -1) -> slice:
+        """Find a number or an array of the records, or one of a table, in the image's rows.
+
+        It is empty if all runs have it in common.
+        """
+        for part in self.parts:
+            if any((path.name, path.entry) == (name, entry) for path in part.paths):
+                return slice(part.place, part.place + part.count) if part.stored else slice(0, 0)
+        raise KeyError(name)
 
     def row(self, desk: Desk) -> Array:
         """Give the numbers of a run, as the image has them."""

@@ -113,9 +113,9 @@ def tip_rows(model: Model, name: str, q: Array) -> Array:
         straight[columns] = 0.0
         tip = body_of(model, part).tip(ca.DM(straight))
         own = np.vstack([np.array(ca.DM(tip.linear)), part.length * np.array(ca.DM(tip.angular))])
-    rows = np.zeros((4, model.size))
+    rows = np.zeros((4, model.size), dtype=own.dtype)
     rows[:, columns] = own[:4, -len(columns) :]
-    return np.asarray(rows[np.abs(rows).max(axis=1) > 0])
+    return np.asarray(rows[np.any(rows != 0, axis=1)])
 
 
 def deformed(model: Model, part: LinkModel, q: Array) -> Deformed:

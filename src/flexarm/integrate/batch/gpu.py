@@ -1,7 +1,7 @@
 """Many runs on a GPU: the loop that every integrator shares, a run per thread."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from flexarm.engine.gpu.cuda import GpuArray, GpuKernel, gpu
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.structures import Member
+from flexarm.integrate.batch.designs import DesignMotions, Fields, NotInArrays
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.laws import Log
 from flexarm.integrate.loop import FINISHED, RUNNING, begin_and_march
@@ -26,6 +27,7 @@ from flexarm.loops.ptx import ENTRY, Equations, GpuProgram, gpu_program, interle
 WORK = 40_000_000  # operations of a thread in one launch, about
 SHARE = 0.4  # of the free memory
 DOUBLE = 8  # [bytes]
+ALIKE = 1e-9  # within which a number of a design must be what it is by itself
 DONE = -1  # code of a run that has ended
 
 
@@ -97,10 +99,41 @@ def solve_starts_on_gpu(
         others stopped, or need the processor on their way, and have no meaning.
     """
     refuse_on_gpu(method, [task])
-    fleet = Fleet([Flight(task, method)])
-    parts = [fleet.fly_starts(states[some]) for some in fleet.portions(len(states))]
-    samples, finished = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return samples.reshape(len(states), len(task.times), -1), finished
+    return Fleet([Flight(task, method)]).fly_all(states, {})
+
+
+def solve_designs_on_gpu(
+    motions: DesignMotions, states: Array, tasks: Mapping[int, Task]
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Solve motions of designs without an object for each.
+
+    Parameters
+    ----------
+    motions
+        The motions.
+    states
+        First states, (count, size).
+    tasks
+        Some of them as they are by themselves, which show all in which any differ.
+
+    Returns
+    -------
+    samples, finished
+        As `solve_starts_on_gpu`.
+
+    Raises
+    ------
+    NotInArrays
+        If some are not what they are by themselves.
+    """
+    refuse_on_gpu(motions.method, [*tasks.values()])
+    fleet = Fleet([Flight(task, motions.method) for task in tasks.values()])
+    which = np.array([*tasks])
+    own = fleet.rows(slice(None))
+    made = fleet.begun(own[:, fleet.program.place("y")], motions.of(which))
+    if not np.allclose(np.abs(made), np.abs(own), rtol=ALIKE, atol=0.0, equal_nan=True):
+        raise NotInArrays
+    return fleet.fly_all(states, motions.fields)
 
 
 def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list[Solution]:
@@ -228,17 +261,31 @@ class Fleet:
             rows[:, self.program.place(name)] = states
         return np.asarray(rows)
 
-    def fly_starts(self, states: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Run the first flight from other first states: samples, and which went to the end."""
+    def begun(self, states: Array, fields: Fields) -> Array:
+        """Give the rows of runs like the first, but for first states and what differs, (N, ...)."""
         rows = np.tile(self._templates[:1], (len(states), 1))
-        for name in ("y", "y_old"):
-            rows[:, self.program.place(name)] = states
-        codes = GpuArray(np.zeros(len(states), dtype=np.int64))
-        samples = GpuArray(np.zeros((len(states), self.width)))
+        places = {(name, -1): states for name in ("y", "y_old")}
+        for (name, entry), values in {**places, **fields}.items():
+            place = self.program.place(name, entry)
+            rows[:, place] = values[:, : place.stop - place.start]
+        return rows
+
+    def fly_all(self, states: Array, fields: Fields) -> tuple[Array, NDArray[np.bool_]]:
+        """Run from first states, (N, size): samples, (N, T, size), and which went to the end."""
+        parts = [
+            self._fly_rows(self.begun(states[some], {k: x[some] for k, x in fields.items()}))
+            for some in self.portions(len(states))
+        ]
+        samples, finished = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return samples.reshape(len(states), -1, states.shape[1]), finished
+
+    def _fly_rows(self, rows: Array) -> tuple[Array, NDArray[np.bool_]]:
+        codes = GpuArray(np.zeros(len(rows), dtype=np.int64))
+        samples = GpuArray(np.zeros((len(rows), self.width)))
         image = GpuArray(interleaved(rows))
         try:
             while np.any(codes.values == RUNNING):
-                self.kernel.launch(len(states), [codes, image, samples])
+                self.kernel.launch(len(rows), [codes, image, samples])
                 gpu().finish()
                 codes.fetch()
             return samples.fetch(), codes.values == FINISHED

@@ -1,10 +1,11 @@
 """How an arm vibrates and decays about its start: what tolerances and step bounds follow from."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from flexarm.engine.varied import agreed, plain
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.drives import coulomb_frictions
@@ -16,7 +17,7 @@ NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it 
 
 @dataclass(frozen=True)
 class Modes:
-    """The K damped modes of an arm.
+    """The K damped modes of an arm, or of designs of it along a first axis.
 
     Attributes
     ----------
@@ -37,20 +38,21 @@ class Modes:
         It goes by the compliance that a mode carries times its period: what drives an arm is slow.
         """
         squares = np.abs(rows @ self.shapes) ** 2
-        squares = squares if rates else squares / self.frequencies
+        squares = squares if rates else squares / self.frequencies[..., None, :]
         count = int(group.max()) + 1 if len(group) else 0
-        sums = np.array([squares[group == g].sum(axis=0) for g in range(count)])
-        sums = sums.reshape(count, len(self.ratios))
-        return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300))
+        sums = np.zeros((*self.ratios.shape[:-1], count, self.ratios.shape[-1]))
+        for g in range(count):
+            sums[..., g, :] = squares[..., group == g, :].sum(axis=-2)
+        return np.asarray(sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300))
 
     def pace(self, rows: Array, group: Ints) -> Array:
         """Give the frequency [rad/s] at which each group of quantities vibrates, (groups,)."""
-        return np.asarray(self.carried(rows, group) @ self.frequencies)
+        return np.asarray((self.carried(rows, group) @ self.frequencies[..., None])[..., 0])
 
 
 @dataclass(frozen=True)
 class Vibration:
-    """How an arm vibrates about a state.
+    """How an arm vibrates about a state; of designs of it, all has a first axis more.
 
     Attributes
     ----------
@@ -77,41 +79,54 @@ class Vibration:
 
 
 def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vibration:
-    """Find the elastic modes of given matrices at the start; prescribed coordinates do not move."""
-    n = model.size
-    open_ = [i for i in range(n) if i not in model.prescribed]
-    basis, to_modes = np.eye(n), np.eye(n)
-    none = Modes(np.zeros(0), np.zeros(0), np.zeros((n, 0)))
-    inertia = float(np.trace(mass)) / 2
-    if not open_:
-        return Vibration(0.0, 0.0, 0.0, basis, to_modes, none, inertia)
-    block = np.ix_(open_, open_)
-    lower = np.linalg.cholesky(mass[block])
-    inverse = np.linalg.inv(lower)
-    symmetric = inverse @ stiffness[block] @ inverse.T
-    squares, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
-    modes = inverse.T @ vectors
-    elastic = squares > 1e-9 * max(float(squares[-1]), 1e-12)
-    squares = np.where(elastic, squares, 0.0)
-    losses = modes.T @ damping[block] @ modes
+    """Find the elastic modes of given matrices at the start; prescribed coordinates do not move.
+
+    Raises
+    ------
+    Differ
+        If the matrices are those of designs, (N, n, n), and these differ in which modes are
+        elastic, or in whether damping is notable.
+    """
+    n, designs = model.size, mass.shape[:-2]
+    open_ = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
+    basis, to_modes = (np.zeros(mass.shape) + np.eye(n) for _ in range(2))
+    none = Modes(np.zeros((*designs, 0)), np.zeros((*designs, 0)), np.zeros((*designs, n, 0)))
+    inertia, zero = plain(np.trace(mass, axis1=-2, axis2=-1) / 2), plain(np.zeros(designs))
+    if not len(open_):
+        return Vibration(zero, zero, zero, basis, to_modes, none, inertia)
+    block = (..., open_[:, None], open_)
+    inverse = np.linalg.inv(np.linalg.cholesky(mass[block]))
+    symmetric = inverse @ stiffness[block] @ inverse.mT
+    squares, vectors = np.linalg.eigh((symmetric + symmetric.mT) / 2)
+    modes = inverse.mT @ vectors
+    elastic = squares > 1e-9 * np.maximum(squares[..., -1:], 1e-12)
+    squares, kept = np.where(elastic, squares, 0.0), _common(elastic)
+    losses = modes.mT @ damping[block] @ modes
     largest = largest_rate(squares, losses)
-    basis[block], to_modes[block] = modes, modes.T @ mass[block]
-    if not np.any(elastic):
-        return Vibration(0.0, 0.0, largest, basis, to_modes, none, inertia)
-    frequencies = np.sqrt(squares[elastic])
-    viscous = modes.T @ (damping - dry_damping(model))[block] @ modes
+    basis[block], to_modes[block] = modes, modes.mT @ mass[block]
+    if not np.any(kept):
+        return Vibration(zero, zero, largest, basis, to_modes, none, inertia)
+    frequencies = np.sqrt(squares[..., kept])
+    viscous = modes.mT @ (damping - dry_damping(model))[block] @ modes
     found = damped_modes(squares, viscous)
-    shapes = np.zeros((n, len(found.ratios)), dtype=found.shapes.dtype)
-    shapes[open_] = modes @ found.shapes
+    shapes = np.zeros((*designs, n, found.ratios.shape[-1]), dtype=found.shapes.dtype)
+    shapes[..., open_, :] = modes @ found.shapes
     return Vibration(
-        float(frequencies[0]),
-        float(frequencies[-1]),
+        plain(frequencies[..., 0]),
+        plain(frequencies[..., -1]),
         largest,
         basis,
         to_modes,
         replace(found, shapes=shapes),
         inertia,
     )
+
+
+def _common(answers: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Give the answers, (k,), that all designs have, (..., k)."""
+    rows = answers.reshape(-1, answers.shape[-1])
+    agreed(np.all(rows == rows[0], axis=-1))
+    return np.asarray(rows[0])
 
 
 def damped_modes(squares: Array, losses: Array) -> Modes:
@@ -129,41 +144,52 @@ def damped_modes(squares: Array, losses: Array) -> Modes:
     A damper strong enough to hold a joint damps nothing: the links vibrate as on a joint that is
     locked.  The damped modes know, the undamped ones do not.
     """
-    elastic = squares > 0
-    frequencies = np.sqrt(squares[elastic])
-    weak = np.linalg.norm(losses) <= 2 * NOTABLE * frequencies[0]
-    if weak or len(squares) > MODERATE:
-        ratios = np.diag(losses)[elastic] / (2 * frequencies)
-        return Modes(frequencies, np.maximum(ratios, 0.0), np.eye(len(squares))[:, elastic]
-                     / frequencies)  # fmt: skip
+    elastic, k = _common(squares > 0), squares.shape[-1]
+    frequencies = np.sqrt(squares[..., elastic])
+    weak = np.linalg.norm(losses, axis=(-2, -1)) <= 2 * NOTABLE * frequencies[..., 0]
+    if agreed(np.asarray(weak)) or k > MODERATE:
+        ratios = np.diagonal(losses, axis1=-2, axis2=-1)[..., elastic] / (2 * frequencies)
+        return Modes(frequencies, np.maximum(ratios, 0.0), np.eye(k)[:, elastic]
+                     / frequencies[..., None, :])  # fmt: skip
     found, vectors = np.linalg.eig(_system(squares, losses))
     sizes = np.abs(found)
-    kept = sizes > 1e-9 * sizes.max()
-    found, sizes = found[kept], sizes[kept]
-    shapes = vectors[-len(squares) :, kept] / found
+    gone = sizes <= 1e-9 * sizes.max(axis=-1, keepdims=True)
+    number = int((~gone).sum(axis=-1).flat[0])
+    agreed((~gone).sum(axis=-1) == number)
+    kept = np.argsort(gone, axis=-1, kind="stable")[..., :number]
+    found, sizes = (np.take_along_axis(each, kept, axis=-1) for each in (found, sizes))
+    shapes = np.take_along_axis(vectors[..., -k:, :], kept[..., None, :], axis=-1)
+    shapes = shapes / found[..., None, :]
     # The receptance is a sum of x x^T / (a (s - eigenvalue)).
-    a = 2 * found * (shapes**2).sum(axis=0) + np.einsum("ik,ij,jk->k", shapes, losses, shapes)
+    a = 2 * found * (shapes**2).sum(axis=-2)
+    a = a + np.einsum("...ik,...ij,...jk->...k", shapes, losses, shapes)
     scale = np.sqrt(np.maximum(np.abs(a * found), 1e-300))
-    return Modes(sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale)
+    return Modes(sizes, np.clip(-found.real / sizes, 0.0, 1.0), shapes / scale[..., None, :])
 
 
 def largest_rate(squares: Array, losses: Array) -> float:
     """Find the greatest size of an eigenvalue, or a bound of it for many coordinates [rad/s]."""
-    fastest = float(np.sqrt(squares[-1]))
-    loss = float(np.linalg.norm(losses, 2))
-    bound = (loss + math.sqrt(loss**2 + 4 * fastest**2)) / 2
-    if loss <= 2 * NOTABLE * fastest or len(squares) > MODERATE:
-        return bound
-    return float(np.abs(np.linalg.eigvals(_system(squares, losses))).max())
+    fastest = np.sqrt(squares[..., -1])
+    loss = np.linalg.norm(losses, 2, axis=(-2, -1))
+    found = np.asarray((loss + np.sqrt(loss**2 + 4 * fastest**2)) / 2)
+    exact = loss > 2 * NOTABLE * fastest
+    if squares.shape[-1] <= MODERATE and np.any(exact):
+        system = _system(squares, losses)[exact]
+        found[exact] = np.abs(np.linalg.eigvals(system)).max(axis=-1)
+    return plain(found)
 
 
 def _system(squares: Array, losses: Array) -> Array:
     """Make the matrix whose eigenvalues are those of damped modes, but for free motion's at 0."""
-    elastic = squares > 0
-    pick = np.eye(len(squares))[elastic]
+    elastic = _common(squares > 0)
+    pick = np.eye(len(elastic))[elastic]
     # Coordinates times their frequency, so that all entries are rates.
-    fast = np.sqrt(squares[elastic])[:, None] * pick
-    return np.block([[np.zeros((len(pick), len(pick))), fast], [-fast.T, -losses]])
+    fast = np.sqrt(squares[..., elastic])[..., None] * pick
+    first = len(pick)
+    system = np.zeros((*losses.shape[:-2], first + len(elastic), first + len(elastic)))
+    system[..., :first, first:], system[..., first:, :first] = fast, -fast.mT
+    system[..., first:, first:] = -losses
+    return system
 
 
 def dry_damping(model: Model) -> Array:

@@ -42,7 +42,7 @@ class ModelDesigns:
         arm = arms.arm
         theory = Theory(arm.stiffening, exact=tip_rotation == "cayley", nodes=None)
         made = LinkDesigns(arms)
-        self.arms = arms
+        self.arms, self._tip_rotation = arms, tip_rotation
         self.model = assemble(arm, theory, tip_rotation, _no_shapes, made.part)
         self._draw = Drawer(self.model, arms.count)
         self._matched: dict[int, tuple[Closed, Matched | None]] = {}
@@ -56,6 +56,10 @@ class ModelDesigns:
                 found = None
             self._matched[id(book)] = (book, found)
         return self._matched[id(book)][1]
+
+    def some(self, which: NDArray[np.int64]) -> "ModelDesigns":
+        """Take some of the designs, by their numbers."""
+        return ModelDesigns(self.arms.some(which), self._tip_rotation)
 
     def at(self, k: int) -> Model:
         """Give the model of a design."""

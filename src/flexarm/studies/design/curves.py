@@ -1,4 +1,4 @@
-"""What runs of many designs say over time, in arrays: no object for each run where none is needed.
+"""What runs of many designs say over time, and their arms, in arrays where that can be.
 
 A name is a column of a run's table, `flexarm.runs.contents.table_columns`, without its unit.
 """
@@ -7,14 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexarm.errors import FlexarmError
+from flexarm.engine.varied import by_design
+from flexarm.errors import FlexarmError, SimulationError
+from flexarm.integrate.batch.designs import DesignMotions, NotInArrays
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import Task
+from flexarm.linear.at_start import Linear, elastic_modes, moves
 from flexarm.links.base import Array
 from flexarm.mechanics.deformed import along, flexible_links
+from flexarm.mechanics.inertia import total_mass
+from flexarm.model import Model
 from flexarm.runs.contents import ENERGIES, WORKS, table_columns
 from flexarm.runs.run import Run
+from flexarm.studies.design.plan import Quantity
 
 TIP = tuple(f"tip {axis}" for axis in "xyz")
 OBSERVED = {**{f"{name} energy": k for k, name in enumerate(ENERGIES)}, "total energy": -1,
@@ -55,11 +61,9 @@ def together(task: Task, name: str, states: Array, anchors: Array | None = None)
     """
     model = task.equation.model
     n, shape = model.size, states.shape[:2]
-    plain = name.removesuffix(" rate")
-    if plain in model.names:
-        return np.asarray(states[:, :, model.names.index(plain) + (n if plain != name else 0)])
-    if name in KEPT:
-        return np.asarray(states[:, :, 2 * n + KEPT.index(name)])
+    kept = _kept(model, name, states)
+    if kept is not None:
+        return kept
     q, v = (states[:, :, part].reshape(-1, n) for part in (slice(n), slice(n, 2 * n)))
     for link in flexible_links(model):
         for k, axis in enumerate("xyz"):
@@ -73,6 +77,39 @@ def together(task: Task, name: str, states: Array, anchors: Array | None = None)
     energy, _, tip = equation.observe(q, v)
     found = np.column_stack([energy, tip, energy.sum(axis=1)])
     return np.asarray(found[:, OBSERVED[name]].reshape(shape))
+
+
+def _kept(model: Model, name: str, states: Array) -> Array | None:
+    """Give a curve that the states themselves hold, (N, T), or None."""
+    n, plain = model.size, name.removesuffix(" rate")
+    if plain in model.names:
+        return np.asarray(states[:, :, model.names.index(plain) + (n if plain != name else 0)])
+    return np.asarray(states[:, :, 2 * n + KEPT.index(name)]) if name in KEPT else None
+
+
+def of_designs(motions: DesignMotions, name: str, states: Array) -> Array:
+    """Give a curve of runs of designs, (N, T), at states (N, T, size).
+
+    Raises
+    ------
+    NotInArrays
+        If it takes a run for itself.
+    """
+    model = motions.first.equation.model
+    kept = _kept(model, name, states)
+    if kept is not None:
+        return kept
+    for k, link in enumerate(flexible_links(model)):
+        for i, axis in enumerate("xyz"):
+            if name == f"{link.name} tip deflection {axis}":
+                off = motions.evaluate("tip_deflections", states)
+                return np.asarray(off.reshape(*states.shape[:2], 3, -1)[:, :, i, k])
+    if name not in OBSERVED:
+        raise NotInArrays
+    seen = motions.evaluate("observation", states).reshape(*states.shape[:2], -1)
+    energy, tip = seen[:, :, : len(ENERGIES)], seen[:, :, -len(TIP) :]
+    found = np.concatenate([energy, tip, energy.sum(axis=2, keepdims=True)], axis=2)
+    return np.asarray(found[:, :, OBSERVED[name]])
 
 
 def curve(run: Run, name: str) -> Array:
@@ -103,3 +140,36 @@ def curves_of(
             else:
                 found[k] = curve(tasks[k].run(method, solutions[k], tasks[k].wanted, ""), name)
     return found
+
+
+def of_arm(task: Task, of: Quantity) -> float:
+    """Give a number of the arm."""
+    model: Model = task.equation.model
+    if of.mass:
+        return float(total_mass(model))
+    anchor = (task.equation.anchor,) if model.attitudes else ()
+    found = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
+    return _frequency(model, [m.reshape(model.size, -1) for m in found], of)
+
+
+def of_arms(motions: DesignMotions, of: Quantity) -> Array:
+    """Give a number of the arms of designs, (N,)."""
+    model, count = motions.designs.model, len(motions.sound)
+    if of.mass:
+        return by_design(total_mass(model), count)
+    found = np.full(count, np.nan)
+    for k in np.flatnonzero(motions.sound):
+        found[k] = _frequency(motions.first.equation.model, [m[k] for m in motions.matrices], of)
+    return found
+
+
+def _frequency(model: Model, matrices: Sequence[Array], of: Quantity) -> float:
+    """Find a natural frequency of what is elastic, at the start [Hz]."""
+    mass, stiffness, damping = matrices
+    locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
+    linear = Linear(mass, stiffness, damping, model.names).keep(*moves(model, locked))
+    frequencies = elastic_modes(linear).frequencies
+    assert of.frequency is not None
+    if of.frequency > len(frequencies):
+        raise SimulationError(f"the arm has {len(frequencies)} frequencies, no {of.frequency}")
+    return float(frequencies[of.frequency - 1] / (2 * np.pi))

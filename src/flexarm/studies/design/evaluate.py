@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexarm.engine.varied import Differ
 from flexarm.errors import DeviceError, FlexarmError, SimulationError
 from flexarm.formulations.numbers.structures import Structures
-from flexarm.integrate.batch.gpu import refuse_on_gpu, solve_on_gpu, solve_starts_on_gpu
+from flexarm.integrate.batch.designs import DesignMotions, NotInArrays, motions_of
+from flexarm.integrate.batch.gpu import (
+    refuse_on_gpu,
+    solve_designs_on_gpu,
+    solve_on_gpu,
+    solve_starts_on_gpu,
+)
 from flexarm.integrate.batch.many import refuse_alone, solve_on_cores, started_at
 from flexarm.integrate.choice.choose import choose
 from flexarm.integrate.choice.effort import LONG, Effort, consider, solution
@@ -22,13 +29,18 @@ from flexarm.integrate.simulate import simulate
 from flexarm.integrate.solve import Solution
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.overrides import change_arm
-from flexarm.linear.at_start import Linear, elastic_modes, moves
 from flexarm.links.base import Array
-from flexarm.mechanics.inertia import total_mass
 from flexarm.model import Model, build
-from flexarm.model.designs.build import build_designs, built
+from flexarm.model.designs.build import (
+    FEW,
+    UNFORESEEN,
+    ModelDesigns,
+    build_designs,
+    built,
+    designs_together,
+)
 from flexarm.runs.run import Run
-from flexarm.studies.design.curves import curve, curves_of, together
+from flexarm.studies.design.curves import curve, curves_of, of_arm, of_arms, of_designs, together
 from flexarm.studies.design.plan import Quantity, RunOptions
 from flexarm.studies.design.read import ALLOWED, START, Study
 from flexarm.studies.design.reductions import REDUCTIONS
@@ -65,6 +77,11 @@ class Rows:
     def design(self, k: int) -> dict[str, Any]:
         """Give the values of a design by parameter."""
         return {axis.name: axis.value(self.values[axis.name][k].item()) for axis in self._axes}
+
+    def column(self, name: str) -> list[Any]:
+        """Give the values of a parameter by design."""
+        axis = next(axis for axis in self._axes if axis.name == name)
+        return [axis.value(each) for each in self.values[name].tolist()]
 
     def fail(self, k: int, reason: str, status: str = FAILED) -> None:
         """Note why a design has no numbers."""
@@ -129,8 +146,9 @@ class Evaluator:
         if self.study.arm is not None and (self._of_runs or self._of_arms):
             if self._alone:
                 self._one_by_one(rows, range(rows.count))
-            elif not (self._in_arrays and self._starts_in_arrays(rows)):
-                self._side_by_side(rows, range(rows.count))
+            else:
+                every = range(rows.count)
+                self._side_by_side(rows, self._leave_to_others(rows) if self._in_arrays else every)
         return rows.columns(self.study.digest)
 
     def _ask(self, rows: Rows, name: str, function: Any) -> None:
@@ -153,12 +171,12 @@ class Evaluator:
 
     @cached_property
     def _in_arrays(self) -> bool:
-        """Whether designs differ in their starts alone, and a GPU takes them as one array."""
+        """Whether a GPU may take designs as arrays."""
         functions = any(each.function is not None for each in self._of_runs.values())
         able = self._method.adaptive and not self._task({}, {}).equation.model.attitudes
         held = self._task({}, {}).motion.actuators.servos
         gpu = self.study.plan.device == "gpu"
-        return gpu and self._fixed and not functions and able and not held
+        return gpu and not functions and able and not held
 
     @cached_property
     def _method(self) -> Method:
@@ -187,12 +205,15 @@ class Evaluator:
             model = model or build(
                 change_arm(self.study.arm, numbers) if numbers else self.study.arm
             )
-            equation = equation_of(model, name=self._options.formulation).among(self._structures)
-            wanted = self._options.rtol
-            base = prepare(model, self._times, equation=equation, wanted=wanted)
+            base = self._prepared(model)
             if not numbers:
                 self._base = base
         return started_at(base, starts) if starts else base
+
+    def _prepared(self, model: Model) -> Task:
+        """Make a model ready."""
+        equation = equation_of(model, name=self._options.formulation).among(self._structures)
+        return prepare(model, self._times, equation=equation, wanted=self._options.rtol)
 
     def _side_by_side(self, rows: Rows, which: Sequence[int]) -> None:
         """Compute designs together."""
@@ -214,7 +235,7 @@ class Evaluator:
                     alone.append(k)
                     continue
                 for name, each in self._of_arms.items():
-                    rows.found[name][k] = _of_arm(task, each)
+                    rows.found[name][k] = of_arm(task, each)
                 tasks[k] = task
             except FlexarmError as error:
                 rows.fail(k, str(error))
@@ -302,7 +323,7 @@ class Evaluator:
             try:
                 arm = change_arm(self.study.arm, numbers)
                 for name, each in self._of_arms.items():
-                    rows.found[name][k] = _of_arm(self._task(numbers, {}), each)
+                    rows.found[name][k] = of_arm(self._task(numbers, {}), each)
                 if not self._of_runs:
                     continue
                 run = simulate(arm, t_end=given.t_end, dt=given.dt, method=given.method,
@@ -321,26 +342,73 @@ class Evaluator:
                     rows.found[name][k] = REDUCTIONS[each.reduce](run.t[kept], x, each.band)[0]
             self._ask_run(rows, k, run, [name for name in self._of_runs if name in self._functions])
 
-    def _starts_in_arrays(self, rows: Rows) -> bool:
-        """Compute designs that differ in their starts as one array, the few that stop apart."""
-        task = self._task({}, {})
+    def _leave_to_others(self, rows: Rows) -> Sequence[int]:
+        """Compute designs in arrays, and give those that could not be, or stopped on their way."""
+        task, every = self._task({}, {}), range(rows.count)
+        if not self._fixed:
+            return self._numbers_in_arrays(rows, task)
+        samples, finished = solve_starts_on_gpu(task, self._states(rows, task), self._method)
+        for name, each in self._of_runs.items():
+            x = together(task, str(each.of), samples)
+            if x is None:
+                return every
+            self._take(rows, name, each, x, every)
+        for name, each in self._of_arms.items():
+            rows.found[name][:] = of_arm(task, each)
+        return np.flatnonzero(~finished).tolist()
+
+    def _numbers_in_arrays(self, rows: Rows, task: Task) -> Sequence[int]:
+        """Compute designs that differ in numbers in arrays; give those that are left."""
+        assert self.study.arm is not None
+        if self._of_arms and any(self._starts.values()):
+            return range(rows.count)
+        columns = {key: rows.column(name) for name, of in self._numbers.items() for key in of}
+        sets = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        left = np.ones(rows.count, dtype=bool)
+        states = self._states(rows, task)
+        for which, designs in designs_together(self.study.arm, sets):
+            for some, motions in self._motions(np.array(which), designs):
+                try:
+                    marks = {k: self._prepared(motions.designs.at(k)) for k in motions.marks}
+                    samples, finished = solve_designs_on_gpu(motions, states[some], marks)
+                    for name, each in self._of_runs.items():
+                        x = of_designs(motions, str(each.of), samples)
+                        self._take(rows, name, each, x, some)
+                    for name, each in self._of_arms.items():
+                        rows.found[name][some] = of_arms(motions, each)
+                except NotInArrays:
+                    continue
+                left[some] = ~(finished & motions.sound)
+        return np.flatnonzero(left).tolist()
+
+    def _motions(
+        self, which: NDArray[np.int64], designs: ModelDesigns
+    ) -> list[tuple[NDArray[np.int64], DesignMotions]]:
+        """Make motions of designs ready, in groups that agree in what their numbers decide."""
+        try:
+            first = self._prepared(designs.at(0))
+            return [(which, motions_of(designs, first, self._method))]
+        except Differ as parting:
+            halves = [np.flatnonzero(parting.answers == side) for side in (True, False)]
+            return [each for half in halves if len(half) > FEW
+                    for each in self._motions(which[half], designs.some(half))]  # fmt: skip
+        except (NotInArrays, FlexarmError, *UNFORESEEN):
+            return []
+
+    def _take(self, rows: Rows, name: str, each: Quantity, x: Array, which: Any) -> None:
+        """Keep what becomes of curves; of runs that did not go to the end it means nothing."""
+        with np.errstate(all="ignore"):
+            rows.found[name][which] = self._reduced(each, x)
+
+    def _states(self, rows: Rows, task: Task) -> Array:
+        """Give the first states of designs, (count, size)."""
         names, n = list(task.equation.model.names), task.equation.model.size
         states = np.tile(task.state, (rows.count, 1))
         for parameter, keys in self._starts.items():
             for key in keys:
                 plain = key.removesuffix(".rate")
                 states[:, names.index(plain) + (n if key != plain else 0)] = rows.values[parameter]
-        samples, finished = solve_starts_on_gpu(task, states, self._method)
-        for name, each in self._of_runs.items():
-            x = together(task, str(each.of), samples)
-            if x is None:
-                return False
-            with np.errstate(all="ignore"):  # those that did not go to the end mean nothing
-                rows.found[name][:] = self._reduced(each, x)
-        for name, each in self._of_arms.items():
-            rows.found[name][:] = _of_arm(task, each)
-        self._side_by_side(rows, np.flatnonzero(~finished).tolist())
-        return True
+        return states
 
 
 def _runs_alone(model: Model) -> bool:
@@ -349,26 +417,6 @@ def _runs_alone(model: Model) -> bool:
     except SimulationError:
         return True
     return False
-
-
-def _of_arm(task: Task, of: Quantity) -> float:
-    """Give a number of the arm."""
-    return total_mass(task.equation.model) if of.mass else _frequency(task, of)
-
-
-def _frequency(task: Task, of: Quantity) -> float:
-    """Find a natural frequency of what is elastic, at the start [Hz]."""
-    model: Model = task.equation.model
-    anchor = (task.equation.anchor,) if model.attitudes else ()
-    found = task.equation.compiled("matrices").call(task.q, task.v, *anchor)
-    mass, stiffness, damping = (m.reshape(model.size, -1) for m in found)
-    locked = {axis.name for axis in model.axes} if of.joints == "locked" else set[str]()
-    linear = Linear(mass, stiffness, damping, model.names).keep(*moves(model, locked))
-    frequencies = elastic_modes(linear).frequencies
-    assert of.frequency is not None
-    if of.frequency > len(frequencies):
-        raise SimulationError(f"the arm has {len(frequencies)} frequencies, no {of.frequency}")
-    return float(frequencies[of.frequency - 1] / (2 * np.pi))
 
 
 def chunk_rows(evaluator: Evaluator, number: int) -> Columns:
