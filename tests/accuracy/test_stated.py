@@ -99,6 +99,21 @@ def test_why_shapes_are_not_judged_is_said() -> None:
                                           "shapes")  # fmt: skip
 
 
+def test_what_is_said_of_one_link_is_not_said_of_another() -> None:
+    arm = loads(
+        "flexarm: 1\nname: two\ngravity: [0, -9.81, 0]\nstiffening: false\nlinks:\n"
+        "  - {joint: {kind: revolute, actuation: free}, length: 0.3,"
+        " section: {mass_per_length: 1, EIz: 500}, shapes: {kind: lumped, bending_y: 2}}\n"
+        "  - {joint: {kind: revolute, actuation: free}, length: 1,"
+        " section: {mass_per_length: 1, EIz: 3}, shapes: {kind: clamped-free, bending_y: 1}}\n"
+    )
+    model, shapes, _ = flexarm.simulate(arm, t_end=0.4, dt=0.01).errors.lines()
+    assert "link1: it is lumped" in shapes
+    assert model.startswith("error of the model: unknown")
+    assert "switch stiffening on" in model
+    assert "lumped" not in model
+
+
 def test_nodes_of_limp_links_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     one = (
         "  - {joint: {kind: revolute, actuation: free}, length: 0.6,"

@@ -54,6 +54,8 @@ class RunErrors:
         (directions left without shapes), ``section`` (shear, rotary inertia), ``strain``.
     why
         Why the error of the shapes is not known; empty if it is.
+    cause
+        Why that of the model is not known, or what to do about it.
     """
 
     model: float | None
@@ -61,6 +63,7 @@ class RunErrors:
     integration: float | None
     parts: dict[str, float | None]
     why: str = ""
+    cause: str = UNKNOWN
 
     @property
     def total(self) -> float | None:
@@ -73,7 +76,7 @@ class RunErrors:
         worst = max(self.parts, key=lambda name: _size(self.parts[name]), default="theory")
         return [
             _line("model", self.model, MODEL_AGAINST,
-                  self.why or UNKNOWN if self.parts[worst] is None else PARTS[worst]),
+                  self.cause if self.parts[worst] is None else PARTS[worst]),
             _line("shapes", self.shapes, SHAPES_AGAINST,
                   self.why or "flexarm converge says which to take"),
             _line("integration", self.integration, INTEGRATION_AGAINST,
@@ -131,14 +134,16 @@ def run_errors(
         return min(moved / moving[name], MOST)
 
     pairs = zip(flexible_links(model), validity.links, strict=True)
-    parts = [_parts(part, link, over) for part, link in pairs if link.link in moving]
+    judged = [pair for pair in pairs if pair[1].link in moving]
+    parts = [_parts(*pair, over) for pair in judged]
     if why:
         parts = [each | {"theory": None} for each in parts]
     model_error = [_sum(each) for each in parts]
     worst = int(np.argmax([_size(each) for each in model_error]))
     shapes: float | None = None
-    fixed = {part.name: whats_fixed(part) for part in flexible_links(model) if part.name in moving}
-    why = why or next((f"{name}: {said}" for name, said in fixed.items() if said), "")
+    fixed = [f"{part.name}: {said}" if (said := whats_fixed(part)) else "" for part, _ in judged]
+    cause = why or fixed[worst] or UNKNOWN
+    why = why or next(filter(None, fixed), "")
     if not why:
         slopes = {link.link: link.slope for link in validity.links}
         shapes = max(
@@ -151,7 +156,7 @@ def run_errors(
         other = closer()
         away = [np.abs(_tip(model, n, other) - tips[n]).max() / size for n, size in moving.items()]
         integration = CLOSER * float(max(away)) + rtol / 100
-    return RunErrors(model_error[worst], shapes, integration, parts[worst], why)
+    return RunErrors(model_error[worst], shapes, integration, parts[worst], why, cause)
 
 
 def _parts(
