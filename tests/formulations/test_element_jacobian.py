@@ -173,7 +173,9 @@ def test_three_points_converge_with_order_four_to_the_beam_and_six_to_its_elemen
     sizes = [1 / n for n in counts]
     for mode in range(3):
         assert exponent(sizes, [e[mode] for e in errors]) == pytest.approx(4.0, abs=0.2)
-        assert exponent(sizes, [e[mode] for e in apart]) == pytest.approx(6.0, abs=0.1)
+        # With 12 elements 1e-10 is left, where rounding shows.
+        found = exponent(sizes[:-1], [e[mode] for e in apart[:-1]])
+        assert found == pytest.approx(6.0, abs=0.1)
 
 
 @cache

@@ -57,7 +57,8 @@ def test_held_at_a_length_it_is_the_link_of_that_length(name: str) -> None:
     found = amplitudes(slides, np.insert(q, 2, OUT), np.insert(v, 2, 0.0))
     found[0] = np.delete(found[0], 2, axis=0)
     for got, expected in zip(found, amplitudes(held, q, v), strict=True):
-        assert np.abs(got - expected).max() <= 1e-12 * np.abs(expected).max()
+        # The same sums in another order: processors that fuse products have 1.1e-12.
+        assert np.abs(got - expected).max() <= 4e-12 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -7,6 +7,7 @@ from flexarm.studies.equations import Equations, Matrix, Vector, rounded
 from flexarm.studies.polynomials import Generator, Monomial, Polynomial
 
 WIDTH = 100
+_HALF_WAY = 1e-12
 _SMALL = 1e-4  # of the last digit that is printed: smaller coefficients are left out
 PLAIN = (" * (", ")")
 ENTIRE = (
@@ -294,7 +295,8 @@ def _plain(generators: tuple[Generator, ...], *, digits: int) -> Write:
 
 
 def _number(x: float, digits: int) -> str:
-    return repr(x).removesuffix(".0") if digits >= 17 else f"{x:.{digits}g}"
+    # What lies half-way is rounded up, whatever its last bits are.
+    return repr(x).removesuffix(".0") if digits >= 17 else f"{x * (1 + _HALF_WAY):.{digits}g}"
 
 
 def _power(name: str, power: int) -> str:
@@ -315,7 +317,7 @@ def _latex_term(generators: tuple[Generator, ...], powers: Monomial, x: float, d
 
 
 def _latex_number(x: float, digits: int) -> str:
-    number, _, exponent = f"{x:.{digits}g}".partition("e")
+    number, _, exponent = _number(x, digits).partition("e")
     return number + rf" \cdot 10^{{{int(exponent)}}}" if exponent else number
 
 

@@ -42,7 +42,7 @@ RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
     r"|(psi|kappa|angle|inverse)\d+"
 )
-DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
+DUST = 2e-13  # of the largest coefficient that a coefficient stands beside
 
 
 @dataclass(frozen=True)
