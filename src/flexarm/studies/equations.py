@@ -42,7 +42,8 @@ RESERVED = re.compile(
     r"[qvMhcKk]|np|entire|(sin|cos|c\d)(_\w+)?|(alpha|beta|phi|theta|t|r[yz]{2})\d+_\w+"
     r"|(psi|kappa|angle|inverse)\d+"
 )
-DUST = 2e-13  # of the largest coefficient that a coefficient stands beside
+DUST = 4e-15  # of the largest coefficient that a coefficient stands beside
+COUNTED = 1e-10  # of it: what is smaller is rounding, on some processors
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,12 @@ class Equations:
     @property
     def terms(self) -> int:
         """Number of terms of all entries, those below the diagonals left out."""
-        both = (self.M, self.K)
+        clean = rounded(self, COUNTED)
+        both = (clean.M, clean.K)
         upper = [
             row[j] for matrix in both for i, row in enumerate(matrix) for j in range(i, len(row))
         ]
-        return sum(len(entry) for entry in (*upper, *self.h, *self.c, *self.k))
+        return sum(len(entry) for entry in (*upper, *clean.h, *clean.c, *clean.k))
 
 
 def closed_form(model: Model, *, named: bool = False) -> Equations:
