@@ -59,9 +59,11 @@ def pairs(
     ]
 
 
-def distinct_samples() -> list[object]:
-    """List the samples as cases; those that are like another one are for campaigns."""
-    return [pytest.param(name, marks=campaign_if(name in SIBLINGS)) for name in sample_names()]
+def distinct_samples(left: Sequence[str] = ()) -> list[object]:
+    """List the samples as cases; those that are like another one, and some, are for campaigns."""
+    return [
+        pytest.param(name, marks=campaign_if(name in (*SIBLINGS, *left))) for name in sample_names()
+    ]
 
 
 def campaign_if(heavy: bool) -> Sequence[pytest.MarkDecorator]:
