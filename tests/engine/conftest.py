@@ -11,7 +11,7 @@ from flexarm.engine.cache import VARIABLE
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Use an empty cache, and LLVM's full effort."""
-    monkeypatch.setitem(compiler.EFFORT, "fast", 2)
+    monkeypatch.setitem(compiler.EFFORT, "fast", compiler.FULL)
     folder = tmp_path / "cache"
     monkeypatch.setenv(VARIABLE, str(folder))
     return folder
