@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
+from flexarm.engine import compile as compiler
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "FLEXARM_TEST_BROWSER"  # set to "required" where a missing browser is an error
 
@@ -22,6 +24,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("suite", max_examples=40)
 settings.load_profile("suite")
 gc.disable()  # while thousands of tests are collected, none of which is garbage
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile with little effort, a sixth of the time: no small arm gains from faster code.
+
+    Tests of the engine and campaigns take all of it.
+    """
+    if config.option.markexpr == "not campaign":
+        compiler.EFFORT["fast"] = compiler.EFFORT["quick"]
 
 
 @pytest.hookimpl(optionalhook=True)

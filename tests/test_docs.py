@@ -33,7 +33,7 @@ MORE = DOCS / "model-file-more.md"
 REFUSED = MORE.read_text(encoding="utf-8").partition("## What is refused")[2]
 REFUSAL = re.compile(r"^\| `(.+?)` \| (?:`(.+?)`|nothing) \| `(.+)` \|$", re.MULTILINE)
 # Pictures that take seconds: for campaigns.
-LONGER = ("contact", "controllers", "cost", "fit", "mission", "telescoping")
+LONGER = ("contact", "controllers", "cost", "fit", "mission", "riding", "telescoping")
 NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
@@ -96,10 +96,14 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(
     assert_printed(capsys.readouterr().out, block.output)
 
 
+# Pages whose commands other tests run on smaller arms.
+SLOW = ("how-to/choose-a-basis.md", "how-to/lighter-arm.md", "compare.md", "viewer.md")
+
+
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=campaign_if(page in ("how-to/choose-a-basis.md", "viewer.md")))
+        pytest.param(page, marks=campaign_if(page in SLOW))
         for page, number in numbered("sh")
         if number == 0
     ],

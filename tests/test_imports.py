@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -85,9 +86,16 @@ def forbidden(room: str, target: str) -> str | None:
     return None
 
 
+@cache
+def nodes_of(text: str) -> tuple[ast.AST, ...]:
+    """List all that a file may import by: statements, and texts."""
+    kinds = ast.Import | ast.ImportFrom | ast.Constant
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
+
+
 def imported_modules(path: Path, *, inside: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """Yield line and dotted name of each import of flexarm, wherever in the file it stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -1,15 +1,12 @@
 """Machine code: where it can run, how it is called, and what it needs from outside."""
 
+import ctypes
 import functools
 import threading
 
 import casadi
-import numba
 import numpy as np
 import pytest
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from flexarm.engine.compile import (
     Level,
@@ -147,33 +144,8 @@ def test_code_goes_on_working_when_other_code_has_been_thrown_away() -> None:
     np.testing.assert_array_equal(kept.call([1, 2, 3], np.ones((2, 3)))[0], [6.0, 6.0])
 
 
-@intrinsic
-def call(context, address, arrays):  # type: ignore[no-untyped-def]
-    """Call a compiled function by its address, with pointers to the data of the arrays."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        target, packed = arguments
-        pointers, void = [], ir.PointerType(ir.IntType(8))
-        for k, kind in enumerate(signature.args[1]):
-            array = context.make_array(kind)(context, builder, builder.extract_value(packed, k))
-            pointers.append(builder.bitcast(array.data, void))
-        kind = ir.FunctionType(ir.VoidType(), [p.type for p in pointers])
-        builder.call(builder.inttoptr(target, kind.as_pointer()), pointers)
-        return context.get_dummy_value()
-
-    return types.void(types.intp, arrays), generate
-
-
-@numba.njit
-def iterate(address, steps, x, y, work):  # type: ignore[no-untyped-def]
-    """Apply a function again and again to what it returned."""
-    for _ in range(steps):
-        call(address, (x, y, work))  # type: ignore[call-arg]
-        x, y = y, x
-
-
 @pytest.mark.parametrize("width", [1, native_width()])
-def test_a_compiled_loop_calls_it_by_its_address(width: int) -> None:
+def test_it_is_called_by_its_address(width: int) -> None:
     x = casadi.SX.sym("x", 3)
     function = casadi.Function("f", [x], [casadi.cos(x) * x[[1, 2, 0]] + 0.1])
     code = compiled(function, width=width, chunk=2)
@@ -182,6 +154,9 @@ def test_a_compiled_loop_calls_it_by_its_address(width: int) -> None:
     expected = start
     for _ in range(10):
         (expected,) = code.call(expected)
-    found = start.ravel().copy()
-    iterate(code.address, 10, found, np.empty_like(found), np.empty(code.work_size))
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address)
+    found, other, work = start.ravel().copy(), np.empty(start.size), np.empty(code.work_size)
+    for _ in range(10):
+        call(found.ctypes.data, other.ctypes.data, work.ctypes.data)
+        found, other = other, found
     np.testing.assert_array_equal(found, expected.ravel())

@@ -85,7 +85,9 @@ def test_no_two_of_many_curves_look_alike() -> None:
     assert len(set(looks)) == 96
 
 
-@pytest.mark.parametrize("name", ["canadarm-free-base", "chain-30"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("canadarm-free-base", marks=pytest.mark.campaign), "chain-30"]
+)
 def test_every_curve_of_a_figure_has_a_look_of_its_own_and_is_seen(name: str) -> None:
     arm = flexarm.sample(name)
     # ten joints and flexible links: more than there are colours

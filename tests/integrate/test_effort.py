@@ -14,7 +14,7 @@ from flexarm.integrate.choice.effort import consider, preparation, shape_numbers
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.task import prepare
 from flexarm.model import build
-from tests.physics.cases import distinct_samples
+from tests.physics.cases import LONG, distinct_samples
 
 HARD_SPRINGS = {f"links.{k}.joint.spring": {"stiffness": 1e12} for k in (1, 2)}
 STIFF = {f"links.{k}.section.EIz": 1e14 for k in (1, 2)}
@@ -112,7 +112,7 @@ def test_the_estimate_is_right_within_a_factor_of_ten(name: str) -> None:
         assert 0.1 < ratios[-1] < 10, ratios
 
 
-@pytest.mark.parametrize("name", distinct_samples())
+@pytest.mark.parametrize("name", distinct_samples(LONG))
 def test_no_sample_is_called_long(name: str) -> None:
     arm = flexarm.sample(name)
     model = build(arm)

@@ -85,7 +85,7 @@ def test_an_ideal_brake_stops_at_once_and_says_what_it_takes() -> None:
     assert run.q[-1, 0] == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("base", [None, FREE])
+@pytest.mark.parametrize("base", [None, pytest.param(FREE, marks=pytest.mark.campaign)])
 def test_the_brake_of_an_elastic_joint_holds_its_motor(base: Any) -> None:
     arm = flexible_arm(base=base, brake={}, start={"speed": 0.3, "motor_speed": 0.0})
     run = flexarm.simulate(arm, t_end=2.0, rtol=1e-8)
@@ -159,7 +159,10 @@ def test_a_rigid_arm_captures_a_point_mass() -> None:
     assert run.energy_balance < 1e-12
 
 
-@pytest.mark.parametrize(("name", "braked"), [("articulated", True), ("composite", False)])
+@pytest.mark.parametrize(
+    ("name", "braked"),
+    [("articulated", True), pytest.param("composite", False, marks=pytest.mark.campaign)],
+)
 def test_capture_on_a_free_base_keeps_both_momenta(name: str, braked: bool) -> None:
     """Those of arm and body before it are those of both after it, to 1e-12."""
     arm = flexible_arm(
@@ -335,7 +338,7 @@ def test_many_runs_refuse_what_they_would_ignore() -> None:
         flexarm.simulate_many(one_joint(brake={}), t_end=1.0, parameters=[{}])
 
 
-@pytest.mark.parametrize("number", [29, 60])
+@pytest.mark.parametrize("number", [29, pytest.param(60, marks=pytest.mark.campaign)])
 def test_formulations_agree_where_motors_are_held(number: int) -> None:
     """Also of rotors whose spin momentum acts on the link that carries them."""
     model = flexarm.build(random_arm(number).arm)

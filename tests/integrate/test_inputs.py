@@ -318,7 +318,9 @@ links:
 """
 
 
-@pytest.mark.parametrize("method", ["etd4", "rodas4", "dop853"])
+@pytest.mark.parametrize(
+    "method", ["etd4", pytest.param("rodas4", marks=pytest.mark.campaign), "dop853"]
+)
 def test_a_base_whose_angles_are_measured_anew_where_an_input_jumps_goes_on(method: str) -> None:
     law = flexarm.Sampled(lambda t, q, v: [0.1], 0.01)
     for spin in (1.6, 2.2):

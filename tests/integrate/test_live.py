@@ -50,7 +50,7 @@ ARRAYS = ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(name, marks=campaign_if(name == "dop853")) for name in CASES]
+    "case", [pytest.param(name, marks=campaign_if(name in ("dop853", "rk4"))) for name in CASES]
 )
 def test_snapshots_are_the_beginning_of_the_run_and_do_not_change_it(
     case: str, monkeypatch: pytest.MonkeyPatch

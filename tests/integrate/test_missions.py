@@ -4,7 +4,7 @@ import pytest
 
 from tests.integrate.missions import judge
 
-SAMPLE = (1, 8)
+SAMPLE = (8,)
 CAMPAIGN = 500
 
 

@@ -198,7 +198,7 @@ def test_nothing_is_overwritten_unless_forced(run: Run, tmp_path: Path, name: st
     assert path.read_bytes() != b"mine"
 
 
-@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("old", [True, pytest.param(False, marks=pytest.mark.campaign)])
 def test_a_killed_writer_leaves_the_old_file_or_none(run: Run, tmp_path: Path, old: bool) -> None:
     source, target = tmp_path / "source.nc", tmp_path / "target.nc"
     run.save(source)
@@ -355,7 +355,7 @@ def test_file_that_names_a_file_outside_unpacks_nothing_there(
     assert not outside.exists()
 
 
-@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+@pytest.mark.parametrize("suffix", ["svg", pytest.param("pdf", marks=pytest.mark.campaign)])
 def test_figure_is_of_the_kind_that_its_name_says(run: Run, tmp_path: Path, suffix: str) -> None:
     run.plot(tmp_path / f"run.{suffix}")
     head = (tmp_path / f"run.{suffix}").read_bytes()[:200]

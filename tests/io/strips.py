@@ -2,15 +2,21 @@
 
 import copy
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from ruamel.yaml import YAML
+
+from flexarm.errors import ModelError
+from flexarm.links.measured.data import read_modal_data
 
 Array = npt.NDArray[np.float64]
 
+DOC = Path(__file__).parents[2] / "docs" / "modal-data.md"
 LENGTH, MASS_PER_LENGTH, BENDING = 1.2, 5.0, 1000.0
 CLAMPED_FREE = (1.87510406871196, 4.69409113297418, 7.85475743823761)
 FREE_FREE = (4.73004074486270, 7.85320462409584, 10.9956078380017)
@@ -115,3 +121,15 @@ def write(folder: Path, content: dict[str, Any]) -> Path:
     with path.open("w", encoding="utf-8") as file:
         yaml.dump(content, file)
     return path
+
+
+def blocks(language: str) -> list[str]:
+    """Code blocks of the page about the format."""
+    return re.findall(rf"```{language}\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def refusal(path: Path) -> str:
+    """Say why a file of modal data is refused."""
+    with pytest.raises(ModelError) as caught:
+        read_modal_data(path)
+    return str(caught.value)

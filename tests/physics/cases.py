@@ -28,7 +28,10 @@ SIBLINGS = (
 
 
 def pairs(
-    arms: Iterable[str], light: Iterable[str] | None = None, core: Sequence[str] = CORE
+    arms: Iterable[str],
+    light: Iterable[str] | None = None,
+    core: Sequence[str] = CORE,
+    left: Iterable[str] = LONG,
 ) -> list[object]:
     """List every formulation with every arm, arm by arm, so that each is built once.
 
@@ -40,6 +43,8 @@ def pairs(
         Those that CI gives to formulations outside the core; all if None.
     core
         The formulations that CI gives all arms.
+    left
+        Arms that CI leaves to campaigns.
     """
     quick = set(arms if light is None else light)
     return [
@@ -47,16 +52,18 @@ def pairs(
             name,
             arm,
             id=f"{arm}-{name}",
-            marks=campaign_if(arm in LONG or not (name in core or arm in quick)),
+            marks=campaign_if(arm in left or not (name in core or arm in quick)),
         )
         for arm in arms
         for name in FORMULATIONS
     ]
 
 
-def distinct_samples() -> list[object]:
-    """List the samples as cases; those that are like another one are for campaigns."""
-    return [pytest.param(name, marks=campaign_if(name in SIBLINGS)) for name in sample_names()]
+def distinct_samples(left: Sequence[str] = ()) -> list[object]:
+    """List the samples as cases; those that are like another one, and some, are for campaigns."""
+    return [
+        pytest.param(name, marks=campaign_if(name in (*SIBLINGS, *left))) for name in sample_names()
+    ]
 
 
 def campaign_if(heavy: bool) -> Sequence[pytest.MarkDecorator]:

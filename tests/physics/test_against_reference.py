@@ -473,6 +473,12 @@ def assert_close(got: npt.ArrayLike, expected: npt.ArrayLike) -> None:
     assert error <= TOLERANCE * size, f"error {error:.3g} of {size:.3g}"
 
 
+# Cases for campaigns: others have all that they have.
+WITHIN = (
+    "prismatic", "axis x", "axis y", "hub inboard", "loaded bending y", "torsion", "stretch",
+    "elastic joint, simple rotor", "rigid transmission, simple rotor", "payload", "free joint",
+    "rigid link by body", "wrench in world axes",
+)  # fmt: skip
 # Tracing a sliding link takes seconds: M and c are checked by the accelerations that they give.
 constant_length = [case for case in CASES if not case.startswith("sliding")]
 # A few arms of every kind of joint, shape, base and drive, for every formulation.
@@ -484,7 +490,9 @@ LIGHT = (
 )  # fmt: skip
 # Of these, some for M and for forces by themselves: accelerations have all of both in them.
 FEW = ("revolute", "prismatic, oblique", "elements in a plane", "wrench in link axes")
-every_case = pytest.mark.parametrize("case", CASES)
+every_case = pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=campaign_if(case in WITHIN)) for case in CASES]
+)
 # Every kind of spring, friction and damping, beside the light ones: what the parts add up to is
 # compared on all.
 PARTED = (
@@ -498,9 +506,9 @@ parted = pytest.mark.parametrize(
 )
 # Of what is not light, the reference formulation gives forces and "articulated", which has a
 # recursion of its own, accelerations.
-masses = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, core=()))
-forces = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, core=CORE[1:]))
-accelerations = pytest.mark.parametrize(("name", "case"), pairs(CASES, LIGHT, core=CORE[:1]))
+masses = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, (), WITHIN))
+forces = pytest.mark.parametrize(("name", "case"), pairs(constant_length, FEW, CORE[1:], WITHIN))
+accelerations = pytest.mark.parametrize(("name", "case"), pairs(CASES, LIGHT, CORE[:1], WITHIN))
 DEFAULT = next(iter(FORMULATIONS))
 
 

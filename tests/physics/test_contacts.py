@@ -1,5 +1,6 @@
 """Contacts: closed forms of bounce, rest, sliding and rolling; distances; energy; thin walls."""
 
+from functools import cache
 from pathlib import Path
 
 import casadi as ca
@@ -193,8 +194,15 @@ def obstacle(text: str) -> object:
     )
 
 
+@cache
+def seen_from(text: str) -> ca.Function:
+    point = ca.SX.sym("point", 3)
+    found = distance_from(obstacle(text), point)  # type: ignore[arg-type]
+    return ca.Function("seen", [point], [*found])
+
+
 def seen(text: str, point: list[float]) -> tuple[float, np.ndarray]:
-    distance, normal = distance_from(obstacle(text), ca.DM(point))  # type: ignore[arg-type]
+    distance, normal = seen_from(text)(point)
     return float(distance), np.array(ca.densify(normal)).ravel()
 
 

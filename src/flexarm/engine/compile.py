@@ -19,7 +19,8 @@ from flexarm.errors import DeviceError, FlexarmError
 
 Level = Literal["quick", "fast"]
 # Of LLVM's code generator. The passes over its intermediate code gain nothing on straight lines.
-EFFORT: dict[Level, int] = {"quick": 0, "fast": 2}
+FULL = 2
+EFFORT: dict[Level, int] = {"quick": 0, "fast": FULL}
 WINDOWS_CHUNK = 320
 WIDEST = 8  # doubles in a vector register
 CACHED = 4000  # operations whose code fits the instruction cache of x86-64
@@ -111,7 +112,7 @@ def foreign_machine(target: "Target", what: str) -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     try:
-        return machine(target, EFFORT["fast"])
+        return machine(target, FULL)
     except RuntimeError:
         raise DeviceError(
             f"{what}: the installed llvmlite was built without {target.triple.partition('-')[0]}: "

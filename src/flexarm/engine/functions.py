@@ -133,7 +133,7 @@ def compile_function(
     function
         The traced function.
     level
-        `quick` compiles about eight times faster, `fast` runs about 1.5 times faster.
+        `quick` compiles five to seven times faster, `fast` runs 1.3 to 1.8 times faster.
     width
         Number of arms evaluated at once, each in its lane of a vector register;
         `flexarm.engine.compile.native_width` says how many the machine has.

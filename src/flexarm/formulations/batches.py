@@ -1,17 +1,21 @@
 """One state or a batch of them: what the arrays of a call say."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flexarm.arguments import is_number, refused
-from flexarm.engine.compile import Compiled
+from flexarm.engine.compile import Compiled, real_numbers
 from flexarm.errors import FlexarmError
 from flexarm.links.base import Array
+from flexarm.model import Model
 
 Time = float | Array
+# Relative to a range of exposed lengths: a run that ends there stops a little beyond.
+SLACK = 1e-6
 
 
 def checked_time(t: Any, *arrays: ArrayLike) -> Time:
@@ -64,3 +68,31 @@ def as_matrix(found: Array, rows: int, columns: int) -> Array:
     """Give a result of one state, or of each of a batch, the shape of a matrix."""
     single = 1 if columns == 1 else 2
     return found.reshape(*found.shape[: found.ndim - single], rows, columns)
+
+
+def within_range(model: Model, q: Array) -> Array:
+    """Take coordinates as an array, or refuse those that leave the range of a sliding link."""
+    n = model.size
+    q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
+    for index, low, high in model.sliding_ranges:
+        lengths = np.atleast_1d(q[..., index])
+        out = (lengths < low - SLACK * high) | (lengths > high * (1 + SLACK))
+        if out.any():
+            rails = [part.exposed for part in model.links if part.rail is not None]
+            what = "the station" if index in rails else "the exposed length"
+            raise FlexarmError(
+                f"q[{index}]: {what} {model.names[index]} must be {low:g} to {high:g} m, got "
+                f"{lengths[out][0]:g}: its shapes hold in that range; change q, or limits or "
+                "length in the arm"
+            )
+    return q
+
+
+def at_times(function: Callable[[Model, float], Array], model: Model, t: Time) -> Array:
+    """Evaluate a function of time, at one or at every row; one without values at none."""
+    if not isinstance(t, np.ndarray):
+        return function(model, t)
+    first = function(model, 0.0)
+    if not first.size:
+        return first
+    return np.array([function(model, float(each)) for each in t]).reshape(len(t), *first.shape)

@@ -1,6 +1,6 @@
 """The equation of an arm, NumPy in and out: what `flexarm.formulation` gives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, final
@@ -14,7 +14,14 @@ from flexarm.engine.compile import EFFORT, Compiled, Level, real_numbers
 from flexarm.engine.functions import compile_recipe
 from flexarm.errors import FlexarmError
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.batches import Time, as_matrix, axes_of, checked_time, rows_of
+from flexarm.formulations.batches import (
+    Time,
+    as_matrix,
+    at_times,
+    checked_time,
+    rows_of,
+    within_range,
+)
 from flexarm.formulations.numbers.parameters import (
     Nearby,
     changed_model,
@@ -39,8 +46,6 @@ from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names, prescribed_accelerations, wrench_factors
 from flexarm.model import Model, fingerprint
 
-# Relative to a range of exposed lengths: a run that ends there stops a little beyond.
-SLACK = 1e-6
 ROUNDED = 1e-6  # of an anchor that was written down with few digits
 
 
@@ -182,7 +187,9 @@ class Equation:
     def inverse_dynamics(self, q: Array, v: Array, a: Array, t: Time = 0.0) -> Array:
         """Compute the generalised force ``M a + c - sum J^T f`` that accelerations a take, (n,)."""
         t = checked_time(t, q, v, a)
-        return self._evaluate("inverse_dynamics", q, v, a, self._at(wrench_factors, t))[0]
+        return self._evaluate("inverse_dynamics", q, v, a, at_times(wrench_factors, self.model, t))[
+            0
+        ]
 
     def energy(self, q: Array, v: Array) -> Energy:
         """Compute kinetic, elastic and gravitational energy [J]."""
@@ -253,7 +260,7 @@ class Equation:
         In world axes, at the joint's origin, at accelerations a.
         """
         t = checked_time(t, q, v, a)
-        found = self._evaluate("joint_wrench", q, v, a, self._at(wrench_factors, t))[0]
+        found = self._evaluate("joint_wrench", q, v, a, at_times(wrench_factors, self.model, t))[0]
         return np.swapaxes(as_matrix(found, 6, len(self.model.links)), -1, -2)
 
     def contacts(self, q: Array, v: Array) -> Contacts:
@@ -404,7 +411,10 @@ class Equation:
 
     def _driven_call(self, name: str, q: Array, v: Array, u: Array, t: Time) -> tuple[Array, ...]:
         t = checked_time(t, q, v, u)
-        factors, given = self._at(wrench_factors, t), self._at(prescribed_accelerations, t)
+        factors, given = (
+            at_times(wrench_factors, self.model, t),
+            at_times(prescribed_accelerations, self.model, t),
+        )
         found = self._evaluate(name, q, v, u, factors, given)
         if self.guarded and not np.all(np.isfinite(found[0])):
             for k in np.flatnonzero(~np.isfinite(found[0]).all(axis=-1)):
@@ -422,7 +432,7 @@ class Equation:
             except (AttributeError, IndexError, TypeError):  # no array of the right kind
                 within = False
             if not within:
-                q = self._within_range(q)
+                q = within_range(self.model, q)
         compiled, inputs = self.compiled(name), self._inputs(q, *arrays)
         try:  # one state, which must be quick
             return compiled.call(*inputs)
@@ -437,30 +447,3 @@ class Equation:
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
         """Add the inputs that every function has."""
         return (*arrays, self.anchor) if self.model.attitudes else arrays
-
-    def _within_range(self, q: Array) -> Array:
-        """Take coordinates as an array, or refuse those that leave the range of a sliding link."""
-        n = self.model.size
-        q = real_numbers("q", q, (len(q), n) if axes_of(q) == 2 else (n,))
-        for index, low, high in self.model.sliding_ranges:
-            lengths = np.atleast_1d(q[..., index])
-            out = (lengths < low - SLACK * high) | (lengths > high * (1 + SLACK))
-            if out.any():
-                rails = [part.exposed for part in self.model.links if part.rail is not None]
-                what = "the station" if index in rails else "the exposed length"
-                raise FlexarmError(
-                    f"q[{index}]: {what} {self.model.names[index]} must be {low:g} to "
-                    f"{high:g} m, got {lengths[out][0]:g}: its shapes hold in that range; change "
-                    "q, or limits or length in the arm"
-                )
-        return q
-
-    def _at(self, function: Callable[[Model, float], Array], t: Time) -> Array:
-        """Evaluate a function of time, at one or at every row; one without values at none."""
-        if not isinstance(t, np.ndarray):
-            return function(self.model, t)
-        first = function(self.model, 0.0)
-        if not first.size:
-            return first
-        rows = [function(self.model, float(each)) for each in t]
-        return np.array(rows).reshape(len(t), *first.shape)

@@ -1,7 +1,7 @@
 """Simulate an arm: from its model file to a run."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.legs import after, joined, of_model, times_of
 from flexarm.integrate.mission.locks import Leg, Locks, legs, lock
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
@@ -34,15 +35,13 @@ from flexarm.integrate.problem import (
 )
 from flexarm.integrate.sampling import sample_times, thin
 from flexarm.integrate.solve import Solution, solve
-from flexarm.integrate.system import WORKS, rounding
+from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.linear.equilibrium import Equilibrium
 from flexarm.links.base import Array
-from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, TipRotation, build, start_state
 from flexarm.runs.curves import curves_of, split
-from flexarm.runs.data import Statistics
 from flexarm.runs.run import Run
 
 AUDIT = 1e-8  # of the energy exchanged: an audit's balance
@@ -301,22 +300,6 @@ def leg_task(
     )
 
 
-def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
-    """Give the state that a leg ended in, by its fields."""
-    n, last = task.equation.model.size, solution.states[-1]
-    actuators = task.motion.actuators
-    first = 2 * n + WORKS + len(actuators.accounts)
-    return {
-        "t": float(solution.times[-1]),
-        "q": last[:n].copy(),
-        "v": last[n : 2 * n].copy(),
-        "works": last[2 * n : first].copy(),
-        "x": {**before.x, **dict(zip(actuators.state_names, last[first:].tolist(), strict=True))},
-        "anchor": solution.anchors[-1],
-        "memory": {**before.memory, **solution.memory},
-    }
-
-
 def refuse_ticks(task: Task, t_end: float) -> float | None:
     """Give the shortest period of a sampled servo [s], None if there is none.
 
@@ -400,55 +383,9 @@ def audited(run: Run) -> Run:
     return replace(run, reason=f"{closed}: take method 'auto', or a smaller rtol")
 
 
-def times_of(times: Array, begin: float, end: float) -> Array:
-    """Pick the times to keep in a leg, its begin and end included."""
-    inside = times[(times > begin + rounding(begin)) & (times < end - rounding(end))]
-    return np.concatenate([[begin], inside, [end]])
-
-
 def refuse_inputs(model: Model, inputs: Mapping[str, Any] | None, parts: Sequence[Leg]) -> None:
     """Refuse inputs that cannot be read or end too soon, those of all legs before the first."""
     read = read_inputs(model, inputs or {})
     for leg in parts:
         groups = channels(lock(model, leg.locked), read, start_state(model)[0], {})
         refuse_short_tables([channel for group in groups for channel in group], leg.end)
-
-
-def of_model(run: Run, model: Model) -> Run:
-    """Show a leg as a run of the arm with no joint locked: inputs of locked joints are 0."""
-    u = np.zeros((len(run.t), len(input_names(model))))
-    for k, name in enumerate(input_names(run.model)):
-        u[:, input_names(model).index(name)] = run.u[:, k]
-    return replace(run, model=model, u=u)
-
-
-def joined(first: Run, second: Run) -> Run:
-    """Put two legs together; the instant between them is kept once, after the change."""
-    kept = slice(0, -1)
-    changes: dict[str, Any] = {
-        name: np.concatenate([getattr(first, name)[kept], getattr(second, name)])
-        for name in ("t", "q", "v", "u", "tip", "tip_rotation", "energy", "works", "anchors")
-    }
-    changes["losses"] = {
-        name: np.concatenate([values[kept], second.losses[name]])
-        for name, values in first.losses.items()
-    }
-    if first.drives is not None and second.drives is not None:
-        changes["drives"] = first.drives.joined(second.drives)
-    counts = [
-        sum(pair)
-        for pair in zip(astuple(first.statistics), astuple(second.statistics), strict=True)
-    ]
-    begin = len(first.t) - 1
-    change = second.v[0] - first.v[-1]
-    jump = tuple(change.tolist()) if np.any(change) else ()
-    legs = (
-        *(leg for leg in first.legs if leg.first < begin),
-        *(replace(leg, first=begin, jump=jump) for leg in second.legs),
-    )
-    return replace(
-        second,
-        legs=legs,
-        statistics=Statistics(int(counts[0]), int(counts[1]), int(counts[2]), counts[3]),
-        **changes,
-    )

@@ -32,6 +32,7 @@ from flexarm.spatial import base_rotation_matrix, base_spin
 LONGEST = 0.05  # [s] of a call of the kernel, about
 # [s] of a step before one was timed, at most: so much, and so much for each operation.
 STEP, OPERATION = 2e-6, 16e-9
+PROVEN = 50_000  # tries of steps from which on a run is long
 BISECTIONS = 60
 APPROACHES = 12  # to what a step has seen, each of them a fifth as long
 ASIDE = 0.1  # of the way to it: how far before and beyond it an approach ends
@@ -157,7 +158,14 @@ def _drive(
 ) -> Ending:
     m.budget = 1 + int(LONGEST / (STEP + OPERATION * beginning.motion.compiled().operations))
     ending = _asked(log, m) if beyond(m) < 0 else Ending("seen")
+    proven = beginning.method.proven
     while ending is None:
+        left = PROVEN - m.steps - m.rejections
+        if proven is not None and left > 0:  # to the step, whatever the clock said
+            m.budget = min(m.budget, left)
+        elif proven is not None:
+            proven(m, beginning)
+            proven = None
         clock = time.perf_counter()
         code = march(m)
         spent = time.perf_counter() - clock

@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from flexarm.engine.cache import Cache, cache_folder
-from flexarm.engine.compile import host, load_object, machine
+from flexarm.engine.compile import FULL, host, load_object, machine
 from flexarm.engine.functions import source_version
 from flexarm.errors import FlexarmError
 from flexarm.loops.language import Array, Ints, Record, Source, address_of
@@ -103,7 +103,7 @@ def object_of(text: str) -> bytes:
     """Optimise LLVM code with loops and emit an object file."""
     with llvm.parse_assembly(text) as module:
         module.verify()
-        target = machine(host(), 2)
+        target = machine(host(), FULL)
         optimise(module, target)
         return bytes(target.emit_object(module))
 

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.engine.compile import Compiled
+from flexarm.engine.compile import Compiled, Level
 from flexarm.formulations.base import Formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import NO_ACTUATORS, Actuators, matrices_of, motion_of
@@ -72,6 +72,9 @@ class Method:
         Whether its kernels run on a GPU too.
     restart
         Forgets what it keeps of the equations, which have changed (None: nothing).
+    proven
+        Takes at full effort what it had compiled quickly, since the run has proven long (None:
+        nothing).
     stable
         Largest product of a step and an eigenvalue's size, whatever its damping, of a method in
         equal steps.
@@ -102,6 +105,7 @@ class Method:
     abreast: bool = False
     on_gpu: bool = False
     restart: Callable[[Any], None] | None = None
+    proven: Callable[[Any, "Beginning"], None] | None = None
     stable: float = math.inf
     reach: float = math.inf
 
@@ -282,7 +286,7 @@ class Motion:
     law: ca.Function | None = None
     actuators: Actuators = NO_ACTUATORS
     # Machine code lives as long as its object: a run has only its address.
-    kept: dict[str, Compiled] = field(default_factory=dict, repr=False)
+    kept: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
 
     @property
     def ruled(self) -> bool:
@@ -295,25 +299,27 @@ class Motion:
 
     def compiled(self) -> Compiled:
         """Compile it."""
-        return self._compile("motion", self.trace)
+        return self._compile("motion", self.trace, "fast")
 
-    def tangent(self) -> Compiled:
+    def tangent(self, level: Level = "quick") -> Compiled:
         """Compile the derivatives of accelerations and powers by coordinates and rates."""
-        return self._compile("tangent", lambda formulation: _tangent(self.trace(formulation)))
+        return self._compile("tangent", lambda f: _tangent(self.trace(f)), level)
 
     def matrices(self) -> Compiled:
         """Compile mass, elastic and damping matrices, servos included."""
         if not self.actuators.servos:
             return self.equation.compiled("matrices")
-        return self._compile("matrices", lambda f: matrices_of(f, self.actuators))
+        return self._compile("matrices", lambda f: matrices_of(f, self.actuators), "quick")
 
-    def _compile(self, name: str, make: Callable[[Formulation], ca.Function]) -> Compiled:
-        found = self.kept.get(name)
+    def _compile(
+        self, name: str, make: Callable[[Formulation], ca.Function], level: Level
+    ) -> Compiled:
+        found = self.kept.get((name, level))
         if found is None:
             law = "" if self.law is None else self.law.serialize()
             key = f"integrate {name} {law}{self.actuators.key}"
-            found = self.equation.compile(key, make, level="fast")
-        return self.kept.setdefault(name, found)  # threads that compile at once share one
+            found = self.equation.compile(key, make, level=level)
+        return self.kept.setdefault((name, level), found)  # threads that compile at once share one
 
 
 def _tangent(motion: ca.Function) -> ca.Function:

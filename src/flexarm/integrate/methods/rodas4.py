@@ -45,7 +45,8 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
     works = beginning.system.works
     sizes = {"by_q": n * n, "by_v": n * n, "power_by_q": works * n, "power_by_v": works * n}
     arrays = zeros(sizes)
-    table, kept = table_of(compiled, beginning.buffers | arrays)
+    beginning.buffers.update(arrays)
+    table, kept = table_of(compiled, beginning.buffers)
     beginning.buffers["tangent work"] = kept[-1]
     square = [np.zeros((STAGES, STAGES)) for _ in range(2)]
     for matrix, rows in zip(square, (A, C), strict=True):
@@ -70,6 +71,12 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
     )
 
 
+def _proven(m: RosenbrockMarch, beginning: Beginning) -> None:
+    compiled = beginning.motion.tangent("fast")
+    m.tangent_table, kept = table_of(compiled, beginning.buffers)
+    m.tangent, beginning.buffers["tangent work"] = compiled.table_address, kept[-1]
+
+
 def _per_step(wanted: float, damped: bool) -> float:
     return (0.01 if damped else 0.004) * wanted
 
@@ -86,6 +93,7 @@ RODAS4 = Method(
     carries_states=False,
     under_contact=0.3,
     begin=_begin,
+    proven=_proven,
     vibration_steps=lambda of, damped: (0.2 if damped else 2.0) * of.slowest,
     work=lambda of: 6 * of.equations + of.tangent + 3 * of.n**3 + 180 * of.n**2 + 500 * of.n,
 )
