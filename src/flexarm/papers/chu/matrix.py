@@ -20,7 +20,7 @@ from flexarm.links.beams.classical import beam_roots, clamped_mass
 from flexarm.model import Model, build
 from flexarm.papers.base import Check, Found, Item, Limit, Table, closed, decide, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed, operations
+from flexarm.papers.runs import changed, operations, slopes
 
 PAPER = "chu"
 ARMS = {1: "chu-example-1", 2: "chu-example-2"}
@@ -238,8 +238,7 @@ def matrices(model: Model, paper: bool) -> tuple[Array, Array]:
     """Give M and K of the straight arm, undeformed."""
     equation = formulation("element-jacobian" if paper else "composite", model, paper=paper)
     zero = np.zeros(model.size)
-    rows = [equation.parts(row, zero)["elastic"] for row in np.eye(model.size)]
-    return equation.mass_matrix(zero), np.array(rows)
+    return equation.mass_matrix(zero), slopes(equation, zero, part="elastic")
 
 
 def _clamped(count: int, paper: bool = True) -> tuple[Array, Array]:

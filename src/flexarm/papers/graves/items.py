@@ -16,7 +16,6 @@ import numpy as np
 import scipy.linalg
 from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 
-from flexarm.arm import Arm
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate
@@ -41,11 +40,11 @@ from flexarm.papers.base import (
 )
 from flexarm.papers.graves.loads import SYMBOLS, TURNED, christoffel, transposes
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, changed, column, tip_deflection
+from flexarm.papers.runs import apart, changed, column, plain_link, slopes, tip_deflection
 from flexarm.runs.run import Run
 
 PAPER = "graves-1989"
-LENGTH, DENSITY, EI = 7.11, 314.88 / 7.11, 3.8e6  # [m], [kg/m], [N m^2] of a boom
+BOOM = LENGTH, DENSITY, EI = 7.11, 314.88 / 7.11, 3.8e6  # [m], [kg/m], [N m^2]
 FORCE, T_END = 10.0, 1.0  # [N] at the tip, [s]
 # A spring of the elbow that is soft up to a small angle and hardens beyond, and a soft one.
 SOFT, BREAK = 1.5e5, 2e-5  # [N m/rad], [rad]
@@ -78,11 +77,12 @@ def cantilever() -> Found:
     rows, gaps = [], {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "boom.yaml"
-        elastic = build(_boom({"kind": "clamped-free", "bending_y": 3})).links[0].elastic
+        three = {"kind": "clamped-free", "bending_y": 3}
+        elastic = build(plain_link(three, *BOOM)).links[0].elastic
         assert elastic is not None  # the boom is flexible
         write_modal_data(file, elastic.shapes, elastic.span, stations=81)
-        sources: dict[str, dict[str, Any]] = {
-            "analytical": {"kind": "clamped-free", "bending_y": 3},
+        sources: dict[str, Mapping[str, Any]] = {
+            "analytical": three,
             "finite elements": {"kind": "elements", "bending_y": 8},
             "a file of modal data": {"kind": "table", "file": str(file)},
         }
@@ -108,20 +108,9 @@ def cantilever() -> Found:
     )  # fmt: skip
 
 
-def _boom(shapes: dict[str, Any]) -> Arm:
-    return change_arm(
-        changed("chen-rotating-link"),
-        {
-            "links.1.joint": {"kind": "revolute"},
-            "links.1.section": {"mass_per_length": DENSITY, "EIz": EI},  # bends only
-            "links.1.shapes": shapes,
-        },
-    )
-
-
-def _locked(shapes: dict[str, Any]) -> Array:
+def _locked(shapes: Mapping[str, Any]) -> Array:
     """Find frequencies of the clamped boom from M and K of the formulation [rad/s]."""
-    model = build(_boom(shapes), stiffening=False)
+    model = build(plain_link(shapes, *BOOM), stiffening=False)
     mass = formulation("kinematic-influence", model).mass_matrix(np.zeros(model.size))[1:, 1:]
     squares = scipy.linalg.eigh(_stiffness(model), mass, eigvals_only=True)
     return np.asarray(np.sqrt(squares))
@@ -130,9 +119,7 @@ def _locked(shapes: dict[str, Any]) -> Array:
 def _stiffness(model: Model) -> Array:
     """Find K of the boom's elastic coordinates by the method."""
     equation = formulation("kinematic-influence", model)
-    zero = np.zeros(model.size)
-    rows = [equation.parts(row, zero)["elastic"][1:] for row in np.eye(model.size)[1:]]
-    stiff = np.array(rows)
+    stiff = slopes(equation, np.zeros(model.size), part="elastic")[1:, 1:]
     return np.asarray((stiff + stiff.T) / 2)
 
 
@@ -357,13 +344,9 @@ def _link(kind: str, *, paper: bool, stiffening: bool) -> Equation:
 def _growth(rate: float, equation: Equation) -> float:
     """Find how fast deflections grow at a steady rate [1/s]; 0 if they do not."""
     q, v = np.zeros(equation.model.size), np.zeros(equation.model.size)
-    v[0], step, rest = rate, 1e-4, slice(1, None)
-    rows = [
-        (equation.bias(q + step * e, v) - equation.bias(q - step * e, v))[rest] / (2 * step)
-        for e in np.eye(len(q))[rest]
-    ]
-    mass = equation.mass_matrix(q)[rest, rest]
-    least = float(np.linalg.eigvals(np.linalg.solve(mass, np.array(rows).T)).real.min())
+    v[0] = rate
+    stiff, mass = slopes(equation, q, v)[1:, 1:], equation.mass_matrix(q)[1:, 1:]
+    least = float(np.linalg.eigvals(np.linalg.solve(mass, stiff)).real.min())
     return math.sqrt(max(-least, 0.0))
 
 
@@ -385,7 +368,7 @@ def bent(angle: float) -> Bent:
 @cache
 def _tip_compliance() -> float:
     """Find the deflection of the clamped boom's tip per force, by ten modes [m/N]."""
-    model = build(_boom({"kind": "clamped-free", "bending_y": 10}), stiffening=False)
+    model = build(plain_link({"kind": "clamped-free", "bending_y": 10}, *BOOM), stiffening=False)
     elastic = model.links[0].elastic
     assert elastic is not None  # the boom is flexible
     tip = elastic.shapes.values("y", np.array([LENGTH]))[0]

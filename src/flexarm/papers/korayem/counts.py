@@ -69,7 +69,7 @@ def book(n: int, nf: int, m: int) -> tuple[float, float]:
 
     Notes
     -----
-    The printed ones are damaged; these give the numbers printed beside them.
+    The printed ones are damaged (erratum); these give the numbers printed beside them.
     """
     multiplications = (
         279 * n + 118 * m * nf**2 + 17.5 * m**2 * nf + 137.5 * nf * m + 84 * n**2

@@ -21,7 +21,7 @@ from flexarm.papers.korayem.fall import (
 )
 from flexarm.papers.korayem.tables import COLUMN, GENERAL, table_1, table_2
 from flexarm.papers.readings import Grid, Scope, ways
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import changed, slopes
 
 PAPER = "korayem-2009"
 SMALL = Limit(high=1.0, unit="%")  # of the range: a change that may be neglected
@@ -62,13 +62,10 @@ def _hanging(kind: str, tip: TipRotation) -> Array:
     """Find frequencies about hanging from a formulation's own M and bias [rad/s]."""
     model = build(changed("korayem-two-link"), tip_rotation=tip)
     equation = formulation(kind, model, paper=kind == "gibbs-appell")
-    q, still, step = np.zeros(model.size), np.zeros(model.size), 1e-6
+    q = np.zeros(model.size)
     q[model.names.index("joint1")] = -np.pi / 2
-    rows = [
-        (equation.bias(q + step * e, still) - equation.bias(q - step * e, still)) / (2 * step)
-        for e in np.eye(model.size)
-    ]
-    squares = np.linalg.eigvals(np.linalg.solve(equation.mass_matrix(q), np.array(rows).T))
+    stiff = slopes(equation, q, step=1e-6)
+    squares = np.linalg.eigvals(np.linalg.solve(equation.mass_matrix(q), stiff))
     return np.asarray(np.sqrt(np.sort(squares.real)))
 
 

@@ -34,10 +34,25 @@ def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
     }
 
 
-def printed_step_10(n: int, m: int) -> Cost:
-    """Add up all that the paper prints beside the lines of step 10 (n_f = n)."""
+def printed_step(step: int, n: int, m: int) -> Cost:
+    """Add up all that the paper prints beside the lines of a step (n_f = n)."""
+    pairs = (n - 1) * (n - 2) / 2
+    short = {
+        1: [(n - 1, 15, 6)],
+        2: [(n - 1, 9, 10), (n - 1, 18, 18), (n - 1, 33, 27)],
+        3: [(n - 1, 27, 21), (n, 39, 33)],
+        4: [(n - 1, 9, 9), (n - 1, 15, 15)],
+        5: [(n * m, 21, 17)],
+        6: [(n, 0, 1), (m, 0, 1), ((n - 1) * m, 15, 13)],
+        7: [(pairs, 27, 18)],
+        8: [(pairs, 9, 6), (pairs, 0, 3)],
+    }
+    if step in short:
+        return added([(x * M, x * A) for x, M, A in short[step]])
     lines = printed_lines(n, m)
-    return added([lines[name] for name in (JOINTS, MIXED, DEFLECTIONS)])
+    lines["sigma or xi"] = added([lines["sigma or xi"]] * 2)
+    last = (JOINTS, MIXED, DEFLECTIONS)
+    return added([cost for name, cost in lines.items() if (name in last) == (step == 10)])
 
 
 def differences(n: int, flexible: int, m: int) -> dict[int, dict[str, Cost]]:

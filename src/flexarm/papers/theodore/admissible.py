@@ -13,7 +13,7 @@ from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, build
 from flexarm.papers.base import Found, Limit, Table, compare, decide, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import changed, plain_link, slopes
 from flexarm.papers.theodore.loop import EI
 from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
 
@@ -74,23 +74,15 @@ def ease(scope: Scope) -> Found:
 
 def _link(shapes: dict[str, Any], payload: float = 0.0) -> Model:
     """Build link 2 of the paper on a hinge, with a payload [kg]."""
-    values = {
-        "links.1.joint": {"kind": "revolute"},
-        "links.1.length": 1.0,
-        "links.1.section": {"mass_per_length": DENSITY, "EIz": EI},
-        "links.1.shapes": shapes,
-        "payload": {"mass": payload},
-    }
-    return build(changed("chen-rotating-link", values), stiffening=False)
+    arm = plain_link(shapes, 1.0, DENSITY, EI, payload={"mass": payload})
+    return build(arm, stiffening=False)
 
 
 def _matrices(model: Model, *, joints: bool = False) -> tuple[Array, Array]:
     """Give M and K, of flexible variables alone or with the joints', links straight."""
-    equation, n = formulation("composite", model), model.size
+    equation = formulation("composite", model)
     q = np.array([BEND if name == "joint2" else 0.0 for name in model.names])
-    still = np.zeros(n)
-    base = equation.parts(q, still)["elastic"]
-    K = np.array([equation.parts(q + STEP * e, still)["elastic"] - base for e in np.eye(n)]) / STEP
+    K = slopes(equation, q, part="elastic", step=STEP)
     mine = [k for k, name in enumerate(model.names) if joints or "." in name]
     chosen = np.ix_(mine, mine)
     return equation.mass_matrix(q)[chosen], ((K + K.T) / 2)[chosen]

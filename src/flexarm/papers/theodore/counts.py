@@ -10,7 +10,7 @@ from flexarm.io.sample import sample
 from flexarm.model import Model, build
 from flexarm.papers.base import Found, Limit, Statement, Table, compare, decide, search, undecidable
 from flexarm.papers.korayem.counts import book
-from flexarm.papers.readings import Grid, Reading, Scope, ways
+from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed
 from flexarm.papers.theodore.robot import inertia_count
 from flexarm.papers.theodore.ways import TURNS, Way
@@ -53,11 +53,15 @@ WRITTEN = (
 )
 SLIDING = (ways(HUB, "counts", "does not"), ways(POINTS, "along the shapes", "at fixed places"))
 CLOSED, AS_PRINTED = "the closed form's count", "as printed"
-LI_SANKAR_GRID = Grid((ways(CLOSED, AS_PRINTED, "ours"), *WRITTEN[1:3]),
-                      ((CLOSED, POWERS, TIPS),))  # fmt: skip
-BOTH = Grid((ways(CLOSED, "ours", AS_PRINTED), *WRITTEN,
-             ways(OF_ELEMENTS, "as modes'", "the first")),
-            ((CLOSED, POWERS), (POWERS, OF_ELEMENTS)))  # fmt: skip
+
+
+def _all(*choices: Choice) -> Grid:
+    """Vary everything together: counting takes little time."""
+    return Grid(choices, (tuple(each.name for each in choices),))
+
+
+LI_SANKAR_GRID = _all(ways(CLOSED, AS_PRINTED, "ours"), *WRITTEN[1:3])
+BOTH = _all(ways(CLOSED, "ours", AS_PRINTED), *WRITTEN, ways(OF_ELEMENTS, "as modes'", "the first"))
 # All that is open in some statement.
 TABLE_2 = Grid((*WRITTEN, ways(ARM, *ARMS), *SLIDING, BOTH.choices[0], BOTH.choices[-1]))
 ROBOTS = ("RR", "RRR", "RP", "RRP", "RR with payload")
@@ -76,9 +80,7 @@ def cell_grid(robot: str, kind: str) -> Grid:
         open_.append(ways(ARM, *known))
     if arm.endswith("P"):
         open_ += SLIDING
-    written = (JOINED, POWERS, TIPS) if kind == "modes" else (JOINED, POWERS)
-    bodies = (ARM, JOINED, POWERS) if arm == "RRR" else (ARM, HUB, POWERS, TIPS)
-    return Grid(tuple(open_), (written, bodies) if len(known) > 1 else (written,))
+    return _all(*open_)
 
 
 def count(robot: str, kind: str, reading: Reading) -> Count:
@@ -109,8 +111,7 @@ def table_2(scope: Scope) -> Found:
         abs(a / b - 1) for size, printed in BOOK.values()
         for a, b in zip(book(*size), printed, strict=True)
     ]  # fmt: skip
-    own = cell_grid("RR", "modes")
-    loads = Grid((BOTH.choices[0], *own.choices), ((CLOSED, POWERS), *own.together)).readings(scope)
+    loads = _all(BOTH.choices[0], *cell_grid("RR", "modes").choices).readings(scope)
     head = ("robot", "links of", "printed", "multiplied out")
     rows = tuple((*key, _pair(x), _pair(count(*key, Reading()))) for key, x in PRINTED_2.items())
     return Found(

@@ -10,7 +10,7 @@ from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.papers.base import Check, Found, Item, Limit, Table, closed, compare, search
 from flexarm.papers.readings import Grid, Scope, ways
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import plain_link
 from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.counts import (
     LI_SANKAR_GRID,
@@ -94,15 +94,7 @@ def table_1(scope: Scope) -> Found:
 
 
 def _clamped(count: int) -> Array:
-    arm = changed(
-        "chen-rotating-link",
-        {
-            "links.1.joint": {"kind": "revolute"},
-            "links.1.length": 1.0,
-            "links.1.section": {"mass_per_length": DENSITY, "EIz": EI},
-            "links.1.shapes": {"kind": "elements", "bending_y": count},
-        },
-    )
+    arm = plain_link({"kind": "elements", "bending_y": count}, 1.0, DENSITY, EI)
     found = modes(arm, joints="locked", straight=True)
     return np.sort([mode.frequency_rad_s for mode in found.modes])
 
