@@ -193,6 +193,9 @@ ERRATA = (
     Erratum(GRAVES, "eq. 5", "inverse = transpose, 'may be approximated'",
             "exact to the first order of the angles, wrong by their squares",
             _transposed),
+    Erratum(GRAVES, "after eq. 22", "the integral involves a similarity transformation",
+            "a congruence: J^T, not J^-1",
+            "a word: J has 6 rows and n + m columns, so that nothing else can be formed"),
     Erratum(GRAVES, "eqs. 25c, f, g", "stacked blocks",
             "int rho psi_t; int rho x~ psi_t + (I/V) psi_r; int rho psi_t^T psi_t + psi_r^T (I/V) "
             "psi_r", "m x 6, 6 x m and 2m x 2m where M has room for 3 x m, 3 x m and m x m: they "

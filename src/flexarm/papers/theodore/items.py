@@ -13,7 +13,7 @@ from flexarm.papers.readings import Grid, Scope, ways
 from flexarm.papers.runs import plain_link
 from flexarm.papers.theodore.admissible import EASE, ease
 from flexarm.papers.theodore.counts import (
-    LI_SANKAR_GRID,
+    LI_SANKAR_OPEN,
     TABLE_2,
     equation_numbers,
     li_sankar,
@@ -115,7 +115,7 @@ ITEMS = (
          "4 m n_f + n with elements, 2 m n_f + n with modes in space.", closed(equation_numbers)),
     Item(PAPER, "li-sankar", "Li & Sankar's count of -48",
          "Their formula gives -48 and -48 for one link with one mode, and counts almost an order "
-         "less than the closed form.", li_sankar, LI_SANKAR_GRID),
+         "less than the closed form.", li_sankar, LI_SANKAR_OPEN),
     Item(PAPER, "frequency-equation", "time-dependent frequency equation, section 4.2",
          "Its roots, all distinct, can be followed by a differential equation along with the "
          "motion; neglecting what depends on time may over-estimate frequencies.",
