@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from flexarm.arm import Arm
 from flexarm.formulations.equation import Equation
@@ -71,6 +72,12 @@ def apart(one: Array, other: Array) -> float:
 def farthest(one: Array, other: Array) -> float:
     """Measure how far two histories are apart at most, over the other's range."""
     return float(np.abs(one - other).max() / np.ptp(other))
+
+
+def bounds(y: Array, width: int) -> Array:
+    """Take the largest and the least within a moving window, but for the edges, (2, T)."""
+    windows = sliding_window_view(y, width)
+    return np.stack([windows.max(axis=1), windows.min(axis=1)])
 
 
 def main_frequency(t: Array, y: Array) -> float:

@@ -103,9 +103,6 @@ def _without_torsion(reading: Reading) -> float:
 
 
 OFFSET_ITEM = Item(
-    PAPER, "offset", "offset of the links, and flexible joints at large",
-    "There exists an offset of 0.475 m between the links. So there will appear a torque to act on "
-    "link 1 in the fall, and link 1 will perform torsion about its axis; the manipulator will "
-    "conduct a spatial motion. The flapwise deformation is caused by the torsional effect of the "
-    "flexible joint.", offset, Grid((*CAUSE.choices, OFFSET)),
+    PAPER, "offset", "offset of the links, and flexible joints at large", offset,
+    Grid((*CAUSE.choices, OFFSET)),
 )  # fmt: skip

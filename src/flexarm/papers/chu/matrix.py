@@ -300,14 +300,8 @@ def _refusal(values: Mapping[str, Any]) -> str:
 
 
 MATRIX_ITEMS = (
-    Item(PAPER, "cost", "cost of formulating the mass matrix",
-         "Without symbolic integrals the time complexity of the formulation is reduced by O(eta); "
-         "more efficient, more so for many links and elements.", cost, COST),
-    Item(PAPER, "deficiency", "what one point per element leaves out",
-         "The mass and all the moment of inertia of all elements are taken into account; for small "
-         "elements the kinetic energy is that of their centres.",
-         deficiency, Grid(INERTIA.choices + SMALL.choices)),
-    Item(PAPER, "table-1", "Table 1: forms of the mass matrix",
-         "The mass matrix of a flexible robot has the form of a rigid robot's; previous methods "
-         "integrate over each element, and leave some moments of inertia out.", closed(table_1)),
+    Item(PAPER, "cost", "cost of formulating the mass matrix", cost, COST),
+    Item(PAPER, "deficiency", "what one point per element leaves out", deficiency,
+         Grid(INERTIA.choices + SMALL.choices)),
+    Item(PAPER, "table-1", "Table 1: forms of the mass matrix", closed(table_1)),
 )  # fmt: skip

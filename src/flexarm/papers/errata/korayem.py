@@ -28,8 +28,7 @@ from flexarm.formulations.gibbs_appell.terms import beam, link_constants, tilde
 from flexarm.links.base import Array
 from flexarm.model import LinkModel, Model, build
 from flexarm.papers.errata.base import STATES, Erratum, wrong_by
-from flexarm.papers.korayem.counts import TABLE_1, book, korayem_shafei
-from flexarm.papers.korayem.reasons import printed_step
+from flexarm.papers.korayem.counts import TABLE_1, book, korayem_shafei, printed_step
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 

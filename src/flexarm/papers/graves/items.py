@@ -403,24 +403,10 @@ def _bend_table(bends: Sequence[Bent]) -> Table:
 
 
 ITEMS = (
-    Item(PAPER, "cantilever", "frequencies of a cantilever",
-         "V-Sim is used from cantilever beams to the Shuttle's arm; structural data come from "
-         "experiments, finite elements or analysis.", closed(cantilever)),
-    Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base",
-         "Links and joints bend, the base moves, nonlinear flexibilities may be included.",
-         closed(shuttle)),
-    Item(PAPER, "compensation", "inertia matrix and nonlinear torques",
-         "The method gives both, as control with dynamical compensation needs.",
-         compensation, OBTAINED),
-    Item(PAPER, "transposes", "rotations of tips, eqs. 3 and 5",
-         "The inverse of a rotational transformation may be approximated as the transpose, since "
-         "the determinant is very close to one.", transposes, TURNED),
-    Item(PAPER, "christoffel", "cost of the nonlinear loads",
-         "Christoffel symbols of the inertia matrix are overwhelming for a mechanism with many "
-         "flexible modes; collecting common operations minimises the number of computations.",
-         christoffel, SYMBOLS),
-    Item(PAPER, "rotation-limit", "modes without stiffening at high rates",
-         "If inertial variations due to flexibility are included, such models predict extremely "
-         "large deflections and become unstable at high rotation rates; in general they are valid "
-         "only for small link deflections.", closed(rotation_limit)),
+    Item(PAPER, "cantilever", "frequencies of a cantilever", closed(cantilever)),
+    Item(PAPER, "shuttle-arm", "a Shuttle-like arm on a free base", closed(shuttle)),
+    Item(PAPER, "compensation", "inertia matrix and nonlinear torques", compensation, OBTAINED),
+    Item(PAPER, "transposes", "rotations of tips, eqs. 3 and 5", transposes, TURNED),
+    Item(PAPER, "christoffel", "cost of the nonlinear loads", christoffel, SYMBOLS),
+    Item(PAPER, "rotation-limit", "modes without stiffening at high rates", closed(rotation_limit)),
 )  # fmt: skip
