@@ -13,7 +13,8 @@ EXPECTED: dict[str, dict[str, str]] = {
     "korayem-2009": {
         "table-1": "enenn", "table-2": "eii", "identities": "eee", "tip-rotation": "ie",
         "fig-4": "e", "fig-5": "e", "fig-6": "e", "fig-7": "e", "fig-8": "i", "fig-9": "i",
-        "fig-10": "i", "fig-11": "i", "fig-12": "i", "fig-13": "i", "fig-14": "i", "fig-15": "i", "more-modes": "i",
+        "fig-10": "i", "fig-11": "i", "fig-12": "i", "fig-13": "i", "fig-14": "i", "fig-15": "i",
+        "more-modes": "i",
         "vibration": "i-",
     },
     "graves-1989": {

@@ -14,7 +14,8 @@ from flexarm.links.base import Array
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
 
-K, V = TypeVar("K"), TypeVar("V")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def changed(name: str, values: Mapping[str, Any] | None = None) -> Arm:

@@ -12,6 +12,7 @@ from flexarm.papers.chen.fall import (
     DT,
     GRID,
     JOINTS,
+    LASTING,
     PAPER,
     PLANE,
     QUANTITIES,
@@ -37,7 +38,8 @@ OFFSET = Choice("offset between the links", {
     for name, place in (("along the axis of joint 1", [0.0, 0.0, 0.475]),
                         ("in the plane of the fall", [0.0, 0.475, 0.0]))
 })  # fmt: skip
-CAUSE = Grid((*GRID.choices, ways(OF_IT, *LEFT)), (*GRID.together, (PLANE, OF_IT)), GRID.left)
+CAUSE = Grid((*GRID.choices, ways(OF_IT, *LEFT)), ((START, LASTING, OF_IT), (PLANE, OF_IT)),
+             GRID.left)  # fmt: skip
 OFFSETS, PLANES = Grid((OFFSET,)), Grid(GRID.choices[2:3])
 
 

@@ -179,6 +179,9 @@ def table_1() -> Found:
     left_out = [float(np.abs(old - full).max() / size) for old, _ in blocks.values()]
     rods = max(float(np.abs(old - thin).max() / size) for old, _ in blocks.values())
     listed = ", ".join(map(str, counts))
+    hybrid = build(changed(ARMS[1]))
+    both = [matrices(hybrid, paper)[0][:2, :2] for paper in (True, False)]
+    apart = float(np.abs(both[0] - both[1]).max() / np.abs(both[1]).max())
     statements = (
         decide("the global mass matrices for a flexible robot and a rigid robot are similar: that "
                "of the rigid robot is left when the elastic parts are eliminated",
@@ -188,11 +191,6 @@ def table_1() -> Found:
                "are included", min(left_out) > 1e-10,
                f"joint rows lack {min(left_out):.1e} of the largest, the sections' own inertia; "
                f"but for it they agree with the rigid robot's to {rods:.1e}"),
-    )  # fmt: skip
-    hybrid = build(changed(ARMS[1]))
-    both = [matrices(hybrid, paper)[0][:2, :2] for paper in (True, False)]
-    apart = float(np.abs(both[0] - both[1]).max() / np.abs(both[1]).max())
-    statements += (
         decide("the approach is applicable to hybrid robots of rigid and flexible links",
                apart < 1e-10, "joint rows of M of example 1, whose link 1 is rigid, agree with "
                f"those integrated to {apart:.1e}"),

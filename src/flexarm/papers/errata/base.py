@@ -1,6 +1,6 @@
 """What an erratum is: printed, right, and what the misprint does, run where it can be run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -46,7 +46,7 @@ def measured(erratum: Erratum) -> str:
     return erratum.effect() if callable(erratum.effect) else erratum.effect
 
 
-def wrong_by(pairs: list[tuple[Array, ...]], what: str) -> str:
+def wrong_by(pairs: Sequence[tuple[Array, ...]], what: str) -> str:
     """Say by how much something is wrong: largest entry of the difference over the largest."""
     off = [100 * np.abs(bad - good).max() / np.abs(good).max() for bad, good in pairs]
     low, high = (f"{x:.2g}" if x < 100 else f"{x:.0f}" for x in (min(off), max(off)))

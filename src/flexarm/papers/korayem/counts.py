@@ -114,7 +114,7 @@ def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
 def printed_step(step: int, n: int, m: int) -> Pair:
     """Add up all that the paper prints beside the lines of a step (n_f = n)."""
     pairs = (n - 1) * (n - 2) / 2
-    short = {
+    short: dict[int, list[tuple[float, int, int]]] = {
         1: [(n - 1, 15, 6)],
         2: [(n - 1, 9, 10), (n - 1, 18, 18), (n - 1, 33, 27)],
         3: [(n - 1, 27, 21), (n, 39, 33)],

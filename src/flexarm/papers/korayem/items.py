@@ -6,6 +6,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.formulations import formulation
+from flexarm.formulations.equation import Equation
+from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import link_constants
 from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
@@ -89,8 +91,8 @@ def identities(scope: Scope) -> Found:
     def off(reading: Reading) -> float:
         size = DEFLECTED[reading[BENT]]
         q = np.array([size if "." in name else 0.5 for name in model.names])
-        M, without = (formulation("gibbs-appell", model, paper=True, **more).mass_matrix(q)
-                      for more in ({}, {"delta_squared": False}))  # fmt: skip
+        M, without = (Equation.of(GibbsAppell(model, paper=True, delta_squared=x)).mass_matrix(q)
+                      for x in (True, False))  # fmt: skip
         return 100 * float(np.abs(M - without).max() / np.abs(M).max())
 
     equation, rng = formulation("gibbs-appell", model, paper=True), np.random.default_rng(0)
