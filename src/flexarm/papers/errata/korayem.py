@@ -245,10 +245,10 @@ def _column() -> str:
 
 
 def _lines(step: int) -> str:
-    lines, table = printed_step(step, 2, 2), TABLE_1[step](2, 2, 2)
+    lines, table = printed_step(step, 3, 2), TABLE_1[step](3, 3, 2)
     return (
-        f"for n = n_f = m = 2 the lines add up to {lines[0]:.0f} M, {lines[1]:.0f} A, Table 1 has "
-        f"{table[0]:.0f} M, {table[1]:.0f} A"
+        f"for n = n_f = 3, m = 2 the lines add up to {lines[0]:.0f} M, {lines[1]:.0f} A, Table 1 "
+        f"has {table[0]:.0f} M, {table[1]:.0f} A"
     )
 
 
