@@ -17,10 +17,9 @@ from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import Constants, beam
 from flexarm.io.sample import sample
 from flexarm.model import build
-from flexarm.papers.korayem.counts import TABLE_1, counted_steps, operations, symbols
-from flexarm.papers.korayem.ledger import Cost, ledger_9, ledger_10
-from flexarm.papers.korayem.reasons import KINDS, added, differences, less
+from flexarm.papers.korayem.counts import TABLE_1, added, counted_steps, operations, symbols
 from flexarm.studies.operations import operation_counts
+from gibbs_appell_ledger import KINDS, Cost, differences, ledger_9, ledger_10, less
 from report import table, write
 
 CASES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes

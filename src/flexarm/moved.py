@@ -36,7 +36,6 @@ MOVED = {
     "integrate.run_file": ("runs.read", "runs.write"),
     "kinematics": ("mechanics.kinematics",),
     "links.tabulated": ("links.families.tabulated",),
-    "papers.korayem_ledger": ("papers.korayem.ledger",),
     "profiles": ("model.profiles",),
 }
 

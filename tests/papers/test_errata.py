@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flexarm
@@ -22,6 +23,31 @@ def test_a_misprint_of_the_inertia_matrix_makes_it_wrong_by_a_tenth_or_more(wher
     (one,) = [each for each in errata("korayem-2009") if each.where == where]
     least = float(measured(one).partition("wrong by ")[2].split()[0])
     assert 8 < least < 100
+
+
+def test_a_tip_that_is_not_drawn_in_does_not_stiffen_by_what_is_beyond() -> None:
+    # potential -1/2 omega^2 int mu (x^2 + y^2) of link 1 in one mode and of link 2, straight beyond
+    L, omega = 7.11, 10.0
+    x, w = np.polynomial.legendre.leggauss(40)
+    x, w = (x + 1) / 2, w / 2
+    b = 1.8751040687119611
+    nu = (np.sin(b) - np.sinh(b)) / (np.cos(b) + np.cosh(b))
+    tip = np.cos(b) - np.cosh(b) + nu * (np.sin(b) - np.sinh(b))
+
+    def slope(e: np.ndarray) -> np.ndarray:
+        a = b * e
+        bent = -np.sin(a) - np.sinh(a) + nu * (np.cos(a) - np.cosh(a))
+        return np.asarray(b * bent / tip / L)
+
+    value = (np.cos(b * x) - np.cosh(b * x) + nu * (np.sin(b * x) - np.sinh(b * x))) / tip
+    drawn = [L * e * w @ slope(e * x) ** 2 for e in (*x, 1.0)]
+    s, xi = float(slope(np.ones(1))[0]), L * x
+    own = w @ (xi * drawn[:-1] - value**2)
+    across, along = w @ (1 + s * xi) ** 2, w @ ((L + xi) * (drawn[-1] + s**2 * xi))
+    mass = w @ value**2 + across
+    right, printed = (omega**2 * (own + y - across) / mass for y in (along, 0.0))
+    (one,) = [each for each in errata("chen-2012") if each.where == "eqs. 2, 3"]
+    assert f"changes by {right:.1f} 1/s^2, and by {printed:.1f} as printed" in measured(one)
 
 
 @pytest.mark.parametrize("code", sorted({each.code for each in errata() if each.code}))

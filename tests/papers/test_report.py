@@ -24,7 +24,7 @@ def result() -> Result:
                         reading="gain: 2"),),
         checks=(Check("it is smooth", False, "no"),),
     )  # fmt: skip
-    item = Item("chu", "fig-1", "a figure", "It grows.", lambda scope: found, GRID)
+    item = Item("chu", "fig-1", "a figure", lambda scope: found, GRID)
     return Result(item, found, 1.0)
 
 

@@ -310,8 +310,6 @@ class Item:
         What it is called on the command line.
     title
         What it is.
-    says
-        What the paper has, or says of it.
     compute
         Computes ours, for the readings of a scope where something is open.
     grid
@@ -321,7 +319,6 @@ class Item:
     paper: str
     name: str
     title: str
-    says: str
     compute: Callable[[Scope], Found]
     grid: Grid = field(default=NOTHING_OPEN)
 

@@ -156,7 +156,7 @@ def markdown(results: Sequence[Result]) -> str:
             parts.append(f"Without a statement: {WITHOUT[paper]}.")
         for result in own:
             parts.append(f"### {result.item.title}\n\n`{command(result)}`, {result.seconds:.1f} s")
-            parts += [f"*The paper:* {result.item.says}", result.found.because]
+            parts.append(result.found.because)
             parts += [f"**{each.title}**\n\n{aligned(each)}" for each in _all_tables(result)]
             parts += [
                 f"![{figure.title}]({name}.png)\n\n{figure.reading}"
@@ -188,8 +188,7 @@ def _section(result: Result) -> list[str]:
     """Write what an item has, for the page: its words, tables folded, figures."""
     parts = [
         f'<h3 id="{_key(result)}">{_e(result.item.title)}</h3>',
-        f'<p class="soft">The paper: {_e(result.item.says)}<br><code>{_e(command(result))}</code>,'
-        f" {result.seconds:.1f} s</p>",
+        f'<p class="soft"><code>{_e(command(result))}</code>, {result.seconds:.1f} s</p>',
     ]
     if result.found.because:
         parts.append(f"<p>{_e(result.found.because)}</p>")

@@ -1,16 +1,21 @@
 """Arms of the papers with some values changed, histories of their runs, and operations."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from flexarm.arm import Arm
-from flexarm.io.overrides import Change, load_changed
+from flexarm.formulations.equation import Equation
+from flexarm.io.overrides import Change, change_arm, load_changed
 from flexarm.links.base import Array
 from flexarm.runs.run import Run
 from flexarm.samples import sample_path
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def changed(name: str, values: Mapping[str, Any] | None = None) -> Arm:
@@ -20,6 +25,29 @@ def changed(name: str, values: Mapping[str, Any] | None = None) -> Arm:
         for key, value in (values or {}).items()
     ]
     return load_changed(sample_path(name), changes)
+
+
+def plain_link(
+    shapes: Mapping[str, Any], length: float, density: float, stiffness: float, **more: Any
+) -> Arm:
+    """Make a hinged link that bends in a plane, of given shapes; more keys by their first."""
+    values = {
+        "links.1.joint": {"kind": "revolute"},
+        "links.1.length": length,
+        "links.1.section": {"mass_per_length": density, "EIz": stiffness},
+        "links.1.shapes": shapes,
+    }
+    return change_arm(changed("chen-rotating-link"), values | more)
+
+
+def completed(
+    known: dict[K, V], keys: Iterable[K], compute: Callable[[list[K]], Iterable[V]]
+) -> dict[K, V]:
+    """Compute together what of some keys is not known yet, and give all that is."""
+    missing = [key for key in dict.fromkeys(keys) if key not in known]
+    if missing:
+        known.update(zip(missing, compute(missing), strict=True))
+    return known
 
 
 def column(run: Run, name: str) -> Array:
@@ -47,6 +75,12 @@ def farthest(one: Array, other: Array) -> float:
     return float(np.abs(one - other).max() / np.ptp(other))
 
 
+def bounds(y: Array, width: int) -> Array:
+    """Take the largest and the least within a moving window, but for the edges, (2, T)."""
+    windows = sliding_window_view(y, width)
+    return np.stack([windows.max(axis=1), windows.min(axis=1)])
+
+
 def main_frequency(t: Array, y: Array) -> float:
     """Find the strongest frequency [Hz] of evenly sampled values, less their trend.
 
@@ -61,6 +95,19 @@ def main_frequency(t: Array, y: Array) -> float:
     low, mid, high = np.log(size[k - 1 : k + 2])
     shift = 0.5 * (low - high) / (low - 2 * mid + high)
     return float((k + shift) / (4 * len(t) * (t[1] - t[0])))
+
+
+def slopes(
+    equation: Equation, q: Array, v: Array | None = None, part: str = "", step: float = 1e-4
+) -> Array:
+    """Differentiate what holds an arm by its coordinates, or a part such as "elastic", (n, n)."""
+
+    def force(at: Array) -> Array:
+        still = np.zeros(len(q)) if v is None else v
+        return equation.parts(at, still)[part] if part else equation.bias(at, still)
+
+    moved = [(force(q + step * e) - force(q - step * e)) / (2 * step) for e in np.eye(len(q))]
+    return np.array(moved).T
 
 
 def operations(symbols: list[ca.SX], expression: Any) -> int:

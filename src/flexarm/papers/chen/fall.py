@@ -1,5 +1,6 @@
 """Chen, Zhang & Liu 2012: the fall of a two-link spatial arm with rigid and elastic joints."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
@@ -7,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.formulations import DEFAULT
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.integrate.simulate import simulate
 from flexarm.io.overrides import change_arm
 from flexarm.linear.equilibrium import Equilibrium, equilibrium
 from flexarm.links.base import Array
@@ -16,7 +17,7 @@ from flexarm.model import build
 from flexarm.papers.base import Check, Figure, Found, Item, Limit, curve, search, undecidable
 from flexarm.papers.chen.linear import linear_fall
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
-from flexarm.papers.runs import apart, changed, tip_deflection
+from flexarm.papers.runs import apart, changed, completed, tip_deflection
 from flexarm.runs.run import Run
 
 PAPER = "chen-2012"
@@ -73,24 +74,21 @@ class Pair(NamedTuple):
     elastic: Array
 
 
-@cache
-def falls(elastic: bool, readings: tuple[Reading, ...], printed: bool) -> dict[Reading, Run]:
+RUNS: dict[tuple[bool, bool], dict[Reading, Run]] = {}  # by elastic joints, printed equations
+
+
+def falls(elastic: bool, readings: Iterable[Reading], printed: bool = False) -> dict[Reading, Run]:
     """Let the arm fall, for readings that differ in more than what is looked at."""
-    arm = changed(ARMS[elastic])
-    changes = [GRID.changes(reading) for reading in readings]
-    rest = [None if x[START] == STRAIGHT else held(elastic, _key(x)) for x in readings]
-    if printed:
-        found = [
-            simulate(change_arm(arm, change), t_end=T_END, dt=DT, paper=True, start=start,
-                     formulation="recursive-lagrange")
-            for change, start in zip(changes, rest, strict=True)
-        ]  # fmt: skip
-    else:
-        starts = [named(elastic, _key(x)) if r else {} for x, r in zip(readings, rest, strict=True)]
-        found = simulate_many(
-            arm, t_end=T_END, dt=DT, parameters=changes, starts=starts, allow_long=True
-        )
-    return dict(zip(readings, found, strict=True))
+
+    def compute(missing: list[Reading]) -> list[Run]:
+        starts = [{} if x[START] == STRAIGHT else named(elastic, _key(x)) for x in missing]
+        return simulate_many(
+            changed(ARMS[elastic]), t_end=T_END, dt=DT, starts=starts, paper=printed,
+            parameters=[GRID.changes(reading) for reading in missing], allow_long=True,
+            formulation="recursive-lagrange" if printed else DEFAULT,
+        )  # fmt: skip
+
+    return completed(RUNS.setdefault((elastic, printed), {}), readings, compute)
 
 
 def _key(reading: Reading) -> Reading:
@@ -126,23 +124,20 @@ def quantity(run: Run, what: str) -> Array:
 def pairs(what: str, readings: list[Reading]) -> dict[Reading, Pair]:
     """Give a quantity with rigid and elastic joints for each reading, up to its duration."""
     moved = {reading: _moved(reading) for reading in readings}
-    runs: dict[tuple[bool, Reading], Run] = {}
-    for printed in (False, True):
-        some = tuple(dict.fromkeys(x for x in moved.values() if _printed(x) == printed))
-        for elastic in JOINTS:
-            found = falls(elastic, some, printed) if some else {}
-            runs |= {(elastic, reading): run for reading, run in found.items()}
+    runs = {
+        (elastic, printed): falls(
+            elastic, [x for x in moved.values() if (x[EQUATIONS] == PRINTED) == printed], printed
+        )
+        for elastic in JOINTS
+        for printed in (False, True)
+    }
     result = {}
     for reading, key in moved.items():
-        rigid, elastic_ = (runs[each, key] for each in JOINTS)
+        rigid, elastic_ = (runs[each, key[EQUATIONS] == PRINTED][key] for each in JOINTS)
         t = rigid.t[rigid.t <= DURATIONS[reading[LASTING]] + DT / 2]
         seen = _seen(what, reading)
         result[reading] = Pair(t, *(quantity(x, seen)[: len(t)] for x in (rigid, elastic_)))
     return result
-
-
-def _printed(reading: Reading) -> bool:
-    return reading[EQUATIONS] == PRINTED
 
 
 def _moved(reading: Reading) -> Reading:
@@ -182,7 +177,7 @@ def _beyond_linear(what: str, reading: Reading) -> float:
     key = _moved(Reading(tuple(full.items())))
     seen, found = _seen(what, reading), []
     for elastic in JOINTS:
-        run = falls(elastic, (key,), False)[key]
+        run = falls(elastic, [key])[key]
         start = named(elastic, _key(key)) if reading[START] == HELD else {}
         model = run.model
         t, x = linear_fall(ARMS[elastic], SPAN, [start.get(name, 0.0) for name in model.names])
@@ -261,21 +256,8 @@ def _figures(name: str, found: dict[Reading, Pair]) -> tuple[Figure, ...]:
     )  # fmt: skip
 
 
-_FIG_4 = (
-    "As the arm falls, the torsional angle is lingering at the equilibrium position. When the "
-    "joints are rigid, it is changing in a small range; when they are flexible, the range "
-    "increases obviously, which shows the effect of nonlinearity and instability. There exists the "
-    "dynamic coupling between the torsional flexibility of the link and the flexibility of the "
-    "joint."
-)
-_FIG_5 = (
-    "The tip deformation increases as the time changes, and presents significant nonlinear "
-    "vibration. Also, the phenomenon is more pronounced when the joints are flexible."
-)
-_SAME = "Certainly, we can get the same phenomenon (as in Fig. 5): "
 FALL_ITEMS = (
-    Item(PAPER, "fig-4", QUANTITIES["fig-4"][1], _FIG_4, torsion, GRID),
-    Item(PAPER, "fig-5", QUANTITIES["fig-5"][1], _FIG_5, partial(deformation, "fig-5"), GRID),
-    *(Item(PAPER, name, QUANTITIES[name][1], _SAME + _FIG_5[0].lower() + _FIG_5[1:],
-           partial(deformation, name), GRID) for name in ("longitudinal", "chordwise")),
+    Item(PAPER, "fig-4", QUANTITIES["fig-4"][1], torsion, GRID),
+    *(Item(PAPER, name, QUANTITIES[name][1], partial(deformation, name), GRID)
+      for name in ("fig-5", "longitudinal", "chordwise")),
 )  # fmt: skip

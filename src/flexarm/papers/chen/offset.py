@@ -5,13 +5,14 @@ from functools import cache
 import numpy as np
 
 from flexarm.integrate.simulate import simulate
-from flexarm.papers.base import Found, Item, Limit, search
+from flexarm.papers.base import Found, Item, Limit, search, undecidable
 from flexarm.papers.chen.fall import (
     ARMS,
     BOTH,
     DT,
     GRID,
     JOINTS,
+    LASTING,
     PAPER,
     PLANE,
     QUANTITIES,
@@ -23,19 +24,22 @@ from flexarm.papers.chen.fall import (
     pairs,
     quantity,
 )
-from flexarm.papers.readings import Choice, Grid, Reading, Scope
+from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed
 from flexarm.runs.run import Run
 
 TWISTED = Limit(low=1.0, unit="mrad")  # "will perform torsion"
 SPATIAL = Limit(low=1.0, unit="mm")  # "will conduct a spatial motion"
 NECESSARY = Limit(low=5.0, unit="%")  # of the range, as much as a figure shows
-CAUSED = Limit(high=50.0, unit="%")  # what is left of a deformation without its cause
+OF_IT, CAUSED = "caused", Limit(high=1.0, unit="times")
+LEFT = {"most of it": 50.0, "some of it": 95.0}  # [%] that may be left without the cause
 OFFSET = Choice("offset between the links", {
     name: {"links.2.joint.before": {"position": place}}
     for name, place in (("along the axis of joint 1", [0.0, 0.0, 0.475]),
                         ("in the plane of the fall", [0.0, 0.475, 0.0]))
 })  # fmt: skip
+CAUSE = Grid((*GRID.choices, ways(OF_IT, *LEFT)), ((START, LASTING, OF_IT), (PLANE, OF_IT)),
+             GRID.left)  # fmt: skip
 OFFSETS, PLANES = Grid((OFFSET,)), Grid(GRID.choices[2:3])
 
 
@@ -56,8 +60,11 @@ def offset(scope: Scope) -> Found:
                    _without_torsion, NECESSARY,
                    "change of the flapwise deformation by shapes of torsion, of the range"),
             search("the flapwise deformation is caused by the torsional effect of the flexible "
-                   "joint", readings, lambda x: _left(seen["fig-5"][x]), CAUSED,
-                   "range with rigid joints, of that with flexible ones"),
+                   "joint", CAUSE.readings(scope),
+                   lambda x: _left(seen["fig-5"][x.without(OF_IT)]) / LEFT[x[OF_IT]], CAUSED,
+                   "range with rigid joints, of that with flexible ones, over what may be left"),
+            undecidable("which will have a significant influence on the system control",
+                        "a system that is controlled"),
             search("there is a significant difference between rigid and flexible joints", readings,
                    lambda x: 100 * max(apart(y[x].elastic, y[x].rigid) for y in seen.values()),
                    SIGNIFICANT, "largest distance of four quantities, of the range"),
@@ -98,9 +105,6 @@ def _without_torsion(reading: Reading) -> float:
 
 
 OFFSET_ITEM = Item(
-    PAPER, "offset", "offset of the links, and flexible joints at large",
-    "There exists an offset of 0.475 m between the links. So there will appear a torque to act on "
-    "link 1 in the fall, and link 1 will perform torsion about its axis; the manipulator will "
-    "conduct a spatial motion. The flapwise deformation is caused by the torsional effect of the "
-    "flexible joint.", offset, Grid((*GRID.choices, OFFSET)),
+    PAPER, "offset", "offset of the links, and flexible joints at large", offset,
+    Grid((*CAUSE.choices, OFFSET)),
 )  # fmt: skip

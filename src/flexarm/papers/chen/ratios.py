@@ -6,7 +6,7 @@ from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import BeamEnds, beam_roots
 from flexarm.papers.base import Check, Figure, Found, Limit, Table, compare, curve, decide
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import plain_link
 
 LENGTH, MASS, EI = 7.11, 314.88, 3.8e6  # [m], [kg], [N m^2] of a boom
 
@@ -65,15 +65,8 @@ def _ratios(rotor: float, joint: float, scale: float = 1.0) -> Array:
         "gear_ratio": 1.0,
         "stiffness": stiffness / length / joint,
     }
-    arm = changed(
-        "chen-rotating-link",
-        {
-            "links.1.joint": {"kind": "revolute", "drive": drive},
-            "links.1.length": length,
-            "links.1.section": {"mass_per_length": density, "EIz": stiffness},
-            "links.1.shapes": {"kind": "elements", "bending_y": 8},
-        },
-    )
+    shapes = {"kind": "elements", "bending_y": 8}
+    arm = plain_link(shapes, length, density, stiffness, **{"links.1.joint.drive": drive})
     found = modes(arm, joints="free")
     unit = np.sqrt(stiffness / (density * length**4))
     rates = [m.frequency_rad_s for m in found.modes if m.kind == "vibration"]

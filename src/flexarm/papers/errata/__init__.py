@@ -51,7 +51,7 @@ _ABOUT = """# Errata of the five papers
 Made by `flexarm reproduce --errata --out docs/errata.md`, and held to it by a test; do not edit.
 What says *run* was computed with the equation as printed and as it is right, on random states; the
 [Gibbs-Appell](formulations/gibbs-appell.md) steps on a spatial arm of three links with two modes
-each, amplitudes to 0.05 m and rates to 1, errors over the largest entry. What says *read* follows
-from the text around it, from a dimension or by hand; there is nothing to run. Files named in the
-last column have the right form at lines marked `erratum`."""
+each, amplitudes to 0.05 m, rates and accelerations to 1 in SI units, errors over the largest entry.
+What says *read* has no effect that could be computed, for the reason given. Files named in the last
+column have the right form at lines marked `erratum`."""
 __all__ = ["Erratum", "errata", "markdown", "measured"]

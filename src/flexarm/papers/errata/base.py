@@ -1,7 +1,8 @@
 """What an erratum is: printed, right, and what the misprint does, run where it can be run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -39,13 +40,14 @@ class Erratum:
         return callable(self.effect)
 
 
+@cache
 def measured(erratum: Erratum) -> str:
     """Say what a misprint does, by running it where it can be run."""
     return erratum.effect() if callable(erratum.effect) else erratum.effect
 
 
-def wrong_by(pairs: list[tuple[Array, Array]], what: str) -> str:
+def wrong_by(pairs: Sequence[tuple[Array, ...]], what: str) -> str:
     """Say by how much something is wrong: largest entry of the difference over the largest."""
     off = [100 * np.abs(bad - good).max() / np.abs(good).max() for bad, good in pairs]
-    low, high = (f"{x:.2g}" for x in (min(off), max(off)))
+    low, high = (f"{x:.2g}" if x < 100 else f"{x:.0f}" for x in (min(off), max(off)))
     return f"{what} wrong by {low} %" if low == high else f"{what} wrong by {low} to {high} %"

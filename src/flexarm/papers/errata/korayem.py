@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from flexarm.formulations.gibbs_appell.chain import Link, paper_chain
 from flexarm.formulations.gibbs_appell.steps import (
     Sums,
+    Table,
     compound_rotations,
     deflection_forces,
     gathered_forces,
@@ -17,16 +19,16 @@ from flexarm.formulations.gibbs_appell.steps import (
     inertia_matrix,
     link_forces,
     motions,
+    picked,
     positions,
     rotations,
     sums,
 )
-from flexarm.formulations.gibbs_appell.terms import tilde
+from flexarm.formulations.gibbs_appell.terms import beam, link_constants, tilde
 from flexarm.links.base import Array
-from flexarm.model import Model, build
+from flexarm.model import LinkModel, Model, build
 from flexarm.papers.errata.base import STATES, Erratum, wrong_by
-from flexarm.papers.korayem.counts import TABLE_1, korayem_shafei
-from flexarm.papers.korayem.reasons import printed_step_10
+from flexarm.papers.korayem.counts import TABLE_1, book, korayem_shafei, printed_step
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 
@@ -44,6 +46,7 @@ def _model() -> Model:
     return build(changed("count-3-2-2", values), stiffening=False)
 
 
+@cache
 def _states() -> list[tuple[Expr, Expr]]:
     rng = np.random.default_rng(2)
     model, found = _model(), []
@@ -60,17 +63,24 @@ def _number(expression: Expr) -> Array:
 
 def _inertia(change: Change) -> str:
     """Say how wrong M is with sums that are changed."""
-    pairs = []
+    pairs = [
+        tuple(_number(inertia_matrix(links, R, r, x, _model().size))
+              for x in (change(links, R, s), s))
+        for links, R, r, s in _sums_of()
+    ]  # fmt: skip
+    return wrong_by(pairs, "M")
+
+
+@cache
+def _sums_of() -> list[tuple[list[Link], Table, Table, Sums]]:
+    """Take steps 1 and 7 to 9 at every state."""
+    found = []
     for q, v in _states():
         links = paper_chain(_model(), q, v, delta_squared=True)
         R = compound_rotations(rotations(links))
         r = positions(links, R)
-        s = sums(links, R, r)
-        bad, good = (
-            inertia_matrix(links, R, r, x, _model().size) for x in (change(links, R, s), s)
-        )
-        pairs.append((_number(bad), _number(good)))
-    return wrong_by(pairs, "M")
+        found.append((links, R, r, sums(links, R, r)))
+    return found
 
 
 def _step_10(links: list[Link], R: list[list[Expr]], s: Sums) -> Sums:
@@ -96,44 +106,118 @@ def _step_9(links: list[Link], R: list[list[Expr]], s: Sums) -> Sums:
     return replace(s, U=U, U_k=U_k, U_jk=U_jk)
 
 
-def _forces(kind: str) -> str:
-    """Say how wrong the nonlinear forces are with a term as printed."""
-    pairs = []
-    for q, v in _states():
-        bad, good = (_number(_nonlinear(q, v, which)) for which in (kind, ""))
-        pairs.append((bad, good))
-    return wrong_by(pairs, "Re")
+def _forces(kind: str, *, accelerated: bool = False, what: str = "Re") -> str:
+    """Say how wrong forces are with a term as printed: nonlinear ones, or with accelerations."""
+    return wrong_by(
+        [(_forces_at(k, kind, accelerated), _forces_at(k, "", accelerated)) for k in range(STATES)],
+        what,
+    )
 
 
-def _nonlinear(q: Expr, v: Expr, printed: str) -> Expr:
-    """Evaluate steps 1 to 6 without gravity, one of them as printed."""
+@cache
+def _forces_at(k: int, kind: str, accelerated: bool) -> Array:
+    a = ca.SX(np.random.default_rng(k).uniform(-1, 1, _model().size)) if accelerated else None
+    return _number(_efforts(*_states()[k], a, kind))
+
+
+_all_forces = partial(_forces, accelerated=True, what="forces at given accelerations")
+
+
+def _efforts(q: Expr, v: Expr, a: Expr | None, printed: str) -> Expr:
+    """Evaluate steps 1 to 6 without gravity, one of them as printed.
+
+    With accelerations a they are the derivatives of the acceleration energy, eqs. 43 and 44.
+    """
+    names = _model().names
     links = paper_chain(_model(), q, v, delta_squared=True)
-    R, size, none = rotations(links), _model().size, ca.SX(3, 1)
-    omega = motions(links, R, v, None, none)[0]
+    R, none = rotations(links), ca.SX(3, 1)
+    if printed == "eq. 81" and a is not None:  # amplitudes for their accelerations
+        still = ca.vertcat(*[q[k] if "." in x else a[k] for k, x in enumerate(names)])
+        return _mixed(_efforts(q, v, still, ""), _efforts(q, v, a, ""))
+    omega, omega_d, _ = motions(links, R, v, a, none)
+    walked = links
     if printed == "step 2":  # omega x theta' is left out
-        links = [
-            replace(link, theta_v=link.theta_v - tilde(w) @ link.theta_d)
-            for link, w in zip(links, omega, strict=True)
-        ]
-    moved = motions(links, R, v, None, none)
-    S, T = link_forces(links, *moved, None)
+        walked = _with(links, omega, lambda x, w: {"theta_v": x.theta_v - tilde(w) @ x.theta_d})
+    if printed == "eq. 69":
+        walked = _with(links, omega_d, lambda x, w: {"r_v": x.r_v - tilde(w) @ x.r})
+    if printed == "eq. 59":
+        walked = _with(links, omega, lambda x, w: {"r": x.r_d})
+    spun, spun_d, r_dd = motions(walked, R, v, a, none)
+    if printed == "eqs. 43, 44":
+        spun = spun_d
+    weighed = links
+    if printed == "eqs. 15-22" and a is not None:
+        weighed = [links[0], *map(partial(_as_printed, a, v), links[1:], _model().links)]
+    S, T = link_forces(weighed, spun, spun_d, r_dd, a)
     if printed == "eq. 102":  # deflections where their rates belong
-        still = ca.vertcat(*[q[k] if "." in x else v[k] for k, x in enumerate(_model().names)])
+        still = ca.vertcat(*[q[k] if "." in x else v[k] for k, x in enumerate(names)])
         rates = [link.body.c for link in paper_chain(_model(), q, still, delta_squared=True)]
-        links = [
-            replace(link, body=replace(link.body, c=c))
-            for link, c in zip(links, rates, strict=True)
-        ]
-    Q = deflection_forces(links, *moved, None)
+        weighed = _with(links, rates, lambda x, c: {"body": replace(x.body, c=c)})
+    Q = deflection_forces(weighed, spun, spun_d, r_dd, a)
+    for j, link in enumerate(links):
+        if printed == "eq. 13":
+            Q[j] += 2 * link.body.c.T @ (omega_d[j] - omega[j])
+        if printed == "eq. 26" and a is not None and link.variables:
+            Q[j] += link.body.sc @ (picked(a, link) - picked(q, link) / 2)
     phi, chi = gathered_forces(links, R, S, T)
-    right = generalised_forces(links, R, phi, chi, Q, size)
+    right = generalised_forces(links, R, phi, chi, Q, len(names))
     if printed != "eq. 44":
         return right
     turned = [t - 2 * tilde(w) @ (link.body.B9 @ w)
               for t, w, link in zip(T, omega, links, strict=True)]  # fmt: skip
-    other = generalised_forces(links, R, phi, gathered_forces(links, R, S, turned)[1], Q, size)
+    chi = gathered_forces(links, R, S, turned)[1]
+    return _mixed(right, generalised_forces(links, R, phi, chi, Q, len(names)))
+
+
+def _with(
+    links: list[Link], by: list[Expr], change: Callable[[Link, Expr], dict[str, Any]]
+) -> list[Link]:
+    """Change something of every link."""
+    return [replace(link, **change(link, x)) for link, x in zip(links, by, strict=True)]
+
+
+def _mixed(joints: Expr, deflections: Expr) -> Expr:
+    """Take the joint equations of one, the deflection equations of the other."""
     return ca.vertcat(
-        *[other[k] if "." in name else right[k] for k, name in enumerate(_model().names)]
+        *[deflections[k] if "." in x else joints[k] for k, x in enumerate(_model().names)]
+    )
+
+
+def _as_printed(a: Expr, v: Expr, link: Link, part: LinkModel) -> Link:
+    """Put accelerations, as printed, where positions belong in B3, B8 and B9."""
+    assert part.elastic is not None  # all links bend
+    constants = link_constants(part.elastic.integrals)
+    rate, faster = picked(v, link), picked(a, link)
+    shapes = [
+        x - c
+        for x, c in zip(
+            beam(constants, faster, rate, delta_squared=True).beta, constants.C_j, strict=True
+        )
+    ]
+    B8, B9 = (sum((y[j] * x for j, x in enumerate(shapes)), ca.SX(3, 3)) for y in (rate, faster))
+    body = replace(link.body, B3=tilde(link.body.eps @ faster), B8=B8, B9=B9)
+    return replace(link, body=body)
+
+
+def _upward() -> str:
+    """Lift the base by the acceleration of gravity itself, as step 2 begins, at rest."""
+    links = paper_chain(_model(), _states()[0][0], ca.SX(_model().size, 1), delta_squared=True)
+    R, found = rotations(links), []
+    for g in (-9.81, 9.81):
+        moved = motions(links, R, ca.SX(_model().size, 1), None, ca.SX([0.0, g, 0.0]))
+        gathered = gathered_forces(links, R, *link_forces(links, *moved, None))
+        Q = deflection_forces(links, *moved, None)
+        found.append(_number(generalised_forces(links, R, *gathered, Q, _model().size)))
+    return wrong_by([(found[0], found[1])], "the weight is upside down: forces")
+
+
+def _amplitudes() -> str:
+    elastic = _model().links[0].elastic
+    assert elastic is not None  # all links bend
+    y, z = elastic.tip_angle.sum(axis=1)[1:]
+    return (
+        f"tips of straight links are turned by {y:.2g} and {z:.2g} rad about y and z, whatever the "
+        "amplitudes (shapes of 1 m at the tip)"
     )
 
 
@@ -160,16 +244,17 @@ def _column() -> str:
     )
 
 
-def _lines() -> str:
-    lines, table, one = printed_step_10(2, 2), TABLE_1[10](2, 2, 2), korayem_shafei(1, 1, 1)[1]
+def _lines(step: int) -> str:
+    lines, table = printed_step(step, 3, 2), TABLE_1[step](3, 3, 2)
     return (
-        f"for n = n_f = m = 2 the lines add up to {lines[0]:.0f} M, {lines[1]:.0f} A, Table 1 has "
-        f"{table[0]:.0f} M, {table[1]:.0f} A; for one link with one mode it has "
-        f"{TABLE_1[10](1, 1, 1)[1]:.0f} sums, and Table 2 {one:.0f} in all"
+        f"for n = n_f = 3, m = 2 the lines add up to {lines[0]:.0f} M, {lines[1]:.0f} A, Table 1 "
+        f"has {table[0]:.0f} M, {table[1]:.0f} A"
     )
 
 
-_LOST = "read by the text around it; nothing to run"
+def _negative() -> str:
+    one = korayem_shafei(1, 1, 1)[1]
+    return f"{_lines(10)}; for one link with one mode Table 2 has {one:.0f} sums in all"
 
 
 def _sums() -> str:
@@ -177,50 +262,84 @@ def _sums() -> str:
     return f"the formulas give {products:g} products and {sums:g} sums"
 
 
+def _garbled() -> str:
+    """Evaluate Book's formulas with the factors m that stand twice in some terms."""
+    n, f, m = 3, 2, 2
+    more = [(x * f * m + y * n * f) * (m - 1) for x, y in ((137.5, 86), (123, 80))]
+    found = [a + b for a, b in zip(book(n, f, m), more, strict=True)]
+    return (
+        f"for n = 3, n_f = 2, m = 2 they give {found[0]:.0f} M, {found[1]:.0f} A beside the "
+        "printed 4922 M, 4851 A"
+    )
+
+
 ERRATA = (
-    Erratum(PAPER, "eq. 13", "-2 omega'^T B5", "-2 omega^T B5", "re-derived: r'' . (2 omega x r')"),
+    Erratum(PAPER, "eq. 13", "-2 omega'^T B5", "-2 omega^T B5: r'' . (2 omega x r')",
+            partial(_all_forces, "eq. 13")),
     Erratum(PAPER, "eqs. 15, 16, 18-22", "plain vectors; B3 = int mu r''; 20-22 all the same",
             "skew matrices: B2 = int mu r'~, B3 = int mu r~, B5 = int mu r''~ r', B6 = int mu r~ "
-            "r'', B7 = int mu r~^T r''~, B8 = int mu r~^T r'~, B9 = int mu r~^T r~", _LOST,
-            "formulations/gibbs_appell/terms.py"),
-    Erratum(PAPER, "eqs. 26, 27, 36-39", "d''_ij d_ik sC; tildes everywhere",
-            "d''_ij d''_ik sc_ijk; 36 a matrix, 37 a scalar, 38 and 39 vectors", _LOST),
+            "r'', B7 = int mu r~^T r''~, B8 = int mu r~^T r'~, B9 = int mu r~^T r~",
+            partial(_all_forces, "eqs. 15-22"), "formulations/gibbs_appell/terms.py"),
+    Erratum(PAPER, "eq. 26", "d''_ij d_ik sC", "d''_ij d''_ik sc_ijk",
+            partial(_all_forces, "eq. 26")),
+    Erratum(PAPER, "eqs. 27, 36-39", "the scalar's letter sC; tildes everywhere",
+            "27 with the vector c_ijk; 36 a matrix, 37 a scalar, 38 and 39 vectors",
+            "a matrix where eqs. 13 and 26 need a number or a vector: cannot be formed"),
     Erratum(PAPER, "eq. 44", "- omega~ B9 omega in the second sum", "+ omega~ B9 omega",
             partial(_forces, "eq. 44"), STEPS),
     Erratum(PAPER, "eqs. 43, 44", "omega' where B2, B3, B8, B9, beta and c multiply velocities",
             "omega in all of these; omega'_j^T alpha_jf is right",
-            "not of the dimension of a force"),
-    Erratum(PAPER, "eqs. 46, 47", "sum dy_ij/d eta",
-            "sum delta_ij dy_ij/d eta; eq. 47 likewise",
-            "the amplitudes are missing: nothing to run"),
-    Erratum(PAPER, "eq. 68", "iR_k omega''_k in the first sum", "iR_k z_k q''_k",
-            "omega'_i would be made of itself, and no acceleration of a joint be in it"),
-    Erratum(PAPER, "eq. 69", "no term with omega'_v,k", "+ iR_k (omega'_v,k x r_k)",
-            "it has no second derivative either; step 2 has it"),
+            partial(_all_forces, "eqs. 43, 44")),
+    Erratum(PAPER, "after eq. 45", "EI_y, EI_z in the OY and OZ directions",
+            "about OY (with w) and about OZ (with v), as eqs. 45, 53 and 54 have them",
+            "none in the example, which bends about z with I_z (Table 3)"),
+    Erratum(PAPER, "eqs. 46, 47", "sum dy_ij/d eta", "sum delta_ij dy_ij/d eta; eq. 47 likewise",
+            _amplitudes),
+    Erratum(PAPER, "eqs. 59-66", "a dot too many: r' for r in 59 and 60, omega' for omega in 63",
+            "as in eq. 10: omega' x r + omega x (omega x r), r of eq. 60 without a dot",
+            partial(_forces, "eq. 59"), STEPS),
+    Erratum(PAPER, "eq. 68", "iR_k omega'_k in the first sum", "iR_k z_k q''_k",
+            "omega'_i stands on both sides and cancels, and no acceleration of a joint is in it: "
+            "it gives nothing that could be run"),
+    Erratum(PAPER, "eq. 69", "no term with omega'_v,k", "+ iR_k (omega'_v,k x r_k); step 2 has it",
+            partial(_forces, "eq. 69"), STEPS),
     Erratum(PAPER, "first interchange of sums, i from j, k to i",
             "sum over k to n - 1, i from max(k + 1, j)", "sum over k to n, i from max(k, j)",
             _interchanged),
     Erratum(PAPER, "eq. 70, step 2", "omega x theta' of eq. 65 left out", "it is part of omega'_v",
             partial(_forces, "step 2"), STEPS),
-    Erratum(PAPER, "eqs. 81, 85", "delta_kt; sc_jft outside",
-            "delta''_kt multiplies all; sc_jft for k = j", _LOST, STEPS),
+    Erratum(PAPER, "eq. 74", "derivative by delta^2_jf", "by delta''_jf",
+            "the right side is that by delta''_jf: nothing else can be meant"),
+    Erratum(PAPER, "eq. 81", "times delta_kt", "times delta''_kt",
+            partial(_all_forces, "eq. 81"), STEPS),
+    Erratum(PAPER, "eq. 85", "sc_jft of no k", "for k = j",
+            "the sum over t alone, of link j, has no other k", STEPS),
     Erratum(PAPER, "eq. 86", "j+sigma_k+ with B3", "with B9", partial(_inertia, _eq_86), STEPS),
+    Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A", "only if E is orthogonal",
+            _transposed, STEPS),
+    Erratum(PAPER, "step 2", "r''_O1 = A_1^T g, g 'the acceleration of gravity'",
+            "A_1^T (-g): the base's acceleration, 'to the top'", _upward),
     Erratum(PAPER, "step 8", "for j = 2:1:n-1; j = i-1:-1:1", "for i = 2:1:n-1; j = i-1:-1:1",
-            "j is given twice, i never"),
+            "j is given twice, i never: cannot be run"),
     Erratum(PAPER, "step 9, U", "gamma_k + xi_k+1; gamma_n-1 + xi_n-1 to begin with",
             "gamma_k + xi_k+, xi_k+ = xi_k+1 k+1R_k",
             partial(_inertia, _step_9), STEPS),
+    Erratum(PAPER, "step 9, beginnings", "ngamma_k, npsi_k, jU_n and V_n-1 used, never given",
+            "all 0: their sums (eqs. 77-79, 88) have no terms",
+            "values that are not there cannot be run", STEPS),
     Erratum(PAPER, "step 10, last block", "jgamma, jxi_k+, jsigma_k+, jpsi_k+, jU_k+",
             "j+gamma, j+xi_k+, j+sigma_k+, j+psi_k+, j+U_k+", partial(_inertia, _step_10), STEPS),
     Erratum(PAPER, "eq. 102", "delta_jk c_jk", "2 omega_j^T sum delta'_jk c_jfk",
             partial(_forces, "eq. 102"), STEPS),
-    Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A", "only if E is orthogonal",
-            _transposed, STEPS),
+    Erratum(PAPER, "Table 1, step 9", "formulas of products and sums",
+            "the sum of what is printed beside the lines of step 9", partial(_lines, 9)),
     Erratum(PAPER, "Table 1, step 10", "formulas of products and sums",
-            "the sum of what is printed beside the lines of step 10", _lines),
+            "the sum of what is printed beside the lines of step 10", _negative),
     Erratum(PAPER, "Table 2", "column headed n = 6, n_f = 6, m = 3", "is for m = 2", _column,
             "papers/korayem/tables.py"),
     Erratum(PAPER, "Table 2", "2134M", "2134 A", _sums),
+    Erratum(PAPER, "Table 2, Book", "137.5 m n_f m, 86 n n_f m; 123 m n_f m, 80 n n_f m",
+            "137.5 n_f m, 86 n n_f; 123 n_f m, 80 n n_f", _garbled, "papers/korayem/counts.py"),
     Erratum(PAPER, "simulation", "delta_12(0), delta_22(0)", "only delta_11 and delta_21 exist",
-            "one mode per link"),
+            "one mode per link: there is no such variable to begin with"),
 )  # fmt: skip

@@ -10,10 +10,11 @@ from flexarm.formulations.element_jacobian.formulation import ElementJacobian
 from flexarm.formulations.equation import Equation
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
+from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm.model import build
 from flexarm.papers.chen.ratios import LENGTH, MASS
 from flexarm.papers.errata.base import Erratum, wrong_by
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import changed, slopes
 
 GRAVES, CHU, CHEN = "graves-1989", "chu", "chen-2012"
 CHU_FILE = "formulations/element_jacobian/formulation.py"
@@ -30,6 +31,35 @@ def _undeflected(size: float) -> str:
         pairs.append((formulation("kinematic-influence", model, paper=True).mass_matrix(q),
                       formulation("composite", model).mass_matrix(q)))  # fmt: skip
     return wrong_by(pairs, f"M, at tips bent by {size:g} m,")
+
+
+def _shape(x: Array, derivative: int = 0) -> Array:
+    """Evaluate the first clamped-free mode of a link of 1 m, 1 at the tip."""
+    shape = beam_shape(CLAMPED_FREE, float(beam_roots(CLAMPED_FREE, 1)[0]))
+    return np.asarray(shape.evaluate(x, derivative) / shape.evaluate(np.ones(1))[0])
+
+
+def _influence() -> str:
+    """Move a point 1 m beyond the tip by a mode, psi_t taken for both of the lost subscripts."""
+    R, shift = np.eye(3)[0], np.eye(3)[1]
+    turn = float(_shape(np.ones(1), 1)[0]) * np.eye(3)[2]
+    right, printed = (np.cross(x, R) + shift for x in (turn, shift))
+    return (
+        f"a point 1 m beyond the tip of a link of 1 m moves by {right[1]:.2f} m across the link "
+        f"per metre of the mode; with psi_t for both it is {printed[1]:g} m, and {-printed[2]:g} m "
+        "out of the plane"
+    )
+
+
+def _modal_row() -> str:
+    """Load a mode by the acceleration of points of a turning link, and by that of its centre."""
+    x, w = np.polynomial.legendre.leggauss(20)
+    whole = float(w / 2 @ (_shape((x + 1) / 2) * (x + 1) / 2))
+    centre = 0.5 * float(_shape(np.array([0.5]))[0])
+    return (
+        "the load of a link's own mode is left out, if J_cm does not see it, or too small by "
+        f"{100 * (1 - centre / whole):.0f} % (first mode, accelerations in proportion to x)"
+    )
 
 
 def _transposed() -> str:
@@ -66,6 +96,31 @@ def _one_point(name: str, hubs: tuple[int, ...]) -> Array:
     return Equation.of(ElementJacobian(model, paper=True)).mass_matrix(np.zeros(model.size))
 
 
+def _clamped_node() -> str:
+    """Give the rank of M of a straight hinged link, u_1 and u_2 of its root among q."""
+    count, size = 3, 1.0
+    m = size / 420 * np.array([[156, 22 * size, 54, -13 * size],
+                               [22 * size, 4 * size**2, 13 * size, -3 * size**2],
+                               [54, 13 * size, 156, -22 * size],
+                               [-13 * size, -3 * size**2, -22 * size, 4 * size**2]])  # fmt: skip
+    nodes = np.zeros((2 * count + 2, 2 * count + 2))
+    for k in range(count):
+        nodes[2 * k : 2 * k + 4, 2 * k : 2 * k + 4] += m
+    turned = np.array([x for k in range(count + 1) for x in (k * size, 1.0)])
+    columns = np.column_stack([turned, np.eye(2 * count + 2)])  # joint, then nodes
+    M = columns.T @ nodes @ columns
+    return (
+        f"M of a straight hinged link of {count} elements has the rank {np.linalg.matrix_rank(M)} "
+        f"of {len(M)}: its nodes can turn as the joint does"
+    )
+
+
+def _per_volume() -> str:
+    link = changed("chu-example-1").model_dump()["links"][1]
+    mass, area = link["section"]["mass_per_length"] * link["length"], 9e-5
+    return f"link 2 of example 1 has {mass * area:.3g} kg m^2 where {mass:.3g} kg are meant"
+
+
 def _ranks() -> str:
     found = []
     for name, hubs in (("chu-example-1", (2,)), ("chu-example-2", (1, 2))):
@@ -76,6 +131,26 @@ def _ranks() -> str:
     return (
         f"without motor inertia M of examples 1 and 2, straight, has the rank {found[0]} and "
         f"{found[1]}: the payload of example 2 does not cure it, a hub at each joint does"
+    )
+
+
+def _drawn_in() -> str:
+    """Find the first chordwise frequency of link 1 at 10 rad/s, link 2 beyond it held straight."""
+    values = {f"links.{k}.shapes": {"kind": "clamped-free", "bending_y": 1} for k in (1, 2)}
+    model = build(changed("chen-two-link-rigid-joints", {"gravity": [0.0] * 3, **values}))
+    bends, found = model.names.index("link1.y1"), []
+    for kind, paper, rate in (("composite", False, 10.0), ("recursive-lagrange", True, 10.0),
+                              ("composite", False, 0.0)):  # fmt: skip
+        equation = formulation(kind, model, paper=paper)
+        q, v = np.zeros((2, model.size))
+        v[model.names.index("joint1")] = rate
+        stiff = slopes(equation, q, v)[bends, bends]
+        found.append(stiff / equation.mass_matrix(q)[bends, bends])
+    right, printed, still = found
+    return (
+        f"at 10 rad/s the square of link 1's first frequency, link 2 held straight beyond it, "
+        f"changes by {right - still:.1f} 1/s^2, and by {printed - still:.1f} as printed: what is "
+        "beyond does not stiffen it"
     )
 
 
@@ -114,45 +189,58 @@ def _stretched() -> str:
 
 ERRATA = (
     Erratum(GRAVES, "eq. 11", "psi x R + psi", "psi_r x R + psi_t over psi_r",
-            "subscripts are lost; read by the text around it"),
+            _influence),
     Erratum(GRAVES, "eq. 5", "inverse = transpose, 'may be approximated'",
             "exact to the first order of the angles, wrong by their squares",
             _transposed),
+    Erratum(GRAVES, "after eq. 22", "the integral involves a similarity transformation",
+            "a congruence: J^T, not J^-1",
+            "a word: J has 6 rows and n + m columns, so that nothing else can be formed"),
     Erratum(GRAVES, "eqs. 25c, f, g", "stacked blocks",
             "int rho psi_t; int rho x~ psi_t + (I/V) psi_r; int rho psi_t^T psi_t + psi_r^T (I/V) "
-            "psi_r", "of a shape that does not fit M"),
+            "psi_r", "m x 6, 6 x m and 2m x 2m where M has room for 3 x m, 3 x m and m x m: they "
+            "cannot be put in"),
     Erratum(GRAVES, "eq. 25", "links weighed undeflected", "all terms in the deflection",
             partial(_undeflected, 0.1), "formulations/kinematic_influence/formulation.py"),
     Erratum(GRAVES, "eq. 27", "omega_a x v_b",
             "alpha_a x r + omega_a x (v_b - v_a) + omega_a x v_rel",
             _nonlinear_acceleration),
-    Erratum(GRAVES, "nonlinear force", "accelerations on the left", "generalised forces",
-            "not of the dimension of an acceleration"),
+    Erratum(GRAVES, "nonlinear force", "tau'', Q'' on the left", "generalised forces tau, Q",
+            "two dots that no force has: the right side says what is meant"),
+    Erratum(GRAVES, "nonlinear force", "J_cm^T times the loads of the centre of mass",
+            "+ int rho psi_t^T a: the link's own modes", _modal_row),
     Erratum(CHU, "section 2, sliding prismatic joint", "not defined here",
             "that of the authors' earlier paper: the next link runs along the flexible one before",
             "flexarm's joint `carriage`, and not `sliding`, where a beam grows out of a hub "
             "(Theodore & Ghosal's prismatic link)"),
-    Erratum(CHU, "eqs. 2, 7", "u_1, u_2 of the clamped node in q", "left out", "M is singular"),
-    Erratum(CHU, "eqs. 14, 15", "omega^r + omega^f", "omega^r + A omega^f", "none in the plane"),
-    Erratum(CHU, "text after eq. 18", "14 and 17 into 19", "13 and 16 into 18", "nothing to run"),
+    Erratum(CHU, "eqs. 2, 7", "u_1, u_2 of the clamped node in q", "left out", _clamped_node),
+    Erratum(CHU, "eqs. 14, 15", "omega^r + omega^f", "omega^r + A omega^f",
+            "none: the paper's robots are planar, where A turns about omega^f"),
+    Erratum(CHU, "text after eq. 18", "14 and 17 into 19", "13 and 16 into 18",
+            "numbers of equations: nothing is computed from them"),
     Erratum(CHU, "eqs. 18, 25", "one point per element", "three Gauss points or more", _ranks,
             CHU_FILE),
-    Erratum(CHU, "eq. 24", "inner sum to n_j", "to n_i", "read by the text around it"),
+    Erratum(CHU, "eq. 24", "inner sum to n_j", "to n_i",
+            "j is the sum's own index: no number n_j is there to run to"),
     Erratum(CHU, "Table 1", "m_i ... dV", "mass per length over dx, or density over dV",
-            "not of the dimension of a mass"),
-    Erratum(CHU, "figures", "two numbered 15", "slope of example 2, and a photograph",
-            "nothing to run"),
-    Erratum(CHEN, "eqs. 2, 3", "tip without shortening", "x = L + ... - 1/2 sum sum delta delta x",
-            "the next link is not drawn in: stiffening by what is beyond is lost"),
+            _per_volume),
+    Erratum(CHU, "figures, sections", "two figures 15, sections 4 and 6",
+            "slope of example 2, and a photograph; the conclusion is section 5",
+            "numbers of figures: nothing is computed from them"),
+    Erratum(CHEN, "eqs. 2, 3", "tip without shortening, E of the first order",
+            "x = L + ... - 1/2 sum sum delta delta x, and E of the second order",
+            _drawn_in, "formulations/recursive_lagrange.py"),
     Erratum(CHEN, "eq. 11", "torsional energy of the relative rate",
             "1/2 int J_x (omega_x + theta_x')^2", _torsion, "formulations/recursive_lagrange.py"),
     Erratum(CHEN, "Table 1", "J_x in kg m^2, per length in the text", "of the whole link", _polar,
             "samples/chen-two-link.yaml"),
-    Erratum(CHEN, "Kt", "N/m", "N m/rad", "its torque is Kt times an angle (eq. 43)"),
+    Erratum(CHEN, "Kt", "N/m", "N m/rad",
+            "a unit: eq. 43 makes a torque of it and an angle, so that the number is used alike"),
     Erratum(CHEN, "eqs. 34-37, 46", "J_jkk; a scalar transposed; a bracket missing",
-            "J_jhk; no transpose; bracket of eq. 35 as in eq. 41", "read by the lines around it"),
+            "J_jhk; no transpose; bracket of eq. 35 as in eq. 41", "the terms of these "
+            "equations are 'omitted here': nothing printed could be run"),
     Erratum(CHEN, "eq. 43", "F_j, not defined", "F_j = -n_j tau_j, tau_j the motor's torque",
-            "a remark: eq. 14, phi = -n q_1, gives it by virtual work"),
+            "a remark, by virtual work with eq. 14, phi = -n q_1: the examples have no torque"),
     Erratum(CHEN, "first example", "EA = 2.84e7 N", "EA = 1.55e8 N would suit J_x", _stretched,
             "samples/chen-rotating-link.yaml"),
 )  # fmt: skip

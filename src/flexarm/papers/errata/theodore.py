@@ -1,20 +1,23 @@
 """Theodore & Ghosal 1995: what is misprinted, run beside what is right."""
 
 import math
+from functools import cache
 
 import numpy as np
 
 from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
+from flexarm.formulations.equation import Equation
 from flexarm.io.sample import sample
-from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
+from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
 from flexarm.model import build
 from flexarm.papers.errata.base import Erratum
 from flexarm.papers.readings import Scope
 from flexarm.papers.theodore.items import table_1
 from flexarm.papers.theodore.loop import EI, GOALS
-from flexarm.papers.theodore.roots import DENSITY
-from flexarm.papers.theodore.theory import ALIKE, SIGNS, overestimates
+from flexarm.papers.theodore.robot import STROKE
+from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
+from flexarm.papers.theodore.theory import ALIKE, SIGNS, overestimates, stiffness_gain
 
 PAPER = "theodore-1995"
 
@@ -28,14 +31,56 @@ def _digits() -> str:
     return table_1(Scope()).checks[0].because
 
 
+def _angle(length: float) -> float:
+    """Give the angle [rad] of the tip of a link that is bent by 1 cm."""
+    shape = beam_shape(CLAMPED_FREE, float(beam_roots(CLAMPED_FREE, 1)[0]))
+    value, slope = (float(shape.evaluate(np.ones(1), k)[0]) for k in (0, 1))
+    return 0.01 * slope / value / length
+
+
 def _slope() -> str:
     """Turn the tip of a link of half a metre by d psi/d eta, and by that over its length."""
-    ends = CLAMPED_FREE
-    shape = beam_shape(ends, float(beam_roots(ends, 1)[0]))
-    value, slope = (float(shape.evaluate(np.ones(1), k)[0]) for k in (0, 1))
-    angles = [0.01 * slope / value / length for length in (1.0, 0.5)]
     return (f"re-derived, axes too; bent by 1 cm the tip of a link of 0.5 m turns by "
-            f"{angles[1]:.4f} rad, {angles[0]:.4f} as printed")  # fmt: skip
+            f"{_angle(0.5):.4f} rad, {_angle(1.0):.4f} as printed")  # fmt: skip
+
+
+def _axes() -> str:
+    """Turn a link of 1 m by link 2's tip, bent in its plane by 1 cm: phi = (0, phi^v, 0)."""
+    right, printed = (np.cross(_angle(1.0) * np.eye(3)[k], np.eye(3)[0]) for k in (2, 1))
+    return (f"with link 2 bent by 1 cm in the plane, a link of 1 m beyond is turned by "
+            f"{1e3 * abs(printed[2]):.1f} mm out of it, and not by {1e3 * right[1]:.1f} mm in "
+            "it")  # fmt: skip
+
+
+def _axial() -> str:
+    """Weigh link 3, 1 m out, along its joint: material points, x held, eta held."""
+    held = PAYLOAD + DENSITY / 3
+    return (f"joint 3 moves {STROKE * DENSITY + PAYLOAD:.4f} kg (its entry of M, 1 m out); with x "
+            f"held the payload's {PAYLOAD:.4f} alone, with eta held {held:.4f}")  # fmt: skip
+
+
+def _constants() -> str:
+    """Normalise link 3's first mode, with the payload, where the motion begins and ends."""
+    x, w = np.polynomial.legendre.leggauss(40)
+    found = []
+    for length in (0.3, 1.0):
+        mass = PAYLOAD / (DENSITY * length)
+        b = float(beam_roots(clamped_mass(mass), 1)[0])
+        top = math.sin(b) - math.sinh(b) + mass * b * (math.cos(b) - math.cosh(b))
+        nu = top / (math.cos(b) + math.cosh(b) - mass * b * (math.sin(b) - math.sinh(b)))
+        e = b * (x + 1) / 2
+        shape = np.cos(e) - np.cosh(e) + nu * (np.sin(e) - np.sinh(e))
+        found.append(float((w / 2 @ shape**2) ** -0.5))
+    return f"C_1 of link 3 is {found[0]:.4f} at 0.3 m and {found[1]:.4f} at 1 m"
+
+
+def _weight() -> str:
+    """Weigh what hangs on joint 2, link 3 out by 0.3 m, with V = + m g^T r and parts left out."""
+    right = 0.331 / 2 + STROKE * DENSITY + PAYLOAD
+    printed = 0.331 / 2 + 0.3 * DENSITY
+    return (f"none without gravity; with it the weight is upside down, and S2.2, which has neither "
+            f"payload nor hub, leaves {100 * (1 - printed / right):.0f} % of the torque of joint 2 "
+            "out, link 3 across and 0.3 m out")  # fmt: skip
 
 
 def _swapped() -> str:
@@ -50,10 +95,15 @@ def _swapped() -> str:
     return f"n x N needs N = n to be formed at all; then M times it differs from 1 by {off:.2g}"
 
 
+@cache
+def _arm() -> Equation:
+    """Give the equations of the arm of section 5."""
+    return formulation("composite", build(sample("theodore-rrp")))
+
+
 def _growing() -> str:
-    """Compare the force that a bent link puts on the joint that draws it in with the weight."""
-    model = build(sample("theodore-rrp"))
-    equation = formulation("composite", model)
+    """Find the force that a bent link puts on the joint that draws it in."""
+    equation, model = _arm(), _arm().model
     q = np.zeros(model.size)
     q[model.names.index("joint3")] = 0.3
     for name in ("link3.y1", "link3.z1"):
@@ -65,23 +115,17 @@ def _growing() -> str:
 
 def _definite() -> str:
     """Look for x with x^T H x < 0 on the arm of section 5."""
-    model = build(sample("theodore-rrp"))
-    q = np.zeros(model.size)
-    q[model.names.index("joint3")] = 1.0
-    mass = formulation("composite", model).mass_matrix(q)
-    joints = [model.names.index(f"joint{k}") for k in (1, 2, 3)]
-    rest = [k for k in range(model.size) if k not in joints]
-    m_rf, m_ff = mass[np.ix_(joints, rest)], mass[np.ix_(rest, rest)]
-    pulled = m_rf.T @ np.linalg.solve(mass[np.ix_(joints, joints)], m_rf)
-    H = pulled @ np.linalg.inv(m_ff - pulled)
+    q = np.zeros(_arm().model.size)
+    q[_arm().model.names.index("joint3")] = 1.0
+    H = stiffness_gain(_arm().partitioned(q))
     least = np.linalg.eigvalsh((H + H.T) / 2).min()
     return f"least x^T H x of unit x is {least:.2g}, though no eigenvalue of H is negative"
 
 
 def _reduced() -> str:
     """Measure up to which alpha the lemma's matrix is definite, at the end of the motion."""
-    model = build(sample("theodore-rrp"))
-    found = overestimates(model, joint_move(model, GOALS, Timing("cycloid", 0.5)).path.at(1.0))
+    end = joint_move(_arm().model, GOALS, Timing("cycloid", 0.5)).path.at(1.0)
+    found = overestimates(_arm(), end)
     bound = found[SIGNS][ALIKE]
     spans = {sense: np.array(list(x.values())) / bound for sense, x in found.items()}
     return "; ".join(
@@ -92,20 +136,28 @@ def _reduced() -> str:
 
 
 ERRATA = (
+    Erratum(PAPER, "eqs. 5, 6", "beams along x_j or z_j from O_j-1, without a condition",
+            "d_j = 0 if the joint is revolute, alpha_j = 0 if prismatic",
+            "none in the example, which has both"),
+    Erratum(PAPER, "eq. 9", "C_i are constants", "of beta_i and M, so that they vary with l",
+            _constants),
     Erratum(PAPER, "eq. 8", "d psi/d eta; phi_y = u', phi_x = w'",
             "over l_j; revolute: phi_z = v', phi_y = -w'; prismatic: phi_y = u', phi_x = -v'",
             _slope),
     Erratum(PAPER, "eq. 15", "phi_z = phi^w, phi_y = phi^v, phi_x = phi^u",
-            "as eq. 8, corrected", "contradicts eqs. 8 and 13"),
+            "as eq. 8, corrected; contradicts eqs. 8 and 13", _axes),
     Erratum(PAPER, "eqs. 19, 21, Algorithm 1", "d/dt of r",
             "the material derivative: x = s - (l0 - l), d eta/dt = (1 - eta) l'/l",
-            "with x or eta held, the beam's axial momentum is lost"),
+            _axial),
     Erratum(PAPER, "eq. 23", "EI_y with v'', EI_z with w''", "EI_z with v'', EI_y with w''",
-            "none here: both are equal"),
+            "none here: both are equal, and each plane has the other's stiffness elsewhere"),
+    Erratum(PAPER, "eqs. 24, 25, S2.2 of Algorithm 3", "V = m g^T r, g the gravity vector",
+            "V = - m g^T r; S2.2 with payload and hub as well", _weight),
     Erratum(PAPER, "eqs. 26-31", "no term of K in the joint rows",
             "+ 1/2 q_f^T (dK/dl) q_f for a flexible prismatic link", _growing,
             "mechanics/bodies/growing_terms.py"),
-    Erratum(PAPER, "eq. 47", "m_p^i", "m_p", "read by the text around it; nothing to run"),
+    Erratum(PAPER, "eq. 47", "m_p^i", "m_p",
+            "an index that no mass has: eq. 46 and the payload's name say what is meant"),
     Erratum(PAPER, "Table 1", "Hz", "rad/s", _hertz, "papers/theodore/items.py"),
     Erratum(PAPER, "Table 1", "2.0873e2; 2.0864e2, 1.5709e4, 3.1318e4; 1.1860e4",
             "2.0874e2 (2 elements); 2.0866e2, 1.5710e4, 3.1319e4 (3 elements); 1.1859e4 (exact)",

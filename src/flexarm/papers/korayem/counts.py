@@ -4,7 +4,7 @@ Every constant is a symbol, so that no zero and no one can be saved on; each ste
 symbols for what it takes to what it gives.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 
 import casadi as ca
@@ -30,6 +30,8 @@ from flexarm.spatial import Expr
 
 Pair = tuple[float, float]
 Formula = Callable[[int, int, int], Pair]
+
+JOINTS, MIXED, DEFLECTIONS = "joint in joint", "deflection in joint", "deflection in deflection"
 
 # Table 1: products and sums of each step, over links n, flexible links f and modes m.
 TABLE_1: dict[int, Formula] = {
@@ -69,7 +71,7 @@ def book(n: int, nf: int, m: int) -> tuple[float, float]:
 
     Notes
     -----
-    The printed ones are damaged; these give the numbers printed beside them.
+    The printed ones are damaged (erratum); these give the numbers printed beside them.
     """
     multiplications = (
         279 * n + 118 * m * nf**2 + 17.5 * m**2 * nf + 137.5 * nf * m + 84 * n**2
@@ -80,6 +82,60 @@ def book(n: int, nf: int, m: int) -> tuple[float, float]:
         + 68 * n * nf * m + 6.5 * m**2 * nf**2 - 91 + 80 * n * nf + 111 * nf
     )  # fmt: skip
     return multiplications, additions
+
+
+def printed_lines(n: int, m: int) -> dict[str, tuple[float, float]]:
+    """Add up the operations that the paper prints beside each line of steps 9 and 10 (n_f = n)."""
+    pairs, inner = n * (n - 1) / 2, (n - 1) * (n - 2) / 2  # j < k up to n, up to n - 1
+    lines: dict[str, list[tuple[float, int, int]]] = {
+        "sigma or xi": [(n - 1, 27, 27), (pairs, 27, 18)],
+        "psi": [(n - 1, 18, 9), (inner, 63, 45), (pairs, 27, 18)],
+        "lambda": [(1, 3, 0), (n - 2, 3, 3), (inner, 27, 18)],
+        "gamma": [(n - 1, 18, 9), (inner, 27, 18), (inner, 51, 36)],
+        "k+ of xi": [(n * (n - 1), 27, 18)],
+        "U": [(n, 18, 18), (n * (n - 2), 45, 45)],
+        "V": [(n - 1, 18, 9), ((n - 1) * (n - 3), 45, 36)],
+        "k+ of sigma, psi, U": [(3 * n * (n - 1), 27, 18)],
+        "j+ of these and gamma": [(5 * (n - 1) ** 2, 27, 18)],
+        "joint in joint": [(pairs, 0, 18), (n - 1, 0, 9)],
+        "deflection in joint": [
+            (pairs * m, 18, 42), ((n - 1) * m, 18, 45), (inner * m, 42, 63), ((n - 1) * m, 24, 18)
+        ],
+        "deflection in deflection": [
+            ((n - 1) * m**2, 42, 72), (inner * m**2, 84, 107), ((n - 1) * m**2, 48, 35)
+        ],
+    }  # fmt: skip
+    return {
+        name: (sum(x * M for x, M, _ in parts), sum(x * A for x, _, A in parts))
+        for name, parts in lines.items()
+    }
+
+
+def printed_step(step: int, n: int, m: int) -> Pair:
+    """Add up all that the paper prints beside the lines of a step (n_f = n)."""
+    pairs = (n - 1) * (n - 2) / 2
+    short: dict[int, list[tuple[float, int, int]]] = {
+        1: [(n - 1, 15, 6)],
+        2: [(n - 1, 9, 10), (n - 1, 18, 18), (n - 1, 33, 27)],
+        3: [(n - 1, 27, 21), (n, 39, 33)],
+        4: [(n - 1, 9, 9), (n - 1, 15, 15)],
+        5: [(n * m, 21, 17)],
+        6: [(n, 0, 1), (m, 0, 1), ((n - 1) * m, 15, 13)],
+        7: [(pairs, 27, 18)],
+        8: [(pairs, 9, 6), (pairs, 0, 3)],
+    }
+    if step in short:
+        return added([(x * M, x * A) for x, M, A in short[step]])
+    lines = printed_lines(n, m)
+    lines["sigma or xi"] = added([lines["sigma or xi"]] * 2)
+    last = (JOINTS, MIXED, DEFLECTIONS)
+    return added([cost for name, cost in lines.items() if (name in last) == (step == 10)])
+
+
+def added(costs: Iterable[Pair]) -> Pair:
+    """Add costs up."""
+    both = list(costs)
+    return sum(x for x, _ in both), sum(x for _, x in both)
 
 
 def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:

@@ -5,7 +5,6 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from flexarm.formulations import DEFAULT
 from flexarm.integrate.simulate import simulate
@@ -13,7 +12,7 @@ from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.papers.base import Figure, Found, Limit, Table, curve, search, undecidable
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
-from flexarm.papers.runs import apart, changed, column, main_frequency, rms
+from flexarm.papers.runs import apart, bounds, changed, column, main_frequency, rms
 from flexarm.runs.run import Run
 
 T_END, DT = 2.0, 1e-3  # [s]; the paper's figures have no numbers in the text
@@ -113,18 +112,12 @@ def _smooth(y: Array) -> Array:
     return np.convolve(y, np.ones(WINDOW) / WINDOW, mode="valid")
 
 
-def _bounds(y: Array) -> Array:
-    """Take the largest and the least within a moving window, but for the edges, (2, T)."""
-    windows = sliding_window_view(y, WINDOW)
-    return np.stack([windows.max(axis=1), windows.min(axis=1)])
-
-
 def _beginning(y: Array) -> Array:
     return y[: int(PERIODS / _frequencies(ELEMENTS)[0] / DT) + 1]
 
 
 LOOKS: dict[str, Callable[[Array], Array]] = {
-    WHOLE: lambda y: y, BEGINNING: _beginning, SIZE: _bounds, MEAN: _smooth,
+    WHOLE: lambda y: y, BEGINNING: _beginning, SIZE: lambda y: bounds(y, WINDOW), MEAN: _smooth,
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from flexarm.mechanics.deformed import along
 from flexarm.model import Model, build
 from flexarm.papers.base import Figure, Found, Limit, curve, search
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import changed, slopes
 from flexarm.papers.theodore.loop import DIRECTION, GOALS, KINDS, MOVE, TIP
 
 TIMES = np.linspace(0.0, MOVE, 26)  # [s]
@@ -251,11 +251,7 @@ def _modes(equation: Equation, q: Array, axis: str) -> tuple[Array, Array, Array
 
 def _stiffness(equation: Equation, q: Array, axis: str) -> Array:
     """Give K of the amplitudes in a plane; elastic forces are linear in them here."""
-    model, still = equation.model, np.zeros(equation.model.size)
-    rest = _plane(model, axis)
-    base = equation.parts(q, still)["elastic"]
-    moved = [equation.parts(q + STEP * e, still)["elastic"] for e in np.eye(model.size)[rest]]
-    stiff = (np.array(moved) - base)[:, rest] / STEP
+    stiff = _sub(slopes(equation, q, part="elastic", step=STEP), _plane(equation.model, axis))
     return np.asarray((stiff + stiff.T) / 2)
 
 

@@ -1,8 +1,8 @@
 """Algorithm 1 of Theodore & Ghosal (1995) over polynomials, under a reading of its Table 2."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -25,7 +25,9 @@ WEIGHTS = np.concatenate([_W, _W]) / 4
 
 def inertia_count(robot: str, kind: str, way: Way) -> Count:
     """Count the upper triangle of the inertia matrix of a robot of Table 2."""
-    return Robot(robot, kind, way).count()
+    split = kind == "elements" and way.joined == "element"
+    same = replace(way, hub=True, order=9, nested=False, joined="element" if split else "entry")
+    return _robot(robot, kind, same).count(way)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Robot:
         self.rates: dict[int, dict[int, Polynomial]] = {}  # derivatives of defined generators
         self.tips: dict[int, Polynomial] = {}
         self.bodies: list[Entries] = []
+        self.hubs: list[Entries] = []
+        self.wholes: dict[bool, Entries] = {}  # all bodies together, with hubs or without
         self.place: Vector = [{}, {}, {}]
         self.axes: list[Vector] = [_unit(k) for k in range(3)]  # columns, in world axes
         arm, _, payload = robot.partition(" with ")
@@ -61,36 +65,42 @@ class Robot:
         if payload:
             self.bodies.append(self._entries([(np.ones(1), self.place)], None, [PAYLOAD]))
 
-    def count(self) -> Count:
-        """Count the entries as the way of writing them says."""
-        groups = [self._whole] if self.way.joined == "entry" else self.bodies
+    def count(self, way: Way) -> Count:
+        """Count the entries as a way of writing them says, of the same arm and points."""
+        whole = self._whole(way.hub)
+        groups = [whole] if way.joined == "entry" else self._bodies(way.hub)
+        groups = [{k: self._kept(x, way.order) for k, x in group.items()} for group in groups]
         found = [(0, 0)]
         for group in groups:
-            kept = [self._kept(entry) for entry in group.values()]
-            found += [nested(x) for x in kept] if self.way.nested else [written_out(kept)]
+            entries = list(group.values())
+            found += [nested(x) for x in entries] if way.nested else [written_out(entries)]
         if len(groups) > 1:  # numbers of all bodies are one number
             places = {place for group in groups for place in group}
             for place in places:
-                parts = [self._kept(group.get(place, {})) for group in groups]
+                parts = [group.get(place, {}) for group in groups]
                 numbers = sum(() in part for part in parts)
                 found.append((0, max(sum(bool(p) for p in parts) - 1 - max(numbers - 1, 0), 0)))
-        used = {g for entry in self._whole.values() for powers in entry for g, _ in powers}
+        used = {g for entry in whole.values() for powers in entry for g, _ in powers}
         found.append(written_out([tip for index, tip in self.tips.items() if index in used]))
         return sum(m for m, _ in found), sum(a for _, a in found)
 
-    @cached_property
-    def _whole(self) -> Entries:
-        result: Entries = {}
-        for body in self.bodies:
-            for place, entry in body.items():
-                result[place] = cleaned(total(result.get(place, {}), entry), DUST)
-        return result
+    def _bodies(self, hub: bool) -> list[Entries]:
+        return self.bodies + (self.hubs if hub else [])
 
-    def _kept(self, entry: Polynomial) -> Polynomial:
+    def _whole(self, hub: bool) -> Entries:
+        if hub not in self.wholes:
+            result: Entries = {}
+            for body in self._bodies(hub):
+                for place, entry in body.items():
+                    result[place] = cleaned(total(result.get(place, {}), entry), DUST)
+            self.wholes[hub] = result
+        return self.wholes[hub]
+
+    def _kept(self, entry: Polynomial, order: int) -> Polynomial:
         def degree(powers: Monomial) -> int:
             return sum(p for g, p in powers if g in self.amplitudes)
 
-        return {p: x for p, x in entry.items() if degree(p) <= self.way.order}
+        return {p: x for p, x in entry.items() if degree(p) <= order}
 
     def _revolute(self, bends: bool, quarter: int) -> None:
         q = self._coordinate("joint")
@@ -119,8 +129,7 @@ class Robot:
         across = [0, 1][: self.way.planes]
         shapes = [self._straight(2, span), *self._shapes(across, span)]
         self._beam(shapes, {((length, 1),): DENSITY}, length)
-        if self.way.hub:
-            self.bodies.append(self._inside(place, length))
+        self.hubs.append(self._inside(place, length))
         self._bend(shapes, span, 2)
 
     def _straight(self, axis: int, span: Polynomial) -> Shape:
@@ -293,6 +302,9 @@ class Robot:
         for x, y in zip(a, b, strict=True):
             result = total(result, self._product(x, y))
         return result
+
+
+_robot = cache(Robot)
 
 
 def _functions(kind: str) -> Iterator[tuple[Array, Array, bool]]:

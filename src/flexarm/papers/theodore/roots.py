@@ -18,7 +18,7 @@ from flexarm.links.beams.frequency import (
 )
 from flexarm.links.beams.frequency import frequency_equation as beam_equation
 from flexarm.model.profiles import evaluate
-from flexarm.papers.base import Figure, Found, Limit, Table, compare, curve, search
+from flexarm.papers.base import Figure, Found, Limit, Table, compare, curve, decide, search
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.theodore.loop import EI
 
@@ -60,6 +60,7 @@ def frequency_equation(scope: Scope) -> Found:
     first = hertz[ROOTS][:, 0]
     searched = {ANEW: ways[ROOTS][1], NEWTON: _newton(times)[1]}
     followed = {EACH: _rates(times, exact)[1], "for the motion alone": ways[FOLLOWED][1]}
+    two, three = _configured()
     statements = (
         compare("the differential equation gives the roots of the frequency equation", ode,
                 Limit(high=1e-8), f"largest error (linear look-up in {NODES} nodes: {table:.1e})"),
@@ -74,6 +75,10 @@ def frequency_equation(scope: Scope) -> Found:
         search("for a planar 3R robot J_L = I_2 + I_3 + m_2 l_2^2 + m_3 (l_2^2 + l_3^2 + 2 l_2 l_3 "
                "cos theta_3)", MASSES.readings(scope), _outboard, SAME,
                "relative error of this formula"),
+        decide("M_DL depends on the configuration of two revolute links, J_L of more than two only",
+               two[0] > 0 == two[1] and three > 0,
+               f"of two uniform links M_DL varies by {two[0]:.2g} kg m and J_L not at all, J_L of "
+               f"three by {three:.2g} kg m^2"),
         search("root finding at each step may lead to considerable increase in computational time",
                DEARER.readings(scope), lambda x: searched[x[FOUND]] / followed[x[COUNTED]], DEAR,
                "CPU time over that of the differential equation"),
@@ -217,6 +222,19 @@ def _outboard(reading: Reading) -> float:
         printed = i2 + i3 + m2 * l2**2 + m3 * (l2**2 + l3**2 + 2 * l2 * l3 * math.cos(theta))
         worst = max(worst, abs(printed / true - 1))
     return worst
+
+
+def _configured() -> tuple[tuple[float, float], float]:
+    """Give the ranges of M_DL and J_L beyond link 1 of two equal links, and of J_L of three."""
+    x, w, angles = (GAUSS + 1) / 2, WEIGHTS / 2, np.linspace(0.0, math.pi, 7)
+    points = [np.stack([x * math.cos(t), x * math.sin(t)]) for t in angles]
+    beyond = [p + np.array([[1.0], [0.0]]) for p in points]  # link 3 on a straight link 2
+    ahead, about, further = (
+        [float(w @ y) for y in each]
+        for each in ([p[0] for p in points], [np.square(p).sum(axis=0) for p in points],
+                     [np.square(p).sum(axis=0) for p in beyond])
+    )  # fmt: skip
+    return (DENSITY * np.ptp(ahead), float(np.round(np.ptp(about), 12))), DENSITY * np.ptp(further)
 
 
 def _distance(times: Array, roots: Array) -> Array:

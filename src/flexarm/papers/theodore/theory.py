@@ -8,11 +8,12 @@ from flexarm.control import Timing, Trajectory, joint_move, stiffness_error_alon
 from flexarm.control.stability import StiffnessError
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
+from flexarm.formulations.quantities import Partitioned
 from flexarm.links.base import Array
-from flexarm.model import Model, build
+from flexarm.model import build
 from flexarm.papers.base import Found, Limit, Table, compare, search
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
-from flexarm.papers.runs import changed
+from flexarm.papers.runs import changed, slopes
 from flexarm.papers.theodore.loop import DIRECTION, GOALS
 
 ALIKE = "all alike"
@@ -46,7 +47,7 @@ def lemma(scope: Scope) -> Found:
     """Decide the lemma, for stiffness that is overestimated alike everywhere and otherwise."""
     first = SUFFICIENT.readings(Scope())[0]
     found, motion = _along(first), _move(first[DAMPING])
-    limits = overestimates(motion.model, motion.path.at(1.0))
+    limits = overestimates(formulation("composite", motion.model), motion.path.at(1.0))
     bound = float(found.bound[-1])
 
     def enough(reading: Reading) -> float:
@@ -106,22 +107,21 @@ def _along(reading: Reading) -> StiffnessError:
                                  stiffness_error=0.01, points=3, allowed=0.1)  # fmt: skip
 
 
-def overestimates(model: Model, q: Array) -> dict[str, dict[str, float]]:
+def stiffness_gain(part: Partitioned) -> Array:
+    """Give H of eq. 50."""
+    pulled = part.rf.T @ np.linalg.solve(part.rr, part.rf)
+    return np.asarray(pulled @ np.linalg.inv(part.ff - pulled))
+
+
+def overestimates(equation: Equation, q: Array) -> dict[str, dict[str, float]]:
     """Find up to which alpha K - H dK is positive definite in two senses, for different dK.
 
     Alpha is the largest eigenvalue of dK over that of K, as in the lemma's proof.
     """
-    equation = formulation("composite", model)
-    joints = [model.names.index(name) for name in GOALS]
-    rest = [k for k in range(model.size) if k not in joints]
-    names = [model.names[k] for k in rest]
-    mass = equation.mass_matrix(q)
-    m_rf, m_ff = mass[np.ix_(joints, rest)], mass[np.ix_(rest, rest)]
-    pulled = m_rf.T @ np.linalg.solve(mass[np.ix_(joints, joints)], m_rf)
-    H = pulled @ np.linalg.inv(m_ff - pulled)
-    still, unit = np.zeros(model.size), np.eye(model.size)[rest]
-    K = np.array([(equation.parts(q + 1e-3 * e, still)["elastic"]
-                   - equation.parts(q, still)["elastic"])[rest] for e in unit]) / 1e-3  # fmt: skip
+    rest = list(equation.flexible)
+    names = [equation.model.names[k] for k in rest]
+    H = stiffness_gain(equation.partitioned(q))
+    K = slopes(equation, q, part="elastic", step=1e-3)[np.ix_(rest, rest)]
     chosen = {
         ALIKE: np.ones(len(rest)),
         "link 2 alone": np.array([name.startswith("link2") for name in names], dtype=float),
@@ -176,11 +176,9 @@ def _coupling(reading: Reading) -> tuple[Array, Array, Array]:
     flexible = list(equation.flexible)
     bent[flexible] += (DEFLECTED[reading[BENT]] * noise)[flexible]
     part = equation.partitioned(bent)
-    pulled = part.rf.T @ np.linalg.solve(part.rr, part.rf)
-    H = pulled @ np.linalg.inv(part.ff - pulled)
     size = [np.sqrt(np.diag(x)) for x in (part.rr, part.ff)]
     equivalent = part.rr - part.rf @ np.linalg.solve(part.ff, part.rf.T)
-    return part.rf / np.outer(*size), H, equivalent
+    return part.rf / np.outer(*size), stiffness_gain(part), equivalent
 
 
 def _rank(matrix: Array) -> float:

@@ -6,18 +6,31 @@ entries that nothing uses, and with everything formed before at hand.  The last 
 what is counted when the whole step is compiled.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import casadi as ca
 
 from flexarm.formulations.gibbs_appell.chain import Link
 from flexarm.formulations.gibbs_appell.terms import tilde
-from flexarm.papers.korayem.counts import generic_chain, generic_tables, operations, symbols
+from flexarm.papers.korayem.counts import (
+    DEFLECTIONS,
+    JOINTS,
+    MIXED,
+    TABLE_1,
+    Pair,
+    added,
+    generic_chain,
+    generic_tables,
+    operations,
+    printed_lines,
+    symbols,
+)
 from flexarm.spatial import Expr
 
-Cost = tuple[float, float]  # products, sums
-JOINTS, MIXED, DEFLECTIONS = "joint in joint", "deflection in joint", "deflection in deflection"
+Cost = Pair  # products, sums
 MATRICES, MODES, TURNED, MOMENTS, VECTORS, PAIRS = (
     f"{DEFLECTIONS}: {name}"
     for name in (
@@ -364,3 +377,77 @@ def _given(x: Expr) -> Value:
 
 def _zero() -> Value:
     return _given(ca.SX(3, 3))
+
+
+def differences(n: int, flexible: int, m: int) -> dict[int, dict[str, Cost]]:
+    """Say what takes Table 1 to what is counted: per step, reasons with products and sums."""
+    rigid, others = n - flexible, n - 1  # of links 2 to n
+    nine, ten = (book(n, flexible, m).costs() for book in (ledger_9, ledger_10))
+    joints = [("joint in joint", n), (MIXED, flexible), (DEFLECTIONS, flexible)]
+    lines = added([printed_lines(size, m)[line] for line, size in joints])
+    first_v = (27.0 * others, 18.0 * others)
+    return {
+        1: {
+            "1 + theta~ times a matrix takes 18 M, 18 A": (3 * others, 12 * others),
+            "E of a rigid link is 1": (-18 * rigid, -18 * rigid),
+        },
+        2: {
+            "omega x theta', left out of the paper": (6 * others, 6 * others),
+            "doubling of omega x r'": (0, 3 * others),
+            "omega + theta' is formed once": (0, -6 * others),
+            "omega_1 has one component": (-22, -28),
+            "theta' and r' of a rigid link 1 are zero": (-18 * rigid, -18 * rigid),
+            "gravity turned into link 1": (9, 6),
+        },
+        3: {
+            "doubling of B2 omega and B8 omega": (0, 3 * (others + flexible)),
+            "B8 of a rigid link is zero": (-9 * rigid, -9 * rigid),
+        },
+        4: {"phi_n is zero": (0, -3)},
+        5: {"doubling": (0, flexible * m)},
+        6: {
+            "R chi once for all modes of a link": (
+                -9 * (m - 1) * (flexible - 1), -6 * (m - 1) * (flexible - 1)
+            )
+        },
+        7: {},
+        8: {},
+        9: {
+            "Table 1 is less than its lines": less(
+                less(_over(nine, "stands"), first_v), TABLE_1[9](n, flexible, m)),
+            "rotation in V's first line, not printed": first_v,
+            **_reasons(nine),
+        },
+        10: {
+            "Table 1 is less than its lines": less(lines, TABLE_1[10](n, flexible, m)),
+            "joint equations of rigid links": less(_over(ten, "stands"), lines),
+            **_reasons(ten),
+        },
+    }  # fmt: skip
+
+
+def _reasons(costs: Mapping[str, Mapping[str, Cost]]) -> dict[str, Cost]:
+    """Take lines from how they stand to what is counted, reason by reason."""
+    return {
+        why: less(_over(costs, kind), _over(costs, before))
+        for (before, _), (kind, why) in pairwise(KINDS.items())
+    }
+
+
+# Costs of the ledger in order, each with what takes the one before to it.
+KINDS = {
+    "stands": "as printed",
+    "once": "per mode or link, not per pair",
+    "known": "zeros and ones",
+    "used": "entries that nothing uses",
+    "formed": "formed before",
+}
+
+
+def _over(costs: Mapping[str, Mapping[str, Cost]], kind: str) -> Cost:
+    return added([line[kind] for line in costs.values()])
+
+
+def less(a: Cost, b: Cost) -> Cost:
+    """Take one cost from another."""
+    return a[0] - b[0], a[1] - b[1]
