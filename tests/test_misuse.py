@@ -141,6 +141,8 @@ reduce(np.eye(9), np.eye(3), np.eye(3), hub=[0, 9, 1], tip=[1])
 # stiffness
 reduce(None, np.eye(6), places, hub=[0, 1, 2], tip=[3, 4, 5])
 reduce("K", np.eye(6), places, hub=[0, 1, 2], tip=[3, 4, 5])
+# faces
+reduce(np.eye(18), np.eye(6), places, hub=[0, 1, 2], tip=[3, 4, 5], faces="x")
 # mass
 reduce(np.eye(18), None, places, hub=[0, 1, 2], tip=[3, 4, 5])
 # step

@@ -51,6 +51,14 @@ links:
     shapes: {kind: clamped-free, bending_y: 1}
 """
 
+SHEARING = """flexarm: 1
+name: shearing
+links:
+  - joint: {kind: revolute}
+    length: 1
+    section: {mass_per_length: 2, EIz: 300, GAy: 4000, Jz: 0.01}
+    shapes: {kind: loaded, bending_y: 2}
+"""
 TWISTED = """
 flexarm: 1
 name: bent along z, twisted and stretched, with names that angles have
@@ -162,6 +170,7 @@ def test_printed_python_returns_the_values_of_composite(
         pytest.param(flexarm.sample("korayem-two-link"), marks=pytest.mark.campaign),
         pytest.param(flexarm.sample("tg-rr"), marks=pytest.mark.campaign),
         loads(TWISTED, "twisted"),
+        loads(SHEARING, "shearing"),
     ],
     ids=lambda arm: arm.name,
 )

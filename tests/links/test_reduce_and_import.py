@@ -294,14 +294,43 @@ def spring_block(sizes: tuple[int, int, int]) -> tuple[Any, Array, Array]:
 
 
 @pytest.mark.parametrize(
-    "sizes", [(9, 3, 3), pytest.param((65, 16, 16), marks=pytest.mark.campaign)]
-)
-def test_a_block_is_reduced_within_a_minute(sizes: tuple[int, int, int]) -> None:
+    "sizes",
+    [(9, 4, 3), *(pytest.param(each, marks=pytest.mark.campaign)
+                  for each in ((65, 16, 16), (26, 26, 25)))],
+)  # fmt: skip
+def test_a_block_is_reduced_within_a_minute(sizes: tuple[int, int, int], tmp_path: Path) -> None:
     K, mass, nodes = spring_block(sizes)
-    x, begun = nodes[:, 0], time.process_time()
-    hub, tip = np.flatnonzero(x == 0), np.flatnonzero(x == x.max())
-    body = flexarm.reduce(K, mass, nodes, hub=hub, tip=tip, modes=4)
+    mass = mass * np.random.default_rng(0).uniform(0.5, 1.5, len(mass))
+    x = nodes[:, 0]
+    upper = scipy.sparse.csr_array(scipy.sparse.triu(K))
+    parts = {f"K_{key}": getattr(upper, key) for key in ("indptr", "indices", "data")}
+    hub, tip = (np.flatnonzero(x == end) + 1 for end in (0, x.max()))
+    side = np.arange(1, len(nodes) + 1).reshape(sizes)[:, :, 0]
+    faces = np.stack([side[:-1, :-1], side[1:, :-1], side[1:, 1:], side[:-1, 1:]], axis=-1)
+    keys: Keys = {"nodes": nodes, "node_mass": mass, "hub_nodes": hub, "tip_nodes": tip}
+    np.savez(tmp_path / "block.npz", **keys, **parts, faces=faces.reshape(-1, 4))
+    begun = time.process_time()
+    assert main(["reduce", str(tmp_path / "block.npz"), "--out", str(tmp_path / "out.npz")]) == 0
     assert time.process_time() - begun < 60
+    body = read_body(tmp_path / "out.npz")
     assert body.integrals.mass == pytest.approx(mass.sum())
+    assert len(body.drawn.faces) == 2 * faces.size // 4
+    assert len(body.names) == 14
     pull = x / x.max()  # its energy is not the least of all
     assert body.integrals.stiffness[0, 0] <= pull @ (K[::3][:, ::3] @ pull) * (1 + 1e-9)
+
+
+def test_a_surface_goes_with_a_reduced_body(tmp_path: Path) -> None:
+    corners = np.array([0, 1, 3, 2, 4, 5, 7, 6])
+    elements = corners + 4 * np.arange(4)[:, None] + 1
+    np.savez(tmp_path / "full.npz", **full_arrays())
+    (tmp_path / "frames.json").write_text(json.dumps({"elements": elements.tolist()}))
+    command = ["reduce", str(tmp_path / "full.npz"), "--frames", str(tmp_path / "frames.json")]
+    assert main([*command, "--out", str(tmp_path / "body.npz")]) == 0
+    assert len(read_body(tmp_path / "body.npz").drawn.faces) == 36
+    nodes, K, mass = lattice()
+    ends: Keys = {"hub": np.arange(4), "tip": np.arange(len(nodes) - 4, len(nodes))}
+    assert len(flexarm.reduce(K, mass, nodes, faces=[[0, 1, 2]], **ends).drawn.faces) == 1
+    for faces, word in (([[0, 1]], "triangles or quadrangles"), ([[0, 1, 99]], "0 to 19")):
+        with pytest.raises(ModelError, match=word):
+            flexarm.reduce(K, mass, nodes, faces=faces, **ends)

@@ -49,6 +49,8 @@ def rod_arm(rod: Rod, force: Array, offset: Array, count: int) -> Model:
     shapes = f"kind: polynomials, bending_y: {count}, bending_z: {count}, torsion: {count}"
     if np.isfinite(rod.EA):
         section, shapes = f"{section}, EA: {rod.EA}", f"{shapes}, stretch: {count}"
+    if np.isfinite(rod.GA[0]):
+        section = f"{section}, GAy: {rod.GA[0]}, GAz: {rod.GA[1]}"
     before = (offset - [0.1, 0, 0]).tolist()
     pusher = (
         f"{{joint: {{kind: fixed, before: {{position: {before}}}}}, length: 0.1,"

@@ -2,7 +2,9 @@
 
 The axis of a link goes along t = R0 e_x and its sections are turned by R = R0 Rx(f), where R0 has
 the rotation vector (0, -b, a) of the slopes a = y', b = z' and f is the twist.  The strains are
-those of R: the axial vector of R^T R'.  `exact_sliding` has beams that grow out of their hubs.
+those of R: the axial vector of R^T R'.  Where sections shear, the slopes of the axis are those of
+the displacements, and more than the sections' angles.  `exact_sliding` has beams that grow out of
+their hubs.
 """
 
 from collections.abc import Callable
@@ -15,7 +17,7 @@ import numpy as np
 
 from flexarm.links.base import Direction, Shapes
 from flexarm.links.span import Span
-from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running, taylor
+from tests.physics.placement import Array, Expr, Pose, Sections, gauss, running, taylor, unit_rule
 
 POINTS = 20  # per panel
 PANELS = (2, 4)  # at least and at most, of the span where shapes and properties are smooth
@@ -183,7 +185,35 @@ class ExactBeam:
             if known is not None:
                 stiffness = ca.DM(weight * self.span.at(known, x))
                 energy += ca.dot(stiffness, strain**2 - linear**2) / 2
+        if not self.shears:
+            return energy
+        a, b = (ca.DM(self._slopes(k, x, self.edges)) @ self.d for k in ("y", "z"))
+        lean = Turned(a - turned.a, b - turned.b, ca.SX(*a.shape))
+        about_y, about_z = turned.across(lean)
+        for name, other, strain, linear in (
+            ("GAy", "GAz", about_z, lean.a), ("GAz", "GAy", about_y, lean.b)
+        ):  # fmt: skip
+            stiff = self.span.at(name if self.span.has(name) else other, x)
+            energy += ca.dot(ca.DM(weight * stiff), strain**2 - linear**2) / 2
         return energy
+
+    @property
+    def shears(self) -> bool:
+        """Whether sections shear."""
+        return self.span.has("GAy") or self.span.has("GAz")
+
+    def _slopes(self, direction: Direction, x: Array, edges: Array) -> Array:
+        """Slopes of the axis per amplitude, (G, m), by differentiating displacements."""
+        if not self.shears:
+            return self.shapes.values(direction, x, 1)
+        node = unit_rule(self.points)[0]
+        powers = np.polynomial.legendre.legvander(node, self.points - 1)
+        slopes = np.polynomial.legendre.legder(np.eye(self.points))
+        change = np.polynomial.legendre.legval(node, slopes).T @ np.linalg.inv(powers)
+        values = self.shapes.values(direction, x).reshape(-1, self.points, len(self.shapes.names))
+        return np.concatenate(
+            [2 / h * change @ each for h, each in zip(np.diff(edges), values, strict=True)]
+        )
 
     def _moves(self, direction: Direction) -> bool:
         return bool(np.any(self._values(direction)))
@@ -195,7 +225,8 @@ class ExactBeam:
         """Points of the axis at the panels' places, (3, G), and at the last edge, (3, 1)."""
         x, weight = gauss(edges, self.points)
         stretch = 1 + (ca.DM(self.shapes.values("x", x, 1)) @ self.d).T
-        tangent = Turned.at(self.shapes, self.d, x).tangent
+        a, b = (ca.DM(self._slopes(k, x, edges)) @ self.d for k in ("y", "z"))
+        tangent = Turned(a, b, ca.SX(*a.shape)).tangent
         slope = tangent * ca.repmat(stretch, 3, 1)
         end = ca.SX(3, 1)
         points = []

@@ -85,7 +85,7 @@ def elastica(load: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Rod:
-    """A straight Cosserat rod without shear along x, clamped at its root.
+    """A straight Cosserat rod along x, clamped at its root.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class Rod:
         [m]
     EIy, EIz, GJ
         Stiffness against bending about the section's y and z, and against twist [N m^2].
-    EA
-        Against stretch [N].
+    EA, GA
+        Against stretch, and against shear along the section's y and z [N].
     """
 
     length: float
@@ -102,6 +102,7 @@ class Rod:
     EIz: float
     GJ: float
     EA: float = inf
+    GA: tuple[float, float] = (inf, inf)
 
     def held(self, force: Array, offset: Array | None = None) -> tuple[Array, Array]:
         """Give the tip's rotation (3, 3) and position [m] under a dead force [N].
@@ -111,9 +112,11 @@ class Rod:
         arm = ca.DM(np.zeros(3) if offset is None else offset)
         compliance = ca.DM([1 / self.GJ, 1 / self.EIy, 1 / self.EIz])
 
+        give = ca.DM([1 / self.EA, 1 / self.GA[0], 1 / self.GA[1]])
+
         def rate(y: Expr, p: Expr) -> Expr:
             rotation, moment, pull = versor_rotation(y[3:7]), y[7:], ca.DM(force) * p
-            axis = rotation[:, 0] * (1 + ca.dot(rotation[:, 0], pull) / self.EA)
+            axis = rotation @ (ca.DM([1, 0, 0]) + give * (rotation.T @ pull))
             turn = versor_rate(y[3:7], compliance * (rotation.T @ moment))
             return ca.vertcat(axis, turn, -ca.cross(axis, pull))
 

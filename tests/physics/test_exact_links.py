@@ -1,5 +1,8 @@
 """Exact links against elasticas, Cosserat rods, rotating beams and the continuum."""
 
+from dataclasses import replace
+from math import inf
+
 import numpy as np
 import pytest
 
@@ -28,6 +31,7 @@ from tests.physics.steady import of_library
 from tests.physics.traced import Traced
 
 BESIDE, FORCE = np.array([0.1, 0.2, 0.1]), np.array([-2.0, 12.0, 15.0])
+AHEAD = np.array([0.1, 0.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -60,6 +64,17 @@ def test_link_bent_and_twisted_by_a_force_beside_its_tip_is_a_cosserat_rod() -> 
     assert rod_error(of_library, rod, FORCE, BESIDE, 7) < 1e-4
 
 
+@pytest.mark.parametrize(("offset", "apart"), [(AHEAD, 2e-6), (BESIDE, 4e-5)])
+def test_link_that_shears_is_a_reissner_rod(offset: Array, apart: float) -> None:
+    """Shear follows bending: what a torque adds to it is left out."""
+    rod = Rod(length=1.0, EIy=10, EIz=10, GJ=4, GA=(1e4, 1e4))
+    assert rod_error(of_library, rod, FORCE, offset, 7) < apart
+    (one, first), (two, second) = (
+        each.held(FORCE, offset) for each in (rod, replace(rod, GA=(inf, inf)))
+    )
+    assert np.abs(first + one @ offset - second - two @ offset).max() > 8e-4
+
+
 @pytest.mark.parametrize(("speed", "expected"), [(10, (20.655, 129.28)), (80, (20.995, 202.97))])
 def test_rotating_link_that_stretches_vibrates_as_known(
     speed: float, expected: tuple[float, float]
@@ -73,30 +88,33 @@ def test_rotating_beam_of_yoo_and_shin_about_its_stretched_state() -> None:
     assert found == pytest.approx(4.94872, abs=5e-5)
 
 
+SHEARING = "GAy: 9000, GAz: 5000, "
 SPATIAL = "mass_per_length: 1, EIz: 20, EIy: 10, GJ: 8, EA: 2000, Jx: 0.01"
 ARMS = {
     "plane": "kind: loaded, bending_y: 3, bending_z: 0, torsion: 0, stretch: 0",
     "plane that stretches": "kind: loaded, bending_y: 3, bending_z: 0, torsion: 0, stretch: 1",
     "space": "kind: clamped-free, bending_y: 2, bending_z: 2, torsion: 1, stretch: 1",
+    "plane that shears": "kind: loaded, bending_y: 3, bending_z: 0, torsion: 0, stretch: 0",
+    "space that shears": "kind: clamped-free, bending_y: 2, bending_z: 2, torsion: 1, stretch: 1",
     "elements": "kind: elements, bending_y: 1, bending_z: 1, torsion: 1, stretch: 1",
     "lumped": "kind: lumped, bending_y: 2, bending_z: 2, torsion: 2, stretch: 2",
 }
+LONG = ("plane", "elements", "plane that shears", "space")
 
 
-def made(shapes: str) -> Arm:
+def made(name: str) -> Arm:
     """Two links that turn about axes across each other."""
+    shapes, section = ARMS[name], SHEARING * ("shears" in name) + SPATIAL
     return arm(
-        link("revolute", 1.0, SPATIAL, shapes),
-        link("revolute, axis: [0, 1, 0]", 0.7, SPATIAL, shapes),
+        link("revolute", 1.0, section, shapes),
+        link("revolute, axis: [0, 1, 0]", 0.7, section, shapes),
         gravity="[1, 2, -9.81]", more="payload: {mass: 0.5}",
     ).arm  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=campaign_if(n in ("plane", "elements"))) for n in ARMS]
-)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=campaign_if(n in LONG)) for n in ARMS])
 def test_equations_come_to_the_continuum_with_nodes(name: str) -> None:
-    two = made(ARMS[name])
+    two = made(name)
 
     def make(nodes: int) -> Model:
         return build(two, nodes=nodes)
@@ -110,7 +128,7 @@ def test_equations_come_to_the_continuum_with_nodes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ARMS)
 def test_modal_mass_and_stiffness_at_rest_are_those_of_the_linear_theory(name: str) -> None:
-    two = made(ARMS[name])
+    two = made(name)
     exact, linear = (Traced("composite", build(two, stiffening=s), {}) for s in (True, False))
     q = np.zeros(exact.model.size)
     masses = [each("mass_matrix", q)[0] for each in (exact, linear)]
@@ -124,7 +142,7 @@ def test_modal_mass_and_stiffness_at_rest_are_those_of_the_linear_theory(name: s
 )
 @pytest.mark.parametrize("name", ARMS)
 def test_mass_matrix_is_positive_definite_at_slopes_to_two(name: str, states: int) -> None:
-    model = build(made(ARMS[name]))
+    model = build(made(name))
     traced = Traced("composite", model, {})
     for seed in range(states):
         q, _ = bent_state(model, 2.0 * (seed + 1) / states, seed)

@@ -42,9 +42,8 @@ def slender_notices(arm: Arm, links: tuple[LinkReport, ...]) -> Iterator[Notice]
                     f"{facts.name} is {span.length / radius:.3g} radii of gyration "
                     f"({radius:.3g} m) long: without shear, mode {used} of {direction.direction} "
                     f"is about {100 * last:.2g} % too fast, mode 1 about {100 * first:.2g} %",
-                    f"give its shear ('shear: true' of a shape, or GAy and GAz, with 'stiffening: "
-                    f"false'), use fewer modes in {direction.direction}, or make the link rigid; "
-                    "check EA and EI",
+                    "give its shear ('shear: true' of a shape, or GAy and GAz), use fewer modes in "
+                    f"{direction.direction}, or make the link rigid; check EA and EI",
                 )
 
 

@@ -15,10 +15,19 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from flexarm.links.base import Array, Direction, Shapes
-from flexarm.links.node_spaces import Fine, chosen_spaces, clean, gauss_nodes
+from flexarm.links.beams.shear import leans
+from flexarm.links.node_spaces import (
+    AXES,
+    Fine,
+    axis_slopes,
+    chosen_spaces,
+    clean,
+    gauss_nodes,
+)
 from flexarm.links.span import Span
 
-STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",))  # and what stands for those left out
+# and what stands for those left out
+STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", "GAy"))
 
 
 @dataclass(frozen=True)
@@ -30,14 +39,17 @@ class Collocation:
     x
         Distance of the nodes from the root [m], (G,).
     bend, curve
-        First and second derivatives of the displacements along y and z, (2, G, m).
+        First and second derivatives of the displacements along y and z, (2, G, m); where sections
+        shear, the slopes of the axis, and the first derivatives of the sections' turn.
+    lean
+        Slopes of the axis less the sections' turn, (2, G, m).
     stretch, straight
         The tangent's length is ``straight + stretch d``: 1 and the derivative of the displacement
         along x, (G,) and (G, m); where that displacement jumps, 0 and the jump.
     twist, torsion
         Rotation about x and its derivative, (G, m).
     stiffness
-        EIz, EIy and GJ that a node stands for [N m^3], (3, G).
+        EIz, EIy and GJ that a node stands for [N m^3], and GAy and GAz [N m], (5, G).
     polar
         Where sections' rotary inertia about their axes is taken, of a span that twists.
     gram
@@ -61,6 +73,7 @@ class Collocation:
     x: Array
     bend: Array
     curve: Array
+    lean: Array
     stretch: Array
     straight: Array
     twist: Array
@@ -87,6 +100,11 @@ class Collocation:
     def bends(self) -> tuple[bool, bool]:
         """Whether shapes bend the span along y, along z."""
         return bool(np.any(self.bend[0])), bool(np.any(self.bend[1]))
+
+    @cached_property
+    def leaning(self) -> bool:
+        """Whether sections shear."""
+        return bool(np.any(self.lean))
 
     @cached_property
     def stretches(self) -> bool:
@@ -185,8 +203,9 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
 
     return Collocation(
         x=x,
-        bend=np.stack([of("y", 1), of("z", 1)]),
+        bend=np.stack([clean(axis_slopes(shapes, d, inside)) for d in AXES[1:]]),
         curve=np.stack([of("y", 2), of("z", 2)]),
+        lean=np.stack([clean(leans(shapes, d, inside)) for d in AXES[1:]]),
         stretch=np.concatenate([of("x", 1, nodes), jumps]),
         straight=np.append(0 * nodes + 1, 0 * where),
         twist=of("twist", 0),

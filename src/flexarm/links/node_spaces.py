@@ -9,9 +9,11 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.polynomial import legendre
 
-from flexarm.links.base import Array, Shapes
+from flexarm.links.base import Array, Direction, Shapes
+from flexarm.links.beams.shear import leans
 from flexarm.links.span import Span, gauss_points
 
+AXES: tuple[Direction, ...] = ("x", "y", "z")
 FINE = 64  # points of a single panel
 FINE_OF_MANY = 20  # of each of several
 # Slopes of shapes fall off so: the higher one is, the less its products matter.
@@ -50,7 +52,7 @@ class Fine:
         edges = edges[np.concatenate(([True], np.diff(edges) > 1e-9 * span.length))]
         edges[-1] = span.length
         x, weights = span.quadrature(more + (FINE if len(edges) == 2 else FINE_OF_MANY), edges)
-        slopes = [_live(shapes.values(d, x, 1)) for d in ("x", "y", "z")]
+        slopes = [_live(axis_slopes(shapes, d, x)) for d in AXES]
         mass = weights * span.at("mass_per_length", x)
         return cls(edges, x, weights, mass, (slopes[0], slopes[1], slopes[2]))
 
@@ -245,6 +247,11 @@ def _live(slopes: Array) -> Array:
     """Keep the columns that are not zero."""
     cleaned = clean(slopes)
     return np.asarray(cleaned[:, np.any(cleaned != 0, axis=0)])
+
+
+def axis_slopes(shapes: Shapes, direction: Direction, x: Array) -> Array:
+    """Give the slope of the axis per amplitude, (len(x), m), shear included."""
+    return shapes.values(direction, x, 1) + leans(shapes, direction, x)
 
 
 def clean(values: Array) -> Array:

@@ -172,13 +172,7 @@ def _warning(link: LinkValidity, part: LinkModel, *, stiffening: bool) -> str:
         if exact:
             remedy = "rotations are near where they become singular: split the link in two"
         elif not stiffening:
-            section = part.link.section
-            sheared = section is not None and section.shears
-            remedy = "without stiffening errors exceed 0.1 %, 14 % at slopes of 0.01: " + (
-                "give the link a stiffer section, or leave its shear out and switch it on"
-                if sheared
-                else "switch it on"
-            )
+            remedy = "without stiffening errors exceed 0.1 %, 14 % at slopes of 0.01: switch it on"
         elif link.slope > MODEL_ERROR[-1][0]:
             remedy = "not compared with the exact beam at such slopes: split the link in two"
         else:

@@ -205,11 +205,12 @@ def link_damping(arm: Arm, index: int, part: Flexible) -> Array:
 
 
 def _sheared(arm: Arm, index: int, theory: Theory, span: Span, shapes: Shapes) -> Shapes:
-    """Let a link shear, by linear theory."""
-    if theory.stiffening:
+    """Let a link shear."""
+    if theory.stiffening and not theory.bends(arm.links[index]):
         raise ModelError(
             f"links[{index + 1}].section: {arm.link_names[index]} shears, which is modelled of "
-            "links that bend linearly: say 'stiffening: false', or leave the shear stiffness out"
+            "exact and of linear beams: say 'stiffening: false', or leave out its shear stiffness "
+            "or what makes it neither (quadratic_shapes, series)"
         )
     how = normalisation(arm.links[index].shapes)
     with naming_link(arm, index):

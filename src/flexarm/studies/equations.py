@@ -388,6 +388,12 @@ def _check(model: Model) -> None:
             f"{model.arm.name} has contacts or springs between points, which have no short closed "
             "form: leave them out"
         )
+    for part in model.links:
+        if part.exact is not None and part.exact.leaning and all(part.exact.bends):
+            raise FlexarmError(
+                f"{part.name} shears as an exact beam along y and z, of which no short closed form "
+                "is printed: say '--stiffening off' (stiffening=False), or leave its shear out"
+            )
     bent = [part.name for part in model.links if part.exact is not None and all(part.exact.bends)]
     if len(bent) > 1 or any(part.grown is not None and part.name in bent for part in model.links):
         raise FlexarmError(

@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     name = str(inputs[0])
     data = reduced_data(
         model.stiffness, model.mass, model.nodes, hub=model.hub_nodes, tip=model.tip_nodes,
-        modes=args.modes, hub_frame=model.hub, tip_frame=model.tip, name=model.name,
+        modes=args.modes, hub_frame=model.hub, tip_frame=model.tip, faces=model.faces,
+        name=model.name,
     )  # fmt: skip
     return finish(*inspect_data(data, name), args.out, args)

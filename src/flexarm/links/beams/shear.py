@@ -8,6 +8,7 @@ from flexarm.arm.shapes import Normalise
 from flexarm.errors import ShapeError
 from flexarm.links.base import Array, Curve, Direction, Shape, Shapes
 from flexarm.links.basis import MOTIONS, normalise
+from flexarm.links.curves import parts
 from flexarm.links.span import Span
 
 POINTS = 16  # of a panel, and two more per shape
@@ -40,6 +41,10 @@ class Sheared:
         value = self.bent(x, nu)
         return value if nu else value - self.ratio * (self.bent(x, 2) - self.root)
 
+    def lean(self, x: Array) -> Array:
+        """Return by how much the slope of the axis exceeds the sections' turn."""
+        return -self.ratio * self.bent(x, 3)
+
 
 def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
     """Let the shapes of a span shear along each direction that has a shear stiffness.
@@ -70,6 +75,16 @@ def sheared(shapes: Shapes, span: Span, how: Normalise) -> Shapes:
     if shapes.mass is not None:
         raise ShapeError("measured modes have their shear in them: leave it out of the section")
     return normalise(Shapes(tuple(found), shapes.edges, stiffness), how, span)
+
+
+def leans(shapes: Shapes, direction: Direction, x: Array) -> Array:
+    """Give what the axis leans against its sections per amplitude, (len(x), m)."""
+    found = np.zeros((len(x), len(shapes.shapes)))
+    for column, shape in zip(found.T, shapes.shapes, strict=True):
+        for part, weight in parts(shape.curves[direction]) if direction in shape.curves else []:
+            if isinstance(part, Sheared):
+                column += weight * part.lean(x)
+    return found
 
 
 def _with(shape: Shape, direction: Direction, ratio: float) -> Shape:

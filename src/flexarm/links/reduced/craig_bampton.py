@@ -13,13 +13,21 @@ from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.data import BodyData, Integers, rigid_columns, spans_a_frame
+from flexarm.links.reduced.data import (
+    BodyData,
+    Integers,
+    no_lines,
+    rigid_columns,
+    spans_a_frame,
+)
+from flexarm.links.reduced.drawing import triangles
 from flexarm.links.reduced.file import inspect_data
 from flexarm.links.reduced.plain import TIP_NAMES
 from flexarm.spatial import Pose
 
 Sparse = Any  # SciPy's matrices ship no types
 MOST_MODES = 94
+SMALL = 60  # nodes of a part that is not halved any more
 HELD = 1e-5  # of the largest stiffness: what rigid motions may meet
 UNEQUAL = 1e-6  # of the mass: how far directions may differ
 
@@ -34,6 +42,7 @@ def reduce(
     modes: int = 8,
     hub_frame: Pose | None = None,
     tip_frame: Pose | None = None,
+    faces: npt.ArrayLike | None = None,
     name: str = "reduced body",
 ) -> ReducedBody:
     """Reduce a finite-element model to a body with 6 + `modes` amplitudes, checked.
@@ -53,6 +62,8 @@ def reduce(
         How many modes with both faces held.
     hub_frame, tip_frame
         Interface frames; amid the faces and parallel to the axes of the nodes where None.
+    faces
+        Rows of the nodes of triangles (f, 3) or quadrangles (f, 4) of the surface, to draw it.
     name
         Of the body.
 
@@ -63,7 +74,7 @@ def reduce(
     """
     data = reduced_data(
         stiffness, mass, nodes, hub=hub, tip=tip, modes=modes, hub_frame=hub_frame,
-        tip_frame=tip_frame, name=name,
+        tip_frame=tip_frame, faces=faces, name=name,
     )  # fmt: skip
     report, body = inspect_data(data, name)
     if body is None:
@@ -81,6 +92,7 @@ def reduced_data(
     modes: int,
     hub_frame: Pose | None = None,
     tip_frame: Pose | None = None,
+    faces: npt.ArrayLike | None = None,
     name: str,
 ) -> BodyData:
     """Reduce a finite-element model, as `reduce` does, to data that are still to be checked."""
@@ -91,17 +103,18 @@ def reduced_data(
         raise ModelError(f"nodes: must be finite numbers (N, 3), got shape {places.shape}")
     if type(modes) is not int or not 0 <= modes <= MOST_MODES:
         raise ModelError(f"modes: must be a number from 0 to {MOST_MODES}, got {modes}")
-    faces = [_face(key, rows, places) for key, rows in (("hub", hub), ("tip", tip))]
-    if np.intersect1d(faces[0], faces[1]).size:
+    ends = [_face(key, rows, places) for key, rows in (("hub", hub), ("tip", tip))]
+    if np.intersect1d(ends[0], ends[1]).size:
         raise ModelError("hub, tip: the faces have nodes in common: they must be apart")
+    surface = no_lines(3) if faces is None else _surface(faces, len(places))
     for key, matrix in (("stiffness", stiffness), ("mass", mass)):
         if not issparse(matrix):
             require_array(key, matrix, ModelError)
     K, m = _whole("stiffness", stiffness, 3 * len(places)), _scalar_mass(mass, len(places))
     _refuse_grounded(K, places)
-    hub_frame = hub_frame or Pose(np.eye(3), places[faces[0]].mean(axis=0))
-    tip_frame = tip_frame or Pose(hub_frame.rotation, places[faces[1]].mean(axis=0))
-    shapes, reduced = _shapes(K, m, places, faces, hub_frame, tip_frame, modes)
+    hub_frame = hub_frame or Pose(np.eye(3), places[ends[0]].mean(axis=0))
+    tip_frame = tip_frame or Pose(hub_frame.rotation, places[ends[1]].mean(axis=0))
+    shapes, reduced = _shapes(K, m, places, ends, hub_frame, tip_frame, modes)
     turn = np.kron(np.eye(2), hub_frame.rotation)
     tips = np.zeros((6 + modes, 6))
     tips[:6] = turn.T
@@ -115,8 +128,9 @@ def reduced_data(
         hub=hub_frame,
         tip=tip_frame,
         tip_shapes=tips,
-        hub_nodes=faces[0],
-        tip_nodes=faces[1],
+        hub_nodes=ends[0],
+        tip_nodes=ends[1],
+        faces=surface,
     )
 
 
@@ -134,12 +148,13 @@ def _shapes(
     from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
     rows = [(3 * face[:, None] + np.arange(3)).ravel() for face in faces]
-    inner = np.setdiff1d(np.arange(3 * len(places)), np.concatenate(rows))
+    between = np.setdiff1d(np.arange(len(places)), np.concatenate(faces))
+    inner = (3 * _dissected(K, places, between)[:, None] + np.arange(3)).ravel()
     if modes >= len(inner):
         raise ModelError(f"modes: must be fewer than the {len(inner)} unknowns between the faces")
     inside = csc_array(K[inner][:, inner])
     try:
-        factor = splu(inside, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True},
+        factor = splu(inside, permc_spec="NATURAL", options={"SymmetricMode": True},
                       diag_pivot_thresh=0.0)  # fmt: skip
     except RuntimeError:
         raise ModelError(
@@ -160,6 +175,33 @@ def _shapes(
     return moved.T.reshape(6 + modes, -1, 3), (reduced + reduced.T) / 2
 
 
+def _dissected(K: Sparse, places: Array, rows: Integers) -> Integers:
+    """Order nodes so that their stiffness is factored with little fill (nested dissection).
+
+    Halves of the mesh across its longest side come first, then the nodes between them.
+    """
+    from scipy.sparse import coo_array, csr_array
+
+    pairs = coo_array(K)
+    near = (np.ones(pairs.nnz, dtype=np.float32), (pairs.row // 3, pairs.col // 3))
+    graph = csr_array(coo_array(near, shape=(len(places),) * 2))
+    mark = np.zeros(len(places), dtype=np.float32)
+
+    def ordered(part: Integers) -> list[Integers]:
+        at = places[part]
+        along = at[:, np.argmax(np.ptp(at, axis=0))] if len(part) > SMALL else at[:0, 0]
+        low = along < np.median(along) if len(along) else along > 0
+        if not low.any():
+            return [part]
+        half, rest = part[low], part[~low]
+        mark[half] = 1.0
+        touching = graph[rest] @ mark > 0
+        mark[half] = 0.0
+        return [*ordered(half), *ordered(rest[~touching]), rest[touching]]
+
+    return np.concatenate(ordered(rows))
+
+
 def _face(key: str, rows: npt.ArrayLike, places: Array) -> Integers:
     """Read the nodes of a face, and refuse those that fix no frame."""
     given = require_array(key, rows, ModelError)
@@ -172,6 +214,20 @@ def _face(key: str, rows: npt.ArrayLike, places: Array) -> Integers:
     if not spans_a_frame(places[numbers]):
         raise ModelError(f"{key}: must be three nodes at least, not on one line")
     return numbers
+
+
+def _surface(faces: npt.ArrayLike, count: int) -> Integers:
+    """Read the faces of the surface as triangles."""
+    given = require_array("faces", faces, ModelError)
+    if given.size == 0:
+        return no_lines(3)
+    if given.ndim != 2 or given.shape[1] not in (3, 4):
+        raise ModelError(
+            f"faces: must be rows of triangles or quadrangles, (f, 3) or (f, 4), got {given.shape}"
+        )
+    if np.any(given != np.floor(given)) or given.min() < 0 or given.max() >= count:
+        raise ModelError(f"faces: must be rows of nodes from 0 to {count - 1}")
+    return triangles(given.astype(np.int64))
 
 
 def _whole(key: str, matrix: Sparse, size: int) -> Sparse:

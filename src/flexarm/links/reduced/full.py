@@ -1,6 +1,6 @@
 """Full matrices of a finite-element model with its nodes and faces, from files."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,10 @@ import numpy as np
 from flexarm.arm.side_files import SideFiles
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
-from flexarm.links.reduced.data import Integers, no_nodes
+from flexarm.links.reduced.data import Integers, no_lines, no_nodes
 from flexarm.links.reduced.imports import content_of, read_frames, read_market
 from flexarm.links.reduced.plain import (
+    element_faces,
     frame_of,
     node_rows,
     numbers_of,
@@ -38,6 +39,8 @@ class FullModel:
         Rows of the faces.
     hub, tip
         Interface frames, or None.
+    faces
+        Rows of the nodes of triangles of the surface, (f, 3).
     """
 
     name: str
@@ -48,12 +51,14 @@ class FullModel:
     tip_nodes: Integers
     hub: Pose | None = None
     tip: Pose | None = None
+    faces: Integers = field(default_factory=lambda: no_lines(3))
 
     def with_frames(self, path: Path | None) -> "FullModel":
         """Take frames and units from a JSON file; as it is if there is none."""
         if path is None:
             return self
         keys = with_frames(read_frames(path))
+        given = "faces" in keys or "elements" in keys
         length, mass, time = read_units(keys, str(path))
         return replace(
             self,
@@ -63,6 +68,7 @@ class FullModel:
             nodes=length * self.nodes,
             hub=frame_of(keys, "hub", str(path), length) or self.hub,
             tip=frame_of(keys, "tip", str(path), length) or self.tip,
+            faces=element_faces(keys, str(path)) if given else self.faces,
         )
 
     def with_faces(self, hub: str | None, tip: str | None) -> "FullModel":
@@ -91,6 +97,7 @@ def full_model(path: Path) -> FullModel:
         node_rows(keys, "tip_nodes", name),
         frame_of(keys, "hub", name, length),
         frame_of(keys, "tip", name, length),
+        element_faces(keys, name),
     )
 
 

@@ -117,7 +117,7 @@ def read_frames(path: Path | None) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ModelError(f"{path}: must be a JSON object with hub and tip")
     known = ("hub", "tip", "units", "name", "mass", "total_mass", "centre", "inertia_about_origin",
-             "hub_nodes", "tip_nodes")  # fmt: skip
+             "hub_nodes", "tip_nodes", "faces", "elements")  # fmt: skip
     return {key: found[key] for key in known if key in found}
 
 

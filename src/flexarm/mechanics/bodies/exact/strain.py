@@ -3,10 +3,12 @@
 With ``w = a b' - b a'`` the curvatures of the section that bending turns are
 ``k_a = a' + G w b`` and ``k_b = b' - G w a``, its torsion ``f' - w T``; the twist turns the
 curvatures into the axes of the section.  In a plane the energy is that of the linear theory.  A
-link without twist shapes gives way in torsion.
+link without twist shapes gives way in torsion.  Where sections shear, the axis leans against them
+by ``(l_a, l_b)``, which turn into the axes of the section as the curvatures ``(a', b')`` do.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import casadi as ca
@@ -18,57 +20,79 @@ from flexarm.mechanics.bodies.exact.tangents import Entire
 from flexarm.spatial import Expr, constant
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What is strained at the nodes, and how stiff it is.
+
+    Attributes
+    ----------
+    rows
+        a, b, f and a', b', f' (or what the axis leans by, and 0) per amplitude, (G, m) each.
+    stiffness
+        Against the last three, (3, G).
+    """
+
+    rows: tuple[Array, ...]
+    stiffness: Array
+
+    @classmethod
+    def of(cls, nodes: Collocation) -> "list[Measured]":
+        """List bending and shear, each if its energy is more than the linear theory's."""
+        turn = nodes.bend - nodes.lean if nodes.leaning else nodes.bend
+        found = [cls((*turn, nodes.twist, *nodes.curve, nodes.torsion), nodes.stiffness[:3])]
+        if nodes.leaning:
+            none = 0 * nodes.torsion
+            shear = np.concatenate([nodes.stiffness[3:], none[:, :1].T])
+            found.append(cls((*turn, nodes.twist, *nodes.lean, none), shear))
+        return [each for each in found if each.used]
+
+    @property
+    def used(self) -> tuple[bool, ...]:
+        """Tell which of the six measures any shape moves; nothing if they do not interact."""
+        a, b, f, *strained = (bool(np.any(rows)) for rows in self.rows)
+        if not ((a and b) or ((a or b) and f and not self.alike)) or not any(strained):
+            return ()
+        return (a, b, f, *strained)
+
+    @property
+    def alike(self) -> bool:
+        """Whether sections are as stiff along y as along z."""
+        return bool(np.all(self.stiffness[0] == self.stiffness[1]))
+
+
 def strains(nodes: Collocation) -> bool:
     """Whether the energy is more than the linear theory's: two planes, or a plane and twist."""
-    return bool(_used(nodes))
+    return bool(Measured.of(nodes))
 
 
 def strain_energy(nodes: Collocation, d: Expr) -> Expr:
     """Sum the energy beyond the linear theory's [J]."""
-    used, alike = _used(nodes), _alike(nodes)
     total = type(d)(0)
-    for g in range(nodes.count):
-        measures = [constant(rows[g][None, :]) @ d for rows in _rows(nodes)]
-        values = Entire.of(measures[0] * measures[0] + measures[1] * measures[1]).values
-        total += _node(used, alike)[0](*measures, *nodes.stiffness[:, g].tolist(), *values)
+    for each in Measured.of(nodes):
+        for g in range(nodes.count):
+            measures = [constant(rows[g][None, :]) @ d for rows in each.rows]
+            values = Entire.of(measures[0] * measures[0] + measures[1] * measures[1]).values
+            node = _node(each.used, each.alike)[0]
+            total += node(*measures, *each.stiffness[:, g].tolist(), *values)
     return total
 
 
 def strain_effort(nodes: Collocation, d: Expr, known: Sequence[Entire] = ()) -> Expr:
     """Differentiate `strain_energy` by the amplitudes, (m,); functions at nodes if known."""
-    used, alike, rows = _used(nodes), _alike(nodes), _rows(nodes)
-    measures = [constant(row) @ d for row in rows]
-    slopes: list[list[Expr]] = [[] for _ in rows]
-    for g in range(nodes.count):
-        at = [measure[g] for measure in measures]
-        f = known[g] if known else Entire.of(at[0] * at[0] + at[1] * at[1])
-        found = _node(used, alike)[1](*at, *nodes.stiffness[:, g].tolist(), *f.values)
-        for column, value in zip(slopes, found, strict=True):
-            column.append(value)
     effort = type(d)(d.shape[0], 1)
-    for row, column in zip(rows, slopes, strict=True):
-        effort += constant(row.T) @ ca.vertcat(*column)
+    for each in Measured.of(nodes):
+        measures = [constant(row) @ d for row in each.rows]
+        slopes: list[list[Expr]] = [[] for _ in each.rows]
+        for g in range(nodes.count):
+            at = [measure[g] for measure in measures]
+            f = known[g] if known else Entire.of(at[0] * at[0] + at[1] * at[1])
+            node = _node(each.used, each.alike)[1]
+            found = node(*at, *each.stiffness[:, g].tolist(), *f.values)
+            for column, value in zip(slopes, found, strict=True):
+                column.append(value)
+        for row, column in zip(each.rows, slopes, strict=True):
+            effort += constant(row.T) @ ca.vertcat(*column)
     return effort
-
-
-def _rows(nodes: Collocation) -> tuple[Array, ...]:
-    """List a, b, f, a', b', f' of the nodes, (G, m) each."""
-    return (*nodes.bend, nodes.twist, *nodes.curve, nodes.torsion)
-
-
-def _used(nodes: Collocation) -> tuple[bool, ...]:
-    """Tell which of the six measures any shape moves; nothing if they do not interact."""
-    both, one = all(nodes.bends), any(nodes.bends)
-    if not (both or (one and nodes.twists and not _alike(nodes))):
-        return ()
-    if not any(np.any(rows) for rows in (*nodes.curve, nodes.torsion)):
-        return ()
-    return tuple(bool(np.any(rows)) for rows in _rows(nodes))
-
-
-def _alike(nodes: Collocation) -> bool:
-    """Whether sections are as stiff along y as along z."""
-    return bool(np.all(nodes.stiffness[0] == nodes.stiffness[1]))
 
 
 @cache
