@@ -55,7 +55,7 @@ DECLARED(fmi2SetupExperiment, (Component c, Boolean has_tolerance, Real toleranc
 DECLARED(fmi2EnterInitializationMode, (Component c)) { (void)c; return OK; }
 DECLARED(fmi2ExitInitializationMode, (Component c))
 {
-    @NAME@_pass(&UNIT->arm);
+    @NAME@_update(&UNIT->arm);
     return OK;
 }
 DECLARED(fmi2Terminate, (Component c)) { (void)c; return OK; }
@@ -141,17 +141,18 @@ DECLARED(fmi2EnterContinuousTimeMode, (Component c)) { (void)c; return OK; }
 DECLARED(fmi2NewDiscreteStates, (Component c, struct event_info *info))
 {
     memset(info, 0, sizeof *info);
+    info->states_changed = @NAME@_update(&UNIT->arm);
     info->next_event_time = @NAME@_pass(&UNIT->arm);
     info->next_event_time_defined = info->next_event_time < HUGE_VAL;
-    info->terminate_simulation = unit_outside(UNIT);
+    info->terminate_simulation = @NAME@_is_over(&UNIT->arm);
     return OK;
 }
 DECLARED(fmi2CompletedIntegratorStep, (Component c, Boolean forward, Boolean *enter_event_mode,
                                        Boolean *terminate))
 {
     (void)forward;
-    *enter_event_mode = 0;
-    *terminate = unit_outside(UNIT);
+    *enter_event_mode = unit_due(UNIT);
+    *terminate = @NAME@_is_over(&UNIT->arm);
     return OK;
 }
 DECLARED(fmi2SetTime, (Component c, Real t)) { UNIT->arm.t = t; return OK; }
@@ -171,10 +172,9 @@ DECLARED(fmi2GetDerivatives, (Component c, Real *rate, size_t n))
 }
 DECLARED(fmi2GetEventIndicators, (Component c, Real *values, size_t n))
 {
-    if (n != @NAME@_BOUNDS)
+    if (n != INDICATORS)
         return ERROR_;
-    for (size_t k = 0; k < n; ++k)
-        values[k] = @NAME@_distance((int)k, UNIT->arm.x);
+    @NAME@_indicators(&UNIT->arm, values);
     return OK;
 }
 DECLARED(fmi2GetContinuousStates, (Component c, Real *x, size_t n))
@@ -234,7 +234,7 @@ DECLARED(fmi2GetIntegerStatus, (Component c, int kind, Integer *value))
 DECLARED(fmi2GetBooleanStatus, (Component c, int kind, Boolean *value))
 {
     enum { TERMINATED = 3 };
-    *value = unit_outside(UNIT);
+    *value = @NAME@_is_over(&UNIT->arm);
     return kind == TERMINATED ? OK : DISCARD;
 }
 DECLARED(fmi2GetStringStatus, (Component c, int kind, String *value))

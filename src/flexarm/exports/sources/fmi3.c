@@ -62,7 +62,7 @@ DECLARED(fmi3EnterInitializationMode, (Instance c, bool has_tolerance, Float64 t
 }
 DECLARED(fmi3ExitInitializationMode, (Instance c))
 {
-    @NAME@_pass(&UNIT->arm);
+    @NAME@_update(&UNIT->arm);
     return OK;
 }
 DECLARED(fmi3EnterEventMode, (Instance c)) { (void)c; return OK; }
@@ -215,18 +215,19 @@ DECLARED(fmi3EvaluateDiscreteStates, (Instance c)) { (void)c; return OK; }
 DECLARED(fmi3UpdateDiscreteStates, (Instance c, bool *again, bool *terminate, bool *nominals,
                                     bool *states, bool *next_defined, Float64 *next))
 {
+    *states = @NAME@_update(&UNIT->arm) != 0;
     *next = @NAME@_pass(&UNIT->arm);
     *next_defined = *next < HUGE_VAL;
-    *terminate = unit_outside(UNIT);
-    *again = *nominals = *states = false;
+    *terminate = @NAME@_is_over(&UNIT->arm) != 0;
+    *again = *nominals = false;
     return OK;
 }
 DECLARED(fmi3CompletedIntegratorStep, (Instance c, bool forward, bool *enter_event_mode,
                                        bool *terminate))
 {
     (void)forward;
-    *enter_event_mode = false;
-    *terminate = unit_outside(UNIT);
+    *enter_event_mode = unit_due(UNIT) != 0;
+    *terminate = @NAME@_is_over(&UNIT->arm) != 0;
     return OK;
 }
 DECLARED(fmi3SetTime, (Instance c, Float64 t)) { UNIT->arm.t = t; return OK; }
@@ -246,10 +247,9 @@ DECLARED(fmi3GetContinuousStateDerivatives, (Instance c, Float64 *rate, size_t n
 }
 DECLARED(fmi3GetEventIndicators, (Instance c, Float64 *values, size_t n))
 {
-    if (n != @NAME@_BOUNDS)
+    if (n != INDICATORS)
         return ERROR_;
-    for (size_t k = 0; k < n; ++k)
-        values[k] = @NAME@_distance((int)k, UNIT->arm.x);
+    @NAME@_indicators(&UNIT->arm, values);
     return OK;
 }
 DECLARED(fmi3GetContinuousStates, (Instance c, Float64 *x, size_t n))
@@ -270,7 +270,7 @@ DECLARED(fmi3GetNominalsOfContinuousStates, (Instance c, Float64 *sizes, size_t 
 DECLARED(fmi3GetNumberOfEventIndicators, (Instance c, size_t *n))
 {
     (void)c;
-    *n = @NAME@_BOUNDS;
+    *n = INDICATORS;
     return OK;
 }
 DECLARED(fmi3GetNumberOfContinuousStates, (Instance c, size_t *n))
