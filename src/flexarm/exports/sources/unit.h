@@ -150,3 +150,95 @@ static int unit_step(struct unit *unit, double t_end)
 {
     return @NAME@_dop853(&unit->arm, t_end, 0.01 * unit->tolerance);
 }
+
+/* What both versions declare alike. */
+enum { OK, WARNING, DISCARD, ERROR_, FATAL, PENDING };
+#define UNIT ((struct unit *)c)
+#define DECLARED(name, parameters) \
+    EXPORT int name parameters;    \
+    EXPORT int name parameters
+
+EXPORT void FMI(FreeInstance)(void *c);
+EXPORT void FMI(FreeInstance)(void *c) { free(c); }
+
+DECLARED(FMI(SetDebugLogging), (void *c, FLAG on, size_t n, const char *const *categories))
+{
+    (void)c, (void)on, (void)n, (void)categories;
+    return OK;
+}
+DECLARED(FMI(ExitInitializationMode), (void *c)) { @NAME@_update(&UNIT->arm); return OK; }
+DECLARED(FMI(EnterEventMode), (void *c)) { (void)c; return OK; }
+DECLARED(FMI(EnterContinuousTimeMode), (void *c)) { (void)c; return OK; }
+DECLARED(FMI(Terminate), (void *c)) { (void)c; return OK; }
+DECLARED(FMI(Reset), (void *c)) { unit_reset(UNIT); return OK; }
+DECLARED(FMI(SetTime), (void *c, double t)) { UNIT->arm.t = t; return OK; }
+DECLARED(FMI(SetContinuousStates), (void *c, const double *x, size_t n))
+{
+    if (n == STATES)
+        memcpy(UNIT->arm.x, x, sizeof UNIT->arm.x);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetContinuousStates), (void *c, double *x, size_t n))
+{
+    if (n == STATES)
+        memcpy(x, UNIT->arm.x, sizeof UNIT->arm.x);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetNominalsOfContinuousStates), (void *c, double *sizes, size_t n))
+{
+    (void)c;
+    if (n == STATES)
+        memcpy(sizes, @NAME@_usual, sizeof @NAME@_usual);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetDerivatives), (void *c, double *rate, size_t n))
+{
+    if (n == STATES)
+        @NAME@_rate(&UNIT->arm, UNIT->arm.t, UNIT->arm.x, rate);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetEventIndicators), (void *c, double *values, size_t n))
+{
+    if (n == INDICATORS)
+        @NAME@_indicators(&UNIT->arm, values);
+    return n == INDICATORS ? OK : ERROR_;
+}
+
+DECLARED(FMI(DeSerializeFMUstate), (void *c, const void *bytes, size_t size, void **state))
+{
+    (void)c;
+    if (size != sizeof(struct unit) || (!*state && !(*state = malloc(size))))
+        return ERROR_;
+    memcpy(*state, bytes, size);
+    return OK;
+}
+DECLARED(FMI(GetFMUstate), (void *c, void **state))
+{
+    return FMI(DeSerializeFMUstate)(c, c, sizeof(struct unit), state);
+}
+DECLARED(FMI(SetFMUstate), (void *c, void *state))
+{
+    memcpy(c, state, sizeof(struct unit));
+    return OK;
+}
+DECLARED(FMI(FreeFMUstate), (void *c, void **state))
+{
+    (void)c;
+    free(*state);
+    *state = 0;
+    return OK;
+}
+DECLARED(FMI(SerializedFMUstateSize), (void *c, void *state, size_t *size))
+{
+    (void)c, (void)state;
+    *size = sizeof(struct unit);
+    return OK;
+}
+DECLARED(FMI(SerializeFMUstate), (void *c, void *state, void *bytes, size_t size))
+{
+    (void)c;
+    if (size < sizeof(struct unit))
+        return ERROR_;
+    memcpy(bytes, state, sizeof(struct unit));
+    return OK;
+}
