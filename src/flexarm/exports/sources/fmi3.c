@@ -92,35 +92,20 @@ NONE(Int64, int64_t)
 NONE(UInt64, uint64_t)
 NONE(Boolean, bool)
 NONE(String, String)
-DECLARED(fmi3GetBinary, (Instance c, const Reference *r, size_t n, size_t *sizes,
-                         const uint8_t **values, size_t m))
-{
-    (void)c, (void)r, (void)sizes, (void)values;
-    return n || m ? ERROR_ : OK;
-}
-DECLARED(fmi3SetBinary, (Instance c, const Reference *r, size_t n, const size_t *sizes,
-                         const uint8_t *const *values, size_t m))
-{
-    (void)c, (void)r, (void)sizes, (void)values;
-    return n || m ? ERROR_ : OK;
-}
-DECLARED(fmi3GetClock, (Instance c, const Reference *r, size_t n, bool *values))
-{
-    (void)c, (void)r, (void)values;
-    return n ? ERROR_ : OK;
-}
-DECLARED(fmi3SetClock, (Instance c, const Reference *r, size_t n, const bool *values))
-{
-    (void)c, (void)r, (void)values;
-    return n ? ERROR_ : OK;
-}
-
 /* What clocks, configuration and dependencies would ask: there are none. */
 #define REFUSED(name, parameters) \
     DECLARED(name, parameters) { return ERROR_; }
 #if defined __GNUC__
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
+#define EMPTY(name, parameters) \
+    DECLARED(name, parameters) { return n ? ERROR_ : OK; }
+EMPTY(fmi3GetBinary, (Instance c, const Reference *r, size_t n, size_t *sizes,
+                      const uint8_t **values, size_t m))
+EMPTY(fmi3SetBinary, (Instance c, const Reference *r, size_t n, const size_t *sizes,
+                      const uint8_t *const *values, size_t m))
+EMPTY(fmi3GetClock, (Instance c, const Reference *r, size_t n, bool *values))
+EMPTY(fmi3SetClock, (Instance c, const Reference *r, size_t n, const bool *values))
 REFUSED(fmi3GetNumberOfVariableDependencies, (Instance c, Reference r, size_t *n))
 REFUSED(fmi3GetVariableDependencies, (Instance c, Reference r, size_t *of, Reference *by,
                                       size_t *element, int *kinds, size_t n))

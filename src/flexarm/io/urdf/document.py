@@ -345,22 +345,9 @@ class UrdfLink:
 
 @dataclass(frozen=True)
 class Geometry:
-    """A piece of what a link looks like.
+    """A piece of what a link looks like: its ``role`` (visual, collision), ``kind`` and place.
 
-    Attributes
-    ----------
-    role
-        ``visual`` or ``collision``.
-    kind
-        ``mesh``, ``box``, ``cylinder`` or ``sphere``.
-    pose
-        Its frame in the link's.
-    sizes
-        Scales of a mesh, or sides, radius and length [m].
-    file
-        Of a mesh, as the URDF has it.
-    wrong
-        Why it is none, or nothing.
+    Sizes are scales of a mesh, or sides, radius and length [m]; ``wrong`` says why it is none.
     """
 
     role: str
