@@ -119,7 +119,7 @@ class Switches:
         """
         began, held, events = self.began, self.holders, self.events
         looked = iter(range(len(self.looks)))
-        rows = {
+        rows: dict[str, list[float]] = {
             "look": [-1 if each.when is None else next(looked) for each in events],
             "from": [each.after if each.at is None else each.at for each in events],
             "low": [-math.inf if each.when is None or each.when.below is None
