@@ -14,7 +14,6 @@ from flexarm.errors import ModelError
 from flexarm.exports.fmu import write_fmu
 from flexarm.exports.plant import Plant, plant
 from flexarm.io.model_file import loads
-from flexarm.links.base import Array
 from flexarm.runs.run import Run
 from tests.exports import importer, switching
 from tests.exports.loaded import Unit, built, compiler, every_kind, table
@@ -35,10 +34,10 @@ def closely(name: str) -> Run:
     return flexarm.simulate(arm, t_end=END, dt=END / SAMPLES, method="dop853", rtol=1e-11)
 
 
-def at_samples(run: Run) -> Array:
+def at_samples(run: Run) -> list[int]:
     """Find the sample after all that happens at each of the wanted times."""
     wanted = np.arange(SAMPLES + 1) * END / SAMPLES
-    return np.searchsorted(run.t, wanted + 1e-9) - 1
+    return [int(k) - 1 for k in np.searchsorted(run.t, wanted + 1e-9)]
 
 
 def a_unit(name: str, folder: Path, fmi: str) -> tuple[Unit, dict[str, int]]:
