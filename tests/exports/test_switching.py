@@ -40,7 +40,12 @@ def at_samples(run: Run) -> list[int]:
     return [int(k) - 1 for k in np.searchsorted(run.t, wanted + 1e-9)]
 
 
+KEPT: dict[str, tuple[Unit, dict[str, int]]] = {}  # units that tests share
+
+
 def a_unit(name: str, folder: Path, fmi: str) -> tuple[Unit, dict[str, int]]:
+    if name in KEPT:
+        return KEPT[name]
     compiler()
     path = folder / "arm.fmu"
     write_fmu(made(name), path, fmi=fmi)
@@ -48,7 +53,8 @@ def a_unit(name: str, folder: Path, fmi: str) -> tuple[Unit, dict[str, int]]:
     token = described.get("guid") or described.get("instantiationToken") or ""
     names = {str(each.get("name")): int(each.get("valueReference", 0))
              for each in described.iter() if each.get("valueReference")}  # fmt: skip
-    return Unit(path, folder, token), names
+    KEPT[name] = (Unit(path, folder, token), names)
+    return KEPT[name]
 
 
 @pytest.mark.parametrize(("name", "fmi"), [("tumbler", "3.0"), ("rubs", "2.0"), ("touches", "3.0")])
@@ -96,6 +102,7 @@ def test_derivatives_of_a_unit_keep_still_what_is_held(tmp_path: Path) -> None:
     assert found[states.index("swings.rate")] == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.campaign
 def test_equal_steps_in_c_end_where_something_happens(tmp_path: Path) -> None:
     run = closely("rubs")
     found = table(built(made("rubs"), tmp_path), str(END), "2e-4")
