@@ -114,6 +114,14 @@ class Unit:
         assert self._call(name, _pointer(wanted), count, _pointer(values), *more) == 0
         return values
 
+    def set(self, references: Sequence[int], values: Array) -> None:
+        """Set variables."""
+        wanted, given = np.array(references, dtype=np.uint32), np.array(values, dtype=float)
+        count = ctypes.c_size_t(len(references))
+        more = [count] if self.three else []
+        name = "SetFloat64" if self.three else "SetReal"
+        assert self._call(name, _pointer(wanted), count, _pointer(given), *more) == 0
+
     def change(self, unknowns: Sequence[int], known: int) -> Array:
         """Get derivatives by one variable."""
         wanted, by = np.array(unknowns, dtype=np.uint32), np.array([known], dtype=np.uint32)

@@ -5,7 +5,7 @@ import {
 } from "three";
 import { paintField } from "./colours.js";
 import { makePose, poseArm } from "./kinematics.js";
-import { makeNodes, updateNodes } from "./nodes.js";
+import { makeNodes, makeSkin, updateNodes } from "./nodes.js";
 import { drawnSizes, girths, outline } from "./sections.js";
 import { makeTube, updateTube } from "./tube.js";
 
@@ -28,6 +28,10 @@ export function makeArm(arm, reach, look, run = 0) {
   const parts = { arm, materials, look, run, slim, group, pose: makePose(arm), rods: [] };
   const thick = arm.links.map((link, i) => girths(link, sizes[i]));
   parts.links = arm.links.map((link, i) => makeLink(parts, link, sizes[i], thick, i, reach));
+  if (arm.base.mesh && look !== "ghost") {
+    parts.stand = makeSkin(arm.base.mesh, false, materials.link.opacity);
+    group.add(parts.stand);
+  }
   const last = thick[thick.length - 1].tip;
   parts.end = rod(parts, 0.7 * last, materials.hardware);
   if (look !== "ghost") {
@@ -107,6 +111,10 @@ function makeLink(parts, link, size, thick, i, reach) {
     made.nodes = makeNodes(link.shape, reach, materials.link.opacity);
     group.add(...made.nodes.parts);
   }
+  if (link.mesh) {
+    made.skin = makeSkin(link.mesh, Boolean(link.shape), materials.link.opacity);
+    group.add(made.skin);
+  }
   return made;
 }
 
@@ -146,8 +154,15 @@ export function updateArm(parts, state, scale, field, largest) {
     if (made.joint) placeJoint(made, link, out);
     if (made.inside) placeInside(parts, made, link, out);
     if (made.nodes) updateNodes(made.nodes, link, state, scale, out.root, materials.plain);
+    if (made.skin) placeSkin(made.skin, out.root, materials.plain);
+    if (made.skin && !link.shape) {
+      for (const each of [made.tube.mesh, made.before, made.slide, made.after, made.joint]) {
+        if (each) each.visible = false;
+      }
+    }
     before = out.mount ?? out.tip;
   });
+  if (parts.stand) placeSkin(parts.stand, pose.base, materials.hardware.color);
   stretch(parts.end, before.p, pose.tip.p);
   if (parts.mark) parts.mark.position.set(...pose.tip.p);
   if (parts.payload) {
@@ -183,6 +198,12 @@ function matrixOf({ R, p }) {
   return MATRIX.set(
     R[0], R[1], R[2], p[0], R[3], R[4], R[5], p[1], R[6], R[7], R[8], p[2], 0, 0, 0, 1,
   );
+}
+
+function placeSkin(skin, at, colour) {
+  skin.position.set(...at.p);
+  skin.quaternion.setFromRotationMatrix(matrixOf(at));
+  skin.material.color.copy(colour);
 }
 
 function placeJoint(made, link, out) {

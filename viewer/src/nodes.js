@@ -1,12 +1,25 @@
 // A body of any shape: its surface, or its nodes as dots with lines between them or within a hull.
 import {
-  BufferAttribute, BufferGeometry, DoubleSide, LineBasicMaterial, LineSegments, Mesh,
+  BackSide, BufferAttribute, BufferGeometry, DoubleSide, LineBasicMaterial, LineSegments, Mesh,
   MeshStandardMaterial, Points, PointsMaterial,
 } from "three";
 import { placeNode } from "./kinematics.js";
 
 const DOT = 0.004; // of the arm's reach
 const HULL = 0.25; // how opaque a hull is
+
+/** Makes a surface that stands for a rigid part; of a link that bends it is only hinted at. */
+export function makeSkin({ points, faces }, bends, opacity) {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(points.values, 3));
+  geometry.setIndex(Array.from(faces.values));
+  geometry.computeBoundingSphere();
+  const seen = bends ? HULL * opacity : opacity;
+  return new Mesh(geometry, new MeshStandardMaterial({
+    transparent: seen < 1, opacity: seen, depthWrite: seen === 1, flatShading: true,
+    side: DoubleSide, shadowSide: BackSide, roughness: 0.6,
+  }));
+}
 
 /** Makes the dots, lines and faces of a body; all share the places of its nodes. */
 export function makeNodes({ points, lines, faces }, reach, opacity) {

@@ -25,6 +25,7 @@ export function addStand(stage, arm, reach) {
   } else {
     group.add(new Mesh(new BoxGeometry(2.6 * size, 2.2 * size, 2.2 * size), material));
   }
+  group.visible = !arm.base.mesh; // which is drawn with the arm
   for (const mesh of group.children) mesh.castShadow = mesh.receiveShadow = true;
   stage.around.add(group);
   const materials = new Set(group.children.map((mesh) => mesh.material));

@@ -15,11 +15,18 @@ from flexarm.arm.shapes import (
     ClampedMass,
     Lumped,
 )
+from flexarm.arm.side_files import Mesh
 from flexarm.arm.summary import Summary, draw_chain
 from flexarm.units import Acceleration, AngularSpeed, Length, Speed
 
 
-class FixedBase(Frame):
+class Standing(Frame):
+    """Where a base is, and what it looks like."""
+
+    mesh: Mesh | None = None
+
+
+class FixedBase(Standing):
     """A base at rest."""
 
     kind: Literal["fixed"] = "fixed"
@@ -40,7 +47,7 @@ class BaseMotion(Part):
     rz: AngleProfile | None = None
 
 
-class MovedBase(Frame):
+class MovedBase(Standing):
     """A base that moves as a given function of time."""
 
     kind: Literal["moved"]
@@ -79,7 +86,7 @@ class Orbit(Part):
         return float(math.cbrt(EARTH[0] / self.mean_motion**2))
 
 
-class FreeBase(Frame):
+class FreeBase(Standing):
     """A floating base with its own body, velocity [m/s] and spin [rad/s] in the base frame.
 
     With ``orbit`` the world is the Hill frame of a circular orbit, and velocity and spin are those

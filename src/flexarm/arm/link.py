@@ -21,6 +21,7 @@ from flexarm.arm.shapes import (
     StartCurve,
     Tabulated,
 )
+from flexarm.arm.side_files import Mesh
 from flexarm.units import Length, Ratio
 
 MOST_WORK = 4000  # stations times shapes in a direction
@@ -125,6 +126,7 @@ class Link(Part):
     start: dict[str, Number] = {}
     start_speed: dict[str, Number] = {}
     start_curve: StartCurve | None = None
+    mesh: Mesh | None = None
 
     @property
     def flexible(self) -> bool:

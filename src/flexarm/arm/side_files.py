@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from flexarm.arm.part import Part, fault
+from flexarm.arm.part import Number, Part, fault
 from flexarm.errors import ModelError
 
 MAX_BYTES = 20_000_000
@@ -71,6 +71,10 @@ class SideFiles:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ModelError(f"{name} cannot be read: {reason}") from None
+
+    def put(self, name: str, content: bytes) -> None:
+        """Say what will be in a file that is yet to be written."""
+        self._read[Path(os.path.realpath(self.folder / name))] = content
 
     def _once(self, place: Path) -> bytes:
         if place not in self._read:
@@ -176,6 +180,15 @@ class BesideModel(Part):
         except ModelError as error:
             raise fault("{reason}", "file", reason=str(error)) from None
         return made
+
+
+class Mesh(BesideModel):
+    """A surface of triangles that stands for a link or a base in pictures: an STL or OBJ.
+
+    It rides on the root frame, in which it is given; numbers times ``scale`` are metres.
+    """
+
+    scale: Annotated[Number, Field(gt=0)] = 1.0
 
 
 def parts_beside(part: Any) -> Iterator[BesideModel]:

@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.engine.emit.c import Source, emit_c
 from flexarm.engine.lower import lower
 from flexarm.errors import FlexarmError
-from flexarm.exports.plant import OUTPUTS, Plant
+from flexarm.exports.plant import Plant
 from flexarm.integrate.methods import dop853
 from flexarm.io.whole_file import replace_file, require_writable
 from flexarm.links.base import Array
@@ -40,7 +40,8 @@ def write_c(plant: Plant, folder: Path, *, force: bool = False) -> list[Path]:
 
 def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
     """Give the C files of an arm by name: complete, for any C99 compiler."""
-    functions = (plant.rates(), plant.outputs(), plant.tangent())
+    functions = [plant.rates(), plant.outputs(), plant.tangent()]
+    functions += [plant.anew()] if plant.model.attitudes else []
     emitted = [emit_c(lower(function)) for function in functions]
     words = _words(plant, emitted)
     files = {
@@ -66,8 +67,11 @@ def template(name: str, words: dict[str, str]) -> str:
 def _words(plant: Plant, emitted: Sequence[Source]) -> dict[str, str]:
     name = plant.name
     sizes = {
-        "STATES": len(plant.start), "INPUTS": len(plant.inputs), "OUTPUTS": len(OUTPUTS),
-        "BOUNDS": len(plant.bounds), "JUMPS": len(plant.jumps),
+        "STATES": len(plant.start), "COORDINATES": len(plant.open), "INPUTS": len(plant.inputs),
+        "OUTPUTS": len(plant.output_names), "BOUNDS": len(plant.bounds),
+        "JUMPS": len(plant.jumps), "ATTITUDES": len(plant.model.attitudes),
+        "HOLDERS": len(plant.switches.holders), "EVENTS": len(plant.switches.events),
+        "LOOKS": len(plant.switches.corners), "INDICATORS": len(plant.indicators),
         "WORK": max(each.work_size for each in emitted),
     }  # fmt: skip
     defines = [f"#define {name}_{key} {value}" for key, value in sizes.items()]
@@ -86,13 +90,14 @@ def _tables(plant: Plant) -> str:
         numbers("const", f"{name}_usual", plant.usual),
         f"static const double largest_step = {plant.largest_step!r};",
         numbers("static const", "bounds", np.array(bounds).ravel()),
+        *(numbers("static const", key, row) for key, row in plant.tables.items()),
         numbers("const", f"{name}_jumps", plant.jumps, size=len(plant.jumps) + 1),
         *(numbers("const", f"{name}_{key}", getattr(linear, key).ravel()) for key in "ABCD"),
         texts(f"{name}_state_names", [each for each, _ in plant.states]),
         texts(f"{name}_state_units", [unit for _, unit in plant.states]),
         texts(f"{name}_input_names", [each for each, _ in plant.inputs]),
-        texts(f"{name}_output_names", [each for each, _ in OUTPUTS]),
-        texts(f"{name}_bound_names", [what for _, _, what in plant.bounds]),
+        texts(f"{name}_output_names", [each for each, _ in plant.output_names]),
+        texts(f"{name}_indicator_names", plant.indicators),
         texts(f"{name}_linear_states", linear.states),
         texts(f"{name}_linear_outputs", linear.outputs),
     ]

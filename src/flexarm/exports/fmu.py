@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from flexarm.arguments import is_word, refused
 from flexarm.exports.c_source import c_files, template
 from flexarm.exports.compiler import ENDINGS, shared_library, system
-from flexarm.exports.plant import OUTPUTS, Plant
+from flexarm.exports.plant import Plant
 from flexarm.io.whole_file import require_writable, write_whole
 
 FMI = ("2.0", "3.0")
@@ -119,10 +119,10 @@ def variables(plant: Plant) -> list["Variable"]:
         add(own(f"der({name})"), f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
     for name, unit in plant.inputs:
         add(name, unit, "input", "on top of the model file's input", 0.0)
-    for name, unit in OUTPUTS:
+    for name, unit in plant.output_names:
         add(own(name), unit, "output", "computed")
-    for k, (_, _, what) in enumerate(plant.bounds, 1):
-        add(own(f"bound{k}"), "1", "local", f"distance from a bound: {what}")
+    for k, what in enumerate(plant.indicators, 1):
+        add(own(f"indicator{k}"), "1", "local", what)
     return found
 
 
@@ -167,7 +167,7 @@ class Variable:
 
 def description_2(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
     """Describe a unit as FMI 2.0 does; a variable's index is its reference."""
-    counted = {"guid": token, "numberOfEventIndicators": str(len(plant.bounds))}
+    counted = {"guid": token, "numberOfEventIndicators": str(len(plant.indicators))}
     root = _root(plant, "2.0", counted)
     listed = listed[1:]  # time may be left out, and one importer wants a start of it
     for kind, more in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
@@ -202,12 +202,13 @@ def description_2(plant: Plant, listed: list[Variable], token: str, code: list[s
 
 
 _VARIABLE_STEP = {"canHandleVariableCommunicationStepSize": "true"}
+_AFTER_STEPS = {"needsCompletedIntegratorStep": "true"}
 
 
 def description_3(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
     """Describe a unit as FMI 3.0 does."""
     root = _root(plant, "3.0", {"instantiationToken": token})
-    for kind, more in (("ModelExchange", {}), ("CoSimulation", _VARIABLE_STEP)):
+    for kind, more in (("ModelExchange", _AFTER_STEPS), ("CoSimulation", _VARIABLE_STEP)):
         ability = {
             "modelIdentifier": plant.name,
             "canGetAndSetFMUState": "true",
@@ -230,7 +231,7 @@ def description_3(plant: Plant, listed: list[Variable], token: str, code: list[s
 def _structure_3(listed: list[Variable]) -> Iterator[tuple[str, list[Variable]]]:
     outputs = [each for each in listed if each.causality == "output"]
     rates = [each for each in listed if each.of is not None]
-    bounds = [each for each in listed if each.name.startswith("bound") and each.computed
+    bounds = [each for each in listed if each.name.startswith("indicator") and each.computed
               and each.causality == "local"]  # fmt: skip
     yield "Output", outputs
     yield "ContinuousStateDerivative", rates

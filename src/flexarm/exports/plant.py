@@ -3,9 +3,11 @@
 The state x is the coordinates that are not prescribed, their rates, and the states of servos and
 drives.  Inputs u come on top of those of the model file.  Functions of time are in pieces:
 ``since`` says which is in force, the last of their jumps that the motion has passed, so that a step
-that ends at a jump ends before it.
+that ends at a jump ends before it.  What else jumps is in d: attitudes that angles are measured
+from, efforts of what holds coordinates (`flexarm.exports.switches`).
 """
 
+import math
 import re
 import tempfile
 from collections.abc import Sequence
@@ -19,7 +21,9 @@ import numpy as np
 from flexarm.arm import Arm
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
+from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.lookouts import Seen
 from flexarm.integrate.problem import Channel, digit_watches, jumps, watches
 from flexarm.integrate.simulate import leg_task
 from flexarm.integrate.task import Task, equation_of
@@ -28,7 +32,7 @@ from flexarm.linear.state_space import StateSpace, linearise, start_point
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.model.profiles import trace as trace_profile
-from flexarm.spatial import Expr
+from flexarm.spatial import Expr, base_rotation
 
 OUTPUTS = (
     ("energy.kinetic", "J"), ("energy.elastic", "J"), ("energy.gravitational", "J"),
@@ -53,43 +57,34 @@ def plant(arm: Arm) -> "Plant":
     Raises
     ------
     FlexarmError
-        If its motion is more than one differential equation: what events, brakes, dry friction,
-        sampled servos and attitudes without a range need is flexarm's own loop.  Or none, since all
-        of it is prescribed.
+        If flexarm's own loop alone can do what is in it: sampled servos, bodies that drift, events
+        that change more than brakes.  Or if no state is left, since all of it is prescribed.
     """
     model = build(validated(arm))
-    course = Course(model, {}, SHORT, equation_of)
-    _refuse(model, course)
+    course = Course(model, {}, math.inf, equation_of)
+    stays = what_stays(model, course)
+    if stays:
+        raise _refused(model, stays, "is for flexarm's own loop alone")
     state = course.first(None if arm.start == "stated" else "equilibrium", {}, law=False)
+    began = course.situation
+    course.situation = replace(began, closed={})  # equations in which nothing is held
     times = np.array([0.0, SHORT])
-    made = Plant(leg_task(course, state, times, inputs=None, control=None, wanted=1e-3))
+    task = leg_task(course, state, times, inputs=None, control=None, wanted=1e-3)
+    course.situation = began
+    actuators = task.motion.actuators
+    corners = tuple(each for each in actuators.lookouts if each.corner is not None)
+    switches = Switches.of(course, corners)
+    actuators = replace(actuators, lookouts=(), slipping=switches.slipping)
+    made = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
     if not made.states:
-        raise _refused(model, "only prescribed joints, which leave no state")
+        raise _refused(model, "only prescribed joints", "leaves no state")
     return made
 
 
-def _refuse(model: Model, course: Course) -> None:
-    sampled = [
-        axis.name for axis in model.axes
-        if axis.acts.servo is not None and axis.acts.servo.period is not None
-    ]  # fmt: skip
-    reason = ""
-    if model.attitudes:
-        reason = "a free base or a spherical joint, whose angles are measured anew as it turns"
-    elif model.arm.events or model.arm.bodies:
-        reason = "events or bodies that drift"
-    elif sampled:
-        reason = f"a sampled servo ({sampled[0]})"
-    elif not course.plain:
-        reason = "a brake or dry friction, which sticks"
-    if reason:
-        raise _refused(model, reason)
-
-
-def _refused(model: Model, reason: str) -> ModelError:
+def _refused(model: Model, part: str, reason: str) -> ModelError:
     return ModelError(
-        f"export: {model.arm.name} has {reason}: another program gets one smooth differential "
-        "equation; change that (--set), or run it by 'flexarm simulate'"
+        f"export: {model.arm.name} has {part}, which {reason}: change that (--set), or run it by "
+        "'flexarm simulate'"
     )
 
 
@@ -101,9 +96,12 @@ class Plant:
     ----------
     task
         Its motion, which begins where the model file says.
+    switches
+        What jumps while it moves.
     """
 
     task: Task
+    switches: Switches
 
     @property
     def model(self) -> Model:
@@ -140,6 +138,13 @@ class Plant:
         return tuple((f"{axis.name}.effort", axis.input_unit) for axis in driven)
 
     @property
+    def output_names(self) -> tuple[tuple[str, str], ...]:
+        """Names and units of the outputs: `OUTPUTS`, and where attitudes are turned to."""
+        names = [self.model.names[k].rpartition(".")[0] for k in self.model.attitudes]
+        turned = ((f"{name}.R{i}{j}", "1") for name in names for i in "123" for j in "123")
+        return (*OUTPUTS, *turned)
+
+    @property
     def start(self) -> Array:
         """The state at time 0."""
         task, open_ = self.task, list(self.open)
@@ -169,7 +174,21 @@ class Plant:
     def jumps(self) -> Array:
         """Times at which functions of time jump [s]."""
         found = jumps([channel for group in self.task.groups for channel in group])
-        return np.asarray(found[found > 0], dtype=float)
+        times = np.unique([*found, *self.switches.times])
+        return np.asarray(times[times > 0], dtype=float)
+
+    @property
+    def tables(self) -> dict[str, Array]:
+        """Numbers of what jumps, by name."""
+        m, equation = len(self.open), self.task.equation
+        mass = np.diag(equation.mass_matrix(self.task.q))
+        place = {i: m + k for k, i in enumerate(self.open)}
+        return self.switches.tables(equation.anchor, mass, place)
+
+    @property
+    def indicators(self) -> list[str]:
+        """Say what each event indicator is: bounds first."""
+        return [*(f"bound: {what}" for _, _, what in self.bounds), *self.switches.names]
 
     @cached_property
     def bounds(self) -> list[tuple[Array, float, str]]:
@@ -194,17 +213,16 @@ class Plant:
 
     @direct_operators()
     def rates(self) -> ca.Function:
-        """Trace ``(t, since, x, u) -> rate``."""
-        t, since, x, u, q, v = self._symbols()
-        groups = self.task.groups
-        motion = replace(
-            self.task.motion, actuators=replace(self.task.motion.actuators, lookouts=())
-        ).trace()
+        """Trace ``(t, since, x, u, d) -> (rate, seen)``: what is looked out for comes second."""
+        t, since, x, u, d, q, v = self._symbols()
+        groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
+        motion = self.task.motion.trace()
         values = [self._channels(group, t, since) for group in groups]
         given = {
             "t": t, "q": q, "v": v, "u": values[0][:, 0] + u, "w": values[1][:, 0],
             "given": values[2][:, 2], "r": ca.vertcat(values[3][:, 0], values[3][:, 1]),
-            "x": x[2 * len(self.open) :], "b": ca.SX(0, 1), "h": ca.SX(0, 1),
+            "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) :], "h": ca.SX(0, 1),
+            "anchor": self._anchors(d),
         }  # fmt: skip
         results = motion.call([given[name] for name in motion.name_in()], True, False)
         found = dict(zip(motion.name_out(), results, strict=True))
@@ -212,41 +230,81 @@ class Plant:
         rate = ca.vertcat(
             *(v[i] for i in self.open), *(a[i] for i in self.open), found.get("dx", ca.SX(0, 1))
         )
+        model = self.model.anchored(self._anchors(d)) if self.model.attitudes else self.model
+        states = {name: x[2 * m + k] for k, name in enumerate(actuators.state_names)}
+        seen = self.switches.seen(Seen(model, t, q, v, states, ca.SX(0, 1)))
         return ca.Function(
-            f"{self.name}_rates", [t, since, x, u], [ca.densify(rate)],
-            ["t", "since", "x", "u"], ["rate"],
+            f"{self.name}_rates", [t, since, x, u, d],
+            [ca.densify(rate), ca.densify(ca.vertcat(ca.SX(0, 1), *seen))],
+            ["t", "since", "x", "u", "d"], ["rate", "seen"],
         )  # fmt: skip
 
     @direct_operators()
     def outputs(self) -> ca.Function:
-        """Trace ``(t, since, x) -> y``, of `OUTPUTS`."""
-        t, since, x, _, q, v = self._symbols()
-        seen = self.task.equation.function("observation").call([q, v], True, False)[0]
+        """Trace ``(t, since, x, d) -> y``, of `output_names`."""
+        t, since, x, _, d, q, v = self._symbols()
+        anchors = self._anchors(d)
+        more = [anchors] if self.model.attitudes else []
+        seen = self.task.equation.function("observation").call([q, v, *more], True, False)[0]
+        turned = [
+            ca.vec((anchors[3 * k : 3 * k + 3, :] @ base_rotation(q[first : first + 3])).T)
+            for k, first in enumerate(self.model.attitudes)
+        ]
         return ca.Function(
-            f"{self.name}_outputs", [t, since, x], [ca.densify(seen)], ["t", "since", "x"], ["y"]
-        )
+            f"{self.name}_outputs", [t, since, x, d], [ca.densify(ca.vertcat(seen, *turned))],
+            ["t", "since", "x", "d"], ["y"],
+        )  # fmt: skip
+
+    @direct_operators()
+    def anew(self) -> ca.Function:
+        """Trace ``(x, d) -> (x, anchors)``: angles of attitudes measured from where they are."""
+        _, _, x, _, d, _, _ = self._symbols()
+        anchors, after, m = self._anchors(d), ca.SX(x), len(self.open)
+        for k, first in enumerate(self.model.attitudes):
+            at = self.open.index(first)
+            angles, rates = x[at : at + 3], x[m + at : m + at + 3]
+            turned = base_rotation(angles)
+            turning = ca.reshape(ca.jtimes(ca.vec(turned), angles, rates), 3, 3)
+            spin = turned.T @ turning
+            after[at : at + 3] = 0
+            after[m + at : m + at + 3] = ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
+            anchors[3 * k : 3 * k + 3, :] = anchors[3 * k : 3 * k + 3, :] @ turned
+        return ca.Function(
+            f"{self.name}_anew", [x, d], [ca.densify(after), ca.densify(ca.vec(anchors.T))],
+            ["x", "d"], ["after", "anchors"],
+        )  # fmt: skip
 
     def tangent(self) -> ca.Function:
         """Trace how rate and y change along changes ``dx`` and ``du``."""
         rates, outputs = self.rates(), self.outputs()
-        t, since, x, u = rates.sx_in()
+        t, since, x, u, d = rates.sx_in()
         dx, du = ca.SX.sym("dx", x.numel()), ca.SX.sym("du", u.numel())
         both, along = ca.vertcat(x, u), ca.vertcat(dx, du)
-        f = rates.call([t, since, x, u], True, False)[0]
-        y = outputs.call([t, since, x], True, False)[0]
+        f = rates.call([t, since, x, u, d], True, False)[0]
+        y = outputs.call([t, since, x, d], True, False)[0]
         changes = [ca.densify(ca.jtimes(each, both, along)) for each in (f, y)]
         return ca.Function(
-            f"{self.name}_tangent", [t, since, x, u, dx, du], changes,
-            ["t", "since", "x", "u", "dx", "du"], ["rate", "y"],
+            f"{self.name}_tangent", [t, since, x, u, d, dx, du], changes,
+            ["t", "since", "x", "u", "d", "dx", "du"], ["rate", "y"],
         )  # fmt: skip
 
     def casadi(self) -> ca.Function:
-        """Trace ``(t, x, u) -> (rate, y)``."""
+        """Trace ``(t, x, u) -> (rate, y)``.
+
+        Raises
+        ------
+        FlexarmError
+            If more jumps than functions of time: a function has no place for it.
+        """
+        if self.switches.numbers or self.switches.events:
+            part = "a free base, a spherical joint, events, a brake or dry friction"
+            raise _refused(self.model, part, "one smooth function for CasADi has no place for")
         rates, outputs = self.rates(), self.outputs()
-        t, _, x, u = rates.sx_in()
+        t, _, x, u, d = rates.sx_in()
         return ca.Function(
             self.name, [t, x, u],
-            [rates.call([t, t, x, u], True, False)[0], outputs.call([t, t, x], True, False)[0]],
+            [rates.call([t, t, x, u, d], True, False)[0],
+             outputs.call([t, t, x, d], True, False)[0]],
             ["t", "x", "u"], ["rate", "y"],
         )  # fmt: skip
 
@@ -258,17 +316,23 @@ class Plant:
             return path.read_bytes()
 
     def _symbols(self) -> tuple[Expr, ...]:
-        """Make symbols t, since, x, u; q and v of them, prescribed ones as functions of time."""
+        """Make symbols t, since, x, u, d; q and v of them, prescribed ones as functions of time."""
         m, size = len(self.open), len(self.start)
         t, since = ca.SX.sym("t"), ca.SX.sym("since")
         x, u = ca.SX.sym("x", size), ca.SX.sym("u", len(self.inputs))
+        d = ca.SX.sym("d", self.switches.numbers)
         q, v = ca.SX.zeros(self.model.size, 1), ca.SX.zeros(self.model.size, 1)
         for k, i in enumerate(self.open):
             q[i], v[i] = x[k], x[m + k]
         told = self._channels(self.task.groups[2], t, since)
         for k, i in enumerate(self.model.prescribed):
             q[i], v[i] = told[k, 0], told[k, 1]
-        return t, since, x, u, q, v
+        return t, since, x, u, d, q, v
+
+    def _anchors(self, d: Expr) -> Expr:
+        """Give the attitudes that angles are measured from, one below the other."""
+        count = 3 * len(self.model.attitudes)
+        return ca.reshape(d[: 3 * count], 3, count).T
 
     def _channels(self, group: Sequence[Channel], t: Expr, since: Expr) -> Expr:
         """Trace value, rate and acceleration of functions of time, (channels, 3)."""

@@ -12,6 +12,9 @@ import numpy as np
 from flexarm.arm import FreeBase, MovedBase
 from flexarm.arm.section import IBeam, Tube
 from flexarm.arm.shapes import Lumped
+from flexarm.arm.side_files import Mesh
+from flexarm.errors import ModelError
+from flexarm.io.meshes import coarser, read_mesh
 from flexarm.links.base import Array
 from flexarm.links.collocation import Collocation
 from flexarm.links.integrals import quadratic_displacement
@@ -47,7 +50,12 @@ def scene(model: Model, arrays: Arrays) -> dict[str, Any]:
         "gravity": model.gravity.tolist(),
         "stiffening": model.stiffening,
         "firstOrder": model.tip_rotation == "first-order",
-        "base": {"kind": kind, "moves": model.base_moves, "pose": _pose(model.base_pose)},
+        "base": {
+            "kind": kind,
+            "moves": model.base_moves,
+            "pose": _pose(model.base_pose),
+            "mesh": _mesh(arm.base.mesh, "base", arrays),
+        },
         "links": links,
         "end": _pose(model.end_pose),
         "payload": None
@@ -125,6 +133,7 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
         "column": column if part.axes else None,
         "section": _section(part, arrays),
         "strain": shows_strain(part),
+        "mesh": _mesh(part.link.mesh, part.name, arrays),
         "shape": None,
     }
     if part.reduced is not None:
@@ -132,6 +141,17 @@ def _link(model: Model, part: LinkModel, column: int, arrays: Arrays) -> dict[st
     elif part.flexible:
         found["shape"] = _shape(model, part, column + _joint_width(part), arrays)
     return found
+
+
+def _mesh(mesh: Mesh | None, name: str, arrays: Arrays) -> dict[str, Any] | None:
+    """Give points and triangles of the surface that stands for a part, few enough for a page."""
+    if mesh is None:
+        return None
+    try:
+        points, faces = coarser(*read_mesh(mesh.side_file.content, mesh.file))
+    except ModelError as error:
+        raise ModelError(f"{name}: mesh: {error}") from None
+    return {"points": arrays.add(points * mesh.scale), "faces": arrays.add(faces.astype(float))}
 
 
 def _moves(part: LinkModel) -> list[dict[str, Any]]:

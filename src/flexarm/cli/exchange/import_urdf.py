@@ -18,18 +18,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--tip", metavar="LINK", help="the link at the arm's end, where the robot branches")
     add("--out", type=file_path, metavar="FILE", required=True, help="the model file to write")
+    add(
+        "--no-meshes", action="store_true",
+        help="leave out what links look like (default: into a folder beside the model file)",
+    )  # fmt: skip
     add_options(parser, "--force", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the model file, and print what was merged, frozen or chosen."""
+    from flexarm.arm.side_files import Mesh, parts_beside
+    from flexarm.errors import FlexarmError
     from flexarm.io.model_file import dumps
     from flexarm.io.urdf.convert import import_urdf
     from flexarm.io.whole_file import require_apart, require_writable, write_whole
 
     require_writable(args.out, force=args.force)
     require_apart(args.out, [path for path in (args.urdf, args.flex) if path is not None])
-    arm, notes = import_urdf(args.urdf, flex=args.flex, tip=args.tip)
+    meshes = None if args.no_meshes else f"{args.out.stem}.meshes"
+    arm, notes = import_urdf(args.urdf, flex=args.flex, tip=args.tip, meshes=meshes)
+    surfaces = {args.out.parent / part.file: part.side_file.content
+                for part in parts_beside(arm) if isinstance(part, Mesh)}  # fmt: skip
+    for folder in {path.parent for path in surfaces}:
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise FlexarmError(f"{folder}: it cannot be made: {error.strerror}") from None
+    for path in surfaces:
+        require_writable(path, force=args.force)
+    for path, content in surfaces.items():
+        write_whole(path, content, force=args.force)
     write_whole(args.out, dumps(arm).encode(), force=args.force)
     if args.json:
         print(json.dumps({"arm": str(args.out), "links": arm.link_names, "notes": notes}))

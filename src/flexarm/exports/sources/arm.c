@@ -12,26 +12,143 @@
 /* Explicit Runge-Kutta methods by their tables. */
 @METHODS@
 
+#define HOLDERS @NAME@_HOLDERS
+#define EVENTS @NAME@_EVENTS
+#define LOOKS @NAME@_LOOKS
+#define COORDINATES @NAME@_COORDINATES
+#define ATTITUDES @NAME@_ATTITUDES
+#define SIGHTS (LOOKS + HOLDERS)
+/* Places in d: anchors row by row, then of each holder its effort and the way friction acts. */
+#define EFFORT(k) (9 * ATTITUDES + 2 * (k))
+#define WAY(k) (9 * ATTITUDES + 2 * (k) + 1)
+#define OPEN 2
+#define RATE_OF(k) ((int)holder_rate[k])
+
 void @NAME@_start(struct @NAME@ *a)
 {
     memset(a, 0, sizeof *a);
     memcpy(a->x, start, sizeof a->x);
+    memcpy(a->d, first_anchors, ATTITUDES * 9 * sizeof a->d[0]);
+    for (int k = 0; k < HOLDERS; ++k) {
+        a->closed[k] = (int)holder_closed[k];
+        a->braked[k] = (int)holder_braked[k];
+    }
+    for (int e = 0; e < EVENTS; ++e)
+        a->done[e] = (int)event_done[e];
     a->last_error = 1.0;
 }
 
+static int sign(double value) { return (value > 0.0) - (value < 0.0); }
+
+static double capacity(const struct @NAME@ *a, int k)
+{
+    return holder_friction[k] + (a->braked[k] ? holder_brake[k] : 0.0);
+}
+
+/* Solve the m equations of the first m rows of `matrix` (row by row, with the right sides last). */
+static void solve(int m, double *matrix, double *out)
+{
+    const int w = m + 1;
+    for (int c = 0; c < m; ++c) {
+        int pivot = c;
+        for (int r = c + 1; r < m; ++r)
+            if (fabs(matrix[r * w + c]) > fabs(matrix[pivot * w + c]))
+                pivot = r;
+        for (int j = 0; j < w; ++j) {
+            const double kept = matrix[c * w + j];
+            matrix[c * w + j] = matrix[pivot * w + j];
+            matrix[pivot * w + j] = kept;
+        }
+        for (int r = c + 1; r < m; ++r)
+            for (int j = w - 1; j >= c; --j)
+                matrix[r * w + j] -= matrix[r * w + c] / matrix[c * w + c] * matrix[c * w + j];
+    }
+    for (int r = m - 1; r >= 0; --r) {
+        out[r] = matrix[r * w + m];
+        for (int j = r + 1; j < m; ++j)
+            out[r] -= matrix[r * w + j] * out[j];
+        out[r] /= matrix[r * w + r];
+    }
+}
+
+static void evaluate(struct @NAME@ *a, double t, const double *x, double *rate)
+{
+    flexarm_@NAME@_rates(&t, &a->since, x, a->u, a->d, rate, a->seen, a->work);
+}
+
+/* Find how the rates change by a unit's effort of each of some holders: a->column. */
+static void respond(struct @NAME@ *a, double t, const double *x, const double *rate, int m,
+                    const int *which)
+{
+    for (int j = 0; j < m; ++j) {
+        double *column = a->column + j * N;
+        a->d[EFFORT(which[j])] += holder_unit[which[j]];
+        evaluate(a, t, x, column);
+        a->d[EFFORT(which[j])] -= holder_unit[which[j]];
+        for (int i = 0; i < N; ++i)
+            column[i] -= rate[i];
+    }
+}
+
+/* How many units of each effort take the rates of what is held from `now` to 0. */
+static void shares(struct @NAME@ *a, const double *now, int m, const int *which, double *out)
+{
+    double matrix[(HOLDERS + 1) * (HOLDERS + 2)];
+    for (int i = 0; i < m; ++i) {
+        for (int j = 0; j < m; ++j)
+            matrix[i * (m + 1) + j] = a->column[j * N + RATE_OF(which[i])];
+        matrix[i * (m + 1) + m] = -now[RATE_OF(which[i])];
+    }
+    solve(m, matrix, out);
+}
+
+/* Rates; efforts that hold what stands still are found so that it does, and refined once. */
 void @NAME@_rate(struct @NAME@ *a, double t, const double *x, double *rate)
 {
-    flexarm_@NAME@_rates(&t, &a->since, x, a->u, rate, a->work);
+    int stuck[HOLDERS + 1], m = 0;
+    double share[HOLDERS + 1];
+    for (int k = 0; k < HOLDERS; ++k) {
+        const int way = a->closed[k] == OPEN ? 0 : -a->closed[k];
+        a->d[WAY(k)] = way;
+        a->d[EFFORT(k)] = way && a->braked[k] ? way * holder_brake[k] : 0.0;
+        if (a->closed[k] == 0)
+            stuck[m++] = k;
+    }
+    evaluate(a, t, x, rate);
+    if (!m)
+        return;
+    respond(a, t, x, rate, m, stuck);
+    for (int again = 0; again < 2; ++again) {
+        shares(a, rate, m, stuck, share);
+        for (int j = 0; j < m; ++j)
+            a->d[EFFORT(stuck[j])] += share[j] * holder_unit[stuck[j]];
+        evaluate(a, t, x, rate);
+    }
+    for (int j = 0; j < m; ++j)
+        rate[RATE_OF(stuck[j])] = 0.0;
 }
 
 void @NAME@_output(struct @NAME@ *a, double *y)
 {
-    flexarm_@NAME@_outputs(&a->t, &a->since, a->x, y, a->work);
+    flexarm_@NAME@_outputs(&a->t, &a->since, a->x, a->d, y, a->work);
 }
 
 void @NAME@_change(struct @NAME@ *a, const double *dx, const double *du, double *rate, double *y)
 {
-    flexarm_@NAME@_tangent(&a->t, &a->since, a->x, a->u, dx, du, rate, y, a->work);
+    int stuck[HOLDERS + 1], m = 0;
+    double share[HOLDERS + 1], *here = a->k;
+    @NAME@_rate(a, a->t, a->x, here); /* what holds, holds */
+    flexarm_@NAME@_tangent(&a->t, &a->since, a->x, a->u, a->d, dx, du, rate, y, a->work);
+    for (int k = 0; k < HOLDERS; ++k)
+        if (a->closed[k] == 0)
+            stuck[m++] = k;
+    if (!m)
+        return;
+    respond(a, a->t, a->x, here, m, stuck);
+    shares(a, rate, m, stuck, share);
+    for (int j = 0; j < m; ++j)
+        for (int i = 0; i < N; ++i)
+            rate[i] += share[j] * a->column[j * N + i];
 }
 
 double @NAME@_distance(int bound, const double *x)
@@ -52,12 +169,159 @@ double @NAME@_pass(struct @NAME@ *a)
     return HUGE_VAL;
 }
 
-static int outside(const double *x)
+static int is_due(const struct @NAME@ *a, int e, double t)
+{
+    const int look = (int)event_look[e];
+    if (a->done[e] || t < event_from[e])
+        return 0;
+    return look < 0 || a->seen[look] < event_low[e] || a->seen[look] > event_high[e];
+}
+
+/* How far it is to what happens next, negative beyond: quantities that are looked out for, corners
+ * of the equations, what holds. By the last evaluation, that of x at t. */
+static void sights(const struct @NAME@ *a, double t, const double *x, double *z)
+{
+    for (int k = 0; k < LOOKS; ++k)
+        z[k] = a->side[k] ? a->side[k] * (a->seen[k] - look_corner[k]) : 1.0;
+    for (int e = 0; e < EVENTS; ++e) {
+        const int k = (int)event_look[e];
+        if (k >= 0 && !a->done[e] && t >= event_from[e])
+            z[k] = event_high[e] < HUGE_VAL ? event_high[e] - a->seen[k]
+                                            : a->seen[k] - event_low[e];
+    }
+    for (int k = 0; k < HOLDERS; ++k) {
+        const double most = capacity(a, k);
+        double *here = z + LOOKS + k;
+        *here = a->closed[k] == OPEN || (a->closed[k] == 0 && !(most < HUGE_VAL)) ? 1.0
+                : a->closed[k] == 0 ? most - fabs(a->d[EFFORT(k)])
+                                    : a->closed[k] * x[RATE_OF(k)];
+    }
+}
+
+void @NAME@_indicators(struct @NAME@ *a, double *z)
 {
     for (int k = 0; k < @NAME@_BOUNDS; ++k)
-        if (@NAME@_distance(k, x) < 0.0)
-            return 1;
+        z[k] = @NAME@_distance(k, a->x);
+    z += @NAME@_BOUNDS;
+    if (SIGHTS)
+        @NAME@_rate(a, a->t, a->x, a->f);
+    sights(a, a->t, a->x, z);
+    for (int k = 0; k < ATTITUDES; ++k)
+        z[SIGHTS + k] = turn_limit[0] - fabs(a->x[(int)attitude_at[k] + 1]);
+}
+
+/* Open and close brakes: those of all events of an instant open before any closes. */
+static void switch_brakes(struct @NAME@ *a, const int *due)
+{
+    for (int way = -1; way <= 1; way += 2)
+        for (int e = 0; e < EVENTS; ++e)
+            for (int k = 0; due[e] && k < HOLDERS; ++k) {
+                if ((int)event_brake[e * HOLDERS + k] != way)
+                    continue;
+                a->braked[k] = way > 0;
+                if (way > 0)
+                    a->closed[k] = a->closed[k] == 0 || !(holder_brake[k] < HUGE_VAL)
+                                       ? 0
+                                       : sign(a->x[RATE_OF(k)]);
+                else if (!(holder_friction[k] > 0.0))
+                    a->closed[k] = OPEN;
+            }
+}
+
+/* Stop at once what never slips and moves; what can slip holds no impulse. */
+static int arrest(struct @NAME@ *a)
+{
+    int held[HOLDERS + 1], m = 0, moves = 0;
+    double share[HOLDERS + 1], most = 0.0;
+    for (int k = 0; k < HOLDERS; ++k)
+        if (a->closed[k] == 0 && !(capacity(a, k) < HUGE_VAL)) {
+            held[m++] = k;
+            moves |= a->x[RATE_OF(k)] != 0.0;
+        }
+    if (!moves)
+        return 0;
+    for (int k = 0; k < HOLDERS; ++k)
+        a->d[EFFORT(k)] = a->d[WAY(k)] = 0.0;
+    evaluate(a, a->t, a->x, a->f);
+    respond(a, a->t, a->x, a->f, m, held);
+    shares(a, a->x, m, held, share);
+    for (int j = 0; j < m; ++j)
+        for (int i = 0; i < COORDINATES; ++i)
+            a->x[COORDINATES + i] += share[j] * a->column[j * N + COORDINATES + i];
+    for (int j = 0; j < m; ++j)
+        a->x[RATE_OF(held[j])] = 0.0;
+    for (int i = 0; i < COORDINATES; ++i)
+        most = fmax(most, fabs(a->x[COORDINATES + i]));
+    for (int k = 0; k < HOLDERS; ++k)
+        if (a->closed[k] != OPEN && capacity(a, k) < HUGE_VAL) {
+            const double rate = a->x[RATE_OF(k)];
+            a->closed[k] = fabs(rate) > 1e-12 * most ? sign(rate) : 0;
+        }
+    return 1;
+}
+
+/* Let stick what has come to rest, and slip what is pushed beyond what holds it. */
+static int turn_holders(struct @NAME@ *a)
+{
+    for (int k = 0; k < HOLDERS; ++k) {
+        double *rate = a->x + RATE_OF(k);
+        const double effort = a->d[EFFORT(k)];
+        const int way = a->closed[k];
+        if (way == 0 && fabs(effort) > capacity(a, k))
+            a->closed[k] = -sign(effort);
+        else if (way != 0 && way != OPEN
+                 && (way * *rate < 0.0 || (*rate == 0.0 && way * a->f[RATE_OF(k)] <= 0.0)))
+            a->closed[k] = 0;
+        else
+            continue;
+        *rate = 0.0;
+        return 1;
+    }
     return 0;
+}
+
+int @NAME@_update(struct @NAME@ *a)
+{
+    enum { MOST_AT_ONCE = 200 };
+    int changed = 0, again = SIGHTS + EVENTS > 0;
+    @NAME@_pass(a);
+    for (int count = 0; again && count < MOST_AT_ONCE; ++count) {
+        int due[EVENTS + 1];
+        again = 0;
+        @NAME@_rate(a, a->t, a->x, a->f);
+        for (int e = 0; e < EVENTS; ++e)
+            again |= due[e] = is_due(a, e, a->t);
+        for (int e = 0; e < EVENTS; ++e)
+            if (due[e]) {
+                a->done[e] = 1;
+                a->over |= event_end[e] != 0.0;
+            }
+        if (again)
+            switch_brakes(a, due);
+        again = arrest(a) || again || turn_holders(a);
+        changed |= again;
+    }
+    for (int k = 0; k < LOOKS; ++k)
+        if (look_corner[k] < HUGE_VAL && !(a->side[k] * (a->seen[k] - look_corner[k]) > 0.0))
+            a->side[k] = a->seen[k] > look_corner[k] ? 1 : -1;
+#if @NAME@_ATTITUDES
+    for (int k = 0; k < ATTITUDES; ++k)
+        if (fabs(a->x[(int)attitude_at[k] + 1]) > turn_limit[0]) {
+            flexarm_@NAME@_anew(a->x, a->d, a->trial, a->anchors, a->work);
+            memcpy(a->x, a->trial, sizeof a->x);
+            memcpy(a->d, a->anchors, sizeof a->anchors);
+            return 1;
+        }
+#endif
+    return changed;
+}
+
+int @NAME@_is_over(const struct @NAME@ *a)
+{
+    for (int k = 0; k < @NAME@_BOUNDS; ++k)
+        if (@NAME@_distance(k, a->x) < 0.0)
+            return 1;
+    return a->over;
 }
 
 static int finite_numbers(const double *x)
@@ -79,28 +343,128 @@ static void weigh(int stages, const double *k, const double *weights, double *ou
                 out[i] += weights[s] * k[s * N + i];
 }
 
+struct method {
+    int stages;
+    const double *table, *nodes, *weights;
+};
+static const struct method rk4 = {4, rk4_a, rk4_c, rk4_b};
+static const struct method dop853 = {12, dop853_a, dop853_c, dop853_b};
+
 /* Put the state after a step h into a->trial; the rates of its stages are in a->k. */
-static void try_step(struct @NAME@ *a, int stages, const double *table, const double *nodes,
-                     const double *weights, double h)
+static void try_step(struct @NAME@ *a, const struct method *by, double h)
 {
+    const int stages = by->stages;
     @NAME@_rate(a, a->t, a->x, a->k);
     for (int s = 1; s < stages; ++s) {
-        weigh(s, a->k, table + s * stages, a->trial);
+        weigh(s, a->k, by->table + s * stages, a->trial);
         for (int i = 0; i < N; ++i)
             a->trial[i] = a->x[i] + h * a->trial[i];
-        @NAME@_rate(a, a->t + nodes[s] * h, a->trial, a->k + s * N);
+        @NAME@_rate(a, a->t + by->nodes[s] * h, a->trial, a->k + s * N);
     }
-    weigh(stages, a->k, weights, a->trial);
+    weigh(stages, a->k, by->weights, a->trial);
     for (int i = 0; i < N; ++i)
         a->trial[i] = a->x[i] + h * a->trial[i];
 }
 
-static int accept_step(struct @NAME@ *a, double t)
+/* Look at a state x at t; 1 if something has happened before it. */
+static int is_beyond(struct @NAME@ *a, double t, const double *x, double *z)
 {
+    @NAME@_rate(a, t, x, a->f);
+    sights(a, t, x, z);
+    for (int k = 0; k < SIGHTS; ++k)
+        if (z[k] < 0.0)
+            return 1;
+    return 0;
+}
+
+/* Look at quarters of a step to a->trial by a cubic, and where parabolas through them turn; give
+ * the time from its begin at which something may have happened, or 0. */
+static double glimpse(struct @NAME@ *a, double h)
+{
+    double z[6][SIGHTS + 1], first[N], last[N], here[N], share[8] = {0.0, 0.25, 0.5, 0.75, 1.0};
+    int count = 5;
+    @NAME@_rate(a, a->t, a->x, first);
+    sights(a, a->t, a->x, z[0]);
+    @NAME@_rate(a, a->t + h, a->trial, last);
+    sights(a, a->t + h, a->trial, z[4]);
+    for (int j = 1; j < count; j += j == 3 ? 2 : 1) {
+        const double s = share[j];
+        for (int i = 0; i < N; ++i) {
+            const double change = a->trial[i] - a->x[i];
+            here[i] = a->x[i] + s * (change + (1.0 - s) * ((1.0 - s) * (h * first[i] - change)
+                                                           + s * (change - h * last[i])));
+        }
+        if (is_beyond(a, a->t + s * h, here, z[j < 4 ? j : 5]))
+            return s * h;
+        for (int row = 1; j == 3 && row < 4; ++row)
+            for (int k = 0; k < SIGHTS; ++k) {
+                const double p = z[row - 1][k], q = z[row][k], r = z[row + 1][k];
+                const double bend = p - 2.0 * q + r;
+                if (q < p && q < r && q - 0.125 * (p - r) * (p - r) / bend < 0.0 && count < 8)
+                    share[count++] = 0.25 * (row + 0.5 * (p - r) / bend);
+            }
+    }
+    return 0.0;
+}
+
+/* Make a step to a->trial end where something first happens in it; its length. */
+static double shorten(struct @NAME@ *a, const struct method *by, double h)
+{
+    double early[SIGHTS + 1], late[SIGHTS + 1], here[SIGHTS + 1], before = 0.0, end = h;
+    if (!is_beyond(a, a->t + h, a->trial, late)) {
+        end = glimpse(a, h);
+        if (end > 0.0)
+            try_step(a, by, end);
+        if (!(end > 0.0) || !is_beyond(a, a->t + end, a->trial, late)) {
+            if (end > 0.0)
+                try_step(a, by, h);
+            return h;
+        }
+    }
+    @NAME@_rate(a, a->t, a->x, a->f);
+    sights(a, a->t, a->x, early);
+    for (int count = 0; count < 60 && end - before > 1e-15 * (fabs(a->t) + end); ++count) {
+        double middle = 0.5 * (before + end);
+        for (int k = 0; count % 3 < 2 && k < SIGHTS; ++k)
+            if (late[k] < 0.0 && early[k] > 0.0) { /* a secant, to either side of it in turn */
+                const double way = (end - before) * early[k] / (early[k] - late[k]);
+                const double aside = count % 3 ? -1e-3 : 1e-3;
+                middle = fmin(middle, before + way + aside * fmin(way, end - before - way));
+            }
+        if (!(middle > before && middle < end))
+            break;
+        try_step(a, by, middle);
+        if (is_beyond(a, a->t + middle, a->trial, here)) {
+            end = middle;
+            memcpy(late, here, sizeof here);
+        } else {
+            before = middle;
+            memcpy(early, here, sizeof here);
+        }
+    }
+    try_step(a, by, end);
+    return end;
+}
+
+/* Take the step h to a->trial, which ends at t, or as much of it as nothing happens in. */
+static int accept_step(struct @NAME@ *a, const struct method *by, double h, double t)
+{
+    const double done = SIGHTS ? shorten(a, by, h) : h;
     memcpy(a->x, a->trial, sizeof a->x);
-    a->t = t;
+    a->t = done < h ? a->t + done : t;
     ++a->steps;
-    return outside(a->x) ? @NAME@_OUTSIDE : @NAME@_OK;
+    @NAME@_update(a);
+    return @NAME@_is_over(a) ? @NAME@_OUTSIDE : @NAME@_OK;
+}
+
+/* Go on to a stop that is too near for a step; 1 if it is. */
+static int is_at(struct @NAME@ *a, double stop)
+{
+    if (stop - a->t > 1e-12 * fmax(fabs(stop), 1e-9))
+        return 0;
+    a->t = stop;
+    @NAME@_update(a);
+    return 1;
 }
 
 int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
@@ -108,13 +472,15 @@ int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
     while (a->t < t_end) {
         const double stop = fmin(@NAME@_pass(a), t_end), left = stop - a->t;
         const double count = fmax(1.0, floor(left / step + 0.999999)), h = left / count;
-        try_step(a, 4, rk4_a, rk4_c, rk4_b, h);
+        if (is_at(a, stop))
+            continue;
+        try_step(a, &rk4, h);
         if (!finite_numbers(a->trial))
             return @NAME@_FAILED;
-        if (accept_step(a, count < 1.5 ? stop : a->t + h) == @NAME@_OUTSIDE)
+        if (accept_step(a, &rk4, h, count < 1.5 ? stop : a->t + h) == @NAME@_OUTSIDE)
             return @NAME@_OUTSIDE;
     }
-    @NAME@_pass(a);
+    @NAME@_update(a);
     return @NAME@_OK;
 }
 
@@ -140,9 +506,11 @@ int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance)
         const int last = fmin(a->h, largest_step) >= 0.999 * left;
         const double h = last ? left : fmin(fmin(a->h, largest_step), 0.5 * left + 0.5 * a->h);
         double error, fifth, third;
+        if (is_at(a, stop))
+            continue;
         if (a->t + h <= a->t)
             return @NAME@_FAILED;
-        try_step(a, 12, dop853_a, dop853_c, dop853_b, h);
+        try_step(a, &dop853, h);
         fifth = measured(a, dop853_e5, h);
         third = measured(a, dop853_e3, h);
         error = fifth > 0.0 ? fifth * fifth / sqrt(fifth * fifth + 0.01 * third * third) : 0.0;
@@ -159,9 +527,9 @@ int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance)
                 a->h = h * change;
             a->last_error = error;
         }
-        if (accept_step(a, last ? stop : a->t + h) == @NAME@_OUTSIDE)
+        if (accept_step(a, &dop853, h, last ? stop : a->t + h) == @NAME@_OUTSIDE)
             return @NAME@_OUTSIDE;
     }
-    @NAME@_pass(a);
+    @NAME@_update(a);
     return @NAME@_OK;
 }

@@ -7,6 +7,11 @@
  * x: coordinates, their rates, states of servos and drives. u: efforts of the driven joints, on top
  * of those of the model file. Functions of time jump at @NAME@_jumps: `since` is the last jump
  * that the motion has passed, so that a step that ends at a jump ends before it. SI units, radians.
+ *
+ * What jumps beside them is in d, closed, braked, done and side: attitudes that angles are measured
+ * from, what dry friction and brakes hold (0), let slip (-1, 1) or leave open (2), events that have
+ * happened, sides of corners. @NAME@_rk4 and @NAME@_dop853 find when it does; who steps by other
+ * means ends steps where an indicator changes its sign, and calls @NAME@_update there.
  */
 
 @DEFINES@
@@ -19,11 +24,17 @@ struct @NAME@ {
     double t, since;           /* time, and the last jump passed [s] */
     double x[@NAME@_STATES];
     double u[@NAME@_INPUTS + 1];
+    double d[9 * @NAME@_ATTITUDES + 2 * @NAME@_HOLDERS + 1];
+    int closed[@NAME@_HOLDERS + 1], braked[@NAME@_HOLDERS + 1];
+    int done[@NAME@_EVENTS + 1], side[@NAME@_LOOKS + 1], over;
     double h, last_error;      /* of @NAME@_dop853: next step [s], error of the last */
     long steps;
     double f[@NAME@_STATES];   /* scratch from here on */
     double k[13 * @NAME@_STATES];
     double trial[@NAME@_STATES];
+    double seen[@NAME@_LOOKS + 1];
+    double column[@NAME@_HOLDERS * @NAME@_STATES + 1];
+    double anchors[9 * @NAME@_ATTITUDES + 1];
     double work[@NAME@_WORK];
 };
 
@@ -33,7 +44,7 @@ extern const char *const @NAME@_state_names[@NAME@_STATES + 1];
 extern const char *const @NAME@_state_units[@NAME@_STATES + 1];
 extern const char *const @NAME@_input_names[@NAME@_INPUTS + 1];
 extern const char *const @NAME@_output_names[@NAME@_OUTPUTS + 1];
-extern const char *const @NAME@_bound_names[@NAME@_BOUNDS + 1];
+extern const char *const @NAME@_indicator_names[@NAME@_INDICATORS + 1];
 extern const double @NAME@_jumps[@NAME@_JUMPS + 1];
 /* Usual sizes of the states: errors below are not relative. */
 extern const double @NAME@_usual[@NAME@_STATES];
@@ -59,6 +70,14 @@ int @NAME@_rk4(struct @NAME@ *a, double t_end, double step);
 int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance);
 /* Pass jumps that the time has come to; the next one, or HUGE_VAL. */
 double @NAME@_pass(struct @NAME@ *a);
+/* Let happen what is due at a->t and a->x: jumps, events, what sticks or slips, angles that are
+ * measured anew. 1 if states have changed. */
+int @NAME@_update(struct @NAME@ *a);
+/* What changes its sign where something happens, @NAME@_INDICATORS of them: distances to bounds
+ * first. */
+void @NAME@_indicators(struct @NAME@ *a, double *z);
+/* Whether it is beyond a bound, or an event has ended the motion. */
+int @NAME@_is_over(const struct @NAME@ *a);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,6 @@
 /* @TITLE@ as a unit of FMI 2.0, for model exchange and co-simulation. */
+#define FMI(name) fmi2##name
+#define FLAG int
 #include "unit.h"
 
 typedef void *Component;
@@ -7,7 +9,6 @@ typedef double Real;
 typedef int Integer;
 typedef int Boolean;
 typedef const char *String;
-enum { OK, WARNING, DISCARD, ERROR_, FATAL, PENDING };
 
 struct event_info {
     Boolean new_discrete_states_needed, terminate_simulation, nominals_changed, states_changed,
@@ -15,16 +16,10 @@ struct event_info {
     Real next_event_time;
 };
 
-#define UNIT ((struct unit *)c)
-
 EXPORT const char *fmi2GetTypesPlatform(void);
 EXPORT const char *fmi2GetTypesPlatform(void) { return "default"; }
 EXPORT const char *fmi2GetVersion(void);
 EXPORT const char *fmi2GetVersion(void) { return "2.0"; }
-
-#define DECLARED(name, parameters) \
-    EXPORT int name parameters;    \
-    EXPORT int name parameters
 
 EXPORT Component fmi2Instantiate(String name, int type, String token, String resources,
                                  const void *callbacks, Boolean visible, Boolean logging);
@@ -33,15 +28,6 @@ EXPORT Component fmi2Instantiate(String name, int type, String token, String res
 {
     (void)name, (void)type, (void)resources, (void)callbacks, (void)visible, (void)logging;
     return unit_make(token, "@TOKEN@");
-}
-
-EXPORT void fmi2FreeInstance(Component c);
-EXPORT void fmi2FreeInstance(Component c) { free(c); }
-
-DECLARED(fmi2SetDebugLogging, (Component c, Boolean on, size_t n, const String *categories))
-{
-    (void)c, (void)on, (void)n, (void)categories;
-    return OK;
 }
 
 DECLARED(fmi2SetupExperiment, (Component c, Boolean has_tolerance, Real tolerance, Real t,
@@ -53,13 +39,6 @@ DECLARED(fmi2SetupExperiment, (Component c, Boolean has_tolerance, Real toleranc
 }
 
 DECLARED(fmi2EnterInitializationMode, (Component c)) { (void)c; return OK; }
-DECLARED(fmi2ExitInitializationMode, (Component c))
-{
-    @NAME@_pass(&UNIT->arm);
-    return OK;
-}
-DECLARED(fmi2Terminate, (Component c)) { (void)c; return OK; }
-DECLARED(fmi2Reset, (Component c)) { unit_reset(UNIT); return OK; }
 
 DECLARED(fmi2GetReal, (Component c, const Reference *r, size_t n, Real *values))
 {
@@ -84,50 +63,6 @@ NONE(fmi2SetInteger, const Integer)
 NONE(fmi2SetBoolean, const Boolean)
 NONE(fmi2SetString, const String)
 
-DECLARED(fmi2GetFMUstate, (Component c, void **state))
-{
-    if (!*state)
-        *state = malloc(sizeof(struct unit));
-    if (!*state)
-        return ERROR_;
-    memcpy(*state, c, sizeof(struct unit));
-    return OK;
-}
-DECLARED(fmi2SetFMUstate, (Component c, void *state))
-{
-    memcpy(c, state, sizeof(struct unit));
-    return OK;
-}
-DECLARED(fmi2FreeFMUstate, (Component c, void **state))
-{
-    (void)c;
-    free(*state);
-    *state = 0;
-    return OK;
-}
-DECLARED(fmi2SerializedFMUstateSize, (Component c, void *state, size_t *size))
-{
-    (void)c, (void)state;
-    *size = sizeof(struct unit);
-    return OK;
-}
-DECLARED(fmi2SerializeFMUstate, (Component c, void *state, char *bytes, size_t size))
-{
-    (void)c;
-    if (size < sizeof(struct unit))
-        return ERROR_;
-    memcpy(bytes, state, sizeof(struct unit));
-    return OK;
-}
-DECLARED(fmi2DeSerializeFMUstate, (Component c, const char *bytes, size_t size, void **state))
-{
-    (void)c;
-    if (size != sizeof(struct unit) || (!*state && !(*state = malloc(size))))
-        return ERROR_;
-    memcpy(*state, bytes, size);
-    return OK;
-}
-
 DECLARED(fmi2GetDirectionalDerivative, (Component c, const Reference *unknowns, size_t n,
                                         const Reference *knowns, size_t m, const Real *seed,
                                         Real *change))
@@ -136,60 +71,21 @@ DECLARED(fmi2GetDirectionalDerivative, (Component c, const Reference *unknowns, 
 }
 
 /* Model exchange. */
-DECLARED(fmi2EnterEventMode, (Component c)) { (void)c; return OK; }
-DECLARED(fmi2EnterContinuousTimeMode, (Component c)) { (void)c; return OK; }
 DECLARED(fmi2NewDiscreteStates, (Component c, struct event_info *info))
 {
     memset(info, 0, sizeof *info);
+    info->states_changed = @NAME@_update(&UNIT->arm);
     info->next_event_time = @NAME@_pass(&UNIT->arm);
     info->next_event_time_defined = info->next_event_time < HUGE_VAL;
-    info->terminate_simulation = unit_outside(UNIT);
+    info->terminate_simulation = @NAME@_is_over(&UNIT->arm);
     return OK;
 }
 DECLARED(fmi2CompletedIntegratorStep, (Component c, Boolean forward, Boolean *enter_event_mode,
                                        Boolean *terminate))
 {
     (void)forward;
-    *enter_event_mode = 0;
-    *terminate = unit_outside(UNIT);
-    return OK;
-}
-DECLARED(fmi2SetTime, (Component c, Real t)) { UNIT->arm.t = t; return OK; }
-DECLARED(fmi2SetContinuousStates, (Component c, const Real *x, size_t n))
-{
-    if (n != STATES)
-        return ERROR_;
-    memcpy(UNIT->arm.x, x, sizeof UNIT->arm.x);
-    return OK;
-}
-DECLARED(fmi2GetDerivatives, (Component c, Real *rate, size_t n))
-{
-    if (n != STATES)
-        return ERROR_;
-    @NAME@_rate(&UNIT->arm, UNIT->arm.t, UNIT->arm.x, rate);
-    return OK;
-}
-DECLARED(fmi2GetEventIndicators, (Component c, Real *values, size_t n))
-{
-    if (n != @NAME@_BOUNDS)
-        return ERROR_;
-    for (size_t k = 0; k < n; ++k)
-        values[k] = @NAME@_distance((int)k, UNIT->arm.x);
-    return OK;
-}
-DECLARED(fmi2GetContinuousStates, (Component c, Real *x, size_t n))
-{
-    if (n != STATES)
-        return ERROR_;
-    memcpy(x, UNIT->arm.x, sizeof UNIT->arm.x);
-    return OK;
-}
-DECLARED(fmi2GetNominalsOfContinuousStates, (Component c, Real *sizes, size_t n))
-{
-    (void)c;
-    if (n != STATES)
-        return ERROR_;
-    memcpy(sizes, @NAME@_usual, sizeof @NAME@_usual);
+    *enter_event_mode = unit_due(UNIT);
+    *terminate = @NAME@_is_over(&UNIT->arm);
     return OK;
 }
 
@@ -234,7 +130,7 @@ DECLARED(fmi2GetIntegerStatus, (Component c, int kind, Integer *value))
 DECLARED(fmi2GetBooleanStatus, (Component c, int kind, Boolean *value))
 {
     enum { TERMINATED = 3 };
-    *value = unit_outside(UNIT);
+    *value = @NAME@_is_over(&UNIT->arm);
     return kind == TERMINATED ? OK : DISCARD;
 }
 DECLARED(fmi2GetStringStatus, (Component c, int kind, String *value))

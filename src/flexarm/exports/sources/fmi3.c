@@ -2,18 +2,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What both versions have, by its name in this one. */
+#define FMI(name) fmi3##name
+#define FLAG bool
+#define fmi3GetFMUstate fmi3GetFMUState
+#define fmi3SetFMUstate fmi3SetFMUState
+#define fmi3FreeFMUstate fmi3FreeFMUState
+#define fmi3SerializedFMUstateSize fmi3SerializedFMUStateSize
+#define fmi3SerializeFMUstate fmi3SerializeFMUState
+#define fmi3DeSerializeFMUstate fmi3DeserializeFMUState
+#define fmi3GetDerivatives fmi3GetContinuousStateDerivatives
 #include "unit.h"
 
 typedef void *Instance;
 typedef unsigned Reference;
 typedef double Float64;
 typedef const char *String;
-enum { OK, WARNING, DISCARD, ERROR_, FATAL };
 
-#define UNIT ((struct unit *)c)
-#define DECLARED(name, parameters) \
-    EXPORT int name parameters;    \
-    EXPORT int name parameters
 #define MADE(name, parameters)        \
     EXPORT Instance name parameters;  \
     EXPORT Instance name parameters
@@ -45,14 +50,6 @@ MADE(fmi3InstantiateScheduledExecution, (String name, String token, String resou
     return 0;
 }
 
-EXPORT void fmi3FreeInstance(Instance c);
-EXPORT void fmi3FreeInstance(Instance c) { free(c); }
-
-DECLARED(fmi3SetDebugLogging, (Instance c, bool on, size_t n, const String *categories))
-{
-    (void)c, (void)on, (void)n, (void)categories;
-    return OK;
-}
 DECLARED(fmi3EnterInitializationMode, (Instance c, bool has_tolerance, Float64 tolerance, Float64 t,
                                        bool has_end, Float64 t_end))
 {
@@ -60,14 +57,6 @@ DECLARED(fmi3EnterInitializationMode, (Instance c, bool has_tolerance, Float64 t
     unit_begin(UNIT, t, has_tolerance, tolerance);
     return OK;
 }
-DECLARED(fmi3ExitInitializationMode, (Instance c))
-{
-    @NAME@_pass(&UNIT->arm);
-    return OK;
-}
-DECLARED(fmi3EnterEventMode, (Instance c)) { (void)c; return OK; }
-DECLARED(fmi3Terminate, (Instance c)) { (void)c; return OK; }
-DECLARED(fmi3Reset, (Instance c)) { unit_reset(UNIT); return OK; }
 
 DECLARED(fmi3GetFloat64, (Instance c, const Reference *r, size_t n, Float64 *values, size_t m))
 {
@@ -103,35 +92,20 @@ NONE(Int64, int64_t)
 NONE(UInt64, uint64_t)
 NONE(Boolean, bool)
 NONE(String, String)
-DECLARED(fmi3GetBinary, (Instance c, const Reference *r, size_t n, size_t *sizes,
-                         const uint8_t **values, size_t m))
-{
-    (void)c, (void)r, (void)sizes, (void)values;
-    return n || m ? ERROR_ : OK;
-}
-DECLARED(fmi3SetBinary, (Instance c, const Reference *r, size_t n, const size_t *sizes,
-                         const uint8_t *const *values, size_t m))
-{
-    (void)c, (void)r, (void)sizes, (void)values;
-    return n || m ? ERROR_ : OK;
-}
-DECLARED(fmi3GetClock, (Instance c, const Reference *r, size_t n, bool *values))
-{
-    (void)c, (void)r, (void)values;
-    return n ? ERROR_ : OK;
-}
-DECLARED(fmi3SetClock, (Instance c, const Reference *r, size_t n, const bool *values))
-{
-    (void)c, (void)r, (void)values;
-    return n ? ERROR_ : OK;
-}
-
 /* What clocks, configuration and dependencies would ask: there are none. */
 #define REFUSED(name, parameters) \
     DECLARED(name, parameters) { return ERROR_; }
 #if defined __GNUC__
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
+#define EMPTY(name, parameters) \
+    DECLARED(name, parameters) { return n ? ERROR_ : OK; }
+EMPTY(fmi3GetBinary, (Instance c, const Reference *r, size_t n, size_t *sizes,
+                      const uint8_t **values, size_t m))
+EMPTY(fmi3SetBinary, (Instance c, const Reference *r, size_t n, const size_t *sizes,
+                      const uint8_t *const *values, size_t m))
+EMPTY(fmi3GetClock, (Instance c, const Reference *r, size_t n, bool *values))
+EMPTY(fmi3SetClock, (Instance c, const Reference *r, size_t n, const bool *values))
 REFUSED(fmi3GetNumberOfVariableDependencies, (Instance c, Reference r, size_t *n))
 REFUSED(fmi3GetVariableDependencies, (Instance c, Reference r, size_t *of, Reference *by,
                                       size_t *element, int *kinds, size_t n))
@@ -156,50 +130,6 @@ REFUSED(fmi3GetOutputDerivatives, (Instance c, const Reference *r, size_t n, con
                                    Float64 *v, size_t m))
 REFUSED(fmi3ActivateModelPartition, (Instance c, Reference clock, Float64 t))
 
-DECLARED(fmi3GetFMUState, (Instance c, void **state))
-{
-    if (!*state)
-        *state = malloc(sizeof(struct unit));
-    if (!*state)
-        return ERROR_;
-    memcpy(*state, c, sizeof(struct unit));
-    return OK;
-}
-DECLARED(fmi3SetFMUState, (Instance c, void *state))
-{
-    memcpy(c, state, sizeof(struct unit));
-    return OK;
-}
-DECLARED(fmi3FreeFMUState, (Instance c, void **state))
-{
-    (void)c;
-    free(*state);
-    *state = 0;
-    return OK;
-}
-DECLARED(fmi3SerializedFMUStateSize, (Instance c, void *state, size_t *size))
-{
-    (void)c, (void)state;
-    *size = sizeof(struct unit);
-    return OK;
-}
-DECLARED(fmi3SerializeFMUState, (Instance c, void *state, uint8_t *bytes, size_t size))
-{
-    (void)c;
-    if (size < sizeof(struct unit))
-        return ERROR_;
-    memcpy(bytes, state, sizeof(struct unit));
-    return OK;
-}
-DECLARED(fmi3DeserializeFMUState, (Instance c, const uint8_t *bytes, size_t size, void **state))
-{
-    (void)c;
-    if (size != sizeof(struct unit) || (!*state && !(*state = malloc(size))))
-        return ERROR_;
-    memcpy(*state, bytes, size);
-    return OK;
-}
-
 DECLARED(fmi3GetDirectionalDerivative, (Instance c, const Reference *unknowns, size_t n,
                                         const Reference *knowns, size_t m, const Float64 *seed,
                                         size_t seeds, Float64 *change, size_t changes))
@@ -210,67 +140,29 @@ DECLARED(fmi3GetDirectionalDerivative, (Instance c, const Reference *unknowns, s
 }
 
 /* Model exchange. */
-DECLARED(fmi3EnterContinuousTimeMode, (Instance c)) { (void)c; return OK; }
 DECLARED(fmi3EvaluateDiscreteStates, (Instance c)) { (void)c; return OK; }
 DECLARED(fmi3UpdateDiscreteStates, (Instance c, bool *again, bool *terminate, bool *nominals,
                                     bool *states, bool *next_defined, Float64 *next))
 {
+    *states = @NAME@_update(&UNIT->arm) != 0;
     *next = @NAME@_pass(&UNIT->arm);
     *next_defined = *next < HUGE_VAL;
-    *terminate = unit_outside(UNIT);
-    *again = *nominals = *states = false;
+    *terminate = @NAME@_is_over(&UNIT->arm) != 0;
+    *again = *nominals = false;
     return OK;
 }
 DECLARED(fmi3CompletedIntegratorStep, (Instance c, bool forward, bool *enter_event_mode,
                                        bool *terminate))
 {
     (void)forward;
-    *enter_event_mode = false;
-    *terminate = unit_outside(UNIT);
-    return OK;
-}
-DECLARED(fmi3SetTime, (Instance c, Float64 t)) { UNIT->arm.t = t; return OK; }
-DECLARED(fmi3SetContinuousStates, (Instance c, const Float64 *x, size_t n))
-{
-    if (n != STATES)
-        return ERROR_;
-    memcpy(UNIT->arm.x, x, sizeof UNIT->arm.x);
-    return OK;
-}
-DECLARED(fmi3GetContinuousStateDerivatives, (Instance c, Float64 *rate, size_t n))
-{
-    if (n != STATES)
-        return ERROR_;
-    @NAME@_rate(&UNIT->arm, UNIT->arm.t, UNIT->arm.x, rate);
-    return OK;
-}
-DECLARED(fmi3GetEventIndicators, (Instance c, Float64 *values, size_t n))
-{
-    if (n != @NAME@_BOUNDS)
-        return ERROR_;
-    for (size_t k = 0; k < n; ++k)
-        values[k] = @NAME@_distance((int)k, UNIT->arm.x);
-    return OK;
-}
-DECLARED(fmi3GetContinuousStates, (Instance c, Float64 *x, size_t n))
-{
-    if (n != STATES)
-        return ERROR_;
-    memcpy(x, UNIT->arm.x, sizeof UNIT->arm.x);
-    return OK;
-}
-DECLARED(fmi3GetNominalsOfContinuousStates, (Instance c, Float64 *sizes, size_t n))
-{
-    (void)c;
-    if (n != STATES)
-        return ERROR_;
-    memcpy(sizes, @NAME@_usual, sizeof @NAME@_usual);
+    *enter_event_mode = unit_due(UNIT) != 0;
+    *terminate = @NAME@_is_over(&UNIT->arm) != 0;
     return OK;
 }
 DECLARED(fmi3GetNumberOfEventIndicators, (Instance c, size_t *n))
 {
     (void)c;
-    *n = @NAME@_BOUNDS;
+    *n = INDICATORS;
     return OK;
 }
 DECLARED(fmi3GetNumberOfContinuousStates, (Instance c, size_t *n))

@@ -1,7 +1,7 @@
 /* What the units of FMI 2.0 and 3.0 share: variables by reference, and where the motion is.
  *
- * References: 0 time; from 1 the states, their rates, the inputs, the outputs, the distances to
- * bounds. */
+ * References: 0 time; from 1 the states, their rates, the inputs, the outputs, the event
+ * indicators. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,9 @@ enum {
     RATES_AT = 1 + STATES,
     INPUTS_AT = RATES_AT + STATES,
     OUTPUTS_AT = INPUTS_AT + @NAME@_INPUTS,
-    BOUNDS_AT = OUTPUTS_AT + @NAME@_OUTPUTS,
-    END = BOUNDS_AT + @NAME@_BOUNDS
+    INDICATORS = @NAME@_INDICATORS,
+    INDICATORS_AT = OUTPUTS_AT + @NAME@_OUTPUTS,
+    END = INDICATORS_AT + INDICATORS
 };
 
 struct unit {
@@ -56,22 +57,26 @@ static void unit_begin(struct unit *unit, double t, int has_tolerance, double to
 static int unit_get(struct unit *unit, const unsigned *references, size_t count, double *values)
 {
     struct @NAME@ *arm = &unit->arm;
-    double y[@NAME@_OUTPUTS];
-    int rated = 0, seen = 0;
+    double y[@NAME@_OUTPUTS], z[INDICATORS + 1];
+    int rated = 0, seen = 0, indicated = 0;
     for (size_t k = 0; k < count; ++k) {
         const unsigned r = references[k];
         if (r >= END)
             return 1;
         if (r >= RATES_AT && r < INPUTS_AT && !rated++)
             @NAME@_rate(arm, arm->t, arm->x, arm->f);
-        if (r >= OUTPUTS_AT && r < BOUNDS_AT && !seen++)
+        if (r >= OUTPUTS_AT && r < INDICATORS_AT && !seen++)
             @NAME@_output(arm, y);
+        if (r >= INDICATORS_AT && !indicated++) {
+            @NAME@_indicators(arm, z);
+            rated = 0; /* which it has overwritten */
+        }
         values[k] = r == 0            ? arm->t
                     : r < RATES_AT    ? arm->x[r - 1]
                     : r < INPUTS_AT   ? arm->f[r - RATES_AT]
                     : r < OUTPUTS_AT  ? arm->u[r - INPUTS_AT]
-                    : r < BOUNDS_AT   ? y[r - OUTPUTS_AT]
-                                      : @NAME@_distance((int)(r - BOUNDS_AT), arm->x);
+                    : r < INDICATORS_AT ? y[r - OUTPUTS_AT]
+                                        : z[r - INDICATORS_AT];
     }
     return 0;
 }
@@ -117,21 +122,25 @@ static int unit_change(struct unit *unit, const unsigned *unknowns, size_t unkno
             change[k] = dx[r - 1];
         else if (r >= RATES_AT && r < INPUTS_AT)
             change[k] = rate[r - RATES_AT];
-        else if (r >= OUTPUTS_AT && r < BOUNDS_AT)
+        else if (r >= OUTPUTS_AT && r < INDICATORS_AT)
             change[k] = y[r - OUTPUTS_AT];
-        else if (r >= BOUNDS_AT && r < END)
-            change[k] = @NAME@_distance((int)(r - BOUNDS_AT), dx)
-                        - @NAME@_distance((int)(r - BOUNDS_AT), still);
+        else if (r >= INDICATORS_AT && r < INDICATORS_AT + @NAME@_BOUNDS)
+            change[k] = @NAME@_distance((int)(r - INDICATORS_AT), dx)
+                        - @NAME@_distance((int)(r - INDICATORS_AT), still);
         else
             return 1;
     }
     return 0;
 }
 
-static int unit_outside(const struct unit *unit)
+/* Whether something is to happen that no importer has found: 1 to ask for it. */
+static int unit_due(struct unit *unit)
 {
-    for (int k = 0; k < @NAME@_BOUNDS; ++k)
-        if (@NAME@_distance(k, unit->arm.x) < 0.0)
+    double z[INDICATORS + 1];
+    if (INDICATORS > @NAME@_BOUNDS)
+        @NAME@_indicators(&unit->arm, z);
+    for (int k = @NAME@_BOUNDS; k < INDICATORS; ++k)
+        if (z[k] < 0.0)
             return 1;
     return 0;
 }
@@ -140,4 +149,96 @@ static int unit_outside(const struct unit *unit)
 static int unit_step(struct unit *unit, double t_end)
 {
     return @NAME@_dop853(&unit->arm, t_end, 0.01 * unit->tolerance);
+}
+
+/* What both versions declare alike. */
+enum { OK, WARNING, DISCARD, ERROR_, FATAL, PENDING };
+#define UNIT ((struct unit *)c)
+#define DECLARED(name, parameters) \
+    EXPORT int name parameters;    \
+    EXPORT int name parameters
+
+EXPORT void FMI(FreeInstance)(void *c);
+EXPORT void FMI(FreeInstance)(void *c) { free(c); }
+
+DECLARED(FMI(SetDebugLogging), (void *c, FLAG on, size_t n, const char *const *categories))
+{
+    (void)c, (void)on, (void)n, (void)categories;
+    return OK;
+}
+DECLARED(FMI(ExitInitializationMode), (void *c)) { @NAME@_update(&UNIT->arm); return OK; }
+DECLARED(FMI(EnterEventMode), (void *c)) { (void)c; return OK; }
+DECLARED(FMI(EnterContinuousTimeMode), (void *c)) { (void)c; return OK; }
+DECLARED(FMI(Terminate), (void *c)) { (void)c; return OK; }
+DECLARED(FMI(Reset), (void *c)) { unit_reset(UNIT); return OK; }
+DECLARED(FMI(SetTime), (void *c, double t)) { UNIT->arm.t = t; return OK; }
+DECLARED(FMI(SetContinuousStates), (void *c, const double *x, size_t n))
+{
+    if (n == STATES)
+        memcpy(UNIT->arm.x, x, sizeof UNIT->arm.x);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetContinuousStates), (void *c, double *x, size_t n))
+{
+    if (n == STATES)
+        memcpy(x, UNIT->arm.x, sizeof UNIT->arm.x);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetNominalsOfContinuousStates), (void *c, double *sizes, size_t n))
+{
+    (void)c;
+    if (n == STATES)
+        memcpy(sizes, @NAME@_usual, sizeof @NAME@_usual);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetDerivatives), (void *c, double *rate, size_t n))
+{
+    if (n == STATES)
+        @NAME@_rate(&UNIT->arm, UNIT->arm.t, UNIT->arm.x, rate);
+    return n == STATES ? OK : ERROR_;
+}
+DECLARED(FMI(GetEventIndicators), (void *c, double *values, size_t n))
+{
+    if (n == INDICATORS)
+        @NAME@_indicators(&UNIT->arm, values);
+    return n == INDICATORS ? OK : ERROR_;
+}
+
+DECLARED(FMI(DeSerializeFMUstate), (void *c, const void *bytes, size_t size, void **state))
+{
+    (void)c;
+    if (size != sizeof(struct unit) || (!*state && !(*state = malloc(size))))
+        return ERROR_;
+    memcpy(*state, bytes, size);
+    return OK;
+}
+DECLARED(FMI(GetFMUstate), (void *c, void **state))
+{
+    return FMI(DeSerializeFMUstate)(c, c, sizeof(struct unit), state);
+}
+DECLARED(FMI(SetFMUstate), (void *c, void *state))
+{
+    memcpy(c, state, sizeof(struct unit));
+    return OK;
+}
+DECLARED(FMI(FreeFMUstate), (void *c, void **state))
+{
+    (void)c;
+    free(*state);
+    *state = 0;
+    return OK;
+}
+DECLARED(FMI(SerializedFMUstateSize), (void *c, void *state, size_t *size))
+{
+    (void)c, (void)state;
+    *size = sizeof(struct unit);
+    return OK;
+}
+DECLARED(FMI(SerializeFMUstate), (void *c, void *state, void *bytes, size_t size))
+{
+    (void)c;
+    if (size < sizeof(struct unit))
+        return ERROR_;
+    memcpy(bytes, state, sizeof(struct unit));
+    return OK;
 }

@@ -34,15 +34,15 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
     if tip is None and len(ends) > 1:
         raise ModelError(
             f"{robot.name}: branches, which a serial arm cannot: its branches end in "
-            f"{_some(ends)}; choose one (--tip LINK), the others are frozen at 0"
+            f"{some(ends)}; choose one (--tip LINK), the others are frozen at 0"
         )
     tip = ends[0] if tip is None else tip
     if tip not in robot.links:
-        raise ModelError(f"--tip: there is no link '{tip}': branches end in {_some(ends)}")
+        raise ModelError(f"--tip: there is no link '{tip}': branches end in {some(ends)}")
     path = robot.path_to(tip)
     moving = [joint for joint in path if joint.moves]
     if not moving:
-        raise ModelError(f"--tip: no joint moves '{tip}': branches end in {_some(ends)}")
+        raise ModelError(f"--tip: no joint moves '{tip}': branches end in {some(ends)}")
     for joint in moving:
         _require_plain(joint)
     starts = [robot.root, *(joint.child for joint in moving)]
@@ -50,7 +50,8 @@ def chain_of(robot: Robot, tip: str | None) -> "Chain":
     return Chain(tip, tuple(moving), tuple(segments), tuple(_notes(robot, moving, segments, tip)))
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
+    """List names, not too many."""
     shown = ", ".join(names[:12])
     return shown if len(names) <= 12 else f"{shown} and {len(names) - 12} more"
 
@@ -71,11 +72,12 @@ def _require_plain(joint: UrdfJoint) -> None:
 def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
     """Collect what moves with a link: all below it, but for the chain's next moving joint."""
     onward = {joint.name for joint in path if joint.moves}
-    body, end, names, frozen = NO_INERTIA, IDENTITY, [], []
+    body, end, frozen = NO_INERTIA, IDENTITY, []
+    placed: list[tuple[str, Pose]] = []
     waiting = [(start, IDENTITY)]
     while waiting:
         name, pose = waiting.pop()
-        names.append(name)
+        placed.append((name, pose))
         body += robot.links[name].body.moved(pose)
         if name == path[-1].child:
             end = pose
@@ -86,7 +88,7 @@ def _segment(robot: Robot, start: str, path: list[UrdfJoint]) -> "Segment":
             if joint.moves:
                 frozen.append(joint.name)
             waiting.append((joint.child, pose @ joint.pose))
-    return Segment(start, body, end, tuple(names[1:]), tuple(frozen))
+    return Segment(start, body, end, tuple(placed), tuple(frozen))
 
 
 def _notes(
@@ -95,9 +97,9 @@ def _notes(
     yield f"{len(moving)} joints from {robot.root} to {tip}"
     for segment in segments:
         if segment.merged:
-            yield f"{segment.name}: with {_some(list(segment.merged))}, which are fixed to it"
+            yield f"{segment.name}: with {some(list(segment.merged))}, which are fixed to it"
         if segment.frozen:
-            yield f"{segment.name}: joints {_some(list(segment.frozen))} branch off: frozen at 0"
+            yield f"{segment.name}: joints {some(list(segment.frozen))} branch off: frozen at 0"
 
 
 def plain_names(names: list[str]) -> list[str]:
@@ -124,8 +126,8 @@ class Segment:
         Mass, first and second moment in that frame.
     end
         The next joint's frame, or the tip's, in it.
-    merged
-        Further links of it.
+    placed
+        Its links and their frames in it, its own first.
     frozen
         Joints that branch off and do not move.
     """
@@ -133,8 +135,13 @@ class Segment:
     name: str
     body: Inertia
     end: Pose
-    merged: tuple[str, ...]
+    placed: tuple[tuple[str, Pose], ...]
     frozen: tuple[str, ...]
+
+    @property
+    def merged(self) -> tuple[str, ...]:
+        """Further links of it."""
+        return tuple(name for name, _ in self.placed[1:])
 
 
 @dataclass(frozen=True)

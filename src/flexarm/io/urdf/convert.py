@@ -1,6 +1,7 @@
 """A URDF with what makes it flexible, as an arm."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,25 @@ from flexarm.io.explain import explain_data
 from flexarm.io.model_file import files_beside, read_content
 from flexarm.io.source import Problem, Source, read, report, show_path
 from flexarm.io.urdf.beam import OWN_KEYS, Beam, beam_of
-from flexarm.io.urdf.chain import Chain, chain_of, plain_names
+from flexarm.io.urdf.chain import Chain, chain_of, plain_names, some
 from flexarm.io.urdf.document import UrdfJoint, read_urdf
+from flexarm.io.urdf.pictures import picture
 from flexarm.spatial import IDENTITY, Inertia, Pose, angles_from_rotation
 from flexarm.units import quantity
 
 TINY = 1e-30  # what rounding leaves of a zero
 OF_ARM = ("gravity", "stiffening", "notes")
 OF_LINKS = {*Link.model_fields, *OWN_KEYS} - {
-    "name", "joint", "length", "body", "root_piece", "tip_piece"
+    "name", "joint", "length", "body", "root_piece", "tip_piece", "mesh"
 }  # fmt: skip
 
 
 def import_urdf(
-    path: str | Path, *, flex: str | Path | None = None, tip: str | None = None
+    path: str | Path,
+    *,
+    flex: str | Path | None = None,
+    tip: str | None = None,
+    meshes: str | None = None,
 ) -> tuple[Arm, tuple[str, ...]]:
     """Make an arm of a URDF.
 
@@ -40,6 +46,9 @@ def import_urdf(
         A side file that makes links and joints flexible, by their names; all is rigid without.
     tip
         The link at the arm's end; needed where the robot branches.
+    meshes
+        Folder, beside the model file to be, for files of what links look like; the arm has what
+        will be in them (`flexarm.arm.side_files.parts_beside`).  Nothing is drawn if None.
 
     Returns
     -------
@@ -63,7 +72,15 @@ def import_urdf(
     )
     draft = _Draft(robot.name, chain, side or _NONE, names)
     notes = [*chain.notes, *draft.renamed(), *draft.moved()]
-    return draft.arm(str(path) if side is None else str(flex), Path(flex or path)), tuple(notes)
+    said: dict[str, list[str]] = {}
+    source = str(path) if side is None else str(flex)
+    for k, segment in enumerate(chain.segments if meshes is not None else ()):
+        home = "base" if k == 0 else names[2 * k - 2]
+        found = picture(robot, segment, draft.root(k, source), path, said)
+        if found is not None:
+            draft.pictures[k] = (f"{meshes}/{re.sub('[^A-Za-z0-9_-]', '_', home)}.stl", found)
+    notes += [f"{some(names)}: {what}" for what, names in said.items()]
+    return draft.arm(source, Path(flex or path)), tuple(notes)
 
 
 def _read_side(path: Path, chain: Chain) -> Source:
@@ -125,6 +142,26 @@ class _Draft:
     chain: Chain
     side: Source
     names: list[str]
+    pictures: dict[int, tuple[str, bytes]] = field(default_factory=dict)
+
+    def root(self, k: int, source: str) -> Pose:
+        """Give the root frame of a link in that of its segment: a beam's where it is one."""
+        return IDENTITY if k == 0 or (beam := self._beam(k, source)) is None else beam.pose
+
+    def _mesh(self, k: int) -> dict[str, Any]:
+        return {"mesh": {"file": self.pictures[k][0]}} if k in self.pictures else {}
+
+    def _beam(self, k: int, source: str) -> Beam | None:
+        """Lay a beam through a segment if the side file has it."""
+        segment = self.chain.segments[k]
+        if segment.name not in self.flexible:
+            return None
+        try:
+            return beam_of(segment, self.flexible[segment.name])
+        except ModelError as error:
+            where = self.side.locate(("links", segment.name))
+            told = Problem(where, ("links", segment.name), str(error))
+            raise ModelError(report(source, [told])) from None
 
     @property
     def flexible(self) -> dict[str, dict[str, Any]]:
@@ -142,7 +179,10 @@ class _Draft:
         """Validate it; what is wrong is told where it stands in the side file."""
         data = self._data(source)
         try:
-            return Arm.model_validate(data, context={"files": files_beside(path)})
+            files = files_beside(path)
+            for name, content in self.pictures.values():
+                files.put(name, content)
+            return Arm.model_validate(data, context={"files": files})
         except ValidationError as error:
             found = [
                 Problem(self.side.locate(where), where, each.message)
@@ -165,18 +205,11 @@ class _Draft:
     def _data(self, source: str) -> dict[str, Any]:
         data: dict[str, Any] = {"flexarm": 1, "name": self.name}
         data |= {key: self.side.data[key] for key in OF_ARM if key in self.side.data}
+        data |= {"base": {"kind": "fixed"} | self._mesh(0)} if 0 in self.pictures else {}
         end, links = self.chain.segments[0].end, []
         for k, joint in enumerate(self.chain.joints):
-            segment = self.chain.segments[k + 1]
-            beam = None
-            if segment.name in self.flexible:
-                try:
-                    beam = beam_of(segment, self.flexible[segment.name])
-                except ModelError as error:
-                    where = self.side.locate(("links", segment.name))
-                    told = Problem(where, ("links", segment.name), str(error))
-                    raise ModelError(report(source, [told])) from None
-            links.append(self._link(k, joint, end, segment.body, beam))
+            segment, beam = self.chain.segments[k + 1], self._beam(k + 1, source)
+            links.append(self._link(k, joint, end, segment.body, beam) | self._mesh(k + 1))
             root = IDENTITY if beam is None else beam.pose @ Pose.along(beam.length)
             end = root.inverse() @ segment.end
         if np.abs(end.position).max() > 1e-12 or np.abs(end.rotation - np.eye(3)).max() > 1e-12:

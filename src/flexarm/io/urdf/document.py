@@ -14,11 +14,12 @@ import numpy as np
 from flexarm.arm.side_files import open_regular
 from flexarm.errors import ModelError
 from flexarm.io.source import find_unprintable, shorten
-from flexarm.spatial import NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
+from flexarm.spatial import IDENTITY, NO_INERTIA, Array, Inertia, Pose, rotation_from_angles
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_LINKS = 2000
+MAX_LOOKS = 100  # of a link
 # Beyond these, numbers are of another unit than URDF's metres, kilograms and radians.
 FARTHEST = 100.0  # [m]
 HEAVIEST = 1e5  # [kg]
@@ -160,14 +161,38 @@ def _link(element: ET.Element) -> "UrdfLink":
     name = _name(element, "link")
     where = f"link '{name}'"
     inertial = element.find("inertial")
+    looks = tuple(
+        _look(each, role) for role in ("visual", "collision") for each in element.findall(role)
+    )[:MAX_LOOKS]
     if inertial is None:
-        return UrdfLink(name, NO_INERTIA)
+        return UrdfLink(name, NO_INERTIA, looks)
     mass = _number(inertial.find("mass"), "value", f"{where}: mass")
     if not 0 <= mass <= HEAVIEST:
         raise _Refused(f"{where}: mass must be 0 to {HEAVIEST:g} kg, got {mass:g}")
     pose = _origin(inertial, f"{where}: inertial")
     matrix = _inertia(inertial.find("inertia"), mass, where)
-    return UrdfLink(name, Inertia(mass, np.zeros(3), matrix).moved(pose))
+    return UrdfLink(name, Inertia(mass, np.zeros(3), matrix).moved(pose), looks)
+
+
+SIZES = {"mesh": (), "box": (), "cylinder": ("radius", "length"), "sphere": ("radius",)}
+
+
+def _look(element: ET.Element, role: str) -> "Geometry":
+    """Read a piece of what a link looks like; what is wrong with it is kept, to be told."""
+    try:
+        pose, given = _origin(element, f"its {role}"), element.find("geometry")
+        shape = next((each for each in given or () if each.tag in SIZES), None)
+        if shape is None:
+            raise _Refused(f"its {role} is none of {', '.join(SIZES)}")
+        if shape.tag == "mesh":
+            sizes = _three(shape, "scale", "its mesh", (1, 1, 1))
+            return Geometry(role, "mesh", pose, sizes, shape.get("filename") or "")
+        if shape.tag == "box":
+            return Geometry(role, "box", pose, _three(shape, "size", "its box", (0, 0, 0)))
+        found = [_number(shape, key, f"its {shape.tag}") for key in SIZES[shape.tag]]
+        return Geometry(role, shape.tag, pose, tuple(found))
+    except _Refused as refusal:
+        return Geometry(role, "", IDENTITY, wrong=str(refusal))
 
 
 def _inertia(element: ET.Element | None, mass: float, where: str) -> Array:
@@ -311,10 +336,26 @@ def _finite(text: str, where: str) -> float:
 
 @dataclass(frozen=True)
 class UrdfLink:
-    """A link: its name, and its body in its own frame."""
+    """A link: its name, its body in its own frame, and what it looks like."""
 
     name: str
     body: Inertia
+    looks: tuple["Geometry", ...] = ()
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A piece of what a link looks like: its ``role`` (visual, collision), ``kind`` and place.
+
+    Sizes are scales of a mesh, or sides, radius and length [m]; ``wrong`` says why it is none.
+    """
+
+    role: str
+    kind: str
+    pose: Pose
+    sizes: tuple[float, ...] = ()
+    file: str = ""
+    wrong: str = ""
 
 
 @dataclass(frozen=True)

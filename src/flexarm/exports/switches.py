@@ -1,0 +1,170 @@
+"""What of an arm jumps: what brakes and dry friction hold, events, corners, attitudes' anchors."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arm.mission import ACTIONS, Event
+from flexarm.integrate.drivetrain import Holder, Slipping, holders
+from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.lookouts import Lookout, Seen
+from flexarm.integrate.mission.situation import Situation
+from flexarm.integrate.problem import TURN
+from flexarm.links.base import Array
+from flexarm.mechanics.contacts import touches
+from flexarm.mechanics.drives import hub_row
+from flexarm.mechanics.kinematics import frames
+from flexarm.model import Model
+from flexarm.spatial import Expr, constant
+
+DONE_HERE = ("brake", "release", "end")  # of `ACTIONS`: what other programs can let happen
+OPEN = 2  # of a holder: neither held (0) nor slipping (-1, 1)
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What jumps while an arm moves.
+
+    Attributes
+    ----------
+    model
+        The arm.
+    began
+        What holds it at the start.
+    holders
+        Brakes and dry friction.
+    events
+        Of the model file.
+    looks
+        Quantities that are looked out for: those of events, then corners of the equations.
+    """
+
+    model: Model
+    began: Situation
+    holders: tuple[Holder, ...] = ()
+    events: tuple[Event, ...] = ()
+    looks: tuple[Lookout, ...] = ()
+
+    @classmethod
+    def of(cls, course: Course, corners: tuple[Lookout, ...]) -> "Switches":
+        """List what jumps in a course that has begun; its drive trains' corners are given."""
+        model = course.model
+        looks = tuple(look.lookout for look in course.looks if look.event >= 0)
+        held = tuple(holders(model).values())
+        return cls(model, course.situation, held, course.events, (*looks, *corners))
+
+    @property
+    def slipping(self) -> tuple[Slipping, ...]:
+        """Holders as efforts that come from outside, whatever holds."""
+        return tuple(Slipping(each.index, "held", Slipping.of(each).frictions)
+                     for each in self.holders)  # fmt: skip
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers jump: anchors, then effort and way of each holder."""
+        return 9 * len(self.model.attitudes) + 2 * len(self.holders)
+
+    @property
+    def times(self) -> list[float]:
+        """Times [s] of events, and from which on they are looked for."""
+        return [t for each in self.events for t in [each.after if each.at is None else each.at]]
+
+    @property
+    def _touching(self) -> list[tuple[str, float]]:
+        """Name contacts and stops, with the value at which they begin to touch."""
+        found = [(f"contact {name}", 0.0) for name in self.model.arm.contact_names]
+        for axis in self.model.axes:
+            limits = axis.acts.limits
+            if axis.acts.stops is not None and limits is not None:
+                ends = [each for each in (limits.lower, limits.upper) if each is not None]
+                found += [(f"stop of {axis.name}", float(end)) for end in ends]
+        return found
+
+    @property
+    def corners(self) -> Array:
+        """Values at which equations have a corner, by quantity; infinite for those of events."""
+        mine = [math.inf if each.corner is None else each.corner for each in self.looks]
+        return np.array([*mine, *(value for _, value in self._touching)])
+
+    @property
+    def names(self) -> list[str]:
+        """Say what each indicator is, after those of bounds."""
+        model, whens = self.model, [each for each in self.events if each.when is not None]
+        return [
+            *(f"event: {each.title}" for each in whens),
+            *(f"corner: {each.kind}" for each in self.looks[len(whens) :]),
+            *(f"corner: {name}" for name, _ in self._touching),
+            *(f"{each.name}: sticks or slips" for each in self.holders),
+            *(f"{model.names[k + 1]}: angles are measured anew" for k in model.attitudes),
+        ]
+
+    def seen(self, seen: Seen) -> list[Expr]:
+        """Trace the quantities that are looked out for."""
+        model, q = seen.model, seen.q
+        found = [each.trace(seen) for each in self.looks]
+        found += [each.depth for each in touches(model, q, frames(model, q))]
+        for axis in model.axes:
+            limits = axis.acts.limits
+            if axis.acts.stops is not None and limits is not None:
+                place = constant(hub_row(model, axis)).T @ q
+                found += [place for end in (limits.lower, limits.upper) if end is not None]
+        return found
+
+    def tables(self, anchors: Array, mass: Array, place: dict[int, int]) -> dict[str, Array]:
+        """Give the numbers of all of it by name.
+
+        Anchors are those at the start, ``mass`` the diagonal of the mass matrix there, ``place``
+        says where the rate of a coordinate is in the state.
+        """
+        began, held, events = self.began, self.holders, self.events
+        looked = iter(range(len(self.looks)))
+        rows: dict[str, list[float]] = {
+            "look": [-1 if each.when is None else next(looked) for each in events],
+            "from": [each.after if each.at is None else each.at for each in events],
+            "low": [-math.inf if each.when is None or each.when.below is None
+                    else each.when.below for each in events],
+            "high": [math.inf if each.when is None or each.when.above is None
+                     else each.when.above for each in events],
+            "end": [each.end for each in events],
+            "done": [k in began.done for k in range(len(events))],
+            "brake": [
+                (one.brake is not None) * ((one.axis.name in each.brake)
+                                           - (one.axis.name in each.release))
+                for each in events for one in held
+            ],
+        }  # fmt: skip
+        for name in ("low", "high"):
+            for k, each in enumerate(events):
+                if each.when is not None and self.looks[int(rows["look"][k])].squared:
+                    rows[name][k] *= abs(rows[name][k])
+        found = {f"event_{name}": np.array(row, dtype=float) for name, row in rows.items()}
+        kept = {
+            "rate": [place[each.index] for each in held],
+            "friction": [each.capacity(braked=False) for each in held],
+            "brake": [each.brake or 0.0 for each in held],
+            "unit": [mass[each.index] for each in held],
+            "closed": [began.closed.get(each.name, OPEN) for each in held],
+            "braked": [each.brake is not None and each.axis.name in began.braked for each in held],
+        }
+        found |= {f"holder_{name}": np.array(row, dtype=float) for name, row in kept.items()}
+        at = [place[k] - len(place) for k in self.model.attitudes]
+        return found | {
+            "look_corner": self.corners, "first_anchors": anchors[: 3 * len(at)].ravel(),
+            "attitude_at": np.array(at, dtype=float), "turn_limit": np.array([TURN]),
+        }  # fmt: skip
+
+
+def what_stays(model: Model, course: Course) -> str:
+    """Say what of an arm other programs cannot do, or nothing."""
+    for axis in model.axes:
+        if axis.acts.servo is not None and axis.acts.servo.period is not None:
+            return f"a sampled servo ({axis.name})"
+    if model.arm.bodies:
+        return f"a body that drifts ({model.arm.bodies[0].name})"
+    for event in course.events:
+        others = [key for key in ACTIONS if key not in DONE_HERE and getattr(event, key)]
+        if others:
+            return f"an event that does more than brake, release or end ({event.title})"
+    rails = [part.name for part in model.links if part.rail is not None and len(part.rail.jumps)]
+    return f"a rail whose curvature jumps ({rails[0]})" if rails else ""

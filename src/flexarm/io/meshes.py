@@ -1,0 +1,143 @@
+"""Surfaces of triangles for pictures: STL and OBJ in, STL out, fewer triangles, plain solids."""
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from flexarm.errors import ModelError
+from flexarm.io.source import shorten
+from flexarm.spatial import Array
+
+MOST_READ = 500_000  # triangles of a file
+MOST_DRAWN = 1500  # triangles of a link in a page
+FARTHEST = 1e6  # of a corner, in whatever unit
+ROUND = 24  # sides of what is round
+RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
+Integers = npt.NDArray[np.int64]
+Surface = tuple[Array, Integers]  # points (N, 3) and triangles (F, 3)
+
+
+def read_mesh(content: bytes, name: str) -> Surface:
+    """Read an STL, binary or as text, or an OBJ.
+
+    Raises
+    ------
+    ModelError
+        If it is none of them, broken, too large, or has no triangle; names the file.
+    """
+    ending = name.rpartition(".")[2].lower()
+    if ending not in ("stl", "obj"):
+        raise ModelError(f"a mesh is read as STL or OBJ, got .{shorten(ending)}: convert it")
+    try:
+        points, faces = _obj(content) if ending == "obj" else _stl(content)
+        if not len(faces):
+            raise ModelError("has no triangle")
+        if len(faces) > MOST_READ:
+            raise ModelError(f"has {len(faces):,} triangles, more than {MOST_READ:,}: decimate it")
+        if not (np.abs(points) < FARTHEST).all():  # nor is what is no number
+            raise ModelError(f"has a corner that is no number, or beyond {FARTHEST:g}")
+    except ModelError as error:
+        raise ModelError(f"{shorten(name)}: {error}") from None
+    return points, faces
+
+
+def _stl(content: bytes) -> Surface:
+    count = int.from_bytes(content[80:84], "little")
+    size = 84 + RECORD.itemsize * count
+    if len(content) >= 84 and size == len(content):
+        corners = np.frombuffer(content, RECORD, count, 84)["corners"].reshape(-1, 3).astype(float)
+    elif content[:5] == b"solid" and b"facet" in content[:2000]:
+        rows = [
+            line.split()[1:] for line in content.splitlines() if line.split()[:1] == [b"vertex"]
+        ]
+        corners = _numbers(rows)
+        if len(corners) % 3:
+            raise ModelError("ends within a triangle: it is cut short")
+    else:
+        raise ModelError(f"is no STL: {count:,} triangles take {size:,} bytes, and it has "
+                         f"{len(content):,}: it is cut short, or of another kind")  # fmt: skip
+    return corners, np.arange(len(corners)).reshape(-1, 3)
+
+
+def _obj(content: bytes) -> Surface:
+    rows, faces = [], []
+    for line in content.splitlines():
+        words = line.split()
+        if words[:1] == [b"v"]:
+            rows.append(words[1:4])
+        elif words[:1] == [b"f"]:
+            try:
+                at = [int(word.partition(b"/")[0]) for word in words[1:]]
+            except ValueError:
+                raise ModelError(f"has a face that is none: {shorten(repr(line))}") from None
+            at = [k - 1 if k > 0 else len(rows) + k for k in at]
+            faces += [[at[0], a, b] for a, b in pairwise(at[1:])]
+    points, corners = _numbers(rows), np.array(faces, dtype=np.int64).reshape(-1, 3)
+    if len(corners) and not (corners.min() >= 0 and corners.max() < len(points)):
+        raise ModelError("has a face of points that it does not have: it is cut short")
+    return points, corners
+
+
+def _numbers(rows: list[list[bytes]]) -> Array:
+    try:
+        return np.array(rows, dtype=float).reshape(-1, 3)
+    except (ValueError, OverflowError):
+        raise ModelError("has a corner that is not three numbers") from None
+
+
+def write_stl(points: Array, faces: Integers) -> bytes:
+    """Write a surface as a binary STL."""
+    records = np.zeros(len(faces), RECORD)
+    records["corners"] = points[faces]
+    return b"flexarm".ljust(80) + len(faces).to_bytes(4, "little") + records.tobytes()
+
+
+def coarser(points: Array, faces: Integers, most: int = MOST_DRAWN) -> Surface:
+    """Join points that are near each other, until there are few enough triangles."""
+    least, size = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
+    cell, kept = 1e-7 * size, (points, faces)
+    while True:
+        keys = np.floor((points - least) / cell).astype(np.int64)
+        _, first, at = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        counts = np.bincount(at.ravel())
+        middles = np.stack([np.bincount(at.ravel(), points[:, k]) / counts for k in range(3)], 1)
+        joined = at.ravel()[faces]
+        flat = (joined == np.roll(joined, 1, axis=1)).any(axis=1)
+        joined = joined[~flat]
+        _, once = np.unique(np.sort(joined, axis=1), axis=0, return_index=True)
+        kept = (middles, joined[np.sort(once)])
+        if len(kept[1]) <= most or len(first) <= 4:
+            return kept
+        cell = max(1.25 * cell, size / 250)
+
+
+def box(size: Array) -> Surface:
+    """Give a box about the origin."""
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size / 2
+    sides = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    return corners, np.array([[s[0], s[k], s[k + 1]] for s in sides for k in (1, 2)])
+
+
+def turned(radii: Array, heights: Array) -> Surface:
+    """Turn a profile about z; where its radius is 0, it is closed."""
+    angles = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
+    rings = np.stack([np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles)),
+                      np.repeat(heights[:, None], ROUND, 1)], axis=2)  # fmt: skip
+    faces = []
+    for i in range(len(radii) - 1):
+        for j in range(ROUND):
+            a, b = i * ROUND + j, i * ROUND + (j + 1) % ROUND
+            faces += [[a, b, b + ROUND], [a, b + ROUND, a + ROUND]]
+    return rings.reshape(-1, 3), np.array(faces)
+
+
+def cylinder(radius: float, length: float) -> Surface:
+    """Give a cylinder along z about the origin."""
+    return turned(np.array([0, radius, radius, 0]), length / 2 * np.array([-1, -1, 1, 1]))
+
+
+def sphere(radius: float) -> Surface:
+    """Give a ball about the origin."""
+    rise = np.linspace(-np.pi / 2, np.pi / 2, ROUND // 2 + 1)
+    return turned(radius * np.cos(rise), radius * np.sin(rise))

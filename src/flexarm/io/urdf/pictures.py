@@ -1,0 +1,100 @@
+"""What a robot of a URDF looks like: surfaces of its links, in files beside the model file."""
+
+import os
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+
+from flexarm.arm.side_files import read_regular
+from flexarm.errors import ModelError
+from flexarm.io.meshes import Surface, box, coarser, cylinder, read_mesh, sphere, write_stl
+from flexarm.io.source import shorten
+from flexarm.io.urdf.chain import Segment
+from flexarm.io.urdf.document import Geometry, Robot, UrdfLink
+from flexarm.spatial import Pose
+
+LEVELS = 8  # folders above the URDF's that may hold a package
+
+
+def picture(
+    robot: Robot, segment: Segment, root: Pose, urdf: Path, said: dict[str, list[str]]
+) -> bytes | None:
+    """Give what moves as one body as an STL in a frame of it [m], None if nothing is seen.
+
+    Of each link what is visible, or else what collides, as far as it can be read; what cannot is
+    said, with the links of which it is.
+    """
+    points, faces, count = [], [], 0
+    for name, place in segment.placed:
+        pose = root.inverse() @ place
+        for places, corners in _seen(robot.links[name], urdf, said):
+            points.append(places @ pose.rotation.T + pose.position)
+            faces.append(corners + count)
+            count += len(places)
+    if not points:
+        return None
+    found = coarser(np.concatenate(points), np.concatenate(faces))
+    if not len(found[1]):
+        said.setdefault("not drawn, since it is too small", []).append(segment.name)
+        return None
+    return write_stl(*found)
+
+
+def _seen(link: UrdfLink, urdf: Path, said: dict[str, list[str]]) -> list[Surface]:
+    """Read the visible pieces of a link, or those that collide where one cannot be read."""
+    why: list[str] = []
+    for role in ("visual", "collision"):
+        found, wrong = [], []
+        for each in (each for each in link.looks if each.role == role):
+            try:
+                points, faces = _surface(each, urdf)
+                found.append((points @ each.pose.rotation.T + each.pose.position, faces))
+            except ModelError as error:
+                wrong.append(str(error))
+        why += wrong
+        if found and not wrong:
+            break
+        found = []
+    if why:
+        outcome = "drawn by what collides" if found else "not drawn"
+        said.setdefault(f"{outcome}, since {why[0]}", []).append(link.name)
+    return found
+
+
+def _surface(geometry: Geometry, urdf: Path) -> Surface:
+    """Make the surface of a geometry, before it is placed."""
+    if geometry.wrong:
+        raise ModelError(geometry.wrong)
+    sizes = np.array(geometry.sizes)
+    if geometry.kind == "mesh":
+        path = _found(geometry.file, urdf)
+        try:
+            points, faces = read_mesh(read_regular(path), path.name)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ModelError(f"{shorten(geometry.file)} cannot be read: {reason}") from None
+        return points * sizes, faces
+    if not (sizes > 0).all():
+        raise ModelError(f"its {geometry.kind} has no size")
+    if geometry.kind == "box":
+        return box(sizes)
+    return sphere(sizes[0]) if geometry.kind == "sphere" else cylinder(sizes[0], sizes[1])
+
+
+def _found(name: str, urdf: Path) -> Path:
+    """Find a mesh: beside the URDF, at a path, or in a package above it; nothing is fetched."""
+    kind, mark, rest = name.partition("://")
+    above = [urdf.resolve().parent, *urdf.resolve().parent.parents][:LEVELS]
+    if not mark:
+        tried = [above[0] / kind]
+    elif kind == "file":
+        tried = [Path(unquote(rest))]
+    elif kind in ("package", "model"):
+        tried = [folder / part for part in (rest, rest.partition("/")[2]) for folder in above]
+    else:
+        raise ModelError(f"{shorten(name)} is not fetched: give a file")
+    found = next((each for each in tried if os.path.isfile(each)), None)
+    if found is None:
+        raise ModelError(f"there is no file {shorten(name)}")
+    return found

@@ -1,0 +1,58 @@
+"""Small arms whose motion jumps: free bases, friction that sticks, brakes, events, contacts."""
+
+# A free base that turns over, with a link that is driven by a step.
+FREE = """
+flexarm: 1
+name: tumbler
+gravity: [0, 0, 0]
+base: {kind: free, body: {mass: 3, inertia: [0.2, 0.3, 0.25]},
+       spin: [0.4, 5.0, 0.7]}
+links:
+  - joint: {name: hip, kind: revolute, axis: [0, 0, 1], start: {speed: 1.5},
+            input: {kind: step, value: 0.6, time: 0.3}}
+    length: 0.6
+    body: {mass: 0.4, com: [0.3, 0, 0], inertia: [0.001, 0.02, 0.02]}
+"""
+# A joint whose dry friction sticks at every turn, and one that two brakes' events stop.
+RUBS = """
+flexarm: 1
+name: rubs
+gravity: [0, 0, 0]
+links:
+  - joint: {name: swings, kind: revolute, axis: [0, 0, 1], spring: {stiffness: 8},
+            start: {position: 0.7}, friction: {kind: dry, coulomb: 0.8, static: 1.2,
+            stribeck_speed: 0.2}, input: {kind: sine, amplitude: 3, frequency: 1.1}}
+    length: 0.5
+    body: {mass: 1.5, com: [0.25, 0, 0], inertia: [0.01, 0.04, 0.04]}
+  - joint: {name: braked, kind: revolute, axis: [0, 0, 1], start: {speed: 3},
+            brake: {effort: 0.5, closed: false}}
+    length: 0.4
+    body: {mass: 0.5, com: [0.2, 0, 0], inertia: [0.001, 0.01, 0.01]}
+  - joint: {name: locked, kind: revolute, axis: [0, 0, 1], spring: {stiffness: 0.3},
+            start: {speed: -2}, brake: {closed: false}}
+    length: 0.3
+    body: {mass: 0.2, com: [0.1, 0, 0], inertia: [0.001, 0.002, 0.002]}
+events:
+  - {at: 0.35, brake: [braked]}
+  - {when: {quantity: locked, below: -1.0}, brake: [locked]}
+  - {at: 1.2, release: [braked, locked]}
+  - {when: {quantity: tip.speed, above: 4.5}, after: 1.3, brake: [braked]}
+"""
+# A pendulum that falls onto a table between two stops.
+TOUCHES = """
+flexarm: 1
+name: touches
+links:
+  - joint: {name: falls, kind: revolute, axis: [0, 1, 0], start: {position: 0.0},
+            limits: {lower: -1.2, upper: 0.8}, stops: {stiffness: 4000, restitution: 0.6,
+            speed: 2}}
+    length: 0.5
+    body: {mass: 1, com: [0.3, 0, 0], inertia: [0.01, 0.02, 0.02]}
+  - joint: {name: hangs, kind: revolute, axis: [0, 1, 0], start: {speed: 3},
+            friction: {viscous: 0.01}}
+    length: 0.4
+    body: {mass: 0.4, com: [0.2, 0, 0], inertia: [0.001, 0.01, 0.01]}
+contacts:
+  - {name: table, radius: 20 mm, obstacle: {kind: plane, point: [0, 0, -0.45], normal: [0, 0, 1]},
+     stiffness: 2.0e4, damping: 0.3, friction: {coefficient: 0.3}}
+"""
