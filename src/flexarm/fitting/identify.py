@@ -33,6 +33,7 @@ from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import LEVEL, combinations, covariance
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.differentiable import differentiable
+from flexarm.integrate.options import is_positive
 from flexarm.links.base import Array
 from flexarm.runs.contents import input_units
 
@@ -120,6 +121,9 @@ def identify(
     if not is_word(start, ("model", "measured")):
         raise refused("start", start, "'model' or 'measured'")
     require_count("most_evaluations", most_evaluations, 1)
+    length = in_unit("horizon", horizon, "s")
+    if length is not None and not is_positive(length):
+        raise refused("horizon", horizon, "a time [s] > 0, or None")
     bounds = _bounds(fit)
     sensors = _sensors(outputs)
     recordings = read_recordings(data)
@@ -145,12 +149,14 @@ def identify(
         problem.beside(problem.first)  # says why
     begin = problem.first
     limits = _limits(problem, bounds)
-    if horizon is not None:
-        length = _horizon(horizon, problem)
+    if length is not None:
+        _require_samples(float(length), problem)
         short = [
             each
             for run in problem.runs
-            for each in ([run] if run.recording.is_response else pieces(run, sensors, length))
+            for each in (
+                [run] if run.recording.is_response else pieces(run, sensors, float(length))
+            )
         ]
         begin = _searched(replace(problem, runs=short, _last={}), begin, limits, loss,
                           most_evaluations)[0]  # fmt: skip
@@ -208,13 +214,10 @@ def _limits(problem: Problem, bounds: Mapping[str, tuple[float, float] | None]) 
     return np.array(rows).T
 
 
-def _horizon(horizon: WithUnit, problem: Problem) -> float:
-    length = in_unit("horizon", horizon, "s")
+def _require_samples(horizon: float, problem: Problem) -> None:
     shortest = min(float(np.median(np.diff(run.recording.t))) for run in problem.runs)
-    if not is_number(length) or not length >= FEWEST * shortest:
-        raise refused("horizon", horizon, f"a time [s] of at least {FEWEST} samples, "
-                                          f"{FEWEST * shortest:g} s")  # fmt: skip
-    return float(length)
+    if not horizon >= FEWEST * shortest:
+        raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")
 
 
 def _searched(
