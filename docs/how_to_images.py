@@ -176,7 +176,7 @@ def draw_plan() -> Figure:
 def draw_fit() -> Figure:
     """Draw the fit of the how-to page: its own program, run where its arm is."""
     page = DOCS / "how-to/fit-a-model.md"
-    (program,) = blocks(page, "python")
+    program, *_ = blocks(page, "python")
     names: dict[str, Any] = {}
     with TemporaryDirectory() as folder, chdir(folder):
         write_files(page, Path(folder))

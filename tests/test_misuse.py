@@ -306,6 +306,10 @@ identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"})
 identify(arm, {}, fit="links.1.length", outputs={"a": "joint1"})
 identify(arm, {}, fit={"links.1.length": 3}, outputs={"a": "joint1"})
 identify(arm, {}, fit={"links.1.length": (2, 1)}, outputs={"a": "joint1"})
+# horizon
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, horizon=0)
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, horizon="3 m")
+identify(arm, {}, fit=["links.1.length"], outputs={"a": "joint1"}, horizon=True)
 # outputs
 identify(arm, {}, fit=["links.1.length"], outputs=3)
 identify(arm, {}, fit=["links.1.length"], outputs={})

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from flexarm.cli import main
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
 from flexarm.fitting.identify import _tell_of_many_shapes
+from flexarm.fitting.pieces import pieces
 from flexarm.fitting.recording import read_recording
-from flexarm.fitting.sensor import Sensor
+from flexarm.fitting.sensor import Sensor, lagged
 from flexarm.fitting.statistics import covariance
 from flexarm.io.overrides import read_value
 
@@ -216,6 +218,130 @@ def test_files_are_read_alike_and_say_line_and_column(
         read_recording(exact).column("angel", "rad")
 
 
+@pytest.fixture(scope="module")
+def response(file: Path) -> dict[str, Any]:
+    """Frequency response of the true arm by its equation of motion, not by flexarm's."""
+    f = np.geomspace(0.1, 10, 40)
+    s = 2j * np.pi * f
+    truth = TRUTH["links.1.body.mass"]
+    inertia = 0.02 + truth * 0.25**2
+    damping = TRUTH["links.1.joint.friction.viscous"] + 0.2
+    plain = 1 / (inertia * s**2 + damping * s + 2.0)  # gravity has no slope, the bar lies level
+    read = plain * 1.5 * np.exp(-s * 0.01) / (1 + s * 0.03)
+    return {"frequency_Hz": f, "response": read}
+
+
+def noisy_response(response: dict[str, Any], seed: int, *, polar: bool = False) -> dict[str, Any]:
+    noise = np.random.default_rng(seed).normal(size=(2, 40)) * 0.01 / np.sqrt(2)
+    read = response["response"] * (1 + noise[0] + 1j * noise[1])
+    columns = {"angle/torque real": read.real, "angle/torque imaginary": read.imag}
+    if polar:
+        angle = np.degrees(np.unwrap(np.angle(read)))
+        columns = {"angle/torque magnitude": np.abs(read), "angle/torque phase [deg]": angle}
+    return {"frequency_Hz": response["frequency_Hz"], **columns}
+
+
+def test_a_frequency_response_tells_numbers_and_how_its_sensor_lags(
+    file: Path, response: dict[str, Any]
+) -> None:
+    fit = flexarm.identify(
+        flexarm.load(file), noisy_response(response, 1, polar=True), fit=list(TRUTH),
+        inputs={"shoulder": "torque"},
+        outputs={"angle": Sensor("shoulder", fit=("gain", "delay", "lag"))},
+    )  # fmt: skip
+    truth = TRUTH | {"angle: gain": 1.5, "angle: delay": 0.01, "angle: lag": 0.03}
+    assert fit.converged
+    assert not fit.unclear
+    for each in fit.estimates:
+        assert abs(each.value - truth[each.name]) < 4 * each.error, each.name
+        assert each.error < 0.1 * truth[each.name], each.name
+    assert fit.noise["angle response"] == pytest.approx(0.01 / np.sqrt(2), rel=0.3)
+    (judged,) = fit.predict(noisy_response(response, 2))
+    assert judged.error < 0.02
+    assert len(fit.plot().axes) == 1
+
+
+def test_responses_and_runs_are_fitted_together(
+    file: Path, exact: dict[str, Any], response: dict[str, Any]
+) -> None:
+    fit = flexarm.identify(
+        flexarm.load(file), [noisy(exact, 0), noisy_response(response, 1)], fit=list(TRUTH),
+        inputs={"shoulder": "torque"}, step=0.004, most_evaluations=1,
+        outputs={"angle": Sensor("shoulder", fit=("offset",))},
+    )  # fmt: skip
+    assert list(fit.noise) == ["angle", "angle response"]
+    assert fit.noise["angle response"] > 0.1  # its sensor had a gain, which this one has not
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"frequency_Hz": np.arange(40.0)}, "frequencies must be > 0"),
+        ({"frequency_Hz": np.arange(40.0, 0.0, -1.0)}, "frequencies must increase"),
+        ({"angle/torque deviation": np.zeros(40)}, "deviation': must be > 0"),
+        ({"angle/torque imaginary": None}, "no column 'angle/torque imaginary'"),
+        ({"angle/torque real": None}, "columns must be called angle/torque real and imaginary"),
+    ],
+)
+def test_responses_that_are_none_are_refused(
+    file: Path, response: dict[str, Any], change: dict[str, Any], message: str
+) -> None:
+    columns = {k: v for k, v in (noisy_response(response, 1) | change).items() if v is not None}
+    with pytest.raises(FlexarmError, match=message):
+        flexarm.identify(flexarm.load(file), columns, fit=list(TRUTH),
+                         inputs={"shoulder": "torque"}, outputs={"angle": "shoulder"})  # fmt: skip
+
+
+def test_short_pieces_lead_a_search_out_of_the_wrong_valley(file: Path) -> None:
+    """A vibration of 20 periods with a stiffness of a third: over all of them, one valley each."""
+    light = {"links.1.joint.friction.viscous": 0.01, "links.1.joint.spring.damping": 0.01}
+    arm = flexarm.change_arm(flexarm.load(file), {**light, "links.1.joint.spring.stiffness": 20.0})
+    truth = flexarm.change_arm(arm, {"links.1.joint.spring.stiffness": 60.0})
+    run = flexarm.simulate(truth, t_end=4.0, dt=0.02, method="rk4", step=0.004)
+    angle = run.q[:, 0] + 1e-4 * np.random.default_rng(4).normal(size=201)
+    found = {
+        horizon: flexarm.identify(
+            arm, {"time": run.t, "angle": angle}, fit=["links.1.joint.spring.stiffness"],
+            outputs={"angle": "shoulder"}, horizon=horizon, step=0.004,
+        ).estimates[0]
+        for horizon in (None, "0.4 s")
+    }  # fmt: skip
+    assert abs(found[None].value - 60.0) > 5.0
+    assert abs(found["0.4 s"].value - 60.0) < 4 * found["0.4 s"].error < 1.0
+
+
+def test_pieces_begin_where_the_arm_was(exact: dict[str, Any], fit: Fit) -> None:
+    angle = np.radians(exact["angle_deg"])
+    run = replace(fit.problem.runs[0], outputs=angle[:, None])
+    cut = pieces(run, {"angle": Sensor("shoulder", offset=OFFSET)}, 0.5)
+    assert len(cut) == 8
+    assert sum(len(each.outputs) for each in cut) == len(angle) + 7  # ends are shared
+    for each, at in zip(cut[1:], range(25, 200, 25), strict=True):
+        assert each.start is not None
+        assert each.rates is not None
+        assert each.start[0] == pytest.approx(angle[at] - OFFSET, abs=5e-3)
+        assert each.rates[0] == pytest.approx(np.gradient(angle, 0.02)[at], abs=0.1)
+
+
+@pytest.mark.parametrize("horizon", [0.0, 0.01])
+def test_horizons_that_are_none_are_refused(fitted: Callable[..., Fit], horizon: object) -> None:
+    with pytest.raises(FlexarmError, match=r"horizon"):
+        fitted(0, horizon=horizon)
+
+
+def test_a_lag_is_that_of_its_differential_equation() -> None:
+    t = np.sort(np.random.default_rng(1).uniform(0, 3, 4000))
+    x, lag = np.cos(4 * t), 0.2
+    y, _, late, slopes = lagged(t, x, np.zeros_like(t), x[:, None], lag)
+    # lag y' + y = cos(4 t), from y = cos(4 t) at the first sample on
+    whole = (np.cos(4 * t) + 4 * lag * np.sin(4 * t)) / (1 + (4 * lag) ** 2)
+    whole += (x[0] - whole[0]) * np.exp(-(t - t[0]) / lag)
+    assert y == pytest.approx(whole, abs=1e-5)
+    assert slopes[:, 0] == pytest.approx(y, abs=1e-12)
+    more, less = (lagged(t, x, x, x[:, None], each)[0] for each in (lag + 1e-5, lag - 1e-5))
+    assert -late == pytest.approx((more - less) / 2e-5, abs=1e-6)
+
+
 @pytest.mark.campaign
 def test_intervals_hold_the_truth_as_often_as_they_say(fitted: Callable[..., Fit]) -> None:
     truth = TRUTH | {"angle: offset": OFFSET}
@@ -231,5 +357,5 @@ def test_shapes_by_default_are_told_of_before_anything_is_computed() -> None:
     section = {"EIz": 4.0, "mass_per_length": 0.4}
     link = {"joint": {"kind": "revolute"}, "length": 0.5, "section": section}
     arm = flexarm.Arm.model_validate({"flexarm": 1, "name": "plain", "links": [link]})
-    with pytest.warns(LongRun, match=r"link1: shapes are chosen by default.*bending_z: 1"):
+    with pytest.warns(LongRun, match=r"link1: shapes are chosen by default.*bending_y: 1"):
         _tell_of_many_shapes(arm)

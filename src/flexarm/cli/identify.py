@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option, metavar, of, about in (
         ("--input", "JOINT=COLUMN", _pair,
          "column with a joint's measured input; else that of the model file"),
-        ("--adjust", "COLUMN=gain,...", _pair, "fit gain, offset, delay of a sensor too"),
+        ("--adjust", "COLUMN=gain,...", _pair, "fit gain, offset, delay, lag of a sensor too"),
         ("--noise", "COLUMN=STD", _pair,
          "standard deviation of a sensor's errors in SI units (default: from what is left)"),
         ("--valid", "COLUMN=FROM:TO", _pair, "times [s] in which a sensor is to be believed"),
@@ -70,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("model", "measured"),
         default="model",
         help="begin as the model file says (default), or joints where they are measured first",
+    )
+    add(
+        "--horizon",
+        type=seconds,
+        metavar="T",
+        help="fit pieces of this length [s] first, each from its measured state",
     )
     add(
         "--loss",
@@ -102,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
         inputs=dict(args.input),
         input_offsets=args.input_offset,
         start=args.start,
+        horizon=args.horizon,
         loss=args.loss,
         step=args.step,
         formulation=args.formulation or DEFAULT,
@@ -160,8 +167,8 @@ def _sensors(args: argparse.Namespace) -> "dict[str, Sensor]":
 
 def _asked(words: list[str]) -> list[str]:
     for word in words:
-        if word not in ("gain", "offset", "delay"):
-            raise Misuse(f"--adjust: must be gain, offset or delay, got '{word}'")
+        if word not in ("gain", "offset", "delay", "lag"):
+            raise Misuse(f"--adjust: must be gain, offset, delay or lag, got '{word}'")
     return words
 
 

@@ -44,10 +44,13 @@ class Excitation:
 
 def suggest(fit: FitData) -> tuple[Excitation, ...]:
     """Try sines on each driven joint from the fitted model's start, best first."""
-    run = fit.problem.runs[0]
+    run = next((run for run in fit.problem.runs if not run.recording.is_response), None)
+    if run is None:
+        raise FlexarmError("excitation: is of time histories: fit at least one beside responses")
     values = np.array([each.value for each in fit.estimates])
     noise = np.array(list(fit.noise.values()))
     known = fit.problem.jacobian(values, noise)
+    noise = fit.problem.noise_of(run, noise)
     sizes = np.maximum(np.abs(values), np.sqrt(np.diag(fit.covariance)))
     information = known.T @ known
     t = run.recording.t[:LONGEST]

@@ -3,12 +3,14 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from flexarm.arguments import (
     WithUnit,
+    in_unit,
     is_number,
     is_word,
     listed,
@@ -24,11 +26,14 @@ from flexarm.control.sensors import Gauge
 from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.data import Estimate
 from flexarm.fitting.fit import Fit, fitted_arm
+from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
+from flexarm.fitting.recording import FEWEST
 from flexarm.fitting.sensor import Sensor
 from flexarm.fitting.statistics import LEVEL, combinations, covariance
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.differentiable import differentiable
+from flexarm.integrate.options import is_positive
 from flexarm.links.base import Array
 from flexarm.runs.contents import input_units
 
@@ -51,13 +56,14 @@ def identify(
     inputs: Mapping[str, str] | None = None,
     input_offsets: Sequence[str] = (),
     start: Literal["model", "measured"] = "model",
+    horizon: WithUnit | None = None,
     loss: Loss = "linear",
     step: WithUnit | None = None,
     rtol: float = 1e-3,
     formulation: str = DEFAULT,
     most_evaluations: int = 100,
 ) -> Fit:
-    """Fit numbers of an arm to measured time histories.
+    """Fit numbers of an arm to measured time histories and frequency responses.
 
     Parameters
     ----------
@@ -66,7 +72,8 @@ def identify(
     data
         A measured run or a list of them: files .csv, .npz, .mat or .parquet, or mappings of arrays
         by name.  One column is the time; units may be in the names of columns, ``joint1 [deg]`` or
-        ``joint1_deg``, and are SI where there are none.
+        ``joint1_deg``, and are SI where there are none.  With a column ``frequency`` in its place
+        it is a frequency response, see `flexarm.fitting.responses.read_response`.
     fit
         Keys of numbers in the model file, such as ``links.1.joint.friction.viscous``; as a mapping
         with bounds, ``{"payload.mass": (0.1, 2.0)}``, or None for a thousandth to a thousand times
@@ -81,6 +88,10 @@ def identify(
     start
         ``measured`` lets joints begin where they are measured first; the others, and all of them
         with ``model``, begin as the model file says.
+    horizon
+        Length [s] of pieces that are fitted first, each from the state that is measured at its
+        start; what they give is where the search over whole runs begins.  For models that are far
+        off at first, or drift: take about one period of the slowest vibration.
     loss
         ``linear``, or one that outliers weigh less in: ``soft_l1``, ``huber``, ``cauchy``.
     step, rtol, formulation
@@ -110,12 +121,16 @@ def identify(
     if not is_word(start, ("model", "measured")):
         raise refused("start", start, "'model' or 'measured'")
     require_count("most_evaluations", most_evaluations, 1)
+    length = in_unit("horizon", horizon, "s")
+    if length is not None and not is_positive(length):
+        raise refused("horizon", horizon, "a time [s] > 0, or None")
     bounds = _bounds(fit)
     sensors = _sensors(outputs)
     recordings = read_recordings(data)
     _tell_of_many_shapes(arm)
+    lasting = next((float(each.t[-1]) for each in recordings if not each.is_response), 1.0)
     runs = differentiable(
-        arm, t_end=float(recordings[0].t[-1]), parameters=list(bounds), rtol=rtol, step=step,
+        arm, t_end=lasting, parameters=list(bounds), rtol=rtol, step=step,
         formulation=formulation,
     )  # fmt: skip
     model = runs.equation.model
@@ -131,10 +146,24 @@ def identify(
     if not problem.names:
         raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
     if problem.at(problem.first) is None:
-        for run in problem.runs:  # says why
-            values = problem.first[: len(problem.keys)]
-            run.runs.at(values, q=run.start, inputs=run.inputs).sensitivities()
-    return _searched(arm, problem, bounds, loss, most_evaluations)
+        problem.beside(problem.first)  # says why
+    begin = problem.first
+    limits = _limits(problem, bounds)
+    if length is not None:
+        _require_samples(float(length), problem)
+        short = [
+            each
+            for run in problem.runs
+            for each in (
+                [run] if run.recording.is_response else pieces(run, sensors, float(length))
+            )
+        ]
+        begin = _searched(replace(problem, runs=short, _last={}), begin, limits, loss,
+                          most_evaluations)[0]  # fmt: skip
+        if problem.at(begin) is None:
+            begin = problem.first
+    found = _searched(problem, begin, limits, loss, most_evaluations)
+    return _fit(arm, problem, limits, *found)
 
 
 def _bounds(fit: object) -> dict[str, tuple[float, float] | None]:
@@ -175,6 +204,7 @@ def _limits(problem: Problem, bounds: Mapping[str, tuple[float, float] | None]) 
             free = name not in bounds or value == 0
             ends = (value / FREE, value * FREE) if value > 0 else (value * FREE, value / FREE)
             known = (-math.inf, math.inf) if free else ends
+            known = (0.0, math.inf) if name.endswith(": lag") else known
         if not known[0] <= value <= known[1]:
             raise FlexarmError(
                 f"fit: {name}: is {value:g} in the arm, beyond its bounds {known[0]:g} to "
@@ -184,20 +214,23 @@ def _limits(problem: Problem, bounds: Mapping[str, tuple[float, float] | None]) 
     return np.array(rows).T
 
 
+def _require_samples(horizon: float, problem: Problem) -> None:
+    shortest = min(float(np.median(np.diff(run.recording.t))) for run in problem.runs)
+    if not horizon >= FEWEST * shortest:
+        raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")
+
+
 def _searched(
-    arm: Arm,
-    problem: Problem,
-    bounds: Mapping[str, tuple[float, float] | None],
-    loss: Loss,
-    most: int,
-) -> Fit:
+    problem: Problem, begin: Array, limits: Array, loss: Loss, most: int
+) -> tuple[Array, Array, Array, Any, int]:
+    """Search: values, noise of the sensors and which of it was given, how it ended."""
     from scipy.optimize import least_squares
 
-    low, high = _limits(problem, bounds)
-    given = np.array([s.noise or math.nan for s in problem.sensors.values()])
-    spread = np.std(np.concatenate([run.outputs for run in problem.runs]), axis=0)
-    noise = np.where(np.isnan(given), np.maximum(spread, 1e-12), given)
-    values, evaluations = problem.first.copy(), 0
+    low, high = limits
+    known = {column: sensor.noise for column, sensor in problem.sensors.items()}
+    given = np.array([known.get(name) or math.nan for name in problem.noises])
+    noise = np.where(np.isnan(given), _spread(problem), given)
+    values, evaluations = begin.copy(), 0
     found: Any = None
     for _ in range(PASSES if np.isnan(given).any() else 1):
         found = least_squares(
@@ -209,39 +242,36 @@ def _searched(
         before, noise = noise, _noise(problem, values, given, loss)
         if np.all(np.abs(noise / before - 1) < SETTLED):
             break
-    return _fit(arm, problem, values, noise, given, (low, high), found, evaluations)
+    return values, noise, given, found, evaluations
+
+
+def _spread(problem: Problem) -> Array:
+    """Give what noise is at most: standard deviations of readings; 1 of weighted responses."""
+    runs = [run.outputs for run in problem.runs if not run.recording.is_response]
+    found = np.ones(len(problem.noises))
+    if runs:
+        found[: len(problem.sensors)] = np.maximum(np.std(np.concatenate(runs), axis=0), 1e-12)
+    return found
 
 
 def _noise(problem: Problem, values: Array, given: Array, loss: Loss) -> Array:
     """Estimate the noise of sensors for which none is given: of the middle half, if robust."""
-    found = problem.at(values)
-    assert found is not None
-    left, counts = (
-        np.concatenate(each)
-        for each in zip(
-            *(
-                ((f.readings - run.outputs) * run.counts, run.counts)
-                for f, run in zip(found, problem.runs, strict=True)
-            ),
-            strict=True,
-        )
-    )
-    share = max(1e-3, 1 - len(values) / max(float(counts.sum()), 1.0))
-    rms = np.sqrt(np.sum(left**2, axis=0) / np.maximum(counts.sum(axis=0), 1) / share)
-    if loss != "linear":
-        rms = 1.4826 * np.array(
-            [np.median(np.abs(e[c > 0])) for e, c in zip(left.T, counts.T, strict=True)]
-        )
-    return np.where(np.isnan(given), np.maximum(rms, 1e-300), given)
+    left = problem.left(values)
+    share = max(1e-3, 1 - len(values) / max(sum(map(len, left)), 1))
+    if loss == "linear":
+        found = [math.sqrt(float(np.mean(each**2)) / share) if len(each) else 1.0 for each in left]
+    else:
+        found = [1.4826 * float(np.median(np.abs(each))) if len(each) else 1.0 for each in left]
+    return np.where(np.isnan(given), np.maximum(found, 1e-300), given)
 
 
 def _fit(
     arm: Arm,
     problem: Problem,
+    limits: Array,
     values: Array,
     noise: Array,
     given: Array,
-    limits: tuple[Array, Array],
     found: Any,
     evaluations: int,
 ) -> Fit:
@@ -250,13 +280,13 @@ def _fit(
     residuals, jacobian = problem.residuals(values, noise), problem.jacobian(values, noise)
     tests = tests_of(problem, values)
     correlated = not all(each.white for each in tests)
-    lengths = [len(run.recording.t) for run in problem.runs for _ in problem.sensors]
+    lengths = [len(run.outputs) for run in problem.runs for _ in problem.sensors]
     spread = covariance(jacobian, residuals, lengths, white=not correlated)
     errors = np.sqrt(np.diag(spread))
     freedom = max(1, residuals.size - len(values)) if np.isnan(given).any() else math.inf
     reach = float(student.ppf(0.5 + LEVEL / 2, freedom)) * errors
     span = np.abs(values)
-    at_bound = np.isfinite(limits) & (np.abs(values - np.array(limits)) <= 1e-6 * span)
+    at_bound = np.isfinite(limits) & (np.abs(values - limits) <= 1e-6 * span)
     estimates = tuple(
         Estimate(name, float(problem.first[k]), float(values[k]), float(errors[k]),
                  float(values[k] - reach[k]), float(values[k] + reach[k]),
@@ -273,7 +303,7 @@ def _fit(
         correlated=correlated,
         combinations=combinations(problem.names, sizes, jacobian),
         residuals=tests,
-        noise=dict(zip(problem.sensors, noise.tolist(), strict=True)),
+        noise=dict(zip(problem.noises, noise.tolist(), strict=True)),
         converged=bool(found.success),
         message=str(found.message),
         evaluations=evaluations,
@@ -292,7 +322,7 @@ def _tell_of_many_shapes(arm: Arm) -> None:
         warnings.warn(
             f"{', '.join(names)}: shapes are chosen by default, which are more than data tell apart"
             " and make a fit take minutes: name one or two in the plane of the motion, such as "
-            "'shapes: {kind: loaded, root: held, bending_y: 0, bending_z: 1, torsion: 0}'",
+            "'shapes: {kind: loaded, root: held, bending_y: 1, bending_z: 0, torsion: 0}'",
             LongRun,
             stacklevel=3,
         )

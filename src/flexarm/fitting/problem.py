@@ -9,9 +9,12 @@ import numpy as np
 from flexarm.arguments import listed, refused, require_mapping
 from flexarm.errors import FlexarmError
 from flexarm.fitting.recording import Recording, read_recording
-from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor
+from flexarm.fitting.responses import read_response, respond, stacked
+from flexarm.fitting.sensor import ADJUSTED, Readings, Sensor, delayed, lagged
 from flexarm.fitting.statistics import ResidualTest, from_inputs, whiteness
+from flexarm.formulations.numbers.parameters import Nearby, changed_model
 from flexarm.gradients.differentiable import Differentiable
+from flexarm.gradients.trajectory import Trajectory
 from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
@@ -31,11 +34,12 @@ class MeasuredRun:
     runs
         Runs of the arm at its samples.
     inputs, outputs
-        Measured inputs (T, inputs) and readings (T, sensors), in SI units.
+        Measured inputs (T, inputs) and readings (T, sensors), in SI units; of a frequency response
+        `stacked` values, and no inputs.
     counts
-        1 where a reading is believed, else 0, (T, sensors).
-    start
-        Where it begins, or None for where the model file says.
+        1 where a reading is believed, else 0, (T, sensors); of a response the weights of errors.
+    start, rates
+        Where and how fast it begins; as the model file says, or at rest, if None.
     columns
         Of the measured inputs, by joint.
     """
@@ -46,6 +50,7 @@ class MeasuredRun:
     outputs: Array
     counts: Array
     start: Array | None = None
+    rates: Array | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -69,7 +74,9 @@ class Problem:
     keys: tuple[str, ...]
     sensors: Mapping[str, Sensor]
     input_offsets: tuple[str, ...] = ()
-    _last: dict[bytes, "tuple[Driven, ...] | None"] = field(default_factory=dict, repr=False)
+    _last: dict[bytes, "tuple[Driven | Responding, ...] | None"] = field(
+        default_factory=dict, repr=False
+    )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -84,23 +91,62 @@ class Problem:
         values = self.runs[0].runs.values
         return np.concatenate([values, np.zeros(len(self.input_offsets)), adjusted])
 
-    def at(self, values: Array) -> "tuple[Driven, ...] | None":
+    @cached_property
+    def noises(self) -> tuple[str, ...]:
+        """Name whose noise counts: sensors, and their frequency responses where there are any."""
+        kinds = sorted({run.recording.is_response for run in self.runs})
+        return tuple(f"{c} response" if kind else c for kind in kinds for c in self.sensors)
+
+    def noise_of(self, run: MeasuredRun, noise: Array) -> Array:
+        """Take the noise of the sensors in a run, (sensors,)."""
+        count = len(self.sensors)
+        return noise[-count:] if run.recording.is_response else noise[:count]
+
+    def at(self, values: Array) -> "tuple[Driven | Responding, ...] | None":
         """Run the model beside all recordings; None if it cannot be run."""
         key = values.tobytes()
         if key not in self._last:
             self._last.clear()
             try:
-                self._last[key] = tuple(Driven(self, run, values) for run in self.runs)
+                self._last[key] = self.beside(values)
             except FlexarmError:
                 self._last[key] = None
         return self._last[key]
+
+    def beside(self, values: Array) -> "tuple[Driven | Responding, ...]":
+        """Run the model beside all recordings, or say why it cannot be run."""
+        found: list[Driven | Responding] = []
+        like: Driven | None = None
+        for run in self.runs:
+            if run.recording.is_response:
+                found.append(Responding(self, run, values))
+            else:
+                found.append(Driven(self, run, values, like))
+                like = like or found[-1]  # type: ignore[assignment]
+        return tuple(found)
+
+    def left(self, values: Array) -> list[Array]:
+        """Give what is left of all that is believed, in the order of `noises`."""
+        found = self.at(values)
+        assert found is not None
+        count = len(self.sensors)
+        rows: list[list[Array]] = [[np.zeros(0)] for _ in self.noises]
+        for each in found:
+            off = (each.readings - each.run.outputs) * each.run.counts
+            for s in range(count):
+                place = s - count if each.run.recording.is_response else s
+                rows[place].append(off[each.run.counts[:, s] > 0, s])
+        return [np.concatenate(each) for each in rows]
 
     def residuals(self, values: Array, noise: Array) -> Array:
         """Give all errors over the sensors' noise, run by run, sensor by sensor."""
         found = self.at(values)
         if found is None:
             return np.full(sum(run.outputs.size for run in self.runs), BROKEN)
-        off = [(each.readings - each.run.outputs) * each.run.counts / noise for each in found]
+        off = [
+            (each.readings - each.run.outputs) * each.run.counts / self.noise_of(each.run, noise)
+            for each in found
+        ]
         return np.concatenate([each.T.ravel() for each in off])
 
     def jacobian(self, values: Array, noise: Array) -> Array:
@@ -108,7 +154,10 @@ class Problem:
         found = self.at(values)
         if found is None:
             return np.zeros((sum(run.outputs.size for run in self.runs), len(self.names)))
-        rows = [each.slopes * (each.run.counts / noise)[:, :, None] for each in found]
+        rows = [
+            each.slopes * (each.run.counts / self.noise_of(each.run, noise))[:, :, None]
+            for each in found
+        ]
         flat = [np.swapaxes(each, 0, 1).reshape(-1, len(self.names)) for each in rows]
         return np.concatenate(flat)
 
@@ -124,16 +173,24 @@ class Driven:
         Of all sensors, (T, sensors), in SI units.
     """
 
-    def __init__(self, problem: Problem, run: MeasuredRun, values: Array) -> None:
-        self.run, self._problem, self._values = run, problem, values
+    def __init__(
+        self, problem: Problem, run: MeasuredRun, values: Array, like: "Driven | None" = None
+    ) -> None:
+        self.run, self._problem, self._values, self._like = run, problem, values, like
         count, driven = len(problem.keys), input_names(run.runs.equation.model)
         offsets = np.zeros(len(driven))
         self._places = [driven.index(name) for name in problem.input_offsets]
         offsets[self._places] = values[count : count + len(self._places)]
         self._inputs = run.inputs + offsets
-        self._trajectory = run.runs.at(values[:count], q=run.start, inputs=self._inputs)
-        model = self._trajectory.task.equation.model
-        self._sensors = Readings.of(model, list(problem.sensors.values()))
+        self._trajectory: Trajectory = run.runs.at(
+            values[:count], q=run.start, v=run.rates, inputs=self._inputs,
+            like=None if like is None else like._trajectory,
+        )  # fmt: skip
+        self._sensors: Readings = (
+            Readings.of(self._trajectory.task.equation.model, list(problem.sensors.values()))
+            if like is None
+            else like._sensors
+        )
         self._read = self._sensors.at(self._trajectory.states, self._inputs)
         self.readings = self._adjusted(None)[0]
 
@@ -153,20 +210,28 @@ class Driven:
     def _direct(self, states: Array) -> Array:
         """Differentiate the readings by numbers at given states: places and shapes of links."""
         sensors = list(self._problem.sensors.values())
-
-        def values(model: Model) -> Array:
-            return Readings.of(model, sensors).at(states, self._inputs)
-
         found = np.zeros((len(states), len(sensors), len(self._problem.keys)))
         if any(_of_shapes(each) for each in sensors):
-            here = values(self._trajectory.task.equation.model)
-            for k, near in enumerate(self._trajectory.nearby.values()):
-                there = np.array([values(model) - here for model in near.models])
-                found[:, :, k] = np.tensordot(near.weights, there, 1)
+            for k, (near, readings) in enumerate(
+                zip(self._trajectory.nearby.values(), self._near, strict=True)
+            ):
+                there = [each.at(states, self._inputs) - self._read for each in readings]
+                found[:, :, k] = np.tensordot(near.weights, np.array(there), 1)
         return found
 
+    @cached_property
+    def _near(self) -> list[list[Readings]]:
+        """Sensors of arms nearby, number by number; traced once for all runs at these values."""
+        if self._like is not None:
+            return self._like._near
+        sensors = list(self._problem.sensors.values())
+        return [
+            [Readings.of(model, sensors) for model in near.models]
+            for near in self._trajectory.nearby.values()
+        ]
+
     def _adjusted(self, slopes: Array | None) -> tuple[Array, Array]:
-        """Apply gain, offset and delay of each sensor to readings and, if given, slopes."""
+        """Apply gain, offset, delay and lag of each sensor to readings and, if given, slopes."""
         problem, values, t = self._problem, self._values, self.run.recording.t
         place = len(problem.keys) + len(problem.input_offsets)
         more = np.zeros((len(t), len(problem.sensors), 0 if slopes is None else len(values)))
@@ -175,17 +240,69 @@ class Driven:
         result = np.zeros_like(self._read)
         for s, sensor in enumerate(problem.sensors.values()):
             fitted = dict(zip(sensor.fit, values[place : place + len(sensor.fit)], strict=True))
-            gain, offset, delay = (fitted.get(name, getattr(sensor, name)) for name in ADJUSTED)
+            gain, offset, delay, lag = (
+                fitted.get(name, getattr(sensor, name)) for name in ADJUSTED
+            )
             x, rate = self._read[:, s], np.zeros(len(t))
             if delay or "delay" in fitted:
-                x, rate, more[:, s] = _delayed(t, x, more[:, s], delay)
+                x, rate, more[:, s] = delayed(t, x, more[:, s], delay)
+            late = np.zeros(len(t))
+            if lag or "lag" in fitted:
+                x, rate, late, more[:, s] = lagged(t, x, rate, more[:, s], lag)
             result[:, s] = gain * x + offset
             more[:, s] *= gain
-            by = {"gain": x, "offset": np.ones(len(t)), "delay": -gain * rate}
+            by = {"gain": x, "offset": np.ones(len(t)), "delay": -gain * rate,
+                  "lag": -gain * late}  # fmt: skip
             for k, name in enumerate(sensor.fit if slopes is not None else ()):
                 more[:, s, place + k] = by[name]
             place += len(sensor.fit)
         return result, more
+
+
+class Responding:
+    """The frequency responses of an arm beside measured ones; attributes as those of `Driven`."""
+
+    def __init__(self, problem: Problem, run: MeasuredRun, values: Array) -> None:
+        self.run, self._problem, self._values = run, problem, values
+        self._model = run.runs.equation.model
+        if problem.keys:
+            self._model = changed_model(self._model, problem.keys, values[: len(problem.keys)])
+        self._plain = self._respond(self._model)
+        self.readings = stacked(self._plain * self._filters())
+
+    def _respond(self, model: Model) -> Array:
+        sensors = list(self._problem.sensors.values())
+        return respond(model, sensors, list(self.run.columns), self.run.recording.t)
+
+    def _filters(self, by: str = "") -> Array:
+        """Give gain, delay and lag of each sensor as factors, or derivatives by one of them."""
+        problem, s = self._problem, 2j * np.pi * self.run.recording.t
+        place, found = len(problem.keys) + len(problem.input_offsets), []
+        for sensor in problem.sensors.values():
+            fitted = dict(zip(sensor.fit, self._values[place:], strict=False))
+            gain, _, delay, lag = (fitted.get(n, getattr(sensor, n)) for n in ADJUSTED)
+            passes = np.exp(-s * delay) / (1 + s * lag)
+            factors = {"": gain, "gain": 1.0, "offset": 0.0, "delay": -gain * s,
+                       "lag": -gain * s / (1 + s * lag)}  # fmt: skip
+            found.append(factors[by] * passes)
+            place += len(sensor.fit)
+        return np.array(found).T
+
+    @cached_property
+    def slopes(self) -> Array:
+        """Derivatives of the readings by all that is fitted, (rows, sensors, k)."""
+        problem = self._problem
+        slopes = np.zeros((*self.readings.shape, len(self._values)))
+        for k, key in enumerate(problem.keys):
+            near = Nearby.of(self._model, key)
+            there = np.array([self._respond(model) - self._plain for model in near.models])
+            slopes[:, :, k] = stacked(np.tensordot(near.weights, there, 1) * self._filters())
+        place = len(problem.keys) + len(problem.input_offsets)
+        for s, sensor in enumerate(problem.sensors.values()):
+            for k, name in enumerate(sensor.fit):
+                slopes[:, s, place + k] = stacked(self._plain * self._filters(name))[:, s]
+            place += len(sensor.fit)
+        return slopes
 
 
 def _of_shapes(sensor: Sensor) -> bool:
@@ -195,16 +312,6 @@ def _of_shapes(sensor: Sensor) -> bool:
         or sensor.reads.startswith("tip.")
         or (sensor.reads.endswith(".current"))
     )
-
-
-def _delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Array, Array]:
-    """Delay a reading and its derivatives: values, rates, derivatives at earlier times."""
-    from scipy.interpolate import CubicSpline
-
-    late = np.clip(t - delay, t[0], t[-1])
-    curve = CubicSpline(t, x)
-    moving = np.where((t - delay >= t[0]) & (t - delay <= t[-1]), curve(late, 1), 0.0)
-    return np.asarray(curve(late)), moving, np.asarray(CubicSpline(t, slopes)(late))
 
 
 def read_recordings(data: object) -> list[Recording]:
@@ -226,13 +333,19 @@ def measured(
     """Put a recording beside runs of an arm at its samples."""
     model, units = runs.equation.model, input_units(runs.equation.model)
     require_mapping("inputs", inputs, "columns by joint")
-    own = replace(runs, times=recording.t)
-    given = own.input_samples.copy()
-    for name, column in (inputs or {}).items():
+    columns = dict(inputs or {})
+    for name in columns:
         if name not in units:
             raise FlexarmError(
                 f"inputs: no driven joint '{name}': there are {', '.join(units) or 'none'}"
             )
+    if recording.is_response:
+        outputs, weights = read_response(recording, list(sensors), columns)
+        still = np.zeros((len(outputs), len(units)))
+        return MeasuredRun(recording, runs, still, outputs, weights, columns=columns)
+    own = replace(runs, times=recording.t)
+    given = own.input_samples.copy()
+    for name, column in columns.items():
         given[:, list(units).index(name)] = recording.column(column, units[name])
     read = [recording.column(column, *each.units(model)) for column, each in sensors.items()]
     outputs = np.array(read).T
@@ -240,7 +353,7 @@ def measured(
     if start == "measured":
         begin = _measured_start(model, list(sensors.values()), outputs[0])
     counts = np.array([each.counts(recording.t) for each in sensors.values()]).T
-    return MeasuredRun(recording, own, given, outputs, counts, begin, dict(inputs or {}))
+    return MeasuredRun(recording, own, given, outputs, counts, begin, None, columns)
 
 
 def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Array:

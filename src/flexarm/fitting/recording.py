@@ -1,10 +1,10 @@
-"""Measured time histories: files of columns with names and units."""
+"""Measured time histories and frequency responses: files of columns with names and units."""
 
 import hashlib
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +19,38 @@ from flexarm.units import quantity
 
 KINDS = (".csv", ".npz", ".mat", ".parquet")
 TIMES = ("time", "t")
+FREQUENCIES = ("frequency", "f")
 FEWEST = 10  # samples
 _BRACKETS = re.compile(r"(.+?)\s*[\[(]([^\])]*)[\])]$")
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A measured run.
+    """A measured run, or a measured frequency response.
 
     Attributes
     ----------
     name
         Its file, or a word.
     t
-        Times [s], from 0 on, (T,).
+        Times [s], from 0 on, (T,); of a response its frequencies [Hz].
     columns
         By the names of the columns, as they were written, (T,) each.
     digest
         SHA-256 of the file; empty if there is none.
+    is_response
+        Whether it is a frequency response.
     """
 
     name: str
     t: Array
     columns: Mapping[str, Array]
     digest: str = ""
+    is_response: bool = False
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column of a name, with or without its unit."""
+        return any(name in (key, split_unit(key)[0]) for key in self.columns)
 
     def column(self, name: str, *units: str) -> Array:
         """Give a column in the first SI unit that fits, by its name with or without its own unit.
@@ -128,7 +136,7 @@ def read_recording(source: object, name: str = "data") -> Recording:
     found = _checked(
         str(path), columns, lambda row: f"line {lines[row]}" if lines else f"row {row + 1}"
     )
-    return Recording(found.name, found.t, found.columns, hashlib.sha256(content).hexdigest())
+    return replace(found, digest=hashlib.sha256(content).hexdigest())
 
 
 def _csv(path: Path, content: bytes, lines: list[int]) -> dict[str, Any]:
@@ -170,9 +178,13 @@ def _arrays(path: Path, content: bytes) -> dict[str, Any]:
 def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
     """Refuse what is no run: columns of other lengths, times that do not increase, no numbers."""
     timed = [key for key in columns if split_unit(key)[0].lower() in TIMES]
+    is_response = not timed
+    if is_response:
+        timed = [key for key in columns if split_unit(key)[0].lower() in FREQUENCIES]
     if len(timed) != 1:
         raise FlexarmError(
-            f"{name}: one column must be called time, got {', '.join(columns) or 'no columns'}"
+            f"{name}: one column must be called time, or frequency, got "
+            f"{', '.join(columns) or 'no columns'}"
         )
     try:
         found = {key: np.array(value, dtype=float).ravel() for key, value in columns.items()}
@@ -192,13 +204,17 @@ def _checked(name: str, columns: Mapping[str, Any], place: Any) -> Recording:
             )
     if count < FEWEST:
         raise FlexarmError(f"{name}: has {count} samples: at least {FEWEST} are needed")
-    t = Recording(name, found[timed[0]], found).column(timed[0], "s")
+    unit = "Hz" if is_response else "s"
+    t = Recording(name, found[timed[0]], found).column(timed[0], unit)
     back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         row = int(back[0]) + 1
         raise FlexarmError(
-            f"{name}: {place(row)}: times must increase, got {t[row]:g} s after {t[row - 1]:g} s: "
-            "sort the samples and leave repeated ones out"
+            f"{name}: {place(row)}: {'frequencies' if is_response else 'times'} must increase, got "
+            f"{t[row]:g} {unit} after {t[row - 1]:g} {unit}: sort the samples and leave repeated "
+            "ones out"
         )
+    if is_response and t[0] <= 0:
+        raise FlexarmError(f"{name}: {place(0)}: frequencies must be > 0, got {t[0]:g} Hz")
     rest = {key: values for key, values in found.items() if key != timed[0]}
-    return Recording(name, t - t[0], rest)
+    return Recording(name, t if is_response else t - t[0], rest, is_response=is_response)

@@ -4,10 +4,13 @@ import base64
 import io
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flexarm.fitting.data import FitData
+from flexarm.fitting.problem import MeasuredRun
+from flexarm.fitting.responses import unstacked
 from flexarm.io.whole_file import write_whole
+from flexarm.links.base import Array
 from flexarm.runs.plot import COLOURS, drawable
 
 if TYPE_CHECKING:
@@ -42,6 +45,11 @@ RESIDUALS = ("run", "sensor", "rms over std", "rms [SI]", "what is left", "from 
 def judgement(fit: FitData) -> list[str]:
     """Say how far the fit is to be trusted."""
     said = [f"The search {'ended' if fit.converged else 'did NOT end'}: {fit.message}"]
+    if not fit.converged:
+        said.append(
+            "Let it go on (most_evaluations, --most) from these numbers, begin with short pieces "
+            "(horizon, --horizon), or fit fewer numbers: first those that the data tell best."
+        )
     if fit.unclear:
         said.append("The data do not tell: " + "; ".join(fit.unclear) + ".")
     else:
@@ -84,6 +92,9 @@ def draw(fit: FitData) -> "Figure":
     axes = figure.subplots(len(names), len(runs), squeeze=False, sharex="col")
     for r, (run, model) in enumerate(zip(runs, fit.readings(), strict=True)):
         t = run.recording.t
+        if run.recording.is_response:
+            _draw_response(axes[:, r], fit, run, model)
+            continue
         axes[0, r].set_title(drawable(Path(run.recording.name).name), parse_math=False)
         axes[-1, r].set_xlabel("time [s]")
         for s, name in enumerate(names):
@@ -96,6 +107,24 @@ def draw(fit: FitData) -> "Figure":
             axis.grid(visible=True, alpha=0.3)
     axes[0, 0].legend(loc="upper right", fontsize="small")
     return figure
+
+
+def _draw_response(axes: Any, fit: FitData, run: MeasuredRun, model: Array) -> None:
+    """Draw magnitudes over frequency: measured as points, of the model as lines, by input."""
+    axes[0].set_title(drawable(Path(run.recording.name).name), parse_math=False)
+    axes[-1].set_xlabel("frequency [Hz]")
+    measured, found, counts = (
+        unstacked(each, len(run.columns)) for each in (run.outputs, model, run.counts)
+    )
+    for s, name in enumerate(fit.problem.sensors):
+        for k, joint in enumerate(run.columns):
+            if counts[k, :, s].any():
+                colour, t = COLOURS[k % len(COLOURS)], run.recording.t
+                axes[s].loglog(t, abs(measured[k, :, s]), ".", color=colour, label=f"from {joint}")
+                axes[s].loglog(t, abs(found[k, :, s]), color=colour, linewidth=1.0)
+        axes[s].set_ylabel(drawable(name), parse_math=False)
+        axes[s].grid(visible=True, alpha=0.3)
+    axes[0].legend(loc="upper right", fontsize="small")
 
 
 def write_report(fit: FitData, path: str | Path, *, force: bool = False) -> None:

@@ -18,8 +18,9 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model
 from flexarm.spatial import Expr
 
-Adjusted = Literal["gain", "offset", "delay"]
-ADJUSTED: tuple[Adjusted, ...] = ("gain", "offset", "delay")
+Adjusted = Literal["gain", "offset", "delay", "lag"]
+ADJUSTED: tuple[Adjusted, ...] = ("gain", "offset", "delay", "lag")
+ASKED = "a tuple of 'gain', 'offset', 'delay', 'lag'"
 _STRAIN = re.compile(r"(\S+) strain ([yz]) at ([0-9.eE+-]+)(?: distance ([0-9.eE+-]+))?")
 TIP = ("tip.x", "tip.y", "tip.z")
 
@@ -28,7 +29,7 @@ TIP = ("tip.x", "tip.y", "tip.z")
 class Sensor:
     """A sensor: what it reads, and how its reading follows from that.
 
-    ``reading(t) = gain x(t - delay) + offset`` in SI units.
+    ``reading(t) = gain y(t) + offset`` in SI units, with ``lag y' = x(t - delay) - y``.
 
     Attributes
     ----------
@@ -36,10 +37,10 @@ class Sensor:
         A coordinate such as ``joint1`` or ``joint1.motor``; its rate, ``joint1.rate``; a motor's
         current, ``joint1.current``; ``tip.x``; a `Gauge`, or in words ``link1 strain y at 0``, with
         ``distance 0.002`` where that is not 1 m.
-    gain, offset, delay
-        As they are known; the delay in seconds.
+    gain, offset, delay, lag
+        As they are known; delay, and time constant of its low-pass filter, in seconds.
     fit
-        Which of ``gain``, ``offset``, ``delay`` are fitted too.
+        Which of ``gain``, ``offset``, ``delay``, ``lag`` are fitted too.
     noise
         Standard deviation of its errors in SI units; found from the residuals if None.
     valid
@@ -50,6 +51,7 @@ class Sensor:
     gain: float = 1.0
     offset: float = 0.0
     delay: float = 0.0
+    lag: float = 0.0
     fit: tuple[Adjusted, ...] = ()
     noise: float | None = None
     valid: tuple[float, float] | None = None
@@ -60,9 +62,11 @@ class Sensor:
             raise refused("sensor: reads", self.reads, "a name such as 'joint1', or a Gauge")
         for name in ADJUSTED:
             require_number(f"sensor: {name}", getattr(self, name))
-        require_kind("sensor: fit", self.fit, tuple, "a tuple of 'gain', 'offset', 'delay'")
+        if self.lag < 0:
+            raise refused("sensor: lag", self.lag, "a time [s] >= 0")
+        require_kind("sensor: fit", self.fit, tuple, ASKED)
         if any(each not in ADJUSTED for each in self.fit):
-            raise refused("sensor: fit", self.fit, "a tuple of 'gain', 'offset', 'delay'")
+            raise refused("sensor: fit", self.fit, ASKED)
         if self.noise is not None and require_number("sensor: noise", self.noise) <= 0:
             raise refused("sensor: noise", self.noise, "a number > 0, or None")
         ends = (0.0, 1.0) if self.valid is None else self.valid
@@ -93,7 +97,7 @@ class Sensor:
         return (f"{kind}/s" if rate else kind,)
 
     def trace(self, model: Model, q: Expr, v: Expr, x: Expr, u: Expr) -> Expr:
-        """Trace what it reads, without gain, offset and delay."""
+        """Trace what it reads, without gain, offset, delay and lag."""
         if isinstance(self.reads, Gauge):
             return -self.reads.distance * bending(model, self.reads, q)
         if self.reads in TIP:
@@ -150,3 +154,40 @@ class Readings:
         """Differentiate by states and inputs at every sample, (T, sensors, states + inputs)."""
         columns = np.array(self.slopes(states.T, inputs.T)).reshape(self.count, len(states), -1)
         return np.swapaxes(columns, 0, 1)
+
+
+def delayed(t: Array, x: Array, slopes: Array, delay: float) -> tuple[Array, Array, Array]:
+    """Delay a reading and its derivatives: values, rates, derivatives at earlier times."""
+    from scipy.interpolate import CubicSpline
+
+    late = np.clip(t - delay, t[0], t[-1])
+    curve = CubicSpline(t, x)
+    moving = np.where((t - delay >= t[0]) & (t - delay <= t[-1]), curve(late, 1), 0.0)
+    return np.asarray(curve(late)), moving, np.asarray(CubicSpline(t, slopes)(late))
+
+
+def lagged(
+    t: Array, x: Array, rate: Array, slopes: Array, lag: float
+) -> tuple[Array, Array, Array, Array]:
+    """Filter a reading, its rate and derivatives by a lag; minus the derivative by it is third.
+
+    Between samples they are lines, for which the filter is exact; it is settled at the start.
+    """
+    h = np.diff(t)
+    lag = max(lag, 1e-3 * float(h.min()))
+    keep = np.exp(-h / lag)
+    share = (1 - keep) * lag / h
+    both = np.column_stack([x, rate, slopes])
+    pushed = (share - keep)[:, None] * both[:-1] + (1 - share)[:, None] * both[1:]
+    y = _filtered(both[0], keep, pushed)
+    by_keep, by_share = keep * h / lag**2, (1 - keep) / h - keep / lag
+    pushed = by_keep * (x[:-1] - y[:-1, 0]) + by_share * np.diff(x)
+    late = _filtered(np.zeros(1), keep, pushed[:, None])[:, 0]
+    return y[:, 0], y[:, 1], late, y[:, 2:]
+
+
+def _filtered(first: Array, keep: Array, pushed: Array) -> Array:
+    y = np.vstack([first, pushed])
+    for k, share in enumerate(keep):
+        y[k + 1] += share * y[k]
+    return y

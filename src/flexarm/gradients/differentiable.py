@@ -149,6 +149,7 @@ class Differentiable:
         v: Array | None = None,
         inputs: Array | None = None,
         steps: Array | None = None,
+        like: Trajectory | None = None,
     ) -> Trajectory:
         """Run the arm.
 
@@ -162,19 +163,25 @@ class Differentiable:
             At the samples, (T, inputs), with straight lines between them; those of the arm if None.
         steps
             Ends of steps [s] that another run has recorded; its own if None.
+        like
+            A run of the arm at these values, from elsewhere: spares building it again.
         """
         model = self.equation.model
-        if values is not None and self.parameters:
+        if like is not None:
+            model = like.task.equation.model
+        elif values is not None and self.parameters:
             model = changed_model(model, self.parameters, values)
         task = self._task(model, q, v, inputs)
         if task.motion.actuators.sampled:
             raise SimulationError("gradients: sampled servos jump: take their 'period' away")
-        self._all_smooth  # noqa: B018  refuses parameters of functions of time
+        if like is None:
+            self._all_smooth  # noqa: B018  refuses parameters of functions of time
         chosen = self._steps(task) if steps is None else steps
         started = q is None and v is None
         return Trajectory(
-            task, self.functions, self.parameters, TABLEAUS[self.method.name], chosen, started
-        )
+            task, self.functions, self.parameters, TABLEAUS[self.method.name], chosen, started,
+            like,
+        )  # fmt: skip
 
     def jax(self) -> Callable[..., Any]:
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.

@@ -78,6 +78,8 @@ class Trajectory:
         Ends of the steps [s], the samples among them.
     started
         Whether the start is that of the model file, and moves with its numbers.
+    like
+        Another motion of the same arm, whose arms nearby are taken.
     """
 
     task: Task
@@ -86,6 +88,7 @@ class Trajectory:
     tableau: Tableau
     steps: Array
     started: bool
+    like: "Trajectory | None" = None
 
     @property
     def t(self) -> Array:
@@ -139,7 +142,7 @@ class Trajectory:
         """
         self.states  # noqa: B018  refuses a motion that has no end
         member, size = self._pushed, self._size
-        along = directions_of(member.structure.book, self._model, self.nearby)
+        along = self._along(member)
         count, columns = along.shape[0], along.shape[1] + inputs
         fields, buffers = self._fields(1)
         driven = len(self.task.groups[0])
@@ -193,7 +196,7 @@ class Trajectory:
         record, kept = self._adjoint(member, seeds)
         pull(record)
         del kept  # as above
-        along = directions_of(member.structure.book, self._model, self.nearby)
+        along = self._along(member)
         by_start = record.adjoint
         return RunGradient(
             record.by_numbers @ along + self._start_slopes() @ by_start,
@@ -233,7 +236,22 @@ class Trajectory:
     @cached_property
     def nearby(self) -> dict[str, Nearby]:
         """Arms that differ a little in one parameter, by its key."""
+        if self.like is not None:
+            return self.like.nearby
         return {key: Nearby.of(self._model, key) for key in self.parameters}
+
+    def _along(self, member: Member) -> Array:
+        """Give how all that a trace has read changes with the parameters, (numbers, k)."""
+        if self.like is not None:
+            return self.like._along(member)
+        book = member.structure.book
+        if id(book) not in self._directions:
+            self._directions[id(book)] = directions_of(book, self._model, self.nearby)
+        return self._directions[id(book)]
+
+    @cached_property
+    def _directions(self) -> dict[int, Array]:
+        return {}
 
     @property
     def _model(self) -> Model:

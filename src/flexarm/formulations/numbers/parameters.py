@@ -172,7 +172,7 @@ def directions_of(book: Closed, model: Model, nearby: Mapping[str, Nearby]) -> A
             raise FlexarmError(
                 f"'{key}': the operations of the equations change at its value, where they have no "
                 "derivative: begin at another value (one that is not 0), or, if links have shapes "
-                "by default, name them ('shapes: {kind: loaded, root: held, bending_z: 1}')"
+                "by default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}')"
             )
         found.append(each.weights @ (np.array(numbers) - here))
     return np.stack(found, axis=1) if found else np.zeros((len(here), 0))

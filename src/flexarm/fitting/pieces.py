@@ -1,0 +1,93 @@
+"""Short pieces of measured runs: each begins where the sensors say that the arm was."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from flexarm.fitting.problem import MeasuredRun
+from flexarm.fitting.recording import FEWEST, Recording
+from flexarm.fitting.sensor import Readings, Sensor
+from flexarm.links.base import Array
+from flexarm.model import Model, start_state
+
+LEAST = 1e-3  # weight of motions that springs of drives resist, where sensors leave them open
+AROUND = 5  # samples either way that a rate is taken from
+ROUNDS = 4  # of Newton, for sensors that are not linear in the state
+
+
+def pieces(run: MeasuredRun, sensors: Mapping[str, Sensor], horizon: float) -> list[MeasuredRun]:
+    """Cut a measured run into pieces of a length, each from the state that was measured there.
+
+    Notes
+    -----
+    Errors of a model grow with time: over a whole run a search may see nothing but drift, or a
+    valley for each period of a vibration.  Over short pieces they stay small.
+    """
+    t = run.recording.t
+    count = max(1, round(float(t[-1]) / horizon))
+    cuts = np.unique(np.searchsorted(t, np.linspace(0, t[-1], count + 1)[1:-1]))
+    ends = [0, *(int(k) for k in cuts if FEWEST <= k <= len(t) - FEWEST), len(t) - 1]
+    states = _states(run, list(sensors.values()), ends[1:-1])
+    starts = [(run.start, run.rates), *states]
+    return [
+        _piece(run, begin, end + 1, *state)
+        for begin, end, state in zip(ends[:-1], ends[1:], starts, strict=True)
+        if end + 1 - begin >= FEWEST
+    ]
+
+
+def _piece(run: MeasuredRun, begin: int, end: int, q: Array | None, v: Array | None) -> MeasuredRun:
+    whole, part = run.recording, slice(begin, end)
+    t = whole.t[part] - whole.t[begin]
+    return replace(
+        run, recording=Recording(whole.name, t, {}, whole.digest),
+        runs=replace(run.runs, times=t), inputs=run.inputs[part], outputs=run.outputs[part],
+        counts=run.counts[part], start=q, rates=v,
+    )  # fmt: skip
+
+
+def _states(
+    run: MeasuredRun, sensors: list[Sensor], places: list[int]
+) -> list[tuple[Array, Array]]:
+    """Estimate q and v at some samples: what sensors say, the least of what they leave open."""
+    model = run.runs.equation.model
+    readings, ways = Readings.of(model, sensors), _ways(model)
+    n, size = model.size, readings.values.size1_in(0)
+    gains, offsets, delays = np.array([(s.gain, s.offset, s.delay) for s in sensors]).T
+    first, _ = start_state(model)
+    found = []
+    for place in places:
+        near = slice(max(0, place - AROUND), place + AROUND + 1)
+        t = run.recording.t[near] - run.recording.t[place]
+        curves = np.polyfit(t, (run.outputs[near] - offsets) / gains, 3)
+        now = curves[3] + delays * curves[2]
+        believed = run.counts[place] > 0
+        y, u = np.zeros(size), run.inputs[place : place + 1]
+        y[:n] = first
+        for _ in range(ROUNDS):
+            read, by = readings.at(y[None], u)[0], readings.slopes_at(y[None], u)[0]
+            of_rates = np.abs(by[:, n : 2 * n]).any(axis=1)
+            placed = believed & ~of_rates & np.abs(by[:, :n]).any(axis=1)
+            y[:n] += _smallest(by[placed, :n], (now - read)[placed], ways)
+        moved = np.vstack([by[placed, :n], by[believed & of_rates, n : 2 * n]])
+        rates = np.concatenate([curves[2][placed], now[believed & of_rates]])
+        found.append((y[:n].copy(), _smallest(moved, rates, ways)))
+    return found
+
+
+def _smallest(slopes: Array, wanted: Array, ways: Array) -> Array:
+    if not len(wanted):
+        return np.zeros(len(ways))
+    return np.asarray(ways @ np.linalg.lstsq(slopes @ ways, wanted, rcond=1e-9)[0])
+
+
+def _ways(model: Model) -> Array:
+    """Give what moves easily, (n, n): joints with their motors, and little across their springs."""
+    ways = np.eye(model.size)
+    for axis in model.axes:
+        if axis.motor is not None:
+            ways[axis.motor, axis.index] = 1.0
+            ways[axis.motor, axis.motor] = LEAST
+    ways[list(model.prescribed)] = 0.0
+    return ways

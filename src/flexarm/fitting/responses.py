@@ -1,0 +1,112 @@
+"""Measured frequency responses: columns of a file, and what a model's linear equation gives."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from flexarm.errors import FlexarmError
+from flexarm.fitting.recording import Recording
+from flexarm.fitting.sensor import Readings, Sensor
+from flexarm.integrate.actuators import actuators_of
+from flexarm.linear.state_space import linearise
+from flexarm.links.base import Array
+from flexarm.model import Model
+
+LEAST = 1e-2  # of the largest response: smaller ones are not known better than that one
+
+
+def read_response(
+    recording: Recording, columns: Sequence[str], inputs: Mapping[str, str]
+) -> tuple[Array, Array]:
+    """Read responses of sensors to inputs, and weights of their errors.
+
+    Parameters
+    ----------
+    recording
+        With columns such as ``angle/torque real`` and ``angle/torque imaginary``, or ``angle/torque
+        magnitude`` and ``angle/torque phase [deg]``, in SI units; standard deviations of them in
+        ``angle/torque deviation``, without which errors are taken to be a share of the response.
+    columns
+        Of the sensors: ``angle``.
+    inputs
+        By joint: ``torque``.
+
+    Returns
+    -------
+    outputs, weights
+        Input by input, real parts and then imaginary ones, (2 frequencies inputs, sensors); 0 is
+        the weight of what was not measured.
+    """
+    found = np.zeros((len(inputs), len(recording.t), len(columns)), dtype=complex)
+    weights = np.zeros(found.shape)
+    for k, given in enumerate(inputs.values()):
+        for s, column in enumerate(columns):
+            name = f"{column}/{given}"
+            value = _response(recording, name)
+            if value is None:
+                continue
+            found[k, :, s] = value
+            size = np.abs(value)
+            weights[k, :, s] = 1 / np.maximum(size, LEAST * max(float(size.max()), 1e-300))
+            if recording.has(f"{name} deviation"):
+                deviation = recording.column(f"{name} deviation", "1")
+                if not (deviation > 0).all():
+                    raise FlexarmError(f"{recording.name}: column '{name} deviation': must be > 0")
+                weights[k, :, s] = 1 / deviation
+    if not weights.any():
+        wanted = [f"{c}/{i} real" for c in columns for i in inputs.values()]
+        raise FlexarmError(
+            f"{recording.name}: has no response of an output to an input: columns must be called "
+            f"{wanted[0] if wanted else 'OUTPUT/INPUT real'} and imaginary, or magnitude and phase "
+            "[deg], after those of outputs and inputs"
+        )
+    return stacked(found), np.concatenate([weights, weights], axis=1).reshape(-1, len(columns))
+
+
+def _response(recording: Recording, name: str) -> Array | None:
+    if recording.has(f"{name} real"):
+        parts = [recording.column(f"{name} {part}", "1") for part in ("real", "imaginary")]
+        return np.asarray(parts[0] + 1j * parts[1])
+    if recording.has(f"{name} magnitude"):
+        angle = recording.column(f"{name} phase", "rad")
+        return np.asarray(recording.column(f"{name} magnitude", "1") * np.exp(1j * angle))
+    return None
+
+
+def stacked(values: Array) -> Array:
+    """Write complex values (inputs, frequencies, ...) as real parts, then imaginary, by input."""
+    both = np.concatenate([values.real, values.imag], axis=1)
+    return both.reshape(-1, *values.shape[2:])
+
+
+def unstacked(rows: Array, inputs: int) -> Array:
+    """Give complex values (inputs, frequencies, ...) of what was `stacked`."""
+    both = rows.reshape(inputs, 2, -1, *rows.shape[1:])
+    return np.asarray(both[:, 0] + 1j * both[:, 1])
+
+
+def respond(
+    model: Model, sensors: Sequence[Sensor], joints: Sequence[str], frequencies: Array
+) -> Array:
+    """Compute responses of sensors without gain, delay and lag, (inputs, frequencies, sensors).
+
+    Notes
+    -----
+    Of the arm at rest, joints as at the start; Coulomb friction is left out, as a motion that is
+    large against it does.
+    """
+    space, n, more = linearise(model), model.size, actuators_of(model).states
+    if more:
+        raise FlexarmError(
+            "frequency responses: are of arms without currents or bristles as states: leave out "
+            "inductance and lugre friction, or fit time histories"
+        )
+    point = space.point
+    state = np.concatenate([point.q, point.v])[None]
+    by = Readings.of(model, sensors).slopes_at(state, np.asarray(point.u)[None])[0]
+    C = np.hstack([by[:, :n] @ space.columns, by[:, n : 2 * n] @ space.columns])
+    places = [space.inputs.index(name) for name in joints]
+    B, D = space.B[:, places], by[:, 2 * n :][:, places]
+    s = 2j * np.pi * frequencies[:, None, None]
+    found = C @ np.linalg.solve(s * np.eye(len(space.A)) - space.A, B) + D
+    return np.asarray(np.moveaxis(found, 2, 0))
