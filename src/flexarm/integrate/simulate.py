@@ -263,9 +263,10 @@ def leg_task(
 ) -> Task:
     """Make ready the leg of a course that begins at a state."""
     equation, situation = course.equation(state.anchor), course.situation
-    actuators = replace(course.actuators(equation.model), wrenches=acting)
+    servoed = situation.servoed(equation.model)
+    actuators = replace(course.actuators(servoed), wrenches=acting)
     task = prepare(
-        equation.model,
+        servoed,
         times_of(times, state.t, course.leg_end(state.t)),
         inputs=inputs,
         control=control,

@@ -129,7 +129,7 @@ class Operations:
     @property
     def tangent(self) -> int:
         """Operations of the derivatives."""
-        return self.motion.tangent().operations
+        return self.motion.slopes().operations
 
     @property
     def matrices(self) -> int:
@@ -301,6 +301,17 @@ class Motion:
         """Compile the derivatives of accelerations and powers by coordinates and rates."""
         return self._compile("tangent", lambda formulation: _tangent(self.trace(formulation)))
 
+    def slopes(self) -> Compiled:
+        """Compile the derivatives of the force that accelerations take, and of powers.
+
+        They take half the operations of those of accelerations, which need M inverted.
+        """
+
+        def make(formulation: Formulation) -> ca.Function:
+            return _slopes(motion_of(formulation, self.law, self.actuators, accelerated=True))
+
+        return self._compile("slopes", make)
+
     def matrices(self) -> Compiled:
         """Compile mass, elastic and damping matrices, servos included."""
         if not self.actuators.servos:
@@ -323,6 +334,18 @@ def _tangent(motion: ca.Function) -> ca.Function:
     results = [ca.densify(ca.jacobian(of, by)) for of in (a, power) for by in (q, v)]
     names = ["by_q", "by_v", "power_by_q", "power_by_v"]
     return ca.Function("tangent", symbols, results, motion.name_in(), names)
+
+
+def _slopes(motion: ca.Function) -> ca.Function:
+    symbols = motion.sx_in()
+    values = dict(zip(("force", "power"), motion.call(symbols, True, False)[:2], strict=True))
+    by = {name: symbols[motion.index_in(name)] for name in "qva"}
+    found = {
+        f"{of}_by_{name}": ca.densify(ca.jacobian(value, each))
+        for of, value in values.items()
+        for name, each in by.items()
+    }
+    return ca.Function("slopes", symbols, list(found.values()), motion.name_in(), list(found))
 
 
 def zeros(sizes: Mapping[str, int]) -> dict[str, Any]:

@@ -41,10 +41,9 @@ DENSE = (
 
 def _begin(beginning: Beginning) -> RosenbrockMarch:
     n, size = beginning.system.n, len(beginning.y)
-    compiled = beginning.motion.tangent()
-    works = beginning.system.works
-    sizes = {"by_q": n * n, "by_v": n * n, "power_by_q": works * n, "power_by_v": works * n}
-    arrays = zeros(sizes)
+    compiled = beginning.motion.slopes()
+    names = {"a": "acceleration", "force_by_a": "mass", "force_by_q": "by_q", "force_by_v": "by_v"}
+    arrays = zeros({port.name: port.size for port in compiled.outputs} | {"a": n})
     table, kept = table_of(compiled, beginning.buffers | arrays)
     beginning.buffers["tangent work"] = kept[-1]
     square = [np.zeros((STAGES, STAGES)) for _ in range(2)]
@@ -65,7 +64,7 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
         c=square[1].ravel(),
         dense=np.array(DENSE).ravel(),
         pivots=np.zeros(n, dtype=np.int64),
-        **arrays,
+        **{names.get(name, name): array for name, array in arrays.items()},
         **zeros({"matrix": n * n, "polynomial": 2 * size} | sizes),
     )
 
