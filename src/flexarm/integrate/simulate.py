@@ -247,7 +247,7 @@ def simulate(
     run = replace(run, happenings=tuple(course.log))
     if run.status == "seen":
         run = replace(run, status="finished")
-    run = told(run, acting) if acting else run
+    run = told(run, acting)
     return audited(run) if energy_audit else run
 
 
@@ -296,6 +296,7 @@ def leg_task(
         works=state.works,
         brought=state.brought,
         memory=state.memory,
+        ranges=state.ranges,
         states=np.array([state.x.get(name, 0.0) for name in names]),
         efforts=course.efforts(),
         bounds=course.bounds(state.t),
@@ -315,6 +316,7 @@ def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
         "x": {**before.x, **dict(zip(actuators.state_names, last[first:].tolist(), strict=True))},
         "anchor": solution.anchors[-1],
         "memory": {**before.memory, **solution.memory},
+        "ranges": solution.ranges,
     }
 
 

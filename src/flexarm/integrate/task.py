@@ -149,6 +149,8 @@ class Task:
         Of the quantities that are looked out for, low and high.
     memory
         What sampled servos know and what they hold, by joint.
+    ranges
+        Of what errors are measured in, in the legs before.
     brought
         Energy [J] of bodies captured before, less that of bodies let go.
     vibration
@@ -171,6 +173,7 @@ class Task:
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     memory: Mapping[str, Memory] = field(default_factory=dict)
     brought: float = 0.0
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def damped(self) -> bool:
@@ -279,6 +282,7 @@ class Task:
             self.bounds,
             self._peeks(),
             self.memory,
+            self.ranges,
         )
 
     def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:

@@ -167,6 +167,8 @@ class Beginning:
         Whether they are looked at within steps too.
     memory
         What sampled servos know, by joint.
+    ranges
+        Of what errors are measured in, in the legs before.
     """
 
     equation: Equation
@@ -185,6 +187,7 @@ class Beginning:
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     peeks: bool = False
     memory: Mapping[str, Any] = field(default_factory=dict)
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -200,7 +203,7 @@ class Beginning:
         lookouts = len(self.motion.actuators.lookouts)
         low, high = np.full(lookouts, -np.inf), np.full(lookouts, np.inf)
         low[: len(self.bounds[0])], high[: len(self.bounds[1])] = self.bounds
-        return March(
+        m = March(
             system=self.system,
             obstacles=obstacles_of(self.equation, self.buffers),
             step=self.method.step.address,
@@ -262,6 +265,10 @@ class Beginning:
             next_break=int(np.searchsorted(self.breaks, begin, side="right")),
             sample_time=begin,
         )
+        for name, known in self.ranges.items():
+            if known.shape == getattr(m, name).shape:  # servos may have other states now
+                getattr(m, name)[:] = known
+        return m
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ class State:
         States of servos and drives by name, and what sampled servos know.
     anchor
         Attitudes that angles are relative to.
+    ranges
+        Of what errors are measured in, so far.
     """
 
     t: float
@@ -41,6 +43,7 @@ class State:
     brought: float = 0.0
     x: Mapping[str, float] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

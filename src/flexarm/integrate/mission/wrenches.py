@@ -106,6 +106,8 @@ def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
 
 def told(run: Run, acting: Sequence[Acting]) -> Run:
     """Let the arm of a run have its wrenches of the state as tables of what they were."""
+    if not acting:
+        return run
     arm, place = run.model.arm, 0
     changed: dict[str, tuple[Wrench, ...]] = {}
     tables = dict(_tables(run, acting))
