@@ -153,7 +153,7 @@ def _with(arm: Arm, wrenches: dict[str, tuple[Wrench, ...]]) -> Arm:
         link.model_copy(update={"wrenches": wrenches[name]})
         for name, link in zip(arm.link_names, arm.links, strict=True)
     ]
-    base = arm.base
-    if isinstance(base, FreeBase):
-        base = base.model_copy(update={"wrenches": wrenches["base"]})
-    return arm.model_copy(update={"links": tuple(links), "base": base})
+    changed: dict[str, Any] = {"links": tuple(links)}
+    if isinstance(arm.base, FreeBase):
+        changed["base"] = arm.base.model_copy(update={"wrenches": wrenches["base"]})
+    return arm.model_copy(update=changed)  # a base that the file leaves out stays left out
