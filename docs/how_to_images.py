@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from docs.image_look import COLOURS, single, tidy
-from flexarm import build, modes, plan, shape_inputs, simulate, study
+from flexarm import build, formulation, modes, plan, shape_inputs, simulate, study
 from flexarm.arm import Arm
 from flexarm.control import Timing, decoupling_law, joint_move, lqr, pd_law, start_at
 from flexarm.io.model_file import loads
@@ -130,6 +130,32 @@ def draw_mission() -> Figure:
     return simulate(arm_of("how-to/mission.md"), t_end=42).plot()
 
 
+def draw_mission_steps() -> Figure:
+    """Draw the arm of a mission from above at its four stages, with the canister."""
+    arm = arm_of("how-to/mission.md")
+    run = simulate(arm, t_end=42)
+    drifts, caught = arm.bodies[0], run.happenings[1].t
+    begin, rate = (np.array(each, dtype=float) for each in (drifts.position, drifts.velocity))
+    figure = Figure(figsize=(10, 3.0), layout="constrained")
+    panels = figure.subplots(1, 4, sharey=True)
+    stages = {"start": 0.0, "slewed and braked": 16.0, "caught": caught, "carried away": 42.0}
+    for panel, (title, t) in zip(panels, stages.items(), strict=True):
+        k = int(np.searchsorted(run.t, t - 1e-9))
+        equation = formulation("articulated", run.model).anchored(run.anchors[k])
+        placed = equation.link_frames(run.q[k])
+        x, y = np.vstack([placed.root_position[:1], placed.tip_position])[:, :2].T
+        panel.plot([run.q[k, 0], x[0]], [run.q[k, 1], y[0]], color="0.6", lw=6)
+        panel.plot(x, y, "o-", color=COLOURS[0], lw=2, ms=4)
+        fixture = begin + rate * t if t < caught else run.tip[k]
+        panel.plot(*fixture[:2], "s", color=COLOURS[1], ms=9)
+        panel.set_title(f"{title}, {t:.3g} s", fontsize=10)
+        panel.set_xlabel("x [m]")
+        panel.set(xlim=(-0.4, 5.4), ylim=(-0.6, 3.6), aspect="equal")
+    panels[0].set_ylabel("y [m]")
+    tidy([*panels])
+    return figure
+
+
 def draw_contact() -> Figure:
     """Draw how an arm bumps into a wall: distance, force, and where the energy goes."""
     run = simulate(arm_of("how-to/touch-things.md"), t_end=2, dt=1e-4)
@@ -195,6 +221,7 @@ HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "plan": draw_plan,
     "controllers": draw_controllers,
     "mission": draw_mission,
+    "mission-steps": draw_mission_steps,
     "study": draw_study,
     "fit": draw_fit,
 }

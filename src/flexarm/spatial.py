@@ -13,6 +13,8 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from flexarm.engine.numbers import positive
+
 Array: TypeAlias = npt.NDArray[np.float64]
 Expr: TypeAlias = Any  # casadi.SX | casadi.MX | casadi.DM: CasADi ships no types
 
@@ -114,6 +116,19 @@ class Inertia:
     def weighs(self) -> bool:
         """Whether it has any mass or inertia."""
         return self.mass > 0 or bool(np.any(self.second))
+
+    @property
+    def numbers(self) -> Array:
+        """Mass, first moment, and xx, xy, xz, yy, yz, zz of the inertia, (10,)."""
+        upper = self.second[np.triu_indices(3)]
+        return np.array([self.mass, *self.first, *upper], dtype=np.float64)
+
+    @classmethod
+    def of_symbols(cls, numbers: Expr) -> "Inertia":
+        """Give the body of symbols for its `numbers`; it counts as one that weighs."""
+        mass, *first, xx, xy, xz, yy, yz, zz = positive(numbers)
+        second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        return cls(mass, np.array(first, dtype=object), np.array(second, dtype=object))
 
     def __sub__(self, other: "Inertia") -> "Inertia":
         """Take a body away that is given in the same frame."""

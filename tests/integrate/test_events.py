@@ -344,7 +344,7 @@ def test_formulations_agree_where_motors_are_held(number: int) -> None:
     model = flexarm.build(random_arm(number).arm)
     motors = [axis.motor for axis in model.axes if axis.motor is not None]
     assert motors
-    held = replace(model, prescribed=tuple(sorted({*model.prescribed, *motors})), variant="held")
+    held = replace(model, prescribed=tuple(sorted({*model.prescribed, *motors})))
     random = np.random.default_rng(0)
     q, v = (0.2 * random.standard_normal(model.size) for _ in range(2))
     u = random.standard_normal(len(flexarm.formulation("composite", held).input_names))

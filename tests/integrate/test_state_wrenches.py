@@ -120,3 +120,16 @@ def test_a_law_that_has_no_value_ends_the_run_which_is_kept(until: float) -> Non
 def test_wrenches_are_listed() -> None:
     with pytest.raises(SimulationError, match=r"wrenches: must be a list of flexarm.StateWrench"):
         flexarm.simulate(loads(ARM), t_end=1, wrenches=law(ca.SX(6, 1)))  # type: ignore[arg-type]
+
+
+def test_many_runs_feel_it_too() -> None:
+    arm = loads(ARM)
+    push = [flexarm.StateWrench(law(ca.vertcat(-3 * q[0], 1, 0, 0, 0, -v[0])), "boom", POINT)]
+    starts = [{"joint1": 0.1 * k} for k in range(3)]
+    options: dict[str, Any] = {"t_end": 0.4, "method": "dop853", "dt": 0.1, "rtol": 1e-8}
+    runs = flexarm.simulate_many(arm, starts=starts, wrenches=push, **options)
+    for k, run in enumerate(runs):
+        begun = flexarm.change_arm(arm, {"links.1.joint.start": {"position": 0.1 * k}})
+        alone = flexarm.simulate(begun, wrenches=push, **options)
+        assert np.abs(run.q - alone.q).max() < 1e-7
+        assert run.model.arm.links[0].wrenches[0].factor is not None

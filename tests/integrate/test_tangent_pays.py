@@ -1,18 +1,27 @@
-"""When an exact tangent is worth compiling, and when at full effort."""
+"""When an exact tangent is worth compiling, when at full effort, and what steps take it from."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import flexarm
 from flexarm.engine.compile import Compiled, Level
+from flexarm.formulations import FORMULATIONS, formulation
 from flexarm.integrate import solve
 from flexarm.integrate.methods.base import Motion
 from flexarm.integrate.task import tangent_pays
+from flexarm.model import Model, build, fingerprint
 from flexarm.runs.run import Run
+from flexarm.spatial import Inertia
 from tests.integrate.arms import stepped
+from tests.integrate.mission_arms import flexible_arm, one_joint
+
+BASE = {"kind": "free", "body": {"mass": 20.0, "inertia": [2.0, 3.0, 4.0]}}
+LOAD = Inertia(2.0, np.array([0.2, -0.1, 0.3]), np.diag([0.3, 0.4, 0.5]) + 0.02)
 
 
 def motion(size: int, operations: int) -> Any:
@@ -31,7 +40,7 @@ def test_a_tangent_that_takes_minutes_to_compile_is_not_tried() -> None:
 
 def test_a_long_run_goes_on_with_a_tangent_of_full_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: list[str] = []
-    compiled = Motion.tangent
+    compiled = Motion.slopes
 
     def spied(self: Motion, level: Level = "quick") -> Compiled:
         levels.append(level)
@@ -40,7 +49,7 @@ def test_a_long_run_goes_on_with_a_tangent_of_full_effort(monkeypatch: pytest.Mo
     def run() -> Run:
         return flexarm.simulate(stepped(), t_end=0.5, method="rodas4")
 
-    monkeypatch.setattr(Motion, "tangent", spied)
+    monkeypatch.setattr(Motion, "slopes", spied)
     short = run()
     assert set(levels) == {"quick"}
     assert short.statistics.steps > 60
@@ -50,3 +59,54 @@ def test_a_long_run_goes_on_with_a_tangent_of_full_effort(monkeypatch: pytest.Mo
     assert long.q.tobytes() == again.q.tobytes()
     assert long.statistics.steps == short.statistics.steps
     assert np.abs(long.q - short.q).max() < 1e-10 * np.abs(short.q).max()  # they round otherwise
+
+
+def state(model: Model) -> list[Any]:
+    """Give q, v, and what every function takes."""
+    random = np.random.default_rng(5)
+    return [*random.uniform(-0.1, 0.1, (2, model.size))]
+
+
+def test_slopes_of_forces_are_those_of_accelerations() -> None:
+    model = build(flexible_arm())
+    n, held = model.size, model.axes[0].index
+    model = replace(model, prescribed=(held,))  # its effort is in the powers
+    q, v = state(model)
+    symbols = [ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("v", n))]
+    law = ca.Function("law", symbols, [ca.sin(symbols[1][0]) * symbols[2][:1]])
+    both = Motion(formulation("articulated", model), law)
+    given = {"t": 0.0, "q": q, "v": v, "w": np.zeros(0), "given": np.array([0.7])}
+
+    def found(compiled: Any, more: Any) -> list[Any]:
+        return list(
+            compiled.call(*[np.atleast_1d((given | more)[x.name]) for x in compiled.inputs])
+        )
+
+    a = found(both.compiled(), {})[0]
+    by_q, by_v, power_by_q, power_by_v = found(both.tangent(), {})
+    slopes = dict(
+        zip([x.name for x in both.slopes().outputs], found(both.slopes(), {"a": a}), strict=True)
+    )
+    open_ = [i for i in range(n) if i != held]
+    mass = slopes["force_by_a"][np.ix_(open_, open_)]
+    for by, one, power in (("q", by_q, power_by_q), ("v", by_v, power_by_v)):
+        mine = np.zeros((n, n))
+        mine[open_] = -np.linalg.solve(mass, slopes[f"force_by_{by}"][open_])
+        np.testing.assert_allclose(
+            mine[open_], one[open_], rtol=1e-9, atol=1e-9 * np.abs(one).max()
+        )
+        mine = slopes[f"power_by_{by}"] + slopes["power_by_a"] @ mine
+        np.testing.assert_allclose(mine, power, rtol=1e-9, atol=1e-9 * np.abs(power).max())
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_machine_code_of_a_given_load_is_that_of_any(name: str) -> None:
+    model = build(one_joint(base=BASE))
+    given = [replace(each, load_given=True) for each in (model, model.loaded(LOAD))]
+    assert fingerprint(given[0]) == fingerprint(given[1]) != fingerprint(model)
+    q, v = state(model)
+    plain, shared = (formulation(name, each) for each in (model.loaded(LOAD), given[1]))
+    u = np.array([0.4])
+    one, other = (each.forward_dynamics(q, v, u) for each in (plain, shared))
+    np.testing.assert_allclose(other, one, rtol=1e-11)
+    np.testing.assert_allclose(shared.energy(q, v), plain.energy(q, v), rtol=1e-11, atol=1e-14)

@@ -263,7 +263,7 @@ def test_rk4_wants_a_step_under_a_sampled_law() -> None:
 
 
 def limp(arm: Arm) -> Arm:
-    """Take servos, brakes and events from an arm."""
+    """Take servos, brakes, events and contacts from an arm."""
     bare = {"servo": None, "brake": None}
     links = tuple(
         link.model_copy(update={"joint": link.joint.model_copy(update=bare)})
@@ -271,7 +271,7 @@ def limp(arm: Arm) -> Arm:
         else link
         for link in arm.links
     )
-    return arm.model_copy(update={"links": links, "events": (), "bodies": ()})
+    return arm.model_copy(update={"links": links, "events": (), "bodies": (), "contacts": ()})
 
 
 @pytest.mark.campaign

@@ -338,6 +338,12 @@ class _Opened:
         return self._book.read(self._page, name, parts, self._path)
 
 
+def positive(symbols: ca.SX) -> list[Any]:
+    """Give numbers that are symbols, (n,), and count as positive wherever that decides."""
+    book = Book(None)
+    return [Number(1.0, symbols[k], book) for k in range(symbols.shape[0])]
+
+
 def book_of(value: Any) -> Book | None:
     """Give the book through which an object is read, None of one that is as it is."""
     return value._book if type(value) is _Opened else None

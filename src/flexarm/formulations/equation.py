@@ -446,4 +446,11 @@ class Equation:
 
     def _inputs(self, *arrays: Array) -> tuple[Array, ...]:
         """Add the inputs that every function has."""
-        return (*arrays, self.anchor) if self.model.attitudes else arrays
+        return (*arrays, *self.given)
+
+    @property
+    def given(self) -> tuple[Array, ...]:
+        """What every function takes beside its own inputs: attitudes, and what the tip carries."""
+        anchor = (self.anchor,) if self.model.attitudes else ()
+        load = (self.model.links[-1].tip_body.numbers,) if self.model.load_given else ()
+        return (*anchor, *load)

@@ -29,7 +29,9 @@ from flexarm.mechanics.loads import (
 )
 from flexarm.mechanics.point_forces import lines
 from flexarm.model import Model
-from flexarm.spatial import Expr, constant
+from flexarm.spatial import Expr, Inertia, constant
+
+LOAD = 10  # numbers of the body at the tip
 
 
 class Power(NamedTuple):
@@ -105,18 +107,22 @@ class Quantity:
 
 @direct_operators()
 def trace(formulation: Formulation, name: str) -> ca.Function:
-    """Trace a quantity, CasADi's symbols in and out; a free base's anchor attitude comes last."""
+    """Trace a quantity, CasADi's symbols in and out; anchor attitudes and the load come last."""
     if not is_word(name, QUANTITIES):
         raise FlexarmError(f"no function {shown(name)}: there are {', '.join(QUANTITIES)}")
     quantity, model = QUANTITIES[name], formulation.model
     book = book_of(model)
     symbols = [symbol(model, key) for key in quantity.inputs]
     model, extra = anchored(model)
+    names = [*quantity.inputs, *(["anchor"] if extra else [])]
+    if model.load_given:
+        load = once(model, "load", (), lambda: ca.SX.sym("load", LOAD))
+        model = once(model, "loaded", (), lambda: model.loaded(Inertia.of_symbols(load)))
+        extra, names = [*extra, load], [*names, "load"]
     if extra:
         formulation = formulation.of(model)
     results = quantity.expression(formulation, *symbols)
     results = list(results) if isinstance(results, tuple | list) else [results]
-    names = [*quantity.inputs, *(["anchor"] if extra else [])]
     if book is not None:
         extra, names = [*extra, book.symbols], [*names, "numbers"]
     return ca.Function(name, [*symbols, *extra], results, names, list(quantity.outputs))
@@ -207,15 +213,33 @@ def _pushed_motion(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, given: Expr, push: Expr | None = None
 ) -> tuple[Expr, Expr, Expr]:
     """Trace accelerations, powers and efforts under one more generalised force, not in a power."""
+    applied, driving, loading, losing = _applied(f, q, v, u, w, push)
+    a, effort = f.forward_expression(q, v, given, applied)
+    powers = (ca.dot(v, part) for part in (driving, loading, effort, losing))
+    return a, ca.vertcat(*powers), effort
+
+
+def _applied(
+    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, push: Expr | None
+) -> tuple[Expr, ...]:
+    """Trace all that acts on an arm, and of it what drives, loads and brakes it."""
     driving = ca.SX(constant(input_matrix(f.model))) @ u
     loading = wrench_force(f.model, q, w)
     losing = dissipative_force(f.model, q, v)
     applied = driving + loading - elastic_force(f.model, q) - losing
-    if push is not None:
-        applied += push
-    a, effort = f.forward_expression(q, v, given, applied)
-    powers = (ca.dot(v, part) for part in (driving, loading, effort, losing))
-    return a, ca.vertcat(*powers), effort
+    return applied if push is None else applied + push, driving, loading, losing
+
+
+def _missing(
+    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
+) -> tuple[Expr, Expr]:
+    """Trace the force that accelerations take beyond what acts, 0 where they are free; powers."""
+    applied, driving, loading, losing = _applied(f, q, v, u, w, push)
+    missing = f.inertial_expression(q, v, a, gravity=True) - applied
+    effort = ca.SX(f.model.size, 1)
+    for k in f.model.prescribed:
+        effort[k] = missing[k]
+    return missing, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:
@@ -309,6 +333,7 @@ QUANTITIES: dict[str, Quantity] = {
     "pushed_motion": Quantity(
         _pushed_motion, ("q", "v", "u", "w", "given", "push"), ("a", "power", "effort")
     ),
+    "missing_force": Quantity(_missing, ("q", "v", "u", "w", "a", "push"), ("missing", "power")),
     "observation": Quantity(_observation, ("q", "v"), ("seen",)),
     "tip_pose": Quantity(lambda f, q: end_frame(f.model, q), ("q",), ("R", "p")),
     "tip_jacobian": Quantity(_tip_jacobian, ("q",), ("J",)),

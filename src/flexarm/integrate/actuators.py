@@ -323,18 +323,25 @@ def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
 
 
 def motion_of(
-    formulation: Formulation, law: ca.Function | None, actuators: Actuators
+    formulation: Formulation,
+    law: ca.Function | None,
+    actuators: Actuators,
+    *,
+    accelerated: bool = False,
 ) -> ca.Function:
     """Trace accelerations and powers of an arm under a law, servos, brakes and lookouts.
+
+    With accelerations a as an input instead, the force that they take beyond what acts.
 
     Inputs by name, those in use: t, targets r, states x, efforts b of what slips, what sampled
     servos hold h, q, v, u, w, given, anchor.  Outputs: a, power, and in use: u of a law, dx of the
     states, seen and seen_rate.
     """
-    if law is None and not actuators.key:
+    if law is None and not actuators.key and not accelerated:
         return trace(formulation, "motion")
     pushed = bool(actuators.slipping or actuators.bristles or actuators.ties)
-    function = trace(formulation, "pushed_motion" if pushed else "motion")
+    name = "missing_force" if accelerated else "pushed_motion" if pushed else "motion"
+    function = trace(formulation, name)
     inputs = dict(zip(function.name_in(), function.sx_in(), strict=True))
     book = book_of(formulation.model)
     q, v, u = (inputs[name] for name in "qvu")
@@ -357,8 +364,9 @@ def motion_of(
     given = inputs | {"u": u, "w": w, "push": share.push}
     inputs.pop("push", None)
     a, power, *effort = _called(function, given, book)
-    found = {"a": a, "power": _powers(formulation.model, power, share, actuators, q, v)} | found
-    if actuators.lookouts:
+    power = _powers(formulation.model, power, share, actuators, q, v)
+    found = {"missing" if accelerated else "a": a, "power": power} | found
+    if actuators.lookouts and not accelerated:
         if not effort:
             effort = [_called(trace(formulation, "forward_dynamics"), given, book)[1]]
         states = {name: x[k] for k, name in enumerate(actuators.state_names)}

@@ -151,6 +151,10 @@ class March(Record):
     sampled: Array
 
 
+# What errors are measured in is measured over a whole run, of however many legs.
+RANGES = ("low", "high", "top", "least", "most", "energy")
+
+
 @kernel
 def find_modal_rates(m: March, v: Array) -> None:
     """Take rates to those of modes, lane by lane."""

@@ -56,7 +56,7 @@ def obstacles_of(equation: Equation, buffers: dict[str, Array]) -> Obstacles:
     address, table = 0, np.zeros(1, dtype=np.int64)
     if contacts:
         compiled = equation.compiled("nearness")
-        table, kept = table_of(compiled, {**mine, "anchor": buffers["anchor"]})
+        table, kept = table_of(compiled, {**buffers, **mine})
         address, buffers["nearness"] = compiled.table_address, kept[-1]
     return Obstacles(
         len(contacts),

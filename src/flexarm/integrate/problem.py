@@ -26,7 +26,7 @@ from flexarm.loops.language import Ints
 from flexarm.mechanics.deformed import tip_rows
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model, prescribed_profiles
-from flexarm.model.profiles import AnyProfile, breakpoints, last_time, pieces
+from flexarm.model.profiles import AnyProfile, breakpoints, evaluate_at, last_time, pieces
 
 SMALL = 1e-9  # of a length or an angle: deflections below are taken for none
 # [rad] slope of a link's tip beyond which a run stops, of exact beams and of others
@@ -56,6 +56,10 @@ class Channel:
             rows = rows.copy()
             rows[:, :2] += self.begin
         return rows
+
+    def at(self, times: Array) -> Array:
+        """Give values, rates and accelerations at times [s], (3, T)."""
+        return evaluate_at(self.profile, times - self.begin)
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,7 @@ def system_of(
         "w": np.zeros(len(groups[1])), "given": np.zeros(len(groups[2])), "a": np.zeros(n),
         "power": np.zeros((WORKS + accounts) * lanes),
         "anchor": np.array(equation.anchor, dtype=float).ravel(),
+        "load": model.links[-1].tip_body.numbers if model.load_given else np.zeros(0),
         **{name: np.zeros(sizes.get(name, 0)) for name in MISSION_PORTS},
     }  # fmt: skip
     table, kept = table_of(compiled, buffers)

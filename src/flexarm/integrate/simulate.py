@@ -246,7 +246,7 @@ def simulate(
     run = replace(run, happenings=tuple(course.log))
     if run.status == "seen":
         run = replace(run, status="finished")
-    run = told(run, acting) if acting else run
+    run = told(run, acting)
     return audited(run) if energy_audit else run
 
 
@@ -262,9 +262,10 @@ def leg_task(
 ) -> Task:
     """Make ready the leg of a course that begins at a state."""
     equation, situation = course.equation(state.anchor), course.situation
-    actuators = replace(course.actuators(equation.model), wrenches=acting)
+    servoed = situation.servoed(equation.model)
+    actuators = replace(course.actuators(servoed), wrenches=acting)
     task = prepare(
-        equation.model,
+        servoed,
         times_of(times, state.t, course.leg_end(state.t)),
         inputs=inputs,
         control=control,
@@ -294,6 +295,7 @@ def leg_task(
         works=state.works,
         brought=state.brought,
         memory=state.memory,
+        ranges=state.ranges,
         states=np.array([state.x.get(name, 0.0) for name in names]),
         efforts=course.efforts(),
         bounds=course.bounds(state.t),

@@ -19,7 +19,7 @@ from flexarm.integrate.loop import (
     keep_samples,
     march,
 )
-from flexarm.integrate.march import March, widen
+from flexarm.integrate.march import RANGES, March, widen
 from flexarm.integrate.methods.base import Beginning
 from flexarm.integrate.mission.digital import Digital, Memory
 from flexarm.integrate.mission.passing import speeds_beyond
@@ -75,6 +75,8 @@ class Solution:
         What sampled servos know at the end.
     seen, value
         Which quantity that was looked out for ended it, -1 if none did, and its value.
+    ranges
+        Of what errors are measured in, as far as the motion has come.
     """
 
     times: Array
@@ -91,6 +93,7 @@ class Solution:
     memory: Mapping[str, Memory] = field(default_factory=dict)
     seen: int = -1
     value: float = 0.0
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
 def begin_march(beginning: Beginning) -> March:
@@ -445,4 +448,5 @@ def collect(m: March, anchors: list[tuple[int, Array]], ending: Ending, seconds:
         seconds=seconds,
         seen=int(beyond(m)) if ending.status == "seen" else -1,
         value=float(m.seen[beyond(m)]) if ending.status == "seen" else 0.0,
+        ranges={name: getattr(m, name).copy() for name in RANGES},
     )

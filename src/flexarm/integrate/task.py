@@ -39,7 +39,6 @@ from flexarm.mechanics.drives import coulomb_frictions
 from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
-from flexarm.model.profiles import evaluate
 from flexarm.runs.data import DriveData, Statistics
 from flexarm.runs.run import Run
 
@@ -128,8 +127,7 @@ def refuse_outside(watched: Sequence[Watch], q: Array, v: Array) -> None:
 
 
 def _matrices(equation: Equation, q: Array, v: Array) -> tuple[Array, ...]:
-    anchor = (equation.anchor,) if equation.model.attitudes else ()
-    return equation.compiled("matrices").call(q, v, *anchor)
+    return equation.compiled("matrices").call(q, v, *equation.given)
 
 
 @dataclass(frozen=True)
@@ -152,6 +150,8 @@ class Task:
         Of the quantities that are looked out for, low and high.
     memory
         What sampled servos know and what they hold, by joint.
+    ranges
+        Of what errors are measured in, in the legs before.
     brought
         Energy [J] of bodies captured before, less that of bodies let go.
     vibration
@@ -174,6 +174,7 @@ class Task:
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     memory: Mapping[str, Memory] = field(default_factory=dict)
     brought: float = 0.0
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def damped(self) -> bool:
@@ -293,6 +294,7 @@ class Task:
             self.bounds,
             self._peeks(),
             self.memory,
+            self.ranges,
         )
 
     def run(self, method: Method, solution: Solution, rtol: float, why: str) -> Run:
@@ -357,10 +359,8 @@ class Task:
             q, v = solution.states[:, :n], solution.states[:, n : 2 * n]
             rows = self.motion.law(solution.times[None, :], q.T, v.T)
             return np.array(rows).T.reshape(count, -1)
-        given = [
-            [evaluate(c.profile, t - c.begin)[:2] for t in solution.times] for c in self.groups[0]
-        ]
-        u = np.array(given).reshape(-1, count, 2)[:, :, 0]
+        given = [channel.at(solution.times)[0] for channel in self.groups[0]]
+        u = np.array(given).reshape(-1, count)
         servoed = self.motion.actuators
         if servoed.servos:
             targets = self._targets(solution.times)
@@ -396,9 +396,9 @@ class Task:
 
     def _targets(self, times: Array) -> Array:
         """Evaluate targets, and after them their rates, (2 targets, T)."""
-        rows = [[evaluate(c.profile, t - c.begin)[:2] for t in times] for c in self.groups[3]]
-        both = np.array(rows).reshape(-1, len(times), 2)
-        return np.concatenate([both[:, :, 0], both[:, :, 1]])
+        rows = [channel.at(times) for channel in self.groups[3]]
+        both = np.array(rows).reshape(-1, 3, len(times))
+        return np.concatenate([both[:, 0], both[:, 1]])
 
     def _drives(self, solution: Solution, u: Array) -> DriveData:
         """Evaluate what drive trains push and store, and their states, at the samples."""

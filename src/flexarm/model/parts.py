@@ -293,8 +293,8 @@ class Model:
         Whether stiffened links bend by the series that versions before 0.2 had.
     orbit
         Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 if it stands still.
-    variant
-        What tells this model from the one that `build` makes of the same arm; empty if nothing.
+    load_given
+        Whether what the tip's body weighs is an input of equations, so that others share them.
     """
 
     arm: Arm
@@ -314,7 +314,7 @@ class Model:
     nodes: int | None = None
     series: bool = False
     orbit: float = 0.0
-    variant: str = ""
+    load_given: bool = False
 
     def __repr__(self) -> str:
         """Say in a line what it is."""
@@ -360,6 +360,10 @@ class Model:
                 part, first = replace(part, motion=turned), first + 3
             links.append(part)
         return replace(self, anchor=anchor, links=tuple(links))
+
+    def loaded(self, body: Inertia) -> "Model":
+        """Put another body to the arm's tip."""
+        return replace(self, links=(*self.links[:-1], replace(self.links[-1], tip_body=body)))
 
     @cached_property
     def floats(self) -> bool:

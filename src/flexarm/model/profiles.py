@@ -37,6 +37,20 @@ def evaluate(profile: AnyProfile, t: float) -> Values:
     )
 
 
+def evaluate_at(profile: AnyProfile, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Evaluate a profile at many times [s]: rows of values, rates and accelerations, (3, T)."""
+    rows = pieces(profile)
+    which = np.searchsorted(rows[1:, 0], times, side="right")
+    _, origin, c0, c1, c2, c3, size, rate, phase = rows[which].T
+    x = times - origin
+    s, c = size * np.sin(rate * x + phase), size * np.cos(rate * x + phase)
+    return np.array([
+        c0 + x * (c1 + x * (c2 + x * c3)) + s,
+        c1 + x * (2 * c2 + x * 3 * c3) + rate * c,
+        2 * c2 + 6 * c3 * x - rate**2 * s,
+    ])  # fmt: skip
+
+
 def trace(profile: AnyProfile, t: Expr, *, since: Expr | None = None) -> Expr:
     """Trace value, rate and acceleration of a profile at a time [s], (3,).
 

@@ -12,7 +12,7 @@ from flexarm.model.contents import write
 from flexarm.model.curve import start_curve
 from flexarm.model.parts import BASE_COORDINATES, Model
 from flexarm.model.profiles import AnyProfile, evaluate, trace
-from flexarm.spatial import Expr
+from flexarm.spatial import NO_INERTIA, Expr
 
 NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies", "start"}  # of an arm
 
@@ -92,6 +92,7 @@ def fingerprint(model: Model) -> str:
     took from one is in the model.
     """
     digest = hashlib.sha256()
+    model = model.loaded(NO_INERTIA) if model.load_given else model
     for field in fields(model):
         digest.update(f"{field.name}=".encode())
         if field.name == "arm":

@@ -97,10 +97,8 @@ class RunLeg:
 
     def model(self, model: Model) -> Model:
         """Give the arm's model in this part."""
-        links = model.links
-        if self.tip is not None:
-            links = (*links[:-1], replace(links[-1], tip_body=self.tip))
-        return replace(model, prescribed=self.held, links=links, variant=f"held {self.held}")
+        model = replace(model, prescribed=self.held)
+        return model if self.tip is None else model.loaded(self.tip)
 
 
 @dataclass(frozen=True)

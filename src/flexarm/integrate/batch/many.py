@@ -24,6 +24,7 @@ from flexarm.errors import FlexarmError, SimulationError
 from flexarm.formulations import DEFAULT
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.structures import Member, Structures
+from flexarm.integrate.actuators import actuators_of
 from flexarm.integrate.batch.gpu import solve_on_gpu
 from flexarm.integrate.batch.lanes import compile_abreast, solve_abreast
 from flexarm.integrate.choice.choose import choose
@@ -34,6 +35,8 @@ from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.methods.etd4 import ETD4
+from flexarm.integrate.mission.acting import Acting
+from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_laws, told
 from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.sampling import sample_times
@@ -64,6 +67,7 @@ def simulate_many(
     starts: Sequence[Mapping[str, WithUnit]] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
     control: ca.Function | Sequence[ca.Function] | None = None,
+    wrenches: Sequence[StateWrench] | None = None,
     workers: int | None = None,
     device: Device = "cpu",
     allow_long: bool = False,
@@ -88,6 +92,8 @@ def simulate_many(
     control
         A CasADi function as for `flexarm.simulate`, for all runs or by run; a list that holds one
         function many times compiles it once.
+    wrenches
+        As for `flexarm.simulate`, the same for all runs.
     workers
         Threads; one per core if None.
     device
@@ -128,7 +134,7 @@ def simulate_many(
                 "write the law as a CasADi function"
             )
         refuse_control(laws[k], None if inputs is None else inputs[k], t_end)
-    arm = validated(arm)
+    arm, acting = acting_on(validated(arm), wrenches)
     refuse_alone(build(arm, nodes=nodes))
     t_end, dt = float(t_end), None if dt is None else float(dt)
     structures = Structures()
@@ -138,10 +144,11 @@ def simulate_many(
 
     def equation(model: Model) -> Equation:
         refuse_alone(model)
+        refuse_laws(acting, model)
         return equation_of(model, name=formulation, paper=paper).among(structures)
 
     models = build_designs(arm, parameters or [{}], tip_rotation=tip_rotation, nodes=nodes)
-    tasks = _tasks(models, times, wanted, laws, equation, starts, inputs)
+    tasks = _tasks(models, times, wanted, laws, equation, starts, inputs, acting)
     if not tasks:
         return []
     first = tasks[0]
@@ -153,7 +160,7 @@ def simulate_many(
             chosen, why = ETD4, f"{why}; on a GPU: etd4"
         solutions = solve_on_gpu(tasks, chosen, progress)
         return [
-            task.run(chosen, found, task.wanted, why)
+            told(task.run(chosen, found, task.wanted, why), acting)
             for task, found in zip(tasks, solutions, strict=True)
         ]
     efforts = [
@@ -164,7 +171,7 @@ def simulate_many(
     runs: list[Run] = []
     for found in solve_on_cores(tasks, chosen, workers):
         task = tasks[len(runs)]
-        runs.append(task.run(chosen, found, task.wanted, why))
+        runs.append(told(task.run(chosen, found, task.wanted, why), acting))
         if progress is not None:
             progress(len(runs))
     return runs
@@ -225,6 +232,7 @@ def _tasks(
     equation: Callable[[Model], Equation],
     starts: Sequence[Mapping[str, WithUnit]] | None,
     inputs: Sequence[Mapping[str, Any]] | None,
+    acting: tuple[Acting, ...],
 ) -> list[Task]:
     """Prepare every run; what does not vary is shared."""
     tasks: list[Task] = []
@@ -247,6 +255,7 @@ def _tasks(
                     inputs=given,
                     control=law,
                     equation=made,
+                    actuators=replace(actuators_of(made.model), wrenches=acting),
                     wanted=float(tolerance),
                 )
             tasks.append(base if starts is None else started_at(base, starts[k]))

@@ -133,7 +133,7 @@ class Operations:
     @property
     def tangent(self) -> int:
         """Operations of the derivatives."""
-        return self.motion.tangent().operations
+        return self.motion.slopes().operations
 
     @property
     def matrices(self) -> int:
@@ -171,6 +171,8 @@ class Beginning:
         Whether they are looked at within steps too.
     memory
         What sampled servos know, by joint.
+    ranges
+        Of what errors are measured in, in the legs before.
     """
 
     equation: Equation
@@ -189,6 +191,7 @@ class Beginning:
     bounds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     peeks: bool = False
     memory: Mapping[str, Any] = field(default_factory=dict)
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -204,7 +207,7 @@ class Beginning:
         lookouts = len(self.motion.actuators.lookouts)
         low, high = np.full(lookouts, -np.inf), np.full(lookouts, np.inf)
         low[: len(self.bounds[0])], high[: len(self.bounds[1])] = self.bounds
-        return March(
+        m = March(
             system=self.system,
             obstacles=obstacles_of(self.equation, self.buffers),
             step=self.method.step.address,
@@ -266,6 +269,10 @@ class Beginning:
             next_break=int(np.searchsorted(self.breaks, begin, side="right")),
             sample_time=begin,
         )
+        for name, known in self.ranges.items():
+            if known.shape == getattr(m, name).shape:  # servos may have other states now
+                getattr(m, name)[:] = known
+        return m
 
 
 @dataclass(frozen=True)
@@ -301,9 +308,20 @@ class Motion:
         """Compile it."""
         return self._compile("motion", self.trace, "fast")
 
-    def tangent(self, level: Level = "quick") -> Compiled:
+    def tangent(self) -> Compiled:
         """Compile the derivatives of accelerations and powers by coordinates and rates."""
-        return self._compile("tangent", lambda f: _tangent(self.trace(f)), level)
+        return self._compile("tangent", lambda f: _tangent(self.trace(f)), "quick")
+
+    def slopes(self, level: Level = "quick") -> Compiled:
+        """Compile the derivatives of the force that accelerations take, and of powers.
+
+        They take half the operations of those of accelerations, which need M inverted.
+        """
+
+        def make(formulation: Formulation) -> ca.Function:
+            return _slopes(motion_of(formulation, self.law, self.actuators, accelerated=True))
+
+        return self._compile("slopes", make, level)
 
     def matrices(self) -> Compiled:
         """Compile mass, elastic and damping matrices, servos included."""
@@ -329,6 +347,18 @@ def _tangent(motion: ca.Function) -> ca.Function:
     results = [ca.densify(ca.jacobian(of, by)) for of in (a, power) for by in (q, v)]
     names = ["by_q", "by_v", "power_by_q", "power_by_v"]
     return ca.Function("tangent", symbols, results, motion.name_in(), names)
+
+
+def _slopes(motion: ca.Function) -> ca.Function:
+    symbols = motion.sx_in()
+    values = dict(zip(("force", "power"), motion.call(symbols, True, False)[:2], strict=True))
+    by = {name: symbols[motion.index_in(name)] for name in "qva"}
+    found = {
+        f"{of}_by_{name}": ca.densify(ca.jacobian(value, each))
+        for of, value in values.items()
+        for name, each in by.items()
+    }
+    return ca.Function("slopes", symbols, list(found.values()), motion.name_in(), list(found))
 
 
 def zeros(sizes: Mapping[str, int]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def _begin(beginning: Beginning) -> ExponentialMarch:
     compiled = beginning.motion.matrices()
     names = {"M": "mass", "K": "stiffness", "D": "damping", "q": "matrix_q", "v": "matrix_v"}
     arrays = zeros({"M": n * n, "K": n * n, "D": n * n, "q": n, "v": n})
-    table, kept = table_of(compiled, arrays | {"anchor": beginning.buffers["anchor"]})
+    table, kept = table_of(compiled, beginning.buffers | arrays)
     beginning.buffers["matrices work"] = kept[-1]
     sizes = {
         "modes": n * n, "inverse": n * n, "squares": n, "losses": n, "half": RESPONSES * n,

@@ -39,14 +39,15 @@ DENSE = (
 )  # fmt: skip
 
 
+# Fields of what derivatives take and give, where their names are others.
+FIELDS = {"a": "acceleration", "force_by_a": "mass", "force_by_q": "by_q", "force_by_v": "by_v"}
+
+
 def _begin(beginning: Beginning) -> RosenbrockMarch:
     n, size = beginning.system.n, len(beginning.y)
-    compiled = beginning.motion.tangent()
-    works = beginning.system.works
-    sizes = {"by_q": n * n, "by_v": n * n, "power_by_q": works * n, "power_by_v": works * n}
-    arrays = zeros(sizes)
-    beginning.buffers.update(arrays)
-    table, kept = table_of(compiled, beginning.buffers)
+    compiled = beginning.motion.slopes()
+    arrays = zeros({port.name: port.size for port in compiled.outputs} | {"a": n})
+    table, kept = table_of(compiled, beginning.buffers | arrays)
     beginning.buffers["tangent work"] = kept[-1]
     square = [np.zeros((STAGES, STAGES)) for _ in range(2)]
     for matrix, rows in zip(square, (A, C), strict=True):
@@ -66,14 +67,16 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
         c=square[1].ravel(),
         dense=np.array(DENSE).ravel(),
         pivots=np.zeros(n, dtype=np.int64),
-        **arrays,
+        **{FIELDS.get(name, name): array for name, array in arrays.items()},
         **zeros({"matrix": n * n, "polynomial": 2 * size} | sizes),
     )
 
 
 def _proven(m: RosenbrockMarch, beginning: Beginning) -> None:
-    compiled = beginning.motion.tangent("fast")
-    m.tangent_table, kept = table_of(compiled, beginning.buffers)
+    compiled = beginning.motion.slopes("fast")
+    names = ["a", *(port.name for port in compiled.outputs)]
+    arrays = {name: getattr(m, FIELDS.get(name, name)) for name in names}
+    m.tangent_table, kept = table_of(compiled, beginning.buffers | arrays)
     m.tangent, beginning.buffers["tangent work"] = compiled.table_address, kept[-1]
 
 

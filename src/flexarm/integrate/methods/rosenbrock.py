@@ -18,8 +18,10 @@ class RosenbrockMarch(March):
     ----------
     tangent, tangent_table
         Compiled derivatives of the equations and the table of the pointers that they take.
-    by_q, by_v, power_by_q, power_by_v
-        Derivatives of accelerations (n, n) and powers (works, n).
+    acceleration
+        At the present state, (n,).
+    mass, by_q, by_v, power_by_q, power_by_v, power_by_a
+        Derivatives of the force that accelerations take (n, n) and of powers (works, n).
     timely
         Whether any channel changes within its pieces.
     gamma, alpha, d, a, c
@@ -34,10 +36,13 @@ class RosenbrockMarch(March):
 
     tangent: int
     tangent_table: Ints
+    acceleration: Array
+    mass: Array
     by_q: Array
     by_v: Array
     power_by_q: Array
     power_by_v: Array
+    power_by_a: Array
     timely: int
     gamma: float
     alpha: Array
@@ -100,20 +105,24 @@ def linearise(m: RosenbrockMarch) -> int:
     for i in range(n):
         m.system.q[i] = m.y[i]
         m.system.v[i] = m.y[n + i]
+        m.acceleration[i] = m.f[n + i]
     run_equations(m.tangent, m.tangent_table)
     for c in range(m.system.known):
         k = m.system.coordinates[c]
         for i in range(n):
+            m.mass[k * n + i] = 0.0
+            m.by_q[k * n + i] = 0.0
+            m.by_v[k * n + i] = 0.0
             m.by_q[i * n + k] = 0.0
             m.by_v[i * n + k] = 0.0
+        m.mass[k * n + k] = 1.0
         for i in range(m.system.works):
             m.power_by_q[i * n + k] = 0.0
             m.power_by_v[i * n + k] = 0.0
     g = 1.0 / (m.h * m.gamma)
     for i in range(n):
         for j in range(n):
-            m.matrix[i * n + j] = -m.by_v[i * n + j] - m.by_q[i * n + j] / g
-        m.matrix[i * n + i] += g
+            m.matrix[i * n + j] = g * m.mass[i * n + j] + m.by_v[i * n + j] + m.by_q[i * n + j] / g
     find_drift(m)
     singular: int = factorise(n, m.matrix, m.pivots)
     return singular
@@ -143,9 +152,9 @@ def solve_stage(m: RosenbrockMarch, u: Array) -> None:
     n = m.system.n
     g = 1.0 / (m.h * m.gamma)
     for i in range(n):
-        value = m.right[n + i]
+        value = 0.0
         for j in range(n):
-            value += m.by_q[i * n + j] * m.right[j] / g
+            value += m.mass[i * n + j] * m.right[n + j] - m.by_q[i * n + j] * m.right[j] / g
         u[n + i] = value
     back_substitute(n, m.matrix, m.pivots, u[n:])
     for i in range(n):
@@ -157,6 +166,8 @@ def solve_stage(m: RosenbrockMarch, u: Array) -> None:
         value = m.right[2 * n + i]
         for j in range(n):
             value += m.power_by_q[i * n + j] * u[j] + m.power_by_v[i * n + j] * u[n + j]
+            # what accelerations change by in the stage
+            value += m.power_by_a[i * n + j] * (g * u[n + j] - m.right[n + j])
         u[2 * n + i] = value / g
 
 

@@ -71,6 +71,8 @@ class Course:
         times += [t for e in self.events for t in ([e.after] if e.at is None else [e.at])]
         self.instants = instants([t for t in times if t > 0], t_end)
         self.start = self.situation = Situation.at_start(model, self._legs[0].locked)
+        # machine code is of any load where it changes
+        self._loads = any(event.capture or event.let_go for event in self.events)
         self.log: list[Happening] = []
         self._equations: dict[str, Equation] = {}
         self._changes = (0.0, 0)
@@ -112,7 +114,8 @@ class Course:
         """Give the equation of the present situation, or of another."""
         situation = situation or self.situation
         if situation.key not in self._equations:
-            made = self._equation(situation.model(self.model, self.start))
+            model = situation.model(self.model, self.start)
+            made = self._equation(replace(model, load_given=self._loads))
             self._equations[situation.key] = made
         return self._equations[situation.key].anchored(anchor)
 
@@ -166,10 +169,11 @@ class Course:
         return found
 
     def _placed(self, look: Look) -> Lookout:
-        """Tell a distance where its body is, if it still counts."""
-        if not self._counts(look) or look.lookout.kind != "distance":
+        """Tell a distance where its body is; of one that is held, which does not count, was."""
+        if look.lookout.kind != "distance":
             return look.lookout
-        return replace(look.lookout, path=self.situation.drifting[look.lookout.body].path())
+        known = {**self.start.drifting, **self.situation.drifting}
+        return replace(look.lookout, path=known[look.lookout.body].path())
 
     def _counts(self, look: Look) -> bool:
         """Tell whether an event is still to come; the distance of a body that is held is none."""

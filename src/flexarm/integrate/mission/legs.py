@@ -35,6 +35,7 @@ def after(task: Task, solution: Solution, before: State) -> dict[str, Any]:
         "x": {**before.x, **dict(zip(actuators.state_names, last[first:].tolist(), strict=True))},
         "anchor": solution.anchors[-1],
         "memory": {**before.memory, **solution.memory},
+        "ranges": solution.ranges,
     }
 
 

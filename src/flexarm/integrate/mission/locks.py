@@ -97,7 +97,6 @@ def lock(model: Model, names: Sequence[str]) -> Model:
         arm=arm,
         links=tuple(links),
         prescribed=tuple(sorted({*model.prescribed, *held})),
-        variant=f"locked {sorted(names)}",
     )
 
 

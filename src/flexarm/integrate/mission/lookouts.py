@@ -43,7 +43,7 @@ class Lookout:
     body
         Name of a body, or of a state.
     path
-        Of a body's fixture, as `Drift.path` gives it; empty where it does not count.
+        Of a body's fixture, as `Drift.path` gives it.
     corner
         Value at which the equations have a corner, so that steps end there; nothing else happens.
     """
@@ -89,8 +89,6 @@ class Lookout:
         if self.kind == "tip":
             return end_frame(seen.model, seen.q)[1][self.index]
         if self.kind == "distance":
-            if not self.path:
-                return ca.SX(0)
             return ca.sumsqr(end_frame(seen.model, seen.q)[1] - self._place(seen.t))
         if self.kind == "contact":
             touch = touches(seen.model, seen.q, frames(seen.model, seen.q))[self.index]

@@ -31,6 +31,8 @@ class State:
         States of servos and drives by name, and what sampled servos know.
     anchor
         Attitudes that angles are relative to.
+    ranges
+        Of what errors are measured in, so far.
     """
 
     t: float
@@ -41,6 +43,7 @@ class State:
     brought: float = 0.0
     x: Mapping[str, float] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
+    ranges: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,7 @@ class Situation:
         stuck = sorted(name for name, slips in self.closed.items() if slips == 0)
         held = [(name, each.mass, each.first.tolist(), each.second.tolist())
                 for name, each in sorted(self.held.items())]  # fmt: skip
-        servos = {name: servo for name, (servo, _, _) in self.servos.items()}
-        return f"{self.locked} {stuck} {held} {servos}"
+        return f"{self.locked} {stuck} {held}"
 
     def holding(self, model: Model) -> dict[str, int]:
         """Give the coordinates that locks and brakes hold, by axis."""
@@ -139,12 +141,14 @@ class Situation:
         held = self.holding(model)
         known = tuple(sorted({*changed.prescribed, *held.values()}))
         if known != changed.prescribed:
-            changed = replace(changed, prescribed=known, variant=f"held {sorted(held)}")
-        if self.servos:
-            changed = replace(changed, links=tuple(self._servoed(part) for part in changed.links))
-        if self.held != start.held:
-            changed = self._loaded(changed)
-        return changed
+            changed = replace(changed, prescribed=known)
+        return self._loaded(changed) if self.held != start.held else changed
+
+    def servoed(self, model: Model) -> Model:
+        """Give a model the servos of this situation: its equations are the same."""
+        if not self.servos:
+            return model
+        return replace(model, links=tuple(self._servoed(part) for part in model.links))
 
     def _servoed(self, part: Any) -> Any:
         axes = tuple(self._with_servo(axis) for axis in part.axes)
@@ -161,6 +165,4 @@ class Situation:
         total = tip_inertia(bare, len(model.links) - 1)
         for body in self.held.values():
             total = total + body.moved(model.end_pose)
-        last = replace(model.links[-1], tip_body=total)
-        name = f"{model.variant} holds {sorted(self.held)}".strip()
-        return replace(model, links=(*model.links[:-1], last), variant=name)
+        return model.loaded(total)

@@ -106,6 +106,8 @@ def refuse_laws(acting: Sequence[Acting], model: Model) -> None:
 
 def told(run: Run, acting: Sequence[Acting]) -> Run:
     """Let the arm of a run have its wrenches of the state as tables of what they were."""
+    if not acting:
+        return run
     arm, place = run.model.arm, 0
     changed: dict[str, tuple[Wrench, ...]] = {}
     tables = dict(_tables(run, acting))
@@ -151,7 +153,7 @@ def _with(arm: Arm, wrenches: dict[str, tuple[Wrench, ...]]) -> Arm:
         link.model_copy(update={"wrenches": wrenches[name]})
         for name, link in zip(arm.link_names, arm.links, strict=True)
     ]
-    base = arm.base
-    if isinstance(base, FreeBase):
-        base = base.model_copy(update={"wrenches": wrenches["base"]})
-    return arm.model_copy(update={"links": tuple(links), "base": base})
+    changed: dict[str, Any] = {"links": tuple(links)}
+    if isinstance(arm.base, FreeBase):
+        changed["base"] = arm.base.model_copy(update={"wrenches": wrenches["base"]})
+    return arm.model_copy(update=changed)  # a base that the file leaves out stays left out
