@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from docs.image_look import COLOURS, single, tidy
-from flexarm import build, formulation, modes, plan, shape_inputs, simulate, study
+from flexarm import build, change_arm, formulation, modes, plan, shape_inputs, simulate, study
 from flexarm.arm import Arm
 from flexarm.control import Timing, decoupling_law, joint_move, lqr, pd_law, start_at
 from flexarm.io.model_file import loads
@@ -192,6 +192,21 @@ def draw_shapers() -> Figure:
     return shape_inputs(arm_of("how-to/shape-inputs.md"), kind="zvd").plot()
 
 
+def draw_measured_motion() -> Figure:
+    """Draw the tip of an arm after torques that were planned with wrong and with right numbers."""
+    wrong = arm_of("how-to/from-measurement-to-motion.md")
+    right = change_arm(wrong, {"payload.mass": 0.38, "links.1.section.EIz": 5.2})
+    figure, axis = single("the same arm after torques planned with the numbers of")
+    for k, (arm, name) in enumerate(((wrong, "catalogue"), (right, "fitted"))):
+        moved = plan(arm, {"joint1": 1.0}, duration=0.6).arm.links[0].joint.input  # type: ignore[union-attr]
+        told = change_arm(right, {"links.1.joint.input": moved})
+        run = simulate(told, t_end=1.5, dt=0.002, rtol=1e-6)
+        axis.plot(run.t, 1e3 * (run.tip[:, 1] - run.tip[-1, 1]), color=COLOURS[k], label=name)
+    axis.set(xlabel="t [s]", ylabel="tip from its end [mm]", xlim=(0.4, 1.5), ylim=(-30, 30))
+    axis.legend(frameon=False)
+    return figure
+
+
 def draw_plan() -> Figure:
     """Draw a plan's inputs, and its tip beside that of the unshaped motion."""
     return plan(
@@ -219,6 +234,7 @@ HOW_TO: Mapping[str, Callable[[], Figure]] = {
     "contact": draw_contact,
     "shapers": draw_shapers,
     "plan": draw_plan,
+    "measured-motion": draw_measured_motion,
     "controllers": draw_controllers,
     "mission": draw_mission,
     "mission-steps": draw_mission_steps,

@@ -117,6 +117,26 @@ plan(bend, {"joint1": 1.0}, duration=1.0, limits=Limits(effort={"elbow": 1}))
 # strain
 plan(bend, {"joint1": 1.0}, duration=1.0, limits=Limits(strain=0.001))
 # arm
+mpc(None, period=0.1)
+mpc(sample("canadarm-free-base"), period=0.1)
+# period
+mpc(bend, period=0)
+mpc(bend, period="1 kg")
+# intervals
+mpc(bend, period=0.1, intervals=1)
+# limits
+mpc(bend, period=0.1, limits=3)
+mpc(bend, period=0.1, limits=Limits(strain=0.001))
+# bandwidth
+mpc(bend, period=0.1, bandwidth=0)
+# weights
+mpc(bend, period=0.1, weights=3)
+# target
+mpc(bend, period=0.1).law(None)
+mpc(bend, period=0.1).law({"joint1": "x"})
+# q
+mpc(bend, period=0.1).step([0.0], [0.0], {"joint1": 1.0})
+# arm
 shape_inputs(None)
 shape_inputs(arm)
 # modes

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flexarm.model import build
     from flexarm.model.curve import fit_curve
     from flexarm.model.rigid import rigid
+    from flexarm.planning.mpc import mpc
     from flexarm.planning.plan import plan
     from flexarm.planning.shape_inputs import shape_inputs
     from flexarm.runs.read import load_run
@@ -66,6 +67,7 @@ __all__ = [
     "load",
     "load_run",
     "modes",
+    "mpc",
     "optimise",
     "plan",
     "reduce",
@@ -104,6 +106,7 @@ _HOMES = {
     "load": "flexarm.io.model_file",
     "load_run": "flexarm.runs.read",
     "modes": "flexarm.linear.modes",
+    "mpc": "flexarm.planning.mpc",
     "optimise": "flexarm.studies.optimum.optimise",
     "plan": "flexarm.planning.plan",
     "reduce": "flexarm.links.reduced.craig_bampton",

@@ -144,3 +144,11 @@ def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*goal, "--duration", "0.4"]) == 1
     assert "take a longer one" in capsys.readouterr().err
     assert main([*goal, "--to", "joint1"]) == 2
+
+
+@pytest.mark.campaign
+def test_canadarm_on_its_free_base_arrives_without_ringing() -> None:
+    to = {"shoulder-yaw": 0.3236, "shoulder-pitch": -0.8472, "elbow-pitch": 1.5453}
+    found = flexarm.plan(flexarm.sample("canadarm-free-base"), to, duration=15.0)
+    assert found.residual < 1e-3 * found.unshaped_residual
+    assert found.times[1] > 50 * found.fastest

@@ -1,6 +1,6 @@
 """Compiled equations at every row of arrays, in a compiled loop."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,17 +51,38 @@ def call_rows(compiled: Compiled, count: int, arrays: Sequence[ArrayLike]) -> tu
     tuple of ndarray
         The outputs, with an axis of ``count`` at the front.
     """
+    outputs, run = bind_rows(compiled, count, arrays)
+    run(count)
+    return outputs
+
+
+def bind_rows(
+    compiled: Compiled, count: int, arrays: Sequence[ArrayLike]
+) -> tuple[tuple[Array, ...], Callable[[int], None]]:
+    """Give the outputs of `call_rows`, and what evaluates their first rows, again and again.
+
+    Arrays of floats whose rows are contiguous are read where they are, every time.
+    """
     kept: list[Array] = []
     strides = []
     for port, given in zip(compiled.inputs, (*arrays, *compiled.constants), strict=True):
         moves = np.ndim(given) > len(port.shape)
         shape = (count, *port.shape) if moves else port.shape
-        kept.append(np.ascontiguousarray(real_numbers(port.name, given, shape)))
-        strides.append(DOUBLE * port.size if moves else 0)
+        numbers = real_numbers(port.name, given, shape)
+        if numbers.ndim != 2 or numbers.strides[1] != DOUBLE:
+            numbers = np.ascontiguousarray(numbers)
+        kept.append(numbers)
+        strides.append(numbers.strides[0] if moves else 0)
     outputs = [np.empty((count, *compiled.output_shape(port))) for port in compiled.outputs]
     strides += [DOUBLE * port.size for port in compiled.outputs]
     kept += [*outputs, np.empty(compiled.work_size + 1)]
     table = np.array([array.ctypes.data for array in kept], dtype=np.int64)
     moved = np.array([*strides, 0], dtype=np.int64)
-    _evaluate(_Rows(count, len(kept), compiled.table_address, table, moved))
-    return tuple(outputs)
+    record = _Rows(count, len(kept), compiled.table_address, table.copy(), moved)
+
+    def run(rows: int) -> None:
+        record.count, record.table[:] = rows, table
+        _evaluate(record)
+        assert kept  # whose addresses are in the table
+
+    return tuple(outputs), run

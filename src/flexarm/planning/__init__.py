@@ -1,6 +1,7 @@
 """Fast motions that do not ring: input shapers, and plans that are simulated."""
 
 from flexarm.planning.limits import Limits
+from flexarm.planning.mpc import Mpc, mpc
 from flexarm.planning.plan import Plan, plan
 from flexarm.planning.robustness import Variation
 from flexarm.planning.shape_inputs import ShapedInputs, shape_inputs
@@ -8,10 +9,12 @@ from flexarm.planning.shapers import Shaper, plot_robustness, shaper, shaper_of_
 
 __all__ = [
     "Limits",
+    "Mpc",
     "Plan",
     "ShapedInputs",
     "Shaper",
     "Variation",
+    "mpc",
     "plan",
     "plot_robustness",
     "shape_inputs",

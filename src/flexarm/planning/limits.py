@@ -108,6 +108,28 @@ def list_limits(problem: Problem, limits: Limits) -> tuple[Limit, ...]:
     )  # fmt: skip
 
 
+def linear_limits(problem: Problem, limits: Limits) -> tuple[Array, Array, Array]:
+    """Give speeds, deflections and ranges as ``low <= rows (q, v) <= top``, of like sizes."""
+    given = [name for name in ("strain", "base_force", "base_torque") if getattr(limits, name)]
+    if given:
+        raise FlexarmError(f"limits: {given[0]} is for plans: limit efforts or deflections instead")
+    n, found, low, top = problem.model.size, [np.zeros((0, 2 * problem.model.size))], [], []
+    unit, still = np.eye(n), np.zeros((n, n))
+    for limit in (*_speeds(problem, limits), *_deflections(problem, limits)):
+        by_q, by_v = (limit.measure(*ways, still).T for ways in ((unit, still), (still, unit)))
+        found.append(np.hstack([by_q, by_v]) / limit.allowed)
+        low += [-limit.share] * len(by_q)
+        top += [limit.share] * len(by_q)
+    for axis in problem.model.axes:
+        known = axis.acts.limits if axis.driven else None
+        sides = (None, None) if known is None else (known.lower, known.upper)
+        if sides != (None, None):
+            found.append(np.eye(1, 2 * n, axis.index))
+            low.append(-np.inf if sides[0] is None else float(sides[0]))
+            top.append(np.inf if sides[1] is None else float(sides[1]))
+    return np.vstack(found), np.array(low), np.array(top)
+
+
 def _positions(problem: Problem) -> list[Limit]:
     """List the ranges of joints, measured from the motion's farther end; stops may be touched."""
     found = []

@@ -27,7 +27,6 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.simulate import simulate
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import GONE, change_arm
-from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
@@ -47,6 +46,7 @@ Aim = Literal["time", "energy"]
 PARTS = 2  # of an interval
 POINTS = 41  # along a motion whose efforts are estimated
 EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
+LEAST_SPREAD = 0.05  # of the inputs' largest changes: the least of one of them
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
 SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
 TIGHT = 1e-8  # tolerance of the simulation that a plan is judged by
@@ -71,7 +71,8 @@ class Plan(Summarised):
     times, u
         Where the inputs' intervals begin and end [s], (T,), and the inputs there, (T, k).
     run
-        Its simulation at a tolerance of 1e-8, and on for a period of the slowest vibration.
+        Its simulation at a tolerance of 1e-8, and on for a period of the slowest vibration; at 1e-6
+        where the fastest one has hundreds of periods.
     unshaped
         The motion that it is compared with: joints go by a cycloid in the same time, exactly.
     residual, unshaped_residual
@@ -201,16 +202,8 @@ def plan(
     return Plan(
         change_arm(problem.arm, {keys[name]: each for name, each in planned.items()}),
         aim, found.duration, shown, u, run, unshaped, left, before, judged.miss, judged.margins,
-        _fastest_period(problem), judged.count, time.process_time() - begun,
+        2 * np.pi / problem.fastest, judged.count, time.process_time() - begun,
     )  # fmt: skip
-
-
-def _fastest_period(problem: Problem) -> float:
-    """Give the period of the fastest vibration [s], joints being as free as inputs leave them."""
-    point = Point(problem.start, np.zeros(problem.model.size), problem.holds[0])
-    linear = problem.tangent.matrices(point, np.zeros(problem.model.size))
-    squares = np.linalg.eigvals(np.linalg.solve(linear.mass, linear.stiffness))
-    return float(2 * np.pi / np.sqrt(np.abs(squares).max()))
 
 
 def _pose(
@@ -246,7 +239,9 @@ def _pose(
     values = _rigid_inputs(problem, to, places, length, inputs.shares)
     values = np.clip(values, -most, most)
     sizes = np.where(np.isfinite(most), most, np.abs(values).max())
-    program = Program(problem, inputs, listed, most, sizes)
+    spread = np.abs(values).max(axis=0) / sizes
+    spread = np.maximum(spread, LEAST_SPREAD * spread.max())
+    program = Program(problem, inputs, listed, most, sizes, spread)
     first = program.simulate(values, length)
     if not np.isfinite(first.miss):
         raise FlexarmError(
@@ -340,6 +335,7 @@ def _judge(program: Program, found: Iterate, after: float, count: int) -> _Judge
     run = problem.simulate(
         program.inputs, found.values, found.duration, rtol=TIGHT, after=after, finer=FINER
     )
+    tight = problem.tolerance(TIGHT, found.duration)
     miss = program.miss(run, row) if run.status == "finished" else np.inf
     if miss > NEAR_HIT:
         why = (
@@ -348,7 +344,7 @@ def _judge(program: Program, found: Iterate, after: float, count: int) -> _Judge
             else run.reason
         )
         raise FlexarmError(
-            f"the motion that was found is refused: simulated at a tolerance of {TIGHT:g}, {why}: "
+            f"the motion that was found is refused: simulated at a tolerance of {tight:g}, {why}: "
             "take a longer duration or more intervals"
         )
     used = tuple(limit.peak(run.q, run.v, run.u) for limit in program.limits)
@@ -418,4 +414,11 @@ def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
                 "kind": "cycloid", "start": ends[0], "end": ends[1], "duration": duration,
             }  # fmt: skip
     told = change_arm(problem.arm, changes)
-    return simulate(told, t_end=t_end, dt=duration / 200, rtol=1e-6, method=METHOD, start="stated")
+    return simulate(
+        told,
+        t_end=t_end,
+        dt=duration / 200,
+        rtol=problem.tolerance(1e-6, t_end),
+        method=METHOD,
+        start="stated",
+    )

@@ -9,14 +9,14 @@ import numpy as np
 
 from flexarm.arm import Arm
 from flexarm.arm.side_files import files_of
-from flexarm.control.drives import remaining
+from flexarm.control.drives import drives, remaining
 from flexarm.control.statics import Statics, start_at
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
 from flexarm.integrate.simulate import simulate
 from flexarm.io.overrides import GONE, change_arm
-from flexarm.linear.tangent import Tangent
+from flexarm.linear.tangent import Point, Tangent
 from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.planning.inputs import Inputs
@@ -24,6 +24,8 @@ from flexarm.planning.shape_inputs import joint_key
 from flexarm.runs.run import Run
 
 METHOD = "dop853"  # the one for tight tolerances
+TURNS = 3000.0  # [rad] of the fastest vibration from which on simulations are less tight
+LESS_TIGHT = 100.0  # times
 
 
 def undriven(arm: Arm) -> Arm:
@@ -64,6 +66,14 @@ class Problem:
         cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float] | None = None
     ) -> "Problem":
         """Make the problem of moving joints from their start to given places."""
+        found = cls.staying(arm, to, start or {})
+        if not np.any(np.abs(drives(found.model).hubs @ (found.goal - found.start)) > 1e-9):
+            raise FlexarmError("to: must move a driven joint, got where it is")
+        return found
+
+    @classmethod
+    def staying(cls, arm: Arm, to: Mapping[str, float], start: Mapping[str, float]) -> "Problem":
+        """Make the problem of moving joints to given places, which may be where they are."""
         bare = undriven(arm)
         model = build(bare)
         if model.prescribed:
@@ -72,12 +82,10 @@ class Problem:
                 f"arm: a plan moves what torques drive, got prescribed motions: {names}"
             )
         statics = Statics(model)
-        first = statics.at_joints(start or {})
+        first = statics.at_joints(start)
         if model.floats:
             first[:6] = 0.0
         last = statics.at_joints(to, first)
-        if not np.any(np.abs(statics.drives.hubs @ (last - first)) > 1e-9):
-            raise FlexarmError("to: must move a driven joint, got where it is")
         holds = np.array([statics.effort(first), statics.effort(last)])
         begun = start_at(bare, model, first)
         return cls(begun, build(begun), first, last, holds)
@@ -108,6 +116,14 @@ class Problem:
         return formulation(DEFAULT, self.model)
 
     @cached_property
+    def fastest(self) -> float:
+        """Fastest vibration at the start [rad/s], joints being as free as inputs leave them."""
+        still = np.zeros(self.model.size)
+        linear = self.tangent.matrices(Point(self.start, still, self.holds[0]), still)
+        squares = np.linalg.eigvals(np.linalg.solve(linear.mass, linear.stiffness))
+        return float(np.sqrt(np.abs(squares).max()))
+
+    @cached_property
     def kept(self) -> list[int]:
         """Coordinates that have a goal: all but a free base's."""
         return remaining(self.model)
@@ -134,9 +150,13 @@ class Problem:
         """
         return simulate(
             self.unlimited, t_end=duration + after, dt=duration / (2 * finer * inputs.steps),
-            rtol=rtol, method=METHOD, inputs=self.profiles(inputs, values, duration),
-            start="stated",
+            rtol=self.tolerance(rtol, duration), method=METHOD, start="stated",
+            inputs=self.profiles(inputs, values, duration),
         )  # fmt: skip
+
+    def tolerance(self, tight: float, duration: float) -> float:
+        """Give the tolerance of simulations: a hundredfold where there are many fast periods."""
+        return tight * (LESS_TIGHT if self.fastest * duration > TURNS else 1.0)
 
     def miss(self, run: Run, row: int = -1) -> Array:
         """Tell how far a sample of a run is from rest at the goal: coordinates, then rates."""

@@ -19,15 +19,17 @@ from flexarm.runs.run import Run
 
 TOLERANCE = 1e-6  # of the simulations on the way
 ITERATIONS, ARRIVALS = 15, 8
-WIDEST, NARROWEST = 2.0, 1e-4  # changes of inputs per iteration, over their sizes
+WIDEST, NARROWEST = 2.0, 1e-4  # changes of inputs per iteration, over their spread
 SETTLED = 2e-3  # relative change of the cost that ends the search
 HIT, NEAR_HIT = 1e-4, 1e-3  # of the ranges of coordinates and rates: no miss, and one to be judged
 # Of squared misses beside the cost: at the begin, by iteration, until it settles, at the end.
 FIRST_WEIGHT, STRICTER, LONG_WEIGHT, LAST_WEIGHT = 10.0, 10.0, 1e3, 1e5
 SOLVERS = ("daqp", "proxqp")  # the second where the first gives up
 STALLED = 0.9  # of a miss: what an iteration leaves that is not worth another one
+LEAST_RANGE = 0.03  # of the largest one of its kind: what a coordinate's miss is compared with
 NEAR = 1e-6  # weight of the change of inputs
 ALONE = 1e8  # weight of squared misses beside the change of inputs, where they alone count
+PER_MISS = 100.0  # what inputs may change at first, over what a motion misses
 NEARBY, LESS = 0.3, 0.8  # of a limit: what is watched; what of an excess may stay per iteration
 
 
@@ -63,6 +65,8 @@ class Program:
         Largest inputs, infinite where there are none, (k,).
     scale
         Size of each input, (k,).
+    spread
+        Size of its changes over that, (k,).
     """
 
     problem: Problem
@@ -70,6 +74,7 @@ class Program:
     limits: tuple[Limit, ...]
     most: Array
     scale: Array
+    spread: Array
 
     def simulate(self, values: Array, duration: float) -> Iterate:
         """Simulate a motion, and see how far it is from its goal."""
@@ -88,7 +93,7 @@ class Program:
         ranges = []
         for rows in (run.q[:, kept], run.v[:, kept]):
             spread = np.abs(rows - rows[0]).max(axis=0)
-            ranges.append(np.maximum(spread, 1e-3 * max(spread.max(), 1e-12)))
+            ranges.append(np.maximum(spread, LEAST_RANGE * max(spread.max(), 1e-12)))
         return np.concatenate(ranges)
 
     def solve(self, first: Iterate) -> tuple[Iterate, int]:
@@ -119,7 +124,7 @@ class Program:
 
     def _arrive(self, now: Iterate, count: int) -> tuple[Iterate, int]:
         """Make a motion arrive to all digits, at its duration, by the least change of inputs."""
-        reach, before = WIDEST, np.inf
+        reach, before = min(WIDEST, PER_MISS * now.miss), np.inf
         for _ in range(ARRIVALS):
             if now.miss <= HIT or reach < NARROWEST or now.miss > STALLED * before:
                 break
@@ -146,7 +151,12 @@ class Program:
         limits = self._bounds(now, slopes)
         old = self._merit(now, weight, self._sizes(now.run))
         while True:
-            change = self._quadratic(now, (rows, off), limits, weight, reach)
+            try:
+                change = self._quadratic(now, (rows, off), limits, weight, reach * self.spread)
+            except FlexarmError:
+                if now.miss > NEAR_HIT:
+                    raise
+                return now, 0.0  # nearly there, and rounding is all that is left
             found = self.simulate(now.values + change, now.duration)
             if self._merit(found, weight, self._sizes(now.run)) < old:
                 return found, min(2 * reach, WIDEST)
@@ -166,7 +176,7 @@ class Program:
         arrival: tuple[Array, Array],
         limits: tuple[Array, Array, Array],
         weight: float | None,
-        reach: float,
+        reach: Array,
     ) -> Array:
         """Find the best change of the inputs' values, (count, k)."""
         k, size = len(self.scale), now.values.size

@@ -6,8 +6,9 @@ they are constant and inputs are cubics; of these the exponential of a matrix is
 however many periods of a mode a piece has (Van Loan 1978; Magnus' series to its first term).
 """
 
+import math
+
 import numpy as np
-import scipy.linalg
 
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
@@ -16,7 +17,9 @@ from flexarm.planning.problem import Problem
 from flexarm.runs.run import Run
 
 TURN = 0.5  # [rad] that the fastest mode may turn in a piece, unless there were too many
-MOST_PIECES = 16  # of a part
+MOST_PIECES, FEW_PIECES, LARGE = 16, 4, 16  # of a part; with more than so many coordinates
+SERIES = np.array([1 / math.factorial(k) for k in range(1, 10)]).reshape(3, 3)
+COVERED = 0.8  # [rad] of the fastest motion that the series has to 4e-8
 
 
 def sensitivity(problem: Problem, inputs: Inputs, duration: float, run: Run) -> Array:
@@ -46,7 +49,8 @@ def propagators(problem: Problem, inputs: Inputs, run: Run, h: float) -> Array:
     orders = len(inputs.derivatives)
     rows = accelerations(problem, inputs, run)
     fastest = float(np.sqrt(np.abs(np.linalg.eigvals(rows[0, :, :n])).max()))
-    pieces = int(np.clip(np.ceil(fastest * h / TURN), 1, MOST_PIECES))
+    most = MOST_PIECES if n <= LARGE else FEW_PIECES
+    pieces = int(np.clip(np.ceil(fastest * h / TURN), 1, most))
     middles = np.arange(inputs.steps) + 0.5
     places = (np.arange(inputs.steps * pieces) + 0.5) / pieces
     size = 2 * n + orders * k
@@ -56,11 +60,36 @@ def propagators(problem: Problem, inputs: Inputs, run: Run, h: float) -> Array:
     for d in range(orders - 1):
         first = 2 * n + d * k
         matrices[:, first : first + k, first + k : first + 2 * k] = np.eye(k)
-    solved = scipy.linalg.expm(matrices * (h / pieces)).reshape(inputs.steps, pieces, size, size)
+    whole = integral_of_exponential(matrices, h / pieces, fastest)
+    solved = (np.eye(size) + matrices @ whole).reshape(inputs.steps, pieces, size, size)
     found = solved[:, 0]
     for j in range(1, pieces):
         found = solved[:, j] @ found
     return np.asarray(found[:, : 2 * n])
+
+
+def integral_of_exponential(A: Array, h: float, fastest: float) -> Array:
+    """Integrate ``e^(A s)`` from 0 to h: of parts of h by a series, then from double to double.
+
+    Parameters
+    ----------
+    A
+        A matrix, or several, (..., n, n).
+    h
+        Where to.
+    fastest
+        Size of the largest eigenvalue, about.
+    """
+    doubled = max(0, math.ceil(math.log2(max(fastest * h / COVERED, 1.0))))
+    unit, X = np.eye(A.shape[-1]), A * (h / 2**doubled)
+    square = X @ X
+    cube = square @ X
+    powers = np.array([np.broadcast_to(unit, X.shape), X, square])
+    low, middle, high = np.tensordot(SERIES, powers, 1)
+    found = (low + cube @ (middle + cube @ high)) * (h / 2**doubled)
+    for _ in range(doubled):
+        found = found + found @ (unit + A @ found)
+    return np.asarray(found)
 
 
 def accelerations(problem: Problem, inputs: Inputs, run: Run) -> Array:

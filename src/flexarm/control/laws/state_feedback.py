@@ -133,7 +133,7 @@ def lqg_law(
     if spread.shape not in ((), (len(C),)) or not np.all(spread > 0):
         raise FlexarmError(f"noise: must be one number or {len(C)}, all > 0, got {spread.tolist()}")
     chosen_weights = _weighed(space, chosen, weights, cost)
-    A, B, costs = _sampled(plant, chosen_weights, period)
+    A, B, costs = sampled_costs(plant, chosen_weights, period)
     pushed = disturbance * plant.B
     shaken = _integral(plant.A.T, pushed @ pushed.T, period)[1]
     try:
@@ -248,7 +248,7 @@ def _integral(A: Array, weight: Array, period: float) -> tuple[Array, Array]:
     return forward, forward.T @ found[:n, n:]
 
 
-def _sampled(
+def sampled_costs(
     plant: Linear, weights: Weights, period: float
 ) -> tuple[Array, Array, tuple[Array, Array, Array]]:
     """Take a model and what is minimised over a period, inputs held: A, B; Q, R, N."""

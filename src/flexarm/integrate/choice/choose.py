@@ -80,7 +80,8 @@ def choose(
     pilots = [Pilot(task, each, wanted, period) for each in rivals]
     costs, span = race(pilots, pilot_span(task), heats)
     best = min(costs, key=lambda name: costs[name])
-    ratios = {name: costs[name] / costs[best] for name in costs if name != best}
+    least = max(costs[best], 1.0)  # none, where nothing moves in a pilot
+    ratios = {name: costs[name] / least for name in costs if name != best}
     story = " and ".join(
         f"{name} took {ratio:.2g} times its work" if np.isfinite(ratio) else f"{name} failed"
         for name, ratio in ratios.items()

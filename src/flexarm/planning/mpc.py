@@ -1,0 +1,567 @@
+"""A receding horizon: at every sample the next intervals are planned, and the first is applied.
+
+Predictions are exact for vibrations beyond the step: over each interval the equations are linear
+ones about the last prediction, whose exponential is the solution (exponential Rosenbrock-Euler).
+A sample evaluates accelerations at all intervals' begins, linearises anew at some, and solves one
+quadratic program in the inputs: a real-time iteration, whose linear models are a few samples old.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+
+from flexarm.arguments import (
+    WithUnit,
+    require_count,
+    require_kind,
+    require_mapping,
+    require_number,
+    require_numbers,
+    require_positive,
+    require_shaped,
+)
+from flexarm.arm import Arm
+from flexarm.control.drives import drives
+from flexarm.control.laws.lqr import FASTEST, SLOWEST, Weights, require_fitting
+from flexarm.control.laws.state_feedback import sampled_costs
+from flexarm.control.linear import Linear
+from flexarm.control.statics import Statics, rigid_motions
+from flexarm.errors import FlexarmError
+from flexarm.integrate.laws import Sampled
+from flexarm.io.model_file import validated
+from flexarm.linear.at_start import Linear as Linearised
+from flexarm.linear.tangent import Point
+from flexarm.links.base import Array
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array as Floats
+from flexarm.loops.language import Record
+from flexarm.loops.rows import bind_rows
+from flexarm.mechanics.loads import wrench_factors
+from flexarm.planning.limits import Limits, largest_inputs, linear_limits
+from flexarm.planning.plan import ANYWAY, Plan
+from flexarm.planning.problem import Problem
+from flexarm.planning.sensitivity import integral_of_exponential
+
+NUDGE = 1e-6  # of a coordinate's size [rad], [m], and of rates and inputs
+FIRST = 4  # iterations at a first sample
+NEARBY = 0.15  # of a limit, [rad], [m] from a range's end: where it is watched
+PRICE = 1e3  # of leaving a limit, over the largest slope of the cost
+
+Target = Mapping[str, WithUnit] | Plan
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where a horizon looks to, and what being away from it costs.
+
+    Attributes
+    ----------
+    x, u
+        States and inputs, (J, 2n) and (J, k): at every sample from time 0 on, the last for ever.
+    stage, last
+        Roots of the weights of (x, u) over an interval, (2n + k, 2n + k), and of x after the
+        horizon: what the best regulator without limits would still spend, (2n, 2n).
+    fastest
+        Size of the largest eigenvalue there [rad/s].
+    """
+
+    x: Array
+    u: Array
+    stage: Array
+    last: Array
+    fastest: float
+
+    @cached_property
+    def stage_weight(self) -> Array:
+        """Weights of (x, u) over an interval, flat."""
+        return np.ravel(self.stage.T @ self.stage)
+
+    @cached_property
+    def last_weight(self) -> Array:
+        """Weights of x after the horizon, flat."""
+        return np.ravel(self.last.T @ self.last)
+
+
+@dataclass
+class _Horizon(Record):
+    """What a prediction is improved by; arrays are flat, s states and k inputs at N intervals."""
+
+    s: int
+    k: int
+    N: int
+    own: Floats
+    integrals: Floats
+    pushed: Floats
+    rates: Floats
+    x: Floats
+    u: Floats
+    goal_x: Floats
+    goal_u: Floats
+    stage: Floats  # weights of (x, u), and of the last x
+    last: Floats
+    there: Floats  # states if inputs stay; its first is that measured
+    slope: Floats  # of the cost, by inputs
+    change: Floats  # of inputs
+    pull: Floats  # work, (2 s)
+
+
+@kernel
+def _foresee(r: _Horizon) -> None:
+    """Find where states go if inputs stay, and the cost's slope by inputs, by its adjoint."""
+    s, k, w = r.s, r.k, r.s + r.k
+    for j in range(r.N):
+        here, after = j * s, (j + 1) * s
+        for a in range(s):
+            row = (here + a) * s
+            found = r.x[here + a]
+            for b in range(s):
+                found += r.integrals[row + b] * r.rates[here + b]
+                found += r.own[row + b] * (r.there[here + b] - r.x[here + b])
+            r.there[after + a] = found
+    for a in range(s):
+        found = 0.0
+        for b in range(s):
+            found += r.last[a * s + b] * (r.there[r.N * s + b] - r.goal_x[r.N * s + b])
+        r.pull[a] = found
+    for j in range(r.N - 1, -1, -1):
+        for c in range(k):
+            found = 0.0
+            for b in range(s):
+                off = r.there[j * s + b] - r.goal_x[j * s + b]
+                found += r.stage[(s + c) * w + b] * off
+                found += r.pushed[(j * s + b) * k + c] * r.pull[b]
+            for b in range(k):
+                found += r.stage[(s + c) * w + s + b] * (r.u[j * k + b] - r.goal_u[j * k + b])
+            r.slope[j * k + c] = found
+        for a in range(s):
+            r.pull[s + a] = 0.0
+            for b in range(k):
+                spent = r.u[j * k + b] - r.goal_u[j * k + b]
+                r.pull[s + a] += r.stage[a * w + s + b] * spent
+        for b in range(s):
+            off, pull = r.there[j * s + b] - r.goal_x[j * s + b], r.pull[b]
+            for a in range(s):
+                r.pull[s + a] += r.stage[b * w + a] * off + r.own[(j * s + b) * s + a] * pull
+        for a in range(s):
+            r.pull[a] = r.pull[s + a]
+
+
+@kernel
+def _change(r: _Horizon) -> None:
+    """Change inputs, and states by what follows from that."""
+    s, k = r.s, r.k
+    for a in range(s):
+        r.pull[a] = 0.0
+        r.x[a] = r.there[a]
+    for j in range(r.N):
+        for a in range(s):
+            row = j * s + a
+            found = 0.0
+            for b in range(s):
+                found += r.own[row * s + b] * r.pull[b]
+            for b in range(k):
+                found += r.pushed[row * k + b] * r.change[j * k + b]
+            r.pull[s + a] = found
+        for a in range(s):
+            r.pull[a] = r.pull[s + a]
+            r.x[(j + 1) * s + a] = r.there[(j + 1) * s + a] + r.pull[a]
+    for c in range(r.N * k):
+        r.u[c] += r.change[c]
+
+
+@final
+class Mpc:
+    """A law that looks ahead, within limits: what `flexarm.mpc` gives.
+
+    Attributes
+    ----------
+    period, intervals
+        Time between two samples [s], which is an interval's, and how many the horizon has.
+    names
+        Of the inputs.
+    x, u
+        The last prediction: states (q, v) at the intervals' ends from the present sample on,
+        (intervals + 1, 2n), and inputs, (intervals, k).
+    """
+
+    def __init__(
+        self, problem: Problem, period: float, intervals: int, limits: Limits,
+        weights: tuple[Weights | None, float],
+    ) -> None:  # fmt: skip
+        self.period, self.intervals, self.names = period, intervals, problem.names
+        self._problem, self._weights = problem, weights
+        model, k = problem.model, len(self.names)
+        self._statics, self._n = Statics(model), model.size
+        self.most = largest_inputs(model, limits, self.names)
+        self._rows, *self._sides = linear_limits(problem, limits)
+        self._goals: dict[Any, Goal] = {}
+        n, N = 2 * model.size, intervals
+        self.x, self.u = np.zeros((N + 1, n)), np.zeros((N, k))
+        self._own, self._integrals = np.zeros((N, n, n)), np.zeros((N, n, n))
+        self._pushed, self._by = np.zeros((N, n, k)), np.zeros((N + 1, n, N * k))
+        self._other, self._hessian = np.zeros_like(self._by), np.zeros((N * k, N * k))
+        self._nudges = NUDGE * np.append(
+            np.ones(n), np.where(np.isfinite(self.most), self.most, 1.0)
+        )
+        self._moves, self._linear = np.diag(self._nudges), np.eye(n, n, n // 2)
+        compiled = problem.equation.compiled("forward_dynamics", level="fast")
+        self._states = np.zeros((N * (n + k + 1), n + k))
+        inputs = np.split(self._states, [n // 2, n], axis=1)
+        outside = wrench_factors(model, 0.0), np.zeros(0)
+        (self._accelerations, *_), self._run = bind_rows(
+            compiled, len(self._states), (*inputs, *outside)
+        )
+        sizes = sorted({min(len(self._rows), share) * N for share in (0, 1, 2, 4, 1000)})
+        self._programs = [_Program(N * k, size) for size in sizes]
+        self._ended = np.zeros_like(self._hessian)
+        self._last: Goal | None = None
+        self._horizon = _Horizon(
+            n, k, N, self._own.reshape(-1), self._integrals.reshape(-1), self._pushed.reshape(-1),
+            np.empty(N * n), self.x.reshape(-1), self.u.reshape(-1), np.empty((N + 1) * n),
+            np.empty(N * k), np.empty(0), np.empty(0), np.empty((N + 1) * n), np.empty(N * k),
+            np.empty(N * k), np.empty(2 * n),
+        )  # fmt: skip
+        self.begin()
+
+    def begin(self) -> "Mpc":
+        """Forget what was predicted."""
+        self._begun = False
+        return self
+
+    def law(self, target: Target) -> Sampled:
+        """Make the law that `flexarm.simulate` takes as ``control``.
+
+        Parameters
+        ----------
+        target
+            As for `step`; a plan begins at time 0.
+        """
+        self._goal(target)
+        return Sampled(_Law(self, target), self.period)
+
+    def step(self, q: Array, v: Array, target: Target, t: float = 0.0) -> Array:
+        """Plan the next intervals from a state, and give the inputs until the next sample, (k,).
+
+        Parameters
+        ----------
+        q, v
+            Coordinates and rates, (n,) each.
+        target
+            Where driven joints go by name [rad], [m], the others to the arm's start; or a plan to
+            follow.
+        t
+            Time since the plan's begin [s].
+        """
+        now = np.concatenate(
+            [require_shaped(name, each, (self._n,)) for name, each in (("q", q), ("v", v))]
+        )
+        goal = self._goal(target)
+        begun = round(require_number("t", t) / self.period)
+        if self._begun and goal is self._last:
+            self._recede(now, goal, begun)
+        if not self._begun or goal is not self._last:
+            self._start(now, goal, begun)
+        self._last = goal
+        return np.array(self.u[0])
+
+    def _goal(self, target: Target) -> Goal:
+        """Find where to go and the weights of being elsewhere, once per target."""
+        key = (
+            id(target)
+            if isinstance(target, Plan)
+            else tuple(
+                sorted(
+                    require_mapping(
+                        "target",
+                        target,
+                        "positions of driven joints by name, or a Plan",
+                        optional=False,
+                    ).items()
+                )
+            )
+        )
+        if key not in self._goals:
+            self._goals = {key: self._find_goal(target)}
+        return self._goals[key]
+
+    def _find_goal(self, target: Target) -> Goal:
+        problem, n = self._problem, self._n
+        if isinstance(target, Plan):
+            x, u = _follow(target, problem, self.period)
+            held = x[-1, :n]
+        else:
+            what, units = "positions of driven joints by name", problem.model.axis_units
+            held = self._statics.at_joints(require_numbers("target", target, what, units=units))
+            x, u = np.append(held, np.zeros(n))[None], self._statics.effort(held)[None]
+        still, tangent = np.zeros(n), problem.tangent
+        linear = tangent.matrices(Point(held, still, u[-1]), still)
+        right = np.linalg.solve(
+            linear.mass, np.hstack([-linear.stiffness, -linear.damping, tangent.inputs])
+        )
+        A = np.vstack([np.eye(n, 2 * n, n), right[:, : 2 * n]])
+        plant = Linear(A, np.vstack([np.zeros_like(tangent.inputs), right[:, 2 * n :]]), ())
+        weights = self._weights[0] or self._energies(linear, held)
+        Ad, Bd, (Q, R, N) = sampled_costs(plant, weights, self.period)
+        try:
+            P = scipy.linalg.solve_discrete_are(Ad, Bd, Q, R, s=N)
+        except (np.linalg.LinAlgError, ValueError):
+            raise FlexarmError(
+                "target: no law holds the arm there: some vibration may not be reached from the "
+                "inputs: give it damping, or leave its shapes out"
+            ) from None
+        fastest = float(np.abs(np.linalg.eigvals(A)).max())
+        return Goal(
+            x,
+            u,
+            _root(np.asarray(np.block([[Q, N], [N.T, R]]), dtype=float)),
+            _root(np.asarray(P, dtype=float)),
+            fastest,
+        )
+
+    def _energies(self, linear: Linearised, q: Array) -> Weights:
+        """Weigh twice the energy, with springs in the joints that a rigid arm would swing in."""
+        model, bandwidth = self._problem.model, self._weights[1]
+        driven, moves = drives(model), rigid_motions(model)
+        rows = driven.motors
+        felt = np.linalg.inv(
+            rows @ moves @ np.linalg.solve(moves.T @ linear.mass @ moves, moves.T @ rows.T)
+        )
+        elastic = self._problem.tangent.elastic(Point(q, np.zeros_like(q), np.zeros(len(rows))))
+        springs = (elastic + elastic.T) / 2 + rows.T @ felt @ rows * bandwidth**2
+        gain = np.linalg.pinv(rows.T) @ driven.inputs / bandwidth
+        spent = gain.T @ np.linalg.solve(felt, gain)
+        state = scipy.linalg.block_diag(springs, (linear.mass + linear.mass.T) / 2)
+        return Weights(state, (spent + spent.T) / 2)
+
+    def _start(self, now: Array, goal: Goal, begun: int) -> None:
+        """Predict from nothing: that the arm stays, and better a few times."""
+        self.x[:], self.u[:] = now, goal.u[-1]
+        for _ in range(FIRST):
+            rates = self._linearise(0, goal.fastest)
+            self._hessian[:] = self._by[0] = 0.0
+            for j in range(self.intervals):
+                self._append(goal, j)
+            self._end(goal)
+            self._improve(now, goal, begun, rates)
+
+    def _recede(self, now: Array, goal: Goal, begun: int) -> None:
+        """Let the horizon recede by an interval, and improve the prediction by one iteration.
+
+        Linear models go along with their intervals: one is made anew, that of the last interval.
+        """
+        k = len(self.names)
+        self._hessian -= self._ended
+        for each in (self.u, self.x, self._own, self._integrals, self._pushed):
+            each[:-1] = each[1:]
+        self._by, self._other = self._other, self._by
+        self._by[:-1, :, :-k], self._by[:-1, :, -k:] = self._other[1:, :, k:], 0.0
+        self._hessian[:-k, :-k] = self._hessian[k:, k:]
+        self._hessian[-k:] = self._hessian[:, -k:] = 0.0
+        rates = self._linearise(self.intervals - 1, goal.fastest)
+        self._append(goal, self.intervals - 1)
+        self._end(goal)
+        self._improve(now, goal, begun, rates)
+
+    def _linearise(self, first: int, fastest: float) -> Array:
+        """Give rates at the intervals' begins, (N, 2n), and solve them from one on, linearised."""
+        n, N, A = self._n, self.intervals, self._linear
+        rows, count = self._states, N + (N - first) * len(self._nudges)
+        rows[:N, : 2 * n], rows[:N, 2 * n :] = self.x[:-1], self.u
+        moved = rows[first:N, None] + self._moves
+        rows[N:count] = moved.reshape(-1, len(self._nudges))
+        self._run(count)
+        a = self._accelerations[:count]
+        slopes = (a[N:].reshape(N - first, -1, n) - a[first:N, None]) / self._nudges[:, None]
+        for j in range(first, N):
+            slope = slopes[j - first].T
+            A[n:] = slope[:, : 2 * n]
+            whole = self._integrals[j] = integral_of_exponential(A, self.period, fastest)
+            np.matmul(A, whole, out=self._own[j])
+            self._own[j].flat[:: 2 * n + 1] += 1.0
+            np.matmul(whole[:, n:], slope[:, 2 * n :], out=self._pushed[j])
+        return np.hstack([rows[:N, n : 2 * n], a[:N]])
+
+    def _append(self, goal: Goal, j: int) -> None:
+        """Add an interval to what the cost and the states after it change with inputs."""
+        k, n = len(self.names), 2 * self._n
+        own = slice(j * k, (j + 1) * k)
+        rows = goal.stage[:, :n] @ self._by[j]
+        rows[:, own] += goal.stage[:, n:]
+        self._hessian += rows.T @ rows
+        np.matmul(self._own[j], self._by[j], out=self._by[j + 1])
+        self._by[j + 1, :, own] = self._pushed[j]
+
+    def _end(self, goal: Goal) -> None:
+        """Add what the state after the horizon costs."""
+        rows = goal.last @ self._by[-1]
+        np.matmul(rows.T, rows, out=self._ended)
+        self._hessian += self._ended
+
+    def _improve(self, now: Array, goal: Goal, begun: int, rates: Array) -> None:
+        """Improve the prediction from a state by one quadratic program."""
+        N, r = self.intervals, self._horizon
+        ends = np.minimum(begun + np.arange(N + 1), len(goal.x) - 1)
+        r.rates[:], r.goal_x[:] = rates.ravel(), goal.x[ends].ravel()
+        r.goal_u[:], r.there[: r.s] = goal.u[ends[:-1]].ravel(), now
+        r.stage, r.last = goal.stage_weight, goal.last_weight
+        _foresee(r)
+        there = r.there.reshape(N + 1, -1)
+        change = self._solve(r.slope, there[1:] @ self._rows.T)
+        self._begun = change is not None and bool(np.all(np.isfinite(change)))
+        if self._begun:
+            assert change is not None
+            r.change[:] = change
+            _change(r)
+            np.clip(self.u, -self.most, self.most, out=self.u)
+
+    def _solve(self, slope: Array, value: Array) -> Array | None:
+        """Find the changes of inputs, (N k,), by the limits that are near; None without any."""
+        if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(value))):
+            return None
+        low, top = self._sides
+        near = np.flatnonzero(np.maximum(value - top, low - value) > -NEARBY)
+        limits = np.zeros((0, len(slope)))
+        if len(near):
+            limits = np.matmul(self._rows, self._by[1:]).reshape(-1, len(slope))[near]
+        value, which = value.ravel()[near], near % max(len(low), 1)
+        most = np.tile(self.most, self.intervals)
+        bounds = -most - self.u.ravel(), most - self.u.ravel()
+        program = next(each for each in self._programs if each.rows >= len(near))
+        sides = low[which] - value, top[which] - value
+        return program.solve(self._hessian, slope, (limits, *sides), bounds)
+
+
+class _Program:
+    """The program ``x^T H x / 2 + g^T x`` with bounds on x and on rows.
+
+    Rows that are beyond their bounds where x is 0 may be left, all by one number, at a price.
+
+    Parameters
+    ----------
+    size, rows
+        Numbers of unknowns, and of rows at most.
+    """
+
+    def __init__(self, size: int, rows: int) -> None:
+        self.size, self.rows = size, rows
+        n = size + bool(rows)
+        shape = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(rows, n)}
+        solver = ca.conic("program", "daqp", shape, {"error_on_fail": False})
+        self._given = {name: np.zeros(solver.numel_in(name)) for name in solver.name_in()}
+        self._found = np.zeros(n)
+        self._buffer, self._run = solver.buffer()  # without conversions, which take longer
+        for k, each in enumerate(self._given.values()):
+            self._buffer.set_arg(k, memoryview(each))  # type: ignore[call-arg, arg-type]
+        self._buffer.set_res(solver.index_out("x"), memoryview(self._found))  # type: ignore[call-arg, arg-type]
+
+    def solve(
+        self, H: Array, g: Array, limits: tuple[Array, Array, Array], bounds: tuple[Array, Array]
+    ) -> Array:
+        """Give the unknowns."""
+        n, given, (A, least, most) = self.size, self._given, limits
+        h = given["h"].reshape(len(self._found), -1)
+        h[:n, :n], given["g"][:n], given["lbx"][:n], given["ubx"][:n] = H, g, *bounds
+        if self.rows:
+            price = PRICE * float(np.abs(g).max() + 1e-3 * H[0, 0])
+            h[n, n], given["g"][n], given["ubx"][n] = price, price, np.inf
+            m, a = len(A), given["a"].reshape(-1, self.rows)  # by columns
+            a[:, m:], given["lba"][m:], given["uba"][m:] = 0.0, -1.0, 1.0
+            a[:n, :m], a[n, :m] = A.T, (least > 0) - 1.0 * (most < 0)
+            given["lba"][:m] = np.where(most < 0, -np.inf, least)
+            given["uba"][:m] = np.where(least > 0, np.inf, most)
+        self._run()
+        return self._found[:n].copy()
+
+
+@dataclass
+class _Law:
+    """A law of time and state that goes to a target."""
+
+    mpc: Mpc
+    target: Target
+
+    def begin(self) -> "_Law":
+        """Forget what was predicted."""
+        self.mpc.begin()
+        return self
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        return self.mpc.step(q, v, self.target, t)
+
+
+def mpc(
+    arm: Arm,
+    *,
+    period: WithUnit,
+    intervals: int = 20,
+    limits: Limits = ANYWAY,
+    bandwidth: WithUnit = 20.0,
+    weights: Weights | None = None,
+) -> Mpc:
+    """Make a law that plans the next intervals at every sample, within limits (MPC).
+
+    Parameters
+    ----------
+    arm
+        The arm as the law knows it.  Its servos, brakes, inputs and events are left out.
+    period
+        Time between two samples [s], and length of an interval.  It may be longer than the periods
+        of fast vibrations.
+    intervals
+        How many of them it looks ahead.
+    limits
+        What it keeps at the samples: effort always, speed, deflection and the joints' ranges unless
+        no inputs do.  Efforts and speeds are those of the model file unless given.
+    bandwidth
+        Rate [rad/s] at which joints are to be taken back, in the default weights, as for `lqr`.
+    weights
+        What to minimise instead, the states being all coordinates and their rates.
+
+    Returns
+    -------
+    Mpc
+        ``step(q, v, target)`` gives inputs; ``law(target)`` is for ``simulate(control=...)``.
+    """
+    require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path)")
+    period = require_positive("period", period, unit="s")
+    require_count("intervals", intervals, 2, most=1000)
+    require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
+    bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
+    problem = Problem.staying(validated(arm), {}, {})
+    if problem.model.floats:
+        raise FlexarmError("arm: mpc is for bases that stay: on a free one take lqr or a plan")
+    if weights is not None:
+        require_fitting(weights, 2 * problem.model.size, len(problem.names))
+    return Mpc(problem, period, intervals, limits, (weights, bandwidth))
+
+
+def _root(weight: Array) -> Array:
+    """Give W with ``W^T W`` a weight that is positive but for rounding."""
+    values, vectors = np.linalg.eigh((weight + weight.T) / 2)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+
+
+def _follow(target: Plan, problem: Problem, period: float) -> tuple[Array, Array]:
+    """Sample a plan's states, and its inputs by their means over the intervals that follow."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    run = target.run
+    if run.model.names != problem.model.names:
+        raise FlexarmError("target: must be a plan of this arm, got one with other coordinates")
+    times = period * np.arange(int(np.ceil(target.duration / period)) + 1)
+    way = CubicHermiteSpline(run.t, run.q, run.v)
+    x = np.hstack([way(times[:-1]), way(times[:-1], 1)])
+    spent = np.vstack(
+        [
+            np.zeros(run.u.shape[1]),
+            np.cumsum((run.u[1:] + run.u[:-1]) / 2 * np.diff(run.t)[:, None], axis=0),
+        ]
+    )
+    totals = np.array([np.interp(times, run.t, column) for column in spent.T]).T
+    rest = np.append(way(target.duration), np.zeros(run.q.shape[1]))
+    return np.vstack([x, rest]), np.vstack([np.diff(totals, axis=0) / period, run.u[-1]])

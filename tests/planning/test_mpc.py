@@ -1,0 +1,89 @@
+"""A receding horizon: the best regulator where nothing limits it, and limits kept where they do."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.integrate import quad_vec
+
+import flexarm
+from flexarm.control import Timing, Weights, joint_move, pd_law
+from flexarm.io.overrides import GONE
+from flexarm.planning import Limits, Mpc
+from flexarm.planning.sensitivity import integral_of_exponential
+
+PERIOD, GOAL = 0.05, {"joint1": 0.3}
+
+
+@cache
+def link() -> flexarm.Arm:
+    shapes = {"kind": "loaded", "root": "free", "bending_y": 3}
+    return flexarm.change_arm(flexarm.sample("driven-link"), {
+        "links.1.shapes": shapes, "links.1.damping": "1 %",
+    })  # fmt: skip
+
+
+def test_exponential_of_many_turns() -> None:
+    A = np.array([[0.0, 1.0], [-(900.0**2), -3.0]])
+    whole = integral_of_exponential(A, 0.05, 900.0)
+    assert np.eye(2) + A @ whole == pytest.approx(scipy.linalg.expm(0.05 * A), rel=1e-6, abs=1e-6)
+
+
+def test_without_limits_it_is_the_best_sampled_regulator() -> None:
+    """About its target, inputs are those of the Riccati equation, by another way."""
+    weights = Weights(np.diag([8.0, 1.0, 1.0, 1.0, 0.2, 0.1, 0.1, 0.1]), np.eye(1))
+    law = flexarm.mpc(link(), period=PERIOD, weights=weights, intervals=6)
+    space = flexarm.linearise(
+        flexarm.change_arm(
+            link(), {"links.1.joint.start": {"position": 0.3}, "links.1.joint.input": GONE}
+        )
+    )
+    A, B, n = space.A, space.B, len(space.A)
+    whole = scipy.linalg.expm(np.block([[A, B], [np.zeros((1, n + 1))]]) * PERIOD)
+
+    def cost(s: float) -> np.ndarray:
+        moved = scipy.linalg.expm(np.block([[A, B], [np.zeros((1, n + 1))]]) * s)
+        return moved.T @ scipy.linalg.block_diag(weights.state, weights.input) @ moved
+
+    W = quad_vec(cost, 0.0, PERIOD, epsrel=1e-9)[0]
+    Ad, Bd = whole[:n, :n], whole[:n, n:]
+    P = scipy.linalg.solve_discrete_are(Ad, Bd, W[:n, :n], W[n:, n:], s=W[:n, n:])
+    gain = np.linalg.solve(W[n:, n:] + Bd.T @ P @ Bd, Bd.T @ P @ Ad + W[:n, n:].T)
+    rest = np.array([0.3, 0.0, 0.0, 0.0])
+    for unit in 1e-4 * np.eye(n):
+        u = law.begin().step(rest + unit[: n // 2], unit[n // 2 :], GOAL)
+        assert u == pytest.approx(-gain @ unit, rel=2e-3, abs=1e-4 * np.abs(gain).max() * 1e-4)
+
+
+def test_it_rings_far_less_than_pd_and_keeps_its_limits() -> None:
+    limits = Limits(effort=0.6, speed=1.0)
+    law = flexarm.mpc(link(), period=PERIOD, limits=limits, bandwidth=8.0)
+    fastest = flexarm.modes(link(), joints="free").elastic()[-1].frequency_rad_s
+    assert 2 * np.pi / fastest < PERIOD
+    run = flexarm.simulate(link(), t_end=2.5, dt=0.01, control=law.law(GOAL))
+    assert np.abs(run.u).max() <= 0.6
+    samples = np.isclose(run.t % PERIOD, 0) | np.isclose(run.t % PERIOD, PERIOD)
+    assert np.abs(run.v[samples, 0]).max() < 1.01
+    move = joint_move(flexarm.build(link()), GOAL, Timing("quintic", 1e-3))
+    pd = pd_law(move, stiffness=1.0, damping=0.3)
+    other = flexarm.simulate(
+        link(), t_end=2.5, dt=0.01, control=flexarm.Sampled(pd, 0.01, limits=0.6)
+    )
+    left = [np.ptp(each.tip[each.t > 1.5], axis=0).max() for each in (run, other)]
+    assert left[0] < 0.1 * left[1]
+    assert run.q[-1, 0] == pytest.approx(0.3, abs=1e-3)
+
+
+def test_it_mends_a_plan_of_an_arm_that_is_softer() -> None:
+    planned = flexarm.plan(link(), GOAL, duration=0.8, intervals=12)
+    section = link().links[0].section
+    assert section is not None
+    softer = {"links.1.section.EIz": 0.85 * section.EIz}
+    law = flexarm.mpc(link(), period=PERIOD, bandwidth=8.0)
+    assert isinstance(law, Mpc)
+    alone = flexarm.simulate(flexarm.change_arm(planned.arm, softer), t_end=2.0, dt=0.01)
+    other = flexarm.change_arm(link(), softer | {"links.1.joint.input": GONE})
+    beside = flexarm.simulate(other, t_end=2.0, dt=0.01, control=law.law(planned))
+    left = [np.ptp(each.tip[each.t > 1.2], axis=0).max() for each in (alone, beside)]
+    assert left[1] < 0.2 * left[0]
