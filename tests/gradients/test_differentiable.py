@@ -8,6 +8,7 @@ import pytest
 import flexarm
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.gradients.differentiable import Differentiable
+from flexarm.gradients.trajectory import Trajectory
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
@@ -30,7 +31,7 @@ def arm() -> flexarm.Arm:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["rk4", "dop853"])
+@pytest.fixture(scope="module", params=["rk4", "dop853", "etd4"])
 def runs(request: pytest.FixtureRequest, arm: flexarm.Arm) -> Differentiable:
     step = 5e-4 if request.param == "rk4" else None
     return flexarm.differentiable(
@@ -38,14 +39,14 @@ def runs(request: pytest.FixtureRequest, arm: flexarm.Arm) -> Differentiable:
     )
 
 
-def differences(runs: Differentiable, key: int, steps: Array, share: float = 1e-3) -> Array:
+def differences(runs: Differentiable, key: int, like: Trajectory, share: float = 1e-3) -> Array:
     """Differentiate the samples of whole runs in the same steps, at fourth order, (T, 2n)."""
     h = share * runs.values[key]
     found = []
     for place in (-2, -1, 1, 2):
         values = runs.values.copy()
         values[key] += place * h
-        run = runs.at(values, steps=steps)
+        run = runs.at(values, steps=like)
         found.append(np.hstack([run.q, run.v]))
     return np.asarray((found[0] - 8 * found[1] + 8 * found[2] - found[3]) / (12 * h))
 
@@ -55,7 +56,7 @@ def test_sensitivities_are_the_differences_of_runs(runs: Differentiable) -> None
     by_q, by_v = run.sensitivities()
     slopes = np.concatenate([by_q, by_v], axis=1)
     for k in range(len(KEYS)):
-        expected = differences(runs, k, run.steps)
+        expected = differences(runs, k, run)
         scale = np.abs(expected).max(axis=0) + 1e-6 * np.abs(expected).max()
         assert np.all(np.abs(slopes[:, :, k] - expected) <= EXACT * scale), KEYS[k]
 
@@ -82,7 +83,7 @@ def test_gradients_by_start_and_inputs_are_differences(runs: Differentiable) -> 
         h, found = 2e-6, []
         for place in (-2, -1, 1, 2):
             changed = given | {name: value + place * h * way}
-            found.append(float(np.sum(weights * runs.at(steps=run.steps, **changed).q)))
+            found.append(float(np.sum(weights * runs.at(steps=run, **changed).q)))
         expected = (found[0] - 8 * found[1] + 8 * found[2] - found[3]) / (12 * h)
         assert np.sum(getattr(gradient, name) * way) == pytest.approx(expected, rel=EXACT)
 
@@ -126,8 +127,8 @@ def test_what_jumps_is_refused(arm: flexarm.Arm) -> None:
     dry = flexarm.change_arm(arm, {"links.1.joint.friction": {"kind": "dry", "coulomb": 1.0}})
     with pytest.raises(SimulationError, match="dry friction"):
         flexarm.differentiable(dry, t_end=0.1)
-    with pytest.raises(SimulationError, match="rk4 or dop853"):
-        flexarm.differentiable(arm, t_end=0.1, method="etd4")
+    with pytest.raises(SimulationError, match="rk4, dop853, etd4"):
+        flexarm.differentiable(arm, t_end=0.1, method="rodas4")
     with pytest.raises(SimulationError, match="nodes of its rail"):
         flexarm.differentiable(loads(RAIL), t_end=0.1)
     target = "links.1.joint.servo.target.value"
@@ -177,7 +178,7 @@ def test_every_sample_has_exact_gradients(name: str) -> None:
     slopes = np.concatenate(run.sensitivities(), axis=1)[:, :, 0]
     off = []
     for share in (1e-3, 2e-4, 3e-5):  # larger steps truncate, smaller ones round
-        expected = differences(runs, 0, run.steps, share)
+        expected = differences(runs, 0, run, share)
         scale = np.abs(expected).max(axis=0) + 1e-6 * np.abs(expected).max()
         off.append(np.max(np.abs(slopes - expected) / scale, axis=0))
     assert np.all(np.min(off, axis=0) <= EXACT)

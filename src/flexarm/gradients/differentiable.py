@@ -24,12 +24,13 @@ from flexarm.formulations.numbers.parameters import (
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.rates import RateFunctions
-from flexarm.gradients.trajectory import Tableau, Trajectory
+from flexarm.gradients.steps import record
+from flexarm.gradients.trajectory import Plan, Tableau, Trajectory
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
-from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
+from flexarm.integrate.methods.exponential import ExponentialMarch
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel, jumps
@@ -47,6 +48,8 @@ TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
+RECORDED = 1000  # tries at a time of a method that keeps no modes for some
+TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
 
 
 def differentiable(
@@ -74,7 +77,8 @@ def differentiable(
         Keys of numbers in the model file, such as ``payload.mass`` or
         ``links.1.joint.servo.damping``.
     method
-        ``rk4`` in equal steps, or ``dop853`` in steps that a run by it has recorded, samples added.
+        ``rk4`` in equal steps; ``dop853`` or ``etd4`` in steps that a run by it has recorded,
+        samples added, and for ``etd4`` in the modes of that run.
 
     Raises
     ------
@@ -86,7 +90,7 @@ def differentiable(
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     if method not in TABLEAUS:
-        raise SimulationError(f"method: must be {' or '.join(TABLEAUS)} here, got '{method}'")
+        raise SimulationError(f"method: must be one of {', '.join(TABLEAUS)} here, got '{method}'")
     if control is not None:
         require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
     refuse_control(control, inputs, t_end)
@@ -148,7 +152,7 @@ class Differentiable:
         q: Array | None = None,
         v: Array | None = None,
         inputs: Array | None = None,
-        steps: Array | None = None,
+        steps: Array | Trajectory | None = None,
     ) -> Trajectory:
         """Run the arm.
 
@@ -161,7 +165,8 @@ class Differentiable:
         inputs
             At the samples, (T, inputs), with straight lines between them; those of the arm if None.
         steps
-            Ends of steps [s] that another run has recorded; its own if None.
+            Another run whose steps, and modes, are taken, or the ends of its steps [s]; its own if
+            None.
         """
         model = self.equation.model
         if values is not None and self.parameters:
@@ -170,10 +175,15 @@ class Differentiable:
         if task.motion.actuators.sampled:
             raise SimulationError("gradients: sampled servos jump: take their 'period' away")
         self._all_smooth  # noqa: B018  refuses parameters of functions of time
-        chosen = self._steps(task) if steps is None else steps
+        if isinstance(steps, Trajectory):
+            plan = steps.plan
+        elif steps is None or not self.method.solves_vibrations:
+            plan = self._plan(task) if steps is None else Plan.without_modes(steps)
+        else:
+            raise SimulationError("steps: modes belong to those of etd4: give the other run itself")
         started = q is None and v is None
         return Trajectory(
-            task, self.functions, self.parameters, TABLEAUS[self.method.name], chosen, started
+            task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, started
         )
 
     def jax(self) -> Callable[..., Any]:
@@ -244,13 +254,13 @@ class Differentiable:
                         )
         return True
 
-    def _steps(self, task: Task) -> Array:
+    def _plan(self, task: Task) -> Plan:
         """Choose the steps: equal ones, or those that a run by an adaptive method takes."""
         listed = jumps([channel for group in task.groups for channel in group])
         inside = listed[(listed > self.times[0]) & (listed < self.times[-1])]
         stops = _apart(np.concatenate([self.times, inside]))
         if self.method.adaptive:
-            return _apart(np.concatenate([stops, self._recorded(task)]))
+            return self._recorded(task, stops)
         h = equal_step(self.method, task.vibration, float(self.times[-1]), self.rtol, self.step)
         left = np.diff(stops)
         parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int)
@@ -258,20 +268,31 @@ class Differentiable:
             begin + (end - begin) * np.arange(count) / count
             for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)
         ]
-        return np.append(np.concatenate(inner), stops[-1])
+        return Plan.without_modes(np.append(np.concatenate(inner), stops[-1]))
 
-    def _recorded(self, task: Task) -> Array:
-        beginning = task.beginning(self.method, self.rtol)
-        m, found = begin_march(beginning), []
-        m.budget = 1
+    def _recorded(self, task: Task, stops: Array) -> Plan:
+        """Run by an adaptive method; its steps end at the stops too."""
+        m = begin_march(task.beginning(self.method, self.rtol))
+        tries = self.method.renewed_after if self.method.solves_vibrations else RECORDED
+        room, found, renewed, bases = np.zeros(tries), [], [0], []
         while m.t < m.t_end:
-            code = march(m)
-            if code > 1:  # neither under way nor at the end
+            count = record(m, tries, room)
+            if count < 0:
                 raise SimulationError(
                     f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
                 )
-            found.append(m.t)
-        return np.array(found)
+            found.append(room[:count].copy())
+            if isinstance(m, ExponentialMarch):
+                bases.append(np.concatenate([m.modes, m.inverse, m.squares, m.losses]))
+                renewed.append(renewed[-1] + count)
+        taken = np.concatenate(found)
+        ends = _apart(np.concatenate([stops, taken]))
+        plan = Plan.without_modes(ends)
+        if not bases:
+            return plan
+        nearly = ends[1:] - [rounding(t) for t in ends[1:]]
+        which = np.searchsorted(renewed[1:-1], np.searchsorted(taken, nearly), "right")
+        return Plan(ends, which, np.array(bases))
 
 
 def _apart(times: Array) -> Array:

@@ -14,21 +14,28 @@ from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import Adjoint, Steps, Tangents, advance, pull, push
+from flexarm.integrate.methods.base import zeros
 from flexarm.integrate.methods.explicit import table_of_rows
+from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
 from flexarm.integrate.system import WORKS, rounding
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
+from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
 
 
 @dataclass(frozen=True)
 class Tableau:
-    """An explicit Runge-Kutta method: ``a`` (stages, stages), ``b`` and ``c`` (stages,)."""
+    """An explicit method: ``a`` (stages + 1, stages), the new state last, ``c`` (stages + 1,)."""
 
     a: Array
-    b: Array
     c: Array
+
+    @property
+    def stages(self) -> int:
+        """How many there are."""
+        return self.a.shape[1]
 
     @classmethod
     def of(
@@ -36,8 +43,38 @@ class Tableau:
     ) -> "Tableau":
         """Take the stages of a method's table, nonzero entries by column."""
         count = max(b) + 1
-        full = table_of_rows(a[:count], count).reshape(count, count)
-        return cls(full, table_of_rows([b], count), np.array(c[:count]))
+        full = table_of_rows([*a[:count], b], count).reshape(count + 1, count)
+        return cls(full, np.append(c[:count], 1.0))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps of a run, which are held when it is differentiated.
+
+    Attributes
+    ----------
+    ends
+        Of the steps [s], the samples among them.
+    basis
+        Which modes each step is taken in, -1 if in none.
+    bases
+        By basis modes, their inverse, squared frequencies and damping rates, (B, 2n^2 + 2n).
+    """
+
+    ends: Array
+    basis: Ints
+    bases: Array
+
+    @classmethod
+    def without_modes(cls, ends: Array) -> "Plan":
+        """Make the plan of a method that has no modes."""
+        return cls(ends, np.full(len(ends) - 1, -1, dtype=np.int64), np.zeros((0, 0)))
+
+    @property
+    def lengths(self) -> Array:
+        """Of the steps [s], alike where rounding alone tells them apart."""
+        grain = 4 * float(np.spacing(self.ends[-1]))
+        return np.round(np.diff(self.ends) / grain) * grain
 
 
 @dataclass(frozen=True)
@@ -72,10 +109,8 @@ class Trajectory:
         Its compiled rates and their derivatives.
     parameters
         Keys of the numbers that it is differentiated by.
-    tableau
-        The method.
-    steps
-        Ends of the steps [s], the samples among them.
+    tableau, plan
+        The method and its steps.
     started
         Whether the start is that of the model file, and moves with its numbers.
     """
@@ -84,8 +119,13 @@ class Trajectory:
     functions: RateFunctions
     parameters: tuple[str, ...]
     tableau: Tableau
-    steps: Array
+    plan: Plan
     started: bool
+
+    @property
+    def steps(self) -> Array:
+        """Ends of the steps [s], the samples among them."""
+        return self.plan.ends
 
     @property
     def t(self) -> Array:
@@ -164,7 +204,9 @@ class Trajectory:
             pulses=pulses.ravel(),
             tangents=starts.ravel(),
             tangent_samples=np.zeros(len(self.t) * columns * size),
-            slopes=np.zeros(len(self.tableau.b) * columns * size),
+            x_along=np.zeros(columns * self._n),
+            g_along=np.zeros(columns * len(fields["g"])),
+            p_along=np.zeros(columns * len(fields["p"])),
         )
         push(record)
         del kept, buffers  # what compiled code points to lived as long as the call
@@ -221,7 +263,9 @@ class Trajectory:
             by_number=buffers["by_number"],
             seeds=seeds.ravel(),
             adjoint=np.zeros(size),
-            back=np.zeros(len(self.tableau.b) * size),
+            x_back=np.zeros(self._n),
+            g_back=np.zeros(len(fields["g"])),
+            p_back=np.zeros(len(fields["p"])),
             share=np.zeros(size),
             nodes=self.t,
             interval=np.clip(np.searchsorted(self.t, self.steps[:-1], "right") - 1, 0, last),
@@ -276,30 +320,36 @@ class Trajectory:
         system, buffers = system_of(
             self.task.equation, self._rates, self.task.groups, accounts=-WORKS
         )
-        size, stages, count = self._size, len(self.tableau.b), len(self.steps) - 1
+        n, size, stages, count = self._n, self._size, self.tableau.stages, len(self.steps) - 1
+        a = self.tableau.a
         ends = np.full(count + 1, -1, dtype=np.int64)
         near = np.searchsorted(self.steps, self.t - [rounding(t) for t in self.t])
         ends[near] = np.arange(len(self.t))
-        y = np.concatenate([self.task.q, self.task.v, np.zeros(size - 2 * self._n)])
+        y = np.concatenate([self.task.q, self.task.v, np.zeros(size - 2 * n)])
         fields = {
             "system": system,
             "size": size,
             "stages": stages,
-            "width": stages,
-            "a": self.tableau.a.ravel(),
-            "b": self.tableau.b,
+            "a": a.ravel(),
+            "squared": (a @ a[:-1]).ravel(),
             "c": self.tableau.c,
             "count": count,
             "times": self.steps,
+            "lengths": self.plan.lengths,
+            "basis": self.plan.basis,
+            "bases": self.plan.bases.ravel(),
             "ends_at": ends,
             "samples": np.zeros(len(self.t) * size),
             "every": every,
             "saved": np.zeros((count // every + 1) * size),
             "y": y,
-            "k": np.zeros(stages * size),
-            "trial": np.zeros(size),
-            "places": np.zeros(every * stages * size),
-        }
+            **zeros({
+                "k": size, "trial": size, "places": every * stages * size,
+                "swing": (stages + 1) * 2 * n, "into": (stages + 1) * stages * 2 * n,
+                "x": n, "g": stages * n, "p": stages * (size - 2 * n), "modal": 2 * n,
+                "half": RESPONSES,
+            }),
+        }  # fmt: skip
         return fields, buffers
 
     def _start_slopes(self) -> Array:
