@@ -30,7 +30,6 @@ from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.methods.exponential import ExponentialMarch
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel, jumps
@@ -178,7 +177,7 @@ class Differentiable:
         if isinstance(steps, Trajectory):
             plan = steps.plan
         elif steps is None or not self.method.solves_vibrations:
-            plan = self._plan(task) if steps is None else Plan.without_modes(steps)
+            plan = self._plan(task) if steps is None else Plan(steps)
         else:
             raise SimulationError("steps: modes belong to those of etd4: give the other run itself")
         started = q is None and v is None
@@ -268,31 +267,27 @@ class Differentiable:
             begin + (end - begin) * np.arange(count) / count
             for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)
         ]
-        return Plan.without_modes(np.append(np.concatenate(inner), stops[-1]))
+        return Plan(np.append(np.concatenate(inner), stops[-1]))
 
     def _recorded(self, task: Task, stops: Array) -> Plan:
         """Run by an adaptive method; its steps end at the stops too."""
         m = begin_march(task.beginning(self.method, self.rtol))
         tries = self.method.renewed_after if self.method.solves_vibrations else RECORDED
-        room, found, renewed, bases = np.zeros(tries), [], [0], []
+        room, found, renewed = np.zeros(tries), [], []
         while m.t < m.t_end:
+            renewed.append(m.t)
             count = record(m, tries, room)
             if count < 0:
                 raise SimulationError(
                     f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
                 )
             found.append(room[:count].copy())
-            if isinstance(m, ExponentialMarch):
-                bases.append(np.concatenate([m.modes, m.inverse, m.squares, m.losses]))
-                renewed.append(renewed[-1] + count)
-        taken = np.concatenate(found)
-        ends = _apart(np.concatenate([stops, taken]))
-        plan = Plan.without_modes(ends)
-        if not bases:
-            return plan
-        nearly = ends[1:] - [rounding(t) for t in ends[1:]]
-        which = np.searchsorted(renewed[1:-1], np.searchsorted(taken, nearly), "right")
-        return Plan(ends, which, np.array(bases))
+        ends = _apart(np.concatenate([stops, *found]))
+        if not self.method.solves_vibrations:
+            return Plan(ends)
+        modes = np.zeros(len(ends) - 1, dtype=np.int64)
+        modes[np.searchsorted(ends, np.array(renewed) - [rounding(t) for t in renewed])] = 1
+        return Plan(ends, modes)
 
 
 def _apart(times: Array) -> Array:

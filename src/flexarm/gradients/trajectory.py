@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,9 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
-from flexarm.gradients.steps import Adjoint, Steps, Tangents, advance, pull, push
+from flexarm.gradients.adjoint import Adjoint, pull
+from flexarm.gradients.steps import Steps, advance
+from flexarm.gradients.tangents import Tangents, push
 from flexarm.integrate.methods.base import zeros
 from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.methods.oscillator import RESPONSES
@@ -55,26 +57,29 @@ class Plan:
     ----------
     ends
         Of the steps [s], the samples among them.
-    basis
-        Which modes each step is taken in, -1 if in none.
-    bases
-        By basis modes, their inverse, squared frequencies and damping rates, (B, 2n^2 + 2n).
+    renewed
+        Whether modes are taken anew at the begin of each step; empty of a method without any.
     """
 
     ends: Array
-    basis: Ints
-    bases: Array
-
-    @classmethod
-    def without_modes(cls, ends: Array) -> "Plan":
-        """Make the plan of a method that has no modes."""
-        return cls(ends, np.full(len(ends) - 1, -1, dtype=np.int64), np.zeros((0, 0)))
+    renewed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def lengths(self) -> Array:
         """Of the steps [s], alike where rounding alone tells them apart."""
         grain = 4 * float(np.spacing(self.ends[-1]))
-        return np.round(np.diff(self.ends) / grain) * grain
+        return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
+
+    @property
+    def starts(self) -> Ints:
+        """Steps that segments between checkpoints begin with, and the end: about a root of them.
+
+        Modes are taken anew there.
+        """
+        count = len(self.ends) - 1
+        able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)
+        places = np.searchsorted(able, np.arange(0, count, max(1, math.isqrt(count + 1))))
+        return np.append(np.unique(able[places[places < len(able)]]), count)
 
 
 @dataclass(frozen=True)
@@ -178,38 +183,43 @@ class Trajectory:
         With ``inputs``, by what is added to each of these at all times too: so many columns more.
         """
         self.states  # noqa: B018  refuses a motion that has no end
-        member, size = self._pushed, self._size
-        along = directions_of(member.structure.book, self._model, self.nearby)
-        count, columns = along.shape[0], along.shape[1] + inputs
-        fields, buffers = self._fields(1)
-        driven = len(self.task.groups[0])
-        buffers |= {TANGENT: np.zeros(size), PULSE: np.zeros(driven), DIRECTION: np.zeros(count)}
-        buffers["change"] = np.zeros(size - self._n)
-        table, kept = table_of(member, buffers)
-        directions = np.concatenate([along.T, np.zeros((inputs, count))])
-        starts = np.concatenate([self._start_slopes(), np.zeros((inputs, size))])
+        n, size, driven = self._n, self._size, len(self.task.groups[0])
+        fields, buffers, matrices = self._fields(1)
+        equations, table, along = self._joined("pushed rates", buffers)
+        if matrices:
+            matrices[TANGENT] = buffers[TANGENT]
+        turned, turned_table, by_matrix = self._joined("pushed matrices", matrices)
+        columns = along.shape[1] + inputs
         pulses = np.zeros((columns, driven))
         pulses[along.shape[1] :, :] = np.eye(inputs, driven)
         record = Tangents(
             **fields,
             columns=columns,
-            numbers=count,
-            equations=member.table_address,
+            numbers=len(along),
+            matrix_numbers=len(by_matrix),
+            equations=equations,
             table=table,
+            turned=turned,
+            turned_table=turned_table,
             tangent=buffers[TANGENT],
-            pulse=buffers[PULSE],
+            pulse=buffers.get(PULSE, np.zeros(driven)),
             direction=buffers[DIRECTION],
             change=buffers["change"],
-            directions=directions.ravel(),
+            matrix_direction=matrices.get(DIRECTION, np.zeros(0)),
+            matrix_change=matrices.get("change", np.zeros(0)),
+            directions=_rows(along.T, inputs),
+            matrix_directions=_rows(by_matrix.T, inputs),
             pulses=pulses.ravel(),
-            tangents=starts.ravel(),
-            tangent_samples=np.zeros(len(self.t) * columns * size),
-            x_along=np.zeros(columns * self._n),
-            g_along=np.zeros(columns * len(fields["g"])),
-            p_along=np.zeros(columns * len(fields["p"])),
-        )
+            tangents=_rows(self._start_slopes(), inputs),
+            **zeros({
+                "tangent_samples": len(self.t) * columns * size,
+                "x_along": columns * n, "g_along": columns * len(fields["g"]),
+                "p_along": columns * len(fields["p"]), "modal_along": 2 * n,
+                "basis_along": columns * (2 * n * n + 2 * n), "more": 2 * n,
+            }),
+        )  # fmt: skip
         push(record)
-        del kept, buffers  # what compiled code points to lived as long as the call
+        del matrices, buffers  # what compiled code points to lived as long as the call
         return np.swapaxes(record.tangent_samples.reshape(len(self.t), columns, size), 1, 2)
 
     def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
@@ -231,48 +241,48 @@ class Trajectory:
         if by_v is not None:
             seeds[:, self._n : 2 * self._n] = real_numbers("by_v", by_v, shape)
         self.states  # noqa: B018
-        member = self._pulled
-        record, kept = self._adjoint(member, seeds)
-        pull(record)
-        del kept  # as above
-        along = directions_of(member.structure.book, self._model, self.nearby)
-        by_start = record.adjoint
-        return RunGradient(
-            record.by_numbers @ along + self._start_slopes() @ by_start,
-            by_start[: self._n].copy(),
-            by_start[self._n : 2 * self._n].copy(),
-            record.by_inputs.reshape(len(self.t), -1),
-        )
-
-    def _adjoint(self, member: Member, seeds: Array) -> tuple[Adjoint, object]:
-        done, ports = self._advanced, {port.name: port.size for port in member.outputs}
-        fields, buffers = self._fields(done.every)
-        count, inputs, size = ports["by_number"], len(self.task.groups[0]), self._size
-        buffers |= {name: np.zeros(n) for name, n in ports.items()}
-        buffers[WEIGHT] = np.zeros(size - self._n)
-        table, kept = table_of(member, buffers)
-        last = len(self.t) - 2
+        done, size, n = self._advanced, self._size, self._n
+        fields, buffers, matrices = self._fields(int(np.diff(self.plan.starts).max()))
+        equations, table, along = self._joined("pulled rates", buffers)
+        turned, turned_table, by_matrix = self._joined("pulled matrices", matrices)
+        count, inputs, last = len(along), len(self.task.groups[0]), len(self.t) - 2
+        renewed = np.add.reduceat(self._renewed, self.plan.starts[:-1]).max()
         record = Adjoint(
             **(fields | {"saved": done.saved}),
             numbers=count,
-            equations=member.table_address,
+            matrix_numbers=len(by_matrix),
+            equations=equations,
             table=table,
+            turned=turned,
+            turned_table=turned_table,
             weight=buffers[WEIGHT],
             by_state=buffers["by_state"],
             by_input=buffers.get("by_input", np.zeros(inputs)),
             by_number=buffers["by_number"],
+            matrix_weight=matrices.get(WEIGHT, np.zeros(0)),
+            matrix_by_state=matrices.get("by_state", np.zeros(0)),
+            matrix_by_number=matrices.get("by_number", np.zeros(0)),
             seeds=seeds.ravel(),
-            adjoint=np.zeros(size),
-            x_back=np.zeros(self._n),
-            g_back=np.zeros(len(fields["g"])),
-            p_back=np.zeros(len(fields["p"])),
-            share=np.zeros(size),
             nodes=self.t,
             interval=np.clip(np.searchsorted(self.t, self.steps[:-1], "right") - 1, 0, last),
-            by_numbers=np.zeros(count),
-            by_inputs=np.zeros(len(self.t) * inputs),
+            **zeros({
+                "adjoint": size, "x_back": n, "g_back": len(fields["g"]),
+                "p_back": len(fields["p"]), "basis_back": 2 * n * n + 2 * n, "share": size,
+                "bases": renewed * (3 * n * n + 2 * n), "more": 2 * n,
+                "modals": (self.tableau.stages + 1) * 2 * n, "by_numbers": count,
+                "by_matrix_numbers": len(by_matrix), "by_inputs": len(self.t) * inputs,
+            }),
+        )  # fmt: skip
+        pull(record)
+        del matrices, buffers  # as above
+        by_start = record.adjoint
+        by_model = record.by_numbers @ along + record.by_matrix_numbers @ by_matrix
+        return RunGradient(
+            by_model + self._start_slopes() @ by_start,
+            by_start[:n].copy(),
+            by_start[n : 2 * n].copy(),
+            record.by_inputs.reshape(len(self.t), -1),
         )
-        return record, (kept, buffers)
 
     @cached_property
     def nearby(self) -> dict[str, Nearby]:
@@ -293,35 +303,57 @@ class Trajectory:
 
     @cached_property
     def _advanced(self) -> Steps:
-        every = max(1, math.isqrt(len(self.steps)))
-        fields, buffers = self._fields(every)
+        fields, buffers, matrices = self._fields(1)
         record = Steps(**fields)
         advance(record)
-        del buffers  # what compiled code points to lived as long as the call
+        del buffers, matrices  # what compiled code points to lived as long as the call
         return record
 
-    @cached_property
-    def _rates(self) -> Member:
-        return self.functions.rates(self.task.equation.formulation, self._others)
+    @property
+    def _renewed(self) -> Ints:
+        return np.resize(self.plan.renewed, len(self.steps) - 1)
 
     @cached_property
-    def _pulled(self) -> Member:
-        return self.functions.pulled(self.task.equation.formulation, self._others)
+    def _members(self) -> dict[str, Member]:
+        return {}
 
-    @cached_property
-    def _pushed(self) -> Member:
-        return self.functions.pushed(self.task.equation.formulation, self._others)
+    def _member(self, name: str) -> Member:
+        if name not in self._members:  # tables point to its constants as long as this lives
+            formulation = self.task.equation.formulation
+            self._members[name] = self.functions.member(name, formulation, self._others)
+        return self._members[name]
 
     def _others(self) -> list[Model]:
         return [model for each in self.nearby.values() for model in each.models]
 
-    def _fields(self, every: int) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Give what all records have, with checkpoints after so many steps, and the buffers."""
+    def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints, Array]:
+        """Join a function to buffers: its address, its table, and directions of its numbers."""
+        if not buffers:
+            return 0, np.zeros(0, dtype=np.int64), np.zeros((0, len(self.nearby)))
+        member = self._member(name)
+        for port in (*member.inputs, *member.outputs):
+            buffers.setdefault(port.name, np.zeros(port.size))
+        table, kept = table_of(member, buffers)
+        buffers[f"work of {name}"] = kept[-1]
+        along = directions_of(member.structure.book, self._model, self.nearby)
+        return member.table_address, table, along
+
+    def _fields(self, every: int) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
+        """Give what all records have, with room for so many steps, and the buffers.
+
+        Those of the matrices are apart, none of a method without modes.
+        """
         system, buffers = system_of(
-            self.task.equation, self._rates, self.task.groups, accounts=-WORKS
+            self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
         )
         n, size, stages, count = self._n, self._size, self.tableau.stages, len(self.steps) - 1
         a = self.tableau.a
+        starts, in_modes = self.plan.starts, bool(len(self.plan.renewed))
+        matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
+        if in_modes:
+            parts = dict(zip("MKD", np.split(matrix, 3), strict=True))
+            matrices = {**parts, "anchor": buffers["anchor"], **zeros({"q": n, "v": n})}
+        address, table, _ = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
         near = np.searchsorted(self.steps, self.t - [rounding(t) for t in self.t])
         ends[near] = np.arange(len(self.t))
@@ -336,21 +368,27 @@ class Trajectory:
             "count": count,
             "times": self.steps,
             "lengths": self.plan.lengths,
-            "basis": self.plan.basis,
-            "bases": self.plan.bases.ravel(),
+            "in_modes": int(in_modes),
+            "renewed": self._renewed,
+            "matrices": address,
+            "matrix_table": table,
+            "matrix_q": matrices.get("q", matrix),
+            "matrix_v": matrices.get("v", matrix),
+            "matrix": matrix,
             "ends_at": ends,
             "samples": np.zeros(len(self.t) * size),
-            "every": every,
-            "saved": np.zeros((count // every + 1) * size),
+            "segments": len(starts) - 1,
+            "starts": starts,
             "y": y,
             **zeros({
-                "k": size, "trial": size, "places": every * stages * size,
-                "swing": (stages + 1) * 2 * n, "into": (stages + 1) * stages * 2 * n,
-                "x": n, "g": stages * n, "p": stages * (size - 2 * n), "modal": 2 * n,
-                "half": RESPONSES,
+                "k": size, "trial": size, "places": 2 * every * stages * size,
+                "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
+                "into": 3 * (stages + 1) * stages * 2 * n, "x": n, "g": stages * n,
+                "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 3 * RESPONSES,
+                "basis": 3 * n * n + 2 * n, "room": n, "square": n * n,
             }),
         }  # fmt: skip
-        return fields, buffers
+        return fields, buffers, matrices
 
     def _start_slopes(self) -> Array:
         """Differentiate the start by the parameters, (k, size)."""
@@ -361,3 +399,8 @@ class Trajectory:
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
                 found[k, : 2 * self._n] = each.weights @ (there - here)
         return found
+
+
+def _rows(rows: Array, more: int) -> Array:
+    """Write rows one after the other, and so many of zeros after them."""
+    return np.concatenate([rows, np.zeros((more, rows.shape[1]))]).ravel()
