@@ -13,7 +13,6 @@ from flexarm.io.model_file import loads
 from flexarm.links.base import Array
 
 EXACT = 1e-7
-ROUGH = "differences through build leave 2e-7 of a joint's own, small derivative by the length"
 KEYS = ["payload.mass", "links.1.joint.servo.damping", "links.1.joint.friction.coulomb"]
 
 
@@ -88,6 +87,20 @@ def test_gradients_by_start_and_inputs_are_differences(runs: Differentiable) -> 
         assert np.sum(getattr(gradient, name) * way) == pytest.approx(expected, rel=EXACT)
 
 
+def test_gradients_by_etd4_are_those_of_the_motion(arm: flexarm.Arm) -> None:
+    # Steps are longer than the periods of its fast modes: with modes held they are 10 % off.
+    undriven = flexarm.change_arm(arm, {"links.1.joint.servo": None})
+    found = {}
+    for method, rtol in (("etd4", 1e-3), ("dop853", 1e-6)):
+        runs = flexarm.differentiable(
+            undriven, t_end=0.3, dt=0.03, parameters=["payload.mass"], method=method, rtol=rtol
+        )
+        found[method] = np.concatenate(runs.at().sensitivities(), axis=1)[:, :, 0]
+    size = np.abs(found["dop853"]).max(axis=0)
+    off = np.abs(found["etd4"] - found["dop853"]) / (size + 1e-3 * size.max())
+    assert off.max() < 1e-3
+
+
 def test_runs_are_those_of_simulate(runs: Differentiable, arm: flexarm.Arm) -> None:
     rk4 = runs.method.name == "rk4"
     step = 5e-4 if rk4 else None
@@ -101,6 +114,9 @@ def test_an_adjoint_costs_at_most_six_simulations(runs: Differentiable) -> None:
     run = runs.at()
     run.gradient(run.q)
     spent = 2 * run._member("rates").operations + run._member("pulled rates").operations
+    if runs.method.name == "etd4":  # in every twentieth step of four stages
+        turned = 2 * run._member("matrices").operations
+        spent += (turned + run._member("pulled matrices").operations) / 80
     assert spent <= 6 * run.task.motion.compiled().operations
 
 
@@ -153,35 +169,6 @@ def test_torch_takes_the_adjoint_for_its_gradient(arm: flexarm.Arm) -> None:
     (runs.torch()(values)[0] ** 2).sum().backward()
     run = runs.at(q=runs.start[0], v=runs.start[1], inputs=runs.input_samples)
     np.testing.assert_allclose(values.grad, run.gradient(2 * run.q).parameters, rtol=1e-9)
-
-
-@pytest.mark.campaign
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=ROUGH))
-        if name == "driven-link-payload"
-        else name
-        for name in flexarm.sample_names()
-    ],
-)
-def test_every_sample_has_exact_gradients(name: str) -> None:
-    sample = flexarm.sample(name)
-    short = 0.02
-    try:
-        runs = flexarm.differentiable(
-            sample, t_end=short, dt=short / 4, parameters=["links.1.length"], rtol=1e-4
-        )
-        run = runs.at()
-    except FlexarmError as error:
-        pytest.skip(str(error))
-    slopes = np.concatenate(run.sensitivities(), axis=1)[:, :, 0]
-    off = []
-    for share in (1e-3, 2e-4, 3e-5):  # larger steps truncate, smaller ones round
-        expected = differences(runs, 0, run, share)
-        scale = np.abs(expected).max(axis=0) + 1e-6 * np.abs(expected).max()
-        off.append(np.max(np.abs(slopes - expected) / scale, axis=0))
-    assert np.all(np.min(off, axis=0) <= EXACT)
 
 
 @pytest.mark.campaign

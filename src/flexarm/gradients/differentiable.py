@@ -25,7 +25,7 @@ from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.hooks import jax_function, torch_function
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.steps import record
-from flexarm.gradients.trajectory import Plan, Tableau, Trajectory
+from flexarm.gradients.trajectory import Plan, Tableau, Trajectory, roundings
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.methods import METHODS, dop853, rk4
@@ -36,7 +36,6 @@ from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import begin_march
-from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
@@ -47,7 +46,7 @@ TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
-RECORDED = 1000  # tries at a time of a method that keeps no modes for some
+ROUNDS = 100  # of a run that is recorded, at a time
 TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
 
 
@@ -77,7 +76,7 @@ def differentiable(
         ``links.1.joint.servo.damping``.
     method
         ``rk4`` in equal steps; ``dop853`` or ``etd4`` in steps that a run by it has recorded,
-        samples added, and for ``etd4`` in the modes of that run.
+        samples added; ``etd4`` takes modes where that run did.
 
     Raises
     ------
@@ -100,7 +99,8 @@ def differentiable(
     if not course.plain or arm.start != "stated":
         raise SimulationError(
             "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-            "events, dry friction (take 'smooth' or 'lugre'), brakes and 'start: equilibrium'"
+            "events, dry friction (take 'smooth' or 'lugre'), brakes and 'start: equilibrium'; "
+            "between events begin a run by at(q=..., v=...)"
         )
     for part in model.links:
         if part.rail is not None and len(part.rail.jumps):
@@ -164,8 +164,7 @@ class Differentiable:
         inputs
             At the samples, (T, inputs), with straight lines between them; those of the arm if None.
         steps
-            Another run whose steps, and modes, are taken, or the ends of its steps [s]; its own if
-            None.
+            Another run whose steps are taken, or their ends [s]; its own if None.
         """
         model = self.equation.model
         if values is not None and self.parameters:
@@ -179,7 +178,7 @@ class Differentiable:
         elif steps is None or not self.method.solves_vibrations:
             plan = self._plan(task) if steps is None else Plan(steps)
         else:
-            raise SimulationError("steps: modes belong to those of etd4: give the other run itself")
+            raise SimulationError("steps: etd4 takes modes at some: give the other run itself")
         started = q is None and v is None
         return Trajectory(
             task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, started
@@ -272,28 +271,29 @@ class Differentiable:
     def _recorded(self, task: Task, stops: Array) -> Plan:
         """Run by an adaptive method; its steps end at the stops too."""
         m = begin_march(task.beginning(self.method, self.rtol))
-        tries = self.method.renewed_after if self.method.solves_vibrations else RECORDED
-        room, found, renewed = np.zeros(tries), [], []
+        tries = self.method.renewed_after
+        begins, room = np.zeros(ROUNDS), np.zeros(ROUNDS * tries)
+        found, renewed = [stops], []
         while m.t < m.t_end:
-            renewed.append(m.t)
-            count = record(m, tries, room)
+            count = record(m, ROUNDS, tries, begins, room)
             if count < 0:
                 raise SimulationError(
                     f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
                 )
             found.append(room[:count].copy())
-        ends = _apart(np.concatenate([stops, *found]))
+            renewed.append(begins[begins < m.t_end])
+        ends = _apart(np.concatenate(found))
         if not self.method.solves_vibrations:
             return Plan(ends)
-        modes = np.zeros(len(ends) - 1, dtype=np.int64)
-        modes[np.searchsorted(ends, np.array(renewed) - [rounding(t) for t in renewed])] = 1
+        modes, times = np.zeros(len(ends) - 1, dtype=np.int64), np.concatenate(renewed)
+        modes[np.searchsorted(ends, times - roundings(times))] = 1
         return Plan(ends, modes)
 
 
 def _apart(times: Array) -> Array:
     """Sort times, and keep one of those that rounding makes two."""
     times = np.unique(times)
-    near = np.append(True, np.diff(times) > [rounding(t) for t in times[1:]])
+    near = np.append(True, np.diff(times) > roundings(times[1:]))
     kept = np.asarray(times[near])
     kept[-1] = times[-1]
     return kept

@@ -56,9 +56,7 @@ class RateFunctions:
         function = matrices_of(formulation, self._actuators(formulation))
         symbols = function.sx_in()
         results = [ca.vec(ca.densify(each)) for each in function.call(symbols, True, False)]
-        return ca.Function(
-            "matrices", symbols, results, function.name_in(), function.name_out()
-        )
+        return ca.Function("matrices", symbols, results, function.name_in(), function.name_out())
 
     def _actuators(self, formulation: Formulation) -> Actuators:
         """Give servos, if no law takes their place, and drive trains."""

@@ -98,17 +98,19 @@ class Steps(Record):
 
 
 @kernel
-def record(m: March, tries: int, ends: Array) -> int:
-    """Try so many steps of a run, and note the ends of those it takes; -1 if it stops."""
+def record(m: March, rounds: int, tries: int, begins: Array, ends: Array) -> int:
+    """Go on by rounds of so many tries; note where rounds begin and steps end; -1 if it stops."""
     count = 0
     m.budget = 1
-    for _ in range(tries):
-        t = m.t
-        if march(m) > FINISHED:
-            return -1
-        if m.t > t:
-            ends[count] = m.t
-            count += 1
+    for k in range(rounds):
+        begins[k] = m.t
+        for _ in range(tries):
+            t = m.t
+            if march(m) > FINISHED:
+                return -1
+            if m.t > t:
+                ends[count] = m.t
+                count += 1
     return count
 
 

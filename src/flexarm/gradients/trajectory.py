@@ -12,15 +12,15 @@ from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
-from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.adjoint import Adjoint, pull
+from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import Steps, advance
 from flexarm.gradients.tangents import Tangents, push
 from flexarm.integrate.methods.base import zeros
 from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
-from flexarm.integrate.system import WORKS, rounding
+from flexarm.integrate.system import ROUNDING, SOON, WORKS
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
@@ -185,10 +185,11 @@ class Trajectory:
         self.states  # noqa: B018  refuses a motion that has no end
         n, size, driven = self._n, self._size, len(self.task.groups[0])
         fields, buffers, matrices = self._fields(1)
-        equations, table, along = self._joined("pushed rates", buffers)
+        equations, table = self._joined("pushed rates", buffers)
         if matrices:
             matrices[TANGENT] = buffers[TANGENT]
-        turned, turned_table, by_matrix = self._joined("pushed matrices", matrices)
+        turned, turned_table = self._joined("pushed matrices", matrices)
+        along, by_matrix = self._along("pushed rates"), self._along("pushed matrices")
         columns = along.shape[1] + inputs
         pulses = np.zeros((columns, driven))
         pulses[along.shape[1] :, :] = np.eye(inputs, driven)
@@ -243,8 +244,9 @@ class Trajectory:
         self.states  # noqa: B018
         done, size, n = self._advanced, self._size, self._n
         fields, buffers, matrices = self._fields(int(np.diff(self.plan.starts).max()))
-        equations, table, along = self._joined("pulled rates", buffers)
-        turned, turned_table, by_matrix = self._joined("pulled matrices", matrices)
+        equations, table = self._joined("pulled rates", buffers)
+        turned, turned_table = self._joined("pulled matrices", matrices)
+        along, by_matrix = self._along("pulled rates"), self._along("pulled matrices")
         count, inputs, last = len(along), len(self.task.groups[0]), len(self.t) - 2
         renewed = np.add.reduceat(self._renewed, self.plan.starts[:-1]).max()
         record = Adjoint(
@@ -326,17 +328,22 @@ class Trajectory:
     def _others(self) -> list[Model]:
         return [model for each in self.nearby.values() for model in each.models]
 
-    def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints, Array]:
-        """Join a function to buffers: its address, its table, and directions of its numbers."""
+    def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints]:
+        """Join a function to buffers, if there are any: its address and its table."""
         if not buffers:
-            return 0, np.zeros(0, dtype=np.int64), np.zeros((0, len(self.nearby)))
+            return 0, np.zeros(0, dtype=np.int64)
         member = self._member(name)
         for port in (*member.inputs, *member.outputs):
             buffers.setdefault(port.name, np.zeros(port.size))
         table, kept = table_of(member, buffers)
         buffers[f"work of {name}"] = kept[-1]
-        along = directions_of(member.structure.book, self._model, self.nearby)
-        return member.table_address, table, along
+        return member.table_address, table
+
+    def _along(self, name: str) -> Array:
+        """Give how the numbers of a function change with the parameters, (numbers, k)."""
+        if "matrices" in name and not len(self.plan.renewed):
+            return np.zeros((0, len(self.nearby)))
+        return directions_of(self._member(name).structure.book, self._model, self.nearby)
 
     def _fields(self, every: int) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
         """Give what all records have, with room for so many steps, and the buffers.
@@ -353,9 +360,9 @@ class Trajectory:
         if in_modes:
             parts = dict(zip("MKD", np.split(matrix, 3), strict=True))
             matrices = {**parts, "anchor": buffers["anchor"], **zeros({"q": n, "v": n})}
-        address, table, _ = self._joined("matrices", matrices)
+        address, table = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
-        near = np.searchsorted(self.steps, self.t - [rounding(t) for t in self.t])
+        near = np.searchsorted(self.steps, self.t - roundings(self.t))
         ends[near] = np.arange(len(self.t))
         y = np.concatenate([self.task.q, self.task.v, np.zeros(size - 2 * n)])
         fields = {
@@ -404,3 +411,8 @@ class Trajectory:
 def _rows(rows: Array, more: int) -> Array:
     """Write rows one after the other, and so many of zeros after them."""
     return np.concatenate([rows, np.zeros((more, rows.shape[1]))]).ravel()
+
+
+def roundings(times: Array) -> Array:
+    """Give the time [s] from each within which there is no other instant."""
+    return np.asarray(ROUNDING * np.maximum(np.abs(times), SOON))
