@@ -23,9 +23,10 @@ from flexarm.formulations.numbers.parameters import (
 )
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.hooks import jax_function, torch_function
+from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
 from flexarm.gradients.steps import record
-from flexarm.gradients.trajectory import Plan, Tableau, Trajectory, roundings
+from flexarm.gradients.trajectory import Trajectory
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.methods import METHODS, dop853, rk4

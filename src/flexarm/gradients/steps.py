@@ -30,9 +30,10 @@ class Steps(Record):
         Rates of the state and what drives it.
     size, stages
         Of the state; stages of the method.
-    a, squared, c
+    a, squared, slopes, c
         The method's table and its square, (stages + 1, stages) each with the new state as the last
-        row, and times of the stages.
+        row; of an exponential method value, slope and bend of what a stage's acceleration is
+        taken to be in between, (stages + 1, stages, 3); and times of the stages.
     count, times, lengths
         Number of steps, their ends [s], (count + 1,), and lengths [s], those of one length alike.
     in_modes, renewed, basis
@@ -63,6 +64,7 @@ class Steps(Record):
     stages: int
     a: Array
     squared: Array
+    slopes: Array
     c: Array
     count: int
     times: Array
@@ -174,59 +176,34 @@ def tabulate(s: Steps, j: int, parts: int) -> None:
         if parts > 1:
             responses_along(square, loss, 0.5 * h, s.answers, more, last)
         responses(square, loss, 0.5 * h, s.answers)
-        weigh_middle(s, h, parts, r)
+        for part in range(parts):
+            weigh_mode(s, part, r, 0.5)
         if parts > 1:
             double_all(square, loss, 0.5 * h, s.answers, more, last)
         else:
             double_time(square, loss, 0.5 * h, s.answers)
-        weigh_end(s, h, parts, r)
+        for part in range(parts):
+            weigh_mode(s, part, r, 1.0)
 
 
 @kernel
-def put(s: Steps, part: int, i: int, e: int, r: int, place: float, rate: float) -> None:
-    """Set the weights of stage e in row i of mode r."""
+def weigh_mode(s: Steps, part: int, r: int, when: float) -> None:
+    """Set a mode's weights, or a derivative of them, at stages at a part of the step."""
     n = s.system.n
-    at = 2 * ((part * (s.stages + 1) + i) * s.stages + e) * n + r
-    s.into[at] = place
-    s.into[at + n] = rate
-
-
-@kernel
-def weigh_middle(s: Steps, h: float, parts: int, r: int) -> None:
-    """Set a mode's weights at the midpoints (Krogstad 2005), from its responses until there."""
-    n = s.system.n
-    for part in range(parts):
-        own = s.answers[part * RESPONSES :]
-        x2 = 4.0 / h * own[3]
-        v2 = 4.0 / h * own[2]
-        for i in range(1, 3):
-            s.swing[2 * (part * (s.stages + 1) + i) * n + r] = own[0]
-            s.swing[(2 * (part * (s.stages + 1) + i) + 1) * n + r] = own[1]
-        put(s, part, 1, 0, r, own[2], own[0])
-        put(s, part, 2, 0, r, own[2] - x2, own[0] - v2)
-        put(s, part, 2, 1, r, x2, v2)
-
-
-@kernel
-def weigh_end(s: Steps, h: float, parts: int, r: int) -> None:
-    """Set a mode's weights at the end of the step, from its responses until there."""
-    n = s.system.n
-    for part in range(parts):
-        own = s.answers[part * RESPONSES :]
-        x1 = own[2]
-        x2 = own[3] / h
-        v2 = x1 / h
-        x3 = 4.0 * own[4] / (h * h)
-        v3 = 4.0 * own[3] / (h * h)
-        for i in range(3, 5):
-            s.swing[2 * (part * (s.stages + 1) + i) * n + r] = own[0]
-            s.swing[(2 * (part * (s.stages + 1) + i) + 1) * n + r] = own[1]
-        put(s, part, 3, 0, r, x1 - 2.0 * x2, own[0] - 2.0 * v2)
-        put(s, part, 3, 2, r, 2.0 * x2, 2.0 * v2)
-        put(s, part, 4, 0, r, x1 - 3.0 * x2 + x3, own[0] - 3.0 * v2 + v3)
-        put(s, part, 4, 1, r, 2.0 * x2 - x3, 2.0 * v2 - v3)
-        put(s, part, 4, 2, r, 2.0 * x2 - x3, 2.0 * v2 - v3)
-        put(s, part, 4, 3, r, x3 - x2, v3 - v2)
+    h = s.table_h
+    own = s.answers[part * RESPONSES :]
+    for i in range(s.stages + 1):
+        if s.c[i] == when:
+            row = part * (s.stages + 1) + i
+            s.swing[2 * row * n + r] = own[0]
+            s.swing[(2 * row + 1) * n + r] = own[1]
+            for e in range(i):
+                at = 2 * (row * s.stages + e) * n + r
+                k = 3 * (i * s.stages + e)
+                b1 = s.slopes[k + 1] / h
+                b2 = s.slopes[k + 2] / (h * h)
+                s.into[at] = s.slopes[k] * own[2] + b1 * own[3] + b2 * own[4]
+                s.into[at + n] = s.slopes[k] * own[0] + b1 * own[2] + b2 * own[3]
 
 
 @kernel

@@ -1,8 +1,6 @@
 """A motion in recorded steps, its sensitivities and its adjoint."""
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,73 +11,18 @@ from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
 from flexarm.gradients.adjoint import Adjoint, pull
+from flexarm.gradients.plan import KROGSTAD, Plan, Tableau, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
 from flexarm.gradients.steps import Steps, advance
 from flexarm.gradients.tangents import Tangents, push
 from flexarm.integrate.methods.base import zeros
-from flexarm.integrate.methods.explicit import table_of_rows
 from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
-from flexarm.integrate.system import ROUNDING, SOON, WORKS
+from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
-
-
-@dataclass(frozen=True)
-class Tableau:
-    """An explicit method: ``a`` (stages + 1, stages), the new state last, ``c`` (stages + 1,)."""
-
-    a: Array
-    c: Array
-
-    @property
-    def stages(self) -> int:
-        """How many there are."""
-        return self.a.shape[1]
-
-    @classmethod
-    def of(
-        cls, a: Sequence[Mapping[int, float]], b: Mapping[int, float], c: Sequence[float]
-    ) -> "Tableau":
-        """Take the stages of a method's table, nonzero entries by column."""
-        count = max(b) + 1
-        full = table_of_rows([*a[:count], b], count).reshape(count + 1, count)
-        return cls(full, np.append(c[:count], 1.0))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The steps of a run, which are held when it is differentiated.
-
-    Attributes
-    ----------
-    ends
-        Of the steps [s], the samples among them.
-    renewed
-        Whether modes are taken anew at the begin of each step; empty of a method without any.
-    """
-
-    ends: Array
-    renewed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    @property
-    def lengths(self) -> Array:
-        """Of the steps [s], alike where rounding alone tells them apart."""
-        grain = 4 * float(np.spacing(self.ends[-1]))
-        return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
-
-    @property
-    def starts(self) -> Ints:
-        """Steps that segments between checkpoints begin with, and the end: about a root of them.
-
-        Modes are taken anew there.
-        """
-        count = len(self.ends) - 1
-        able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)
-        places = np.searchsorted(able, np.arange(0, count, max(1, math.isqrt(count + 1))))
-        return np.append(np.unique(able[places[places < len(able)]]), count)
 
 
 @dataclass(frozen=True)
@@ -371,6 +314,7 @@ class Trajectory:
             "stages": stages,
             "a": a.ravel(),
             "squared": (a @ a[:-1]).ravel(),
+            "slopes": KROGSTAD.ravel(),
             "c": self.tableau.c,
             "count": count,
             "times": self.steps,
@@ -411,8 +355,3 @@ class Trajectory:
 def _rows(rows: Array, more: int) -> Array:
     """Write rows one after the other, and so many of zeros after them."""
     return np.concatenate([rows, np.zeros((more, rows.shape[1]))]).ravel()
-
-
-def roundings(times: Array) -> Array:
-    """Give the time [s] from each within which there is no other instant."""
-    return np.asarray(ROUNDING * np.maximum(np.abs(times), SOON))
