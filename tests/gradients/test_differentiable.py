@@ -113,7 +113,7 @@ def test_an_adjoint_costs_at_most_six_simulations(runs: Differentiable) -> None:
     # The run, its stages once more from checkpoints, and the pulled rates at every stage.
     run = runs.at()
     run.gradient(run.q)
-    spent = 2 * run._member("rates").operations + run._member("pulled rates").operations
+    spent = 2.0 * run._member("rates").operations + run._member("pulled rates").operations
     if runs.method.name == "etd4":  # in every twentieth step of four stages
         turned = 2 * run._member("matrices").operations
         spent += (turned + run._member("pulled matrices").operations) / 80

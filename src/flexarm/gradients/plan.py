@@ -29,7 +29,7 @@ class Tableau:
     @property
     def stages(self) -> int:
         """How many there are."""
-        return self.a.shape[1]
+        return int(self.a.shape[1])
 
     @classmethod
     def of(
