@@ -26,8 +26,8 @@ WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
 # Steps of differences, of a number, a start or inputs, which runs follow nearly linearly.
 SHARE = {"numbers": 1e-3, "q": 1e-3, "v": 1e-2, "inputs": 0.1}
 NUMBERS = (
-    "links.1.length", "payload.mass", "links.1.section.mass_per_length", "links.1.body.mass",
-    "links.2.length", "links.2.body.mass", "links.2.section.mass_per_length",
+    "links.1.length", "payload.mass", "links.1.section.mass_per_length", "links.2.length",
+    "links.2.body.mass", "links.2.section.mass_per_length",
 )  # fmt: skip
 OTHERS = {
     "puma-560": ("links.2.body.mass", "links.3.body.mass"),  # its lengths are those of its joints
