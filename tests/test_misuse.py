@@ -315,7 +315,7 @@ differentiable(arm, t_end="1 Hz")
 differentiable(arm, t_end=1, parameters="payload.mass")
 differentiable(arm, t_end=1, parameters=[3])
 # method
-differentiable(arm, t_end=1, method="etd4")
+differentiable(arm, t_end=1, method="rodas4")
 # control
 differentiable(arm, t_end=1, control=3)
 # data

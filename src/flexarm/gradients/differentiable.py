@@ -23,11 +23,12 @@ from flexarm.formulations.numbers.parameters import (
 )
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.gradients.hooks import jax_function, torch_function
+from flexarm.gradients.plan import Plan, Tableau, roundings
 from flexarm.gradients.rates import RateFunctions
-from flexarm.gradients.trajectory import Tableau, Trajectory
+from flexarm.gradients.steps import record
+from flexarm.gradients.trajectory import Trajectory
 from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
-from flexarm.integrate.loop import march
 from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
 from flexarm.integrate.mission.course import Course
@@ -36,7 +37,6 @@ from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import begin_march
-from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
@@ -47,6 +47,8 @@ TABLEAUS = {
     "rk4": Tableau.of(rk4.A, dict(enumerate(rk4.B)), rk4.C),
     "dop853": Tableau.of(dop853.A, dop853.B, dop853.C),
 }
+ROUNDS = 100  # of a run that is recorded, at a time
+TABLEAUS["etd4"] = TABLEAUS["rk4"]  # of servos' states; modes have weights of their own
 
 
 def differentiable(
@@ -74,7 +76,8 @@ def differentiable(
         Keys of numbers in the model file, such as ``payload.mass`` or
         ``links.1.joint.servo.damping``.
     method
-        ``rk4`` in equal steps, or ``dop853`` in steps that a run by it has recorded, samples added.
+        ``rk4`` in equal steps; ``dop853`` or ``etd4`` in steps that a run by it has recorded,
+        samples added; ``etd4`` takes modes where that run did.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def differentiable(
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
     require_names("parameters", parameters, "keys of the model file, such as ['payload.mass']")
     if method not in TABLEAUS:
-        raise SimulationError(f"method: must be {' or '.join(TABLEAUS)} here, got '{method}'")
+        raise SimulationError(f"method: must be one of {', '.join(TABLEAUS)} here, got '{method}'")
     if control is not None:
         require_kind("control", control, ca.Function, "a CasADi function (t, q, v) to u")
     refuse_control(control, inputs, t_end)
@@ -97,7 +100,8 @@ def differentiable(
     if not course.plain or arm.start != "stated":
         raise SimulationError(
             "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-            "events, dry friction (take 'smooth' or 'lugre'), brakes and 'start: equilibrium'"
+            "events, dry friction (take 'smooth' or 'lugre'), brakes and 'start: equilibrium'; "
+            "between events begin a run by at(q=..., v=...)"
         )
     for part in model.links:
         if part.rail is not None and len(part.rail.jumps):
@@ -148,7 +152,7 @@ class Differentiable:
         q: Array | None = None,
         v: Array | None = None,
         inputs: Array | None = None,
-        steps: Array | None = None,
+        steps: Array | Trajectory | None = None,
         like: Trajectory | None = None,
     ) -> Trajectory:
         """Run the arm.
@@ -162,7 +166,7 @@ class Differentiable:
         inputs
             At the samples, (T, inputs), with straight lines between them; those of the arm if None.
         steps
-            Ends of steps [s] that another run has recorded; its own if None.
+            Another run whose steps are taken, or their ends [s]; its own if None.
         like
             A run of the arm at these values, from elsewhere: spares building it again.
         """
@@ -176,12 +180,16 @@ class Differentiable:
             raise SimulationError("gradients: sampled servos jump: take their 'period' away")
         if like is None:
             self._all_smooth  # noqa: B018  refuses parameters of functions of time
-        chosen = self._steps(task) if steps is None else steps
+        if isinstance(steps, Trajectory):
+            plan = steps.plan
+        elif steps is None or not self.method.solves_vibrations:
+            plan = self._plan(task) if steps is None else Plan(steps)
+        else:
+            raise SimulationError("steps: etd4 takes modes at some: give the other run itself")
         started = q is None and v is None
         return Trajectory(
-            task, self.functions, self.parameters, TABLEAUS[self.method.name], chosen, started,
-            like,
-        )  # fmt: skip
+            task, self.functions, self.parameters, TABLEAUS[self.method.name], plan, started, like
+        )
 
     def jax(self) -> Callable[..., Any]:
         """Make a function (values, q, v, inputs) to (q, v) at the samples for JAX.
@@ -251,13 +259,13 @@ class Differentiable:
                         )
         return True
 
-    def _steps(self, task: Task) -> Array:
+    def _plan(self, task: Task) -> Plan:
         """Choose the steps: equal ones, or those that a run by an adaptive method takes."""
         listed = jumps([channel for group in task.groups for channel in group])
         inside = listed[(listed > self.times[0]) & (listed < self.times[-1])]
         stops = _apart(np.concatenate([self.times, inside]))
         if self.method.adaptive:
-            return _apart(np.concatenate([stops, self._recorded(task)]))
+            return self._recorded(task, stops)
         h = equal_step(self.method, task.vibration, float(self.times[-1]), self.rtol, self.step)
         left = np.diff(stops)
         parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int)
@@ -265,26 +273,34 @@ class Differentiable:
             begin + (end - begin) * np.arange(count) / count
             for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)
         ]
-        return np.append(np.concatenate(inner), stops[-1])
+        return Plan(np.append(np.concatenate(inner), stops[-1]))
 
-    def _recorded(self, task: Task) -> Array:
-        beginning = task.beginning(self.method, self.rtol)
-        m, found = begin_march(beginning), []
-        m.budget = 1
+    def _recorded(self, task: Task, stops: Array) -> Plan:
+        """Run by an adaptive method; its steps end at the stops too."""
+        m = begin_march(task.beginning(self.method, self.rtol))
+        tries = self.method.renewed_after
+        begins, room = np.zeros(ROUNDS), np.zeros(ROUNDS * tries)
+        found, renewed = [stops], []
         while m.t < m.t_end:
-            code = march(m)
-            if code > 1:  # neither under way nor at the end
+            count = record(m, ROUNDS, tries, begins, room)
+            if count < 0:
                 raise SimulationError(
                     f"gradients: the run stops at t = {m.t:.4g} s: flexarm.simulate says why"
                 )
-            found.append(m.t)
-        return np.array(found)
+            found.append(room[:count].copy())
+            renewed.append(begins[begins < m.t_end])
+        ends = _apart(np.concatenate(found))
+        if not self.method.solves_vibrations:
+            return Plan(ends)
+        modes, times = np.zeros(len(ends) - 1, dtype=np.int64), np.concatenate(renewed)
+        modes[np.searchsorted(ends, times - roundings(times))] = 1
+        return Plan(ends, modes)
 
 
 def _apart(times: Array) -> Array:
     """Sort times, and keep one of those that rounding makes two."""
     times = np.unique(times)
-    near = np.append(True, np.diff(times) > [rounding(t) for t in times[1:]])
+    near = np.append(True, np.diff(times) > roundings(times[1:]))
     kept = np.asarray(times[near])
     kept[-1] = times[-1]
     return kept

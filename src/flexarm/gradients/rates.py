@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from flexarm.formulations.base import Formulation
-from flexarm.formulations.numbers.structures import NUMBERS, Make, Member, Structures
-from flexarm.integrate.actuators import actuators_of, motion_of
+from flexarm.formulations.numbers.structures import NUMBERS, Member, Structures
+from flexarm.integrate.actuators import Actuators, actuators_of, matrices_of, motion_of
 from flexarm.model import Model
 from flexarm.spatial import Expr
 
 Others = Callable[[], Sequence[Model]]
+Derive = Callable[[ca.Function], ca.Function]
 STATE = ("q", "v", "x")
 WEIGHT, TANGENT, PULSE, DIRECTION = "weight", "tangent", "pulse", "direction"
 
@@ -35,29 +36,36 @@ class RateFunctions:
     structures: Structures
     law: ca.Function | None = None
 
-    def rates(self, formulation: Formulation, others: Others) -> Member:
-        """Compile accelerations and rates of the further states."""
-        return self._member("rates", formulation, self._trace, others)
+    def member(self, name: str, formulation: Formulation, others: Others) -> Member:
+        """Compile one of them.
 
-    def pulled(self, formulation: Formulation, others: Others) -> Member:
-        """Compile ``weight^T d(a, dx)`` by state, inputs and numbers."""
-        return self._member("pulled", formulation, lambda f: _pulled(self._trace(f)), others)
-
-    def pushed(self, formulation: Formulation, others: Others) -> Member:
-        """Compile the change of (a, dx) along tangents of state, inputs and numbers."""
-        return self._member("pushed", formulation, lambda f: _pushed(self._trace(f)), others)
-
-    def _member(self, name: str, formulation: Formulation, make: Make, others: Others) -> Member:
+        ``rates`` are accelerations and rates of the further states (a, dx), ``matrices`` mass,
+        stiffness and damping (M, K, D); after ``pulled `` with ``weight^T d(...)`` by state, inputs
+        and numbers, after ``pushed `` with their change along tangents of these.
+        """
+        how, _, what = name.rpartition(" ")
+        trace = {"rates": self._trace, "matrices": self._matrices}[what]
+        derived: dict[str, Derive] = {"": lambda f: f, "pulled": _pulled, "pushed": _pushed}
         law = "" if self.law is None else self.law.serialize()
-        name = f"gradients {name} {law}"
-        return self.structures.member(name, formulation, make, others, level="fast")
+        return self.structures.member(
+            f"gradients {name} {law}", formulation, lambda f: derived[how](trace(f)), others,
+            level="fast",
+        )  # fmt: skip
+
+    def _matrices(self, formulation: Formulation) -> ca.Function:
+        function = matrices_of(formulation, self._actuators(formulation))
+        symbols = function.sx_in()
+        results = [ca.vec(ca.densify(each)) for each in function.call(symbols, True, False)]
+        return ca.Function("matrices", symbols, results, function.name_in(), function.name_out())
+
+    def _actuators(self, formulation: Formulation) -> Actuators:
+        """Give servos, if no law takes their place, and drive trains."""
+        found = replace(actuators_of(formulation.model), lookouts=(), accounts=())
+        return found if self.law is None else replace(found, servos=())
 
     def _trace(self, formulation: Formulation) -> ca.Function:
         """Trace the rates, with servos and drive trains whose numbers are symbols too."""
-        actuators = replace(actuators_of(formulation.model), lookouts=(), accounts=())
-        if self.law is not None:
-            actuators = replace(actuators, servos=())
-        motion = motion_of(formulation, self.law, actuators)
+        motion = motion_of(formulation, self.law, self._actuators(formulation))
         symbols, found = motion.sx_in(), dict.fromkeys(("a", "dx"), ca.SX(0, 1))
         called = motion.call(symbols, True, False)
         found |= dict(zip(motion.name_out(), called, strict=True))

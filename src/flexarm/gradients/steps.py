@@ -1,14 +1,23 @@
-"""Given steps of an explicit Runge-Kutta method in compiled loops: forward, tangents, adjoint.
+"""Given steps of a one-step method in compiled loops.
 
-The discrete motion itself is differentiated: what comes out is exact for the steps that are taken.
+A step adds accelerations at its stages up, with weights by which they enter positions and rates.
+An exponential method does so in modes of the arm, each with weights of its own, and takes these
+modes anew at given steps.
 """
 
 from dataclasses import dataclass
 
-from flexarm.integrate.system import PIECE, System, drive, enter_pieces, prescribe, rates, rounding
+from flexarm.gradients.modes import congruence, double_all, responses_along
+from flexarm.integrate.loop import FINISHED, march
+from flexarm.integrate.march import March
+from flexarm.integrate.methods.exponential import detach, find_modes
+from flexarm.integrate.methods.oscillator import RESPONSES, double_time, responses
+from flexarm.integrate.system import System, enter_pieces, prescribe, rates, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record, run_equations
-from flexarm.loops.sums import weigh
+from flexarm.loops.sums import weigh, weigh_both
+
+NAN = float("nan")
 
 
 @dataclass(kw_only=True)
@@ -19,144 +28,278 @@ class Steps(Record):
     ----------
     system
         Rates of the state and what drives it.
-    size, stages, width
-        Of the state; stages of the method; columns of its table ``a``.
-    a, b, c
-        The method's table.
-    count, times
-        Number of steps, and their ends [s], (count + 1,).
+    size, stages
+        Of the state; stages of the method.
+    a, squared, slopes, c
+        The method's table and its square, (stages + 1, stages) each with the new state as the last
+        row; of an exponential method value, slope and bend of what a stage's acceleration is
+        taken to be in between, (stages + 1, stages, 3); and times of the stages.
+    count, times, lengths
+        Number of steps, their ends [s], (count + 1,), and lengths [s], those of one length alike.
+    in_modes, renewed, basis
+        Whether steps are taken in modes; whether they are taken anew at a step's begin, (count,);
+        those in force, as in `flexarm.gradients.modes`.
+    matrices, matrix_table, matrix_q, matrix_v, matrix, room, square
+        Compiled mass, stiffness and damping, what they read and write (3, n, n), and room.
+    table_h, parts, swing, into
+        Step for which weights are tabulated, and whether with their derivatives by squared
+        frequencies and damping rates (3) or without (1): what becomes of the rate at the begin,
+        (3, stages + 1, 2, n), and of accelerations at the stages, (3, stages + 1, stages, 2, n).
     ends_at
         Which sample is at each of these times, -1 if none.
     samples
         States at the samples, (T, size).
-    every, saved
-        Steps between checkpoints, and the states there.
+    segments, starts, saved
+        Number of segments between checkpoints, the steps they begin with, (segments + 1,), and the
+        states there.
     y, k, trial, places
-        State, rates at the stages of a step, their sum, and states at the stages of as many steps
-        as lie between checkpoints.
+        State, its rates, a trial, and states and rates at the stages of the steps of a segment.
+    x, g, p, modal, answers
+        In modes: rates at a step's begin, accelerations at its stages beside the oscillators' own;
+        rates of further states there; a modal state; room for responses.
     """
 
     system: System
     size: int
     stages: int
-    width: int
     a: Array
-    b: Array
+    squared: Array
+    slopes: Array
     c: Array
     count: int
     times: Array
+    lengths: Array
+    in_modes: int
+    renewed: Ints
+    basis: Array
+    matrices: int
+    matrix_table: Ints
+    matrix_q: Array
+    matrix_v: Array
+    matrix: Array
+    room: Array
+    square: Array
+    table_h: float = 0.0
+    parts: int = 0
+    swing: Array
+    into: Array
     ends_at: Ints
     samples: Array
-    every: int
+    segments: int
+    starts: Ints
     saved: Array
     y: Array
     k: Array
     trial: Array
     places: Array
-
-
-@dataclass(kw_only=True)
-class Tangents(Steps):
-    """Tangents of a motion along given directions of numbers and starts.
-
-    Attributes
-    ----------
-    columns, numbers
-        How many directions, and of how many numbers.
-    equations, table
-        The pushed rates.
-    tangent, pulse, direction, change
-        Their inputs and output.
-    directions, pulses, tangents, tangent_samples
-        By column: of the numbers; of the inputs, the same at all times; of the state now; of the
-        state at the samples, (T, columns, size).
-    slopes
-        Tangents of the rates at the stages, (stages, columns, size).
-    """
-
-    columns: int
-    numbers: int
-    equations: int
-    table: Ints
-    tangent: Array
-    pulse: Array
-    direction: Array
-    change: Array
-    directions: Array
-    pulses: Array
-    tangents: Array
-    tangent_samples: Array
-    slopes: Array
-
-
-@dataclass(kw_only=True)
-class Adjoint(Steps):
-    """The adjoint of a motion: how a function of its samples changes with all that it depends on.
-
-    Attributes
-    ----------
-    numbers
-        How many there are.
-    equations, table
-        The pulled rates.
-    weight, by_state, by_input, by_number
-        Their input and outputs.
-    seeds
-        Derivatives of the function by the states at the samples, (T, size).
-    adjoint
-        By the state now, and at the end by the start.
-    back
-        Of the stages, (stages, size).
-    share
-        Of one stage.
-    nodes, interval
-        Times of the samples, and the interval between them that each step lies in.
-    by_numbers, by_inputs
-        What was found: (numbers,), and by the inputs at the samples, (T, inputs), lines between.
-    """
-
-    numbers: int
-    equations: int
-    table: Ints
-    weight: Array
-    by_state: Array
-    by_input: Array
-    by_number: Array
-    seeds: Array
-    adjoint: Array
-    back: Array
-    share: Array
-    nodes: Array
-    interval: Ints
-    by_numbers: Array
-    by_inputs: Array
+    x: Array
+    g: Array
+    p: Array
+    modal: Array
+    answers: Array
 
 
 @kernel
-def leave_pieces(s: System, t: float) -> None:
-    """Go back to the piece of every channel that is in force from t on."""
-    for c in range(s.channels):
-        k = s.current[c]
-        while k > s.first[c] and s.pieces[k * PIECE] > t:
-            k -= 1
-        s.current[c] = k
+def record(m: March, rounds: int, tries: int, begins: Array, ends: Array) -> int:
+    """Go on by rounds of so many tries; note where rounds begin and steps end; -1 if it stops."""
+    count = 0
+    m.budget = 1
+    for k in range(rounds):
+        begins[k] = m.t
+        for _ in range(tries):
+            t = m.t
+            if march(m) > FINISHED:
+                return -1
+            if m.t > t:
+                ends[count] = m.t
+                count += 1
+    return count
+
+
+@kernel
+def take_modes(s: Steps) -> None:
+    """Take the modes of the mass and stiffness at the present state."""
+    n = s.system.n
+    for i in range(n):
+        s.matrix_q[i] = s.y[i]
+        s.matrix_v[i] = s.y[n + i]
+    run_equations(s.matrices, s.matrix_table)
+    hold_matrices(s, s.matrix, 1.0)
+    squares = s.basis[2 * n * n :]
+    damping = s.matrix[2 * n * n :]
+    if (
+        find_modes(n, s.matrix, s.matrix[n * n :], damping, s.basis, s.basis[n * n :], squares,
+                   squares[n:], s.room) != 0
+    ):  # fmt: skip
+        s.y[0] = NAN
+    congruence(n, s.basis, n, 1, damping, s.square, squares[2 * n :])
+    s.table_h = 0.0
+
+
+@kernel
+def hold_matrices(s: Steps, matrices: Array, mass: float) -> None:
+    """Cut prescribed coordinates loose from mass, stiffness and damping."""
+    n = s.system.n
+    for c in range(s.system.known):
+        k = s.system.coordinates[c]
+        detach(n, matrices, k, mass)
+        detach(n, matrices[n * n :], k, 0.0)
+        detach(n, matrices[2 * n * n :], k, 0.0)
+
+
+@kernel
+def tabulate(s: Steps, j: int, parts: int) -> None:
+    """Tabulate the weights of step j, or their derivatives too."""
+    h = s.lengths[j]
+    n = s.system.n
+    if h == s.table_h and s.parts >= parts:
+        return
+    s.table_h = h
+    s.parts = parts
+    if s.in_modes == 0:
+        for i in range(s.stages + 1):
+            for r in range(n):
+                s.swing[2 * i * n + r] = s.c[i] * h
+                s.swing[(2 * i + 1) * n + r] = 1.0
+            for e in range(i):
+                at = i * s.stages + e
+                for r in range(n):
+                    s.into[2 * at * n + r] = h * h * s.squared[at]
+                    s.into[(2 * at + 1) * n + r] = h * s.a[at]
+        return
+    more = s.answers[RESPONSES:]
+    last = s.answers[2 * RESPONSES :]
+    for r in range(n):
+        square = s.basis[2 * n * n + r]
+        loss = s.basis[2 * n * n + n + r]
+        s.swing[n + r] = 1.0  # of the begin, whose derivatives are 0
+        if parts > 1:
+            responses_along(square, loss, 0.5 * h, s.answers, more, last)
+        responses(square, loss, 0.5 * h, s.answers)
+        for part in range(parts):
+            weigh_mode(s, part, r, 0.5)
+        if parts > 1:
+            double_all(square, loss, 0.5 * h, s.answers, more, last)
+        else:
+            double_time(square, loss, 0.5 * h, s.answers)
+        for part in range(parts):
+            weigh_mode(s, part, r, 1.0)
+
+
+@kernel
+def weigh_mode(s: Steps, part: int, r: int, when: float) -> None:
+    """Set a mode's weights, or a derivative of them, at stages at a part of the step."""
+    n = s.system.n
+    h = s.table_h
+    own = s.answers[part * RESPONSES :]
+    for i in range(s.stages + 1):
+        if s.c[i] == when:
+            row = part * (s.stages + 1) + i
+            s.swing[2 * row * n + r] = own[0]
+            s.swing[(2 * row + 1) * n + r] = own[1]
+            for e in range(i):
+                at = 2 * (row * s.stages + e) * n + r
+                k = 3 * (i * s.stages + e)
+                b1 = s.slopes[k + 1] / h
+                b2 = s.slopes[k + 2] / (h * h)
+                s.into[at] = s.slopes[k] * own[2] + b1 * own[3] + b2 * own[4]
+                s.into[at + n] = s.slopes[k] * own[0] + b1 * own[2] + b2 * own[3]
+
+
+@kernel
+def to_modes(s: Steps, v: Array, out: Array) -> None:
+    """Take rates of coordinates to those of modes."""
+    n = s.system.n
+    if s.in_modes == 1:
+        weigh(n, n, s.basis[n * n :], v, out)
+    else:
+        for r in range(n):
+            out[r] = v[r]
+
+
+@kernel
+def mix(s: Steps, part: int, i: int, x: Array, g: Array, modal: Array) -> None:
+    """Go from the begin of a step to the modal state at stage i, or to a derivative of it."""
+    n = s.system.n
+    swing = s.swing[2 * (part * (s.stages + 1) + i) * n :]
+    into = s.into[2 * (part * (s.stages + 1) + i) * s.stages * n :]
+    for r in range(n):
+        place = swing[r] * x[r]
+        rate = swing[n + r] * x[r]
+        for e in range(i):
+            place += into[2 * e * n + r] * g[e * n + r]
+            rate += into[(2 * e + 1) * n + r] * g[e * n + r]
+        modal[r] = place
+        modal[n + r] = rate
+
+
+@kernel
+def unfold(s: Steps, i: int, modal: Array, y: Array, p: Array, out: Array) -> None:
+    """Go from a modal state at stage i to coordinates, rates and further states."""
+    n = s.system.n
+    if s.in_modes == 1:
+        weigh_both(n, s.basis, modal, out)
+    else:
+        for r in range(2 * n):
+            out[r] = modal[r]
+    for r in range(n):
+        out[r] += y[r]
+    weigh(i, s.size - 2 * n, p, s.a[i * s.stages :], out[2 * n :])
+    for r in range(2 * n, s.size):
+        out[r] = y[r] + s.table_h * out[r]
+
+
+@kernel
+def note(s: Steps, i: int, modal: Array, change: Array, g: Array, p: Array) -> None:
+    """Note rates (a, dx) at stage i."""
+    n = s.system.n
+    to_modes(s, change, g[i * n :])
+    if s.in_modes == 1:
+        own = s.basis[2 * n * n :]
+        for r in range(n):
+            g[i * n + r] += own[r] * modal[r] + own[n + r] * modal[n + r]
+    extra = s.size - 2 * n
+    for r in range(extra):
+        p[i * extra + r] = change[n + r]
+
+
+@kernel
+def begin_step(s: Steps, j: int, parts: int) -> None:
+    """Begin step j."""
+    tabulate(s, j, parts)
+    enter_pieces(s.system, s.times[j] + rounding(s.times[j]))
+    to_modes(s, s.y[s.system.n :], s.x)
+
+
+@kernel
+def take_stage(s: Steps, j: int, i: int, place: Array) -> None:
+    """Leave the state at stage i of step j, and note the rates there."""
+    mix(s, 0, i, s.x, s.g, s.modal)
+    unfold(s, i, s.modal, s.y, s.p, place)
+    rates(s.system, s.times[j] + s.c[i] * s.table_h, place, s.k)
+    note(s, i, s.modal, s.k[s.system.n :], s.g, s.p)
+
+
+@kernel
+def end_step(s: Steps, j: int) -> None:
+    """Go to the end of step j."""
+    mix(s, 0, s.stages, s.x, s.g, s.modal)
+    unfold(s, s.stages, s.modal, s.y, s.p, s.trial)
+    for r in range(s.size):
+        s.y[r] = s.trial[r]
+    prescribe(s.system, s.times[j + 1], s.y)
 
 
 @kernel
 def step(s: Steps, j: int, places: Array) -> None:
-    """Take step j, and leave the states at its stages."""
-    t = s.times[j]
-    h = s.times[j + 1] - t
-    enter_pieces(s.system, t + rounding(t))
+    """Take step j in its modes, and leave states and rates at its stages."""
+    begin_step(s, j, 1)
     for i in range(s.stages):
-        weigh(i, s.size, s.k, s.a[i * s.width :], s.trial)
+        place = places[2 * i * s.size :]
+        take_stage(s, j, i, place)
         for r in range(s.size):
-            places[i * s.size + r] = s.y[r] + h * s.trial[r]
-        rates(s.system, t + s.c[i] * h, places[i * s.size :], s.k[i * s.size :])
-    weigh(s.stages, s.size, s.k, s.b, s.trial)
-    for r in range(s.size):
-        s.y[r] += h * s.trial[r]
-    prescribe(s.system, s.times[j + 1], s.y)
+            place[s.size + r] = s.k[r]
+    end_step(s, j)
 
 
 @kernel
@@ -171,12 +314,14 @@ def keep(s: Steps, j: int) -> None:
 def advance(s: Steps) -> None:
     """Take all steps, with checkpoints."""
     prescribe(s.system, s.times[0], s.y)
-    for j in range(s.count):
-        keep(s, j)
-        if j % s.every == 0:
-            for r in range(s.size):
-                s.saved[j // s.every * s.size + r] = s.y[r]
-        step(s, j, s.places)
+    for segment in range(s.segments):
+        for r in range(s.size):
+            s.saved[segment * s.size + r] = s.y[r]
+        for j in range(s.starts[segment], s.starts[segment + 1]):
+            keep(s, j)
+            if s.renewed[j] == 1:
+                take_modes(s)
+            step(s, j, s.places)
     keep(s, s.count)
 
 
@@ -186,147 +331,3 @@ def hold_known(s: Steps, y: Array) -> None:
     for c in range(s.system.known):
         y[s.system.coordinates[c]] = 0.0
         y[s.system.n + s.system.coordinates[c]] = 0.0
-
-
-@kernel
-def push_stage(s: Tangents, i: int, h: float) -> None:
-    """Push all tangents through the rates at a stage, at which the equations are."""
-    n = s.system.n
-    block = s.columns * s.size
-    for column in range(s.columns):
-        own = column * s.size
-        for r in range(s.size):
-            total = 0.0
-            for j in range(i):
-                total += s.a[i * s.width + j] * s.slopes[j * block + own + r]
-            s.tangent[r] = s.tangents[own + r] + h * total
-        hold_known(s, s.tangent)
-        for r in range(s.numbers):
-            s.direction[r] = s.directions[column * s.numbers + r]
-        for r in range(s.system.inputs):
-            s.pulse[r] = s.pulses[column * s.system.inputs + r]
-        run_equations(s.equations, s.table)
-        at = i * block + own
-        for r in range(n):
-            s.slopes[at + r] = s.tangent[n + r]
-        for r in range(s.size - n):
-            s.slopes[at + n + r] = s.change[r]
-
-
-@kernel
-def keep_tangents(s: Tangents, j: int) -> None:
-    """Keep the tangents at the begin of step j where a sample is."""
-    block = s.columns * s.size
-    if s.ends_at[j] >= 0:
-        for r in range(block):
-            s.tangent_samples[s.ends_at[j] * block + r] = s.tangents[r]
-
-
-@kernel
-def push(s: Tangents) -> None:
-    """Take all steps together with their tangents."""
-    block = s.columns * s.size
-    prescribe(s.system, s.times[0], s.y)
-    for column in range(s.columns):
-        hold_known(s, s.tangents[column * s.size :])
-    for j in range(s.count):
-        keep(s, j)
-        keep_tangents(s, j)
-        t = s.times[j]
-        h = s.times[j + 1] - t
-        enter_pieces(s.system, t + rounding(t))
-        for i in range(s.stages):
-            weigh(i, s.size, s.k, s.a[i * s.width :], s.trial)
-            for r in range(s.size):
-                s.places[r] = s.y[r] + h * s.trial[r]
-            rates(s.system, t + s.c[i] * h, s.places, s.k[i * s.size :])
-            push_stage(s, i, h)
-        weigh(s.stages, s.size, s.k, s.b, s.trial)
-        for r in range(s.size):
-            s.y[r] += h * s.trial[r]
-        for i in range(s.stages):
-            for r in range(block):
-                s.tangents[r] += h * s.b[i] * s.slopes[i * block + r]
-        prescribe(s.system, s.times[j + 1], s.y)
-        for column in range(s.columns):
-            hold_known(s, s.tangents[column * s.size :])
-    keep(s, s.count)
-    keep_tangents(s, s.count)
-
-
-@kernel
-def sow(s: Adjoint, j: int) -> None:
-    """Add what the function sees of the state at the begin of step j."""
-    if s.ends_at[j] >= 0:
-        for r in range(s.size):
-            s.adjoint[r] += s.seeds[s.ends_at[j] * s.size + r]
-
-
-@kernel
-def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
-    """Pull the adjoint back through the rates at stage i of step j."""
-    n = s.system.n
-    h = s.times[j + 1] - s.times[j]
-    t = s.times[j] + s.c[i] * h
-    for r in range(s.size):
-        total = s.b[i] * s.adjoint[r]
-        for later in range(i + 1, s.stages):
-            total += s.a[later * s.width + i] * s.back[later * s.size + r]
-        s.share[r] = h * total
-    drive(s.system, t)
-    for r in range(n):
-        s.system.q[r] = place[r]
-        s.system.v[r] = place[n + r]
-    for r in range(s.system.states):
-        s.system.x[r] = place[2 * n + r]
-    for r in range(s.size - n):
-        s.weight[r] = s.share[n + r]
-    run_equations(s.equations, s.table)
-    for r in range(s.size):
-        s.back[i * s.size + r] = s.by_state[r]
-    for r in range(n):
-        s.back[i * s.size + n + r] += s.share[r]
-    hold_known(s, s.back[i * s.size :])
-    for r in range(s.numbers):
-        s.by_numbers[r] += s.by_number[r]
-    node = s.interval[j]
-    late = (t - s.nodes[node]) / (s.nodes[node + 1] - s.nodes[node])
-    count = s.system.inputs
-    for r in range(count):
-        s.by_inputs[node * count + r] += (1.0 - late) * s.by_input[r]
-        s.by_inputs[(node + 1) * count + r] += late * s.by_input[r]
-
-
-@kernel
-def pull_step(s: Adjoint, j: int, places: Array) -> None:
-    """Pull the adjoint back over step j, whose stages are known."""
-    t = s.times[j]
-    leave_pieces(s.system, t + rounding(t))
-    hold_known(s, s.adjoint)
-    for back in range(s.stages):
-        i = s.stages - 1 - back
-        pull_stage(s, j, i, places[i * s.size :])
-    for i in range(s.stages):
-        for r in range(s.size):
-            s.adjoint[r] += s.back[i * s.size + r]
-
-
-@kernel
-def pull(s: Adjoint) -> None:
-    """Pull the adjoint back over all steps, from checkpoint to checkpoint."""
-    block = s.stages * s.size
-    segments = (s.count + s.every - 1) // s.every
-    sow(s, s.count)
-    for back in range(segments):
-        first = (segments - 1 - back) * s.every
-        last = min(first + s.every, s.count)
-        for r in range(s.size):
-            s.y[r] = s.saved[first // s.every * s.size + r]
-        leave_pieces(s.system, s.times[first])
-        for j in range(first, last):
-            step(s, j, s.places[(j - first) * block :])
-        for behind in range(last - first):
-            j = last - 1 - behind
-            pull_step(s, j, s.places[(j - first) * block :])
-            sow(s, j)
-    hold_known(s, s.adjoint)

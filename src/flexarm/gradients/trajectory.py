@@ -1,7 +1,5 @@
 """A motion in recorded steps, its sensitivities and its adjoint."""
 
-import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,32 +10,19 @@ from flexarm.engine.compile import real_numbers
 from flexarm.errors import SimulationError
 from flexarm.formulations.numbers.parameters import Nearby, directions_of
 from flexarm.formulations.numbers.structures import Member
+from flexarm.gradients.adjoint import Adjoint, pull
+from flexarm.gradients.plan import KROGSTAD, Plan, Tableau, roundings
 from flexarm.gradients.rates import DIRECTION, PULSE, TANGENT, WEIGHT, RateFunctions
-from flexarm.gradients.steps import Adjoint, Steps, Tangents, advance, pull, push
-from flexarm.integrate.methods.explicit import table_of_rows
+from flexarm.gradients.steps import Steps, advance
+from flexarm.gradients.tangents import Tangents, push
+from flexarm.integrate.methods.base import zeros
+from flexarm.integrate.methods.oscillator import RESPONSES
 from flexarm.integrate.problem import TURN, system_of, table_of
-from flexarm.integrate.system import WORKS, rounding
+from flexarm.integrate.system import WORKS
 from flexarm.integrate.task import Task
 from flexarm.links.base import Array
+from flexarm.loops.language import Ints
 from flexarm.model import Model, start_state
-
-
-@dataclass(frozen=True)
-class Tableau:
-    """An explicit Runge-Kutta method: ``a`` (stages, stages), ``b`` and ``c`` (stages,)."""
-
-    a: Array
-    b: Array
-    c: Array
-
-    @classmethod
-    def of(
-        cls, a: Sequence[Mapping[int, float]], b: Mapping[int, float], c: Sequence[float]
-    ) -> "Tableau":
-        """Take the stages of a method's table, nonzero entries by column."""
-        count = max(b) + 1
-        full = table_of_rows(a[:count], count).reshape(count, count)
-        return cls(full, table_of_rows([b], count), np.array(c[:count]))
 
 
 @dataclass(frozen=True)
@@ -72,10 +57,8 @@ class Trajectory:
         Its compiled rates and their derivatives.
     parameters
         Keys of the numbers that it is differentiated by.
-    tableau
-        The method.
-    steps
-        Ends of the steps [s], the samples among them.
+    tableau, plan
+        The method and its steps.
     started
         Whether the start is that of the model file, and moves with its numbers.
     like
@@ -86,9 +69,14 @@ class Trajectory:
     functions: RateFunctions
     parameters: tuple[str, ...]
     tableau: Tableau
-    steps: Array
+    plan: Plan
     started: bool
     like: "Trajectory | None" = None
+
+    @property
+    def steps(self) -> Array:
+        """Ends of the steps [s], the samples among them."""
+        return self.plan.ends
 
     @property
     def t(self) -> Array:
@@ -141,36 +129,44 @@ class Trajectory:
         With ``inputs``, by what is added to each of these at all times too: so many columns more.
         """
         self.states  # noqa: B018  refuses a motion that has no end
-        member, size = self._pushed, self._size
-        along = self._along(member)
-        count, columns = along.shape[0], along.shape[1] + inputs
-        fields, buffers = self._fields(1)
-        driven = len(self.task.groups[0])
-        buffers |= {TANGENT: np.zeros(size), PULSE: np.zeros(driven), DIRECTION: np.zeros(count)}
-        buffers["change"] = np.zeros(size - self._n)
-        table, kept = table_of(member, buffers)
-        directions = np.concatenate([along.T, np.zeros((inputs, count))])
-        starts = np.concatenate([self._start_slopes(), np.zeros((inputs, size))])
+        n, size, driven = self._n, self._size, len(self.task.groups[0])
+        fields, buffers, matrices = self._fields(1)
+        equations, table = self._joined("pushed rates", buffers)
+        if matrices:
+            matrices[TANGENT] = buffers[TANGENT]
+        turned, turned_table = self._joined("pushed matrices", matrices)
+        along, by_matrix = self._along("pushed rates"), self._along("pushed matrices")
+        columns = along.shape[1] + inputs
         pulses = np.zeros((columns, driven))
         pulses[along.shape[1] :, :] = np.eye(inputs, driven)
         record = Tangents(
             **fields,
             columns=columns,
-            numbers=count,
-            equations=member.table_address,
+            numbers=len(along),
+            matrix_numbers=len(by_matrix),
+            equations=equations,
             table=table,
+            turned=turned,
+            turned_table=turned_table,
             tangent=buffers[TANGENT],
-            pulse=buffers[PULSE],
+            pulse=buffers.get(PULSE, np.zeros(driven)),
             direction=buffers[DIRECTION],
             change=buffers["change"],
-            directions=directions.ravel(),
+            matrix_direction=matrices.get(DIRECTION, np.zeros(0)),
+            matrix_change=matrices.get("change", np.zeros(0)),
+            directions=_rows(along.T, inputs),
+            matrix_directions=_rows(by_matrix.T, inputs),
             pulses=pulses.ravel(),
-            tangents=starts.ravel(),
-            tangent_samples=np.zeros(len(self.t) * columns * size),
-            slopes=np.zeros(len(self.tableau.b) * columns * size),
-        )
+            tangents=_rows(self._start_slopes(), inputs),
+            **zeros({
+                "tangent_samples": len(self.t) * columns * size,
+                "x_along": columns * n, "g_along": columns * len(fields["g"]),
+                "p_along": columns * len(fields["p"]), "modal_along": 2 * n,
+                "basis_along": columns * (2 * n * n + 2 * n), "more": 2 * n,
+            }),
+        )  # fmt: skip
         push(record)
-        del kept, buffers  # what compiled code points to lived as long as the call
+        del matrices, buffers  # what compiled code points to lived as long as the call
         return np.swapaxes(record.tangent_samples.reshape(len(self.t), columns, size), 1, 2)
 
     def gradient(self, by_q: Array, by_v: Array | None = None) -> RunGradient:
@@ -192,46 +188,49 @@ class Trajectory:
         if by_v is not None:
             seeds[:, self._n : 2 * self._n] = real_numbers("by_v", by_v, shape)
         self.states  # noqa: B018
-        member = self._pulled
-        record, kept = self._adjoint(member, seeds)
-        pull(record)
-        del kept  # as above
-        along = self._along(member)
-        by_start = record.adjoint
-        return RunGradient(
-            record.by_numbers @ along + self._start_slopes() @ by_start,
-            by_start[: self._n].copy(),
-            by_start[self._n : 2 * self._n].copy(),
-            record.by_inputs.reshape(len(self.t), -1),
-        )
-
-    def _adjoint(self, member: Member, seeds: Array) -> tuple[Adjoint, object]:
-        done, ports = self._advanced, {port.name: port.size for port in member.outputs}
-        fields, buffers = self._fields(done.every)
-        count, inputs, size = ports["by_number"], len(self.task.groups[0]), self._size
-        buffers |= {name: np.zeros(n) for name, n in ports.items()}
-        buffers[WEIGHT] = np.zeros(size - self._n)
-        table, kept = table_of(member, buffers)
-        last = len(self.t) - 2
+        done, size, n = self._advanced, self._size, self._n
+        fields, buffers, matrices = self._fields(int(np.diff(self.plan.starts).max()))
+        equations, table = self._joined("pulled rates", buffers)
+        turned, turned_table = self._joined("pulled matrices", matrices)
+        along, by_matrix = self._along("pulled rates"), self._along("pulled matrices")
+        count, inputs, last = len(along), len(self.task.groups[0]), len(self.t) - 2
+        renewed = np.add.reduceat(self._renewed, self.plan.starts[:-1]).max()
         record = Adjoint(
             **(fields | {"saved": done.saved}),
             numbers=count,
-            equations=member.table_address,
+            matrix_numbers=len(by_matrix),
+            equations=equations,
             table=table,
+            turned=turned,
+            turned_table=turned_table,
             weight=buffers[WEIGHT],
             by_state=buffers["by_state"],
             by_input=buffers.get("by_input", np.zeros(inputs)),
             by_number=buffers["by_number"],
+            matrix_weight=matrices.get(WEIGHT, np.zeros(0)),
+            matrix_by_state=matrices.get("by_state", np.zeros(0)),
+            matrix_by_number=matrices.get("by_number", np.zeros(0)),
             seeds=seeds.ravel(),
-            adjoint=np.zeros(size),
-            back=np.zeros(len(self.tableau.b) * size),
-            share=np.zeros(size),
             nodes=self.t,
             interval=np.clip(np.searchsorted(self.t, self.steps[:-1], "right") - 1, 0, last),
-            by_numbers=np.zeros(count),
-            by_inputs=np.zeros(len(self.t) * inputs),
+            **zeros({
+                "adjoint": size, "x_back": n, "g_back": len(fields["g"]),
+                "p_back": len(fields["p"]), "basis_back": 2 * n * n + 2 * n, "share": size,
+                "bases": renewed * (3 * n * n + 2 * n), "more": 2 * n,
+                "modals": (self.tableau.stages + 1) * 2 * n, "by_numbers": count,
+                "by_matrix_numbers": len(by_matrix), "by_inputs": len(self.t) * inputs,
+            }),
+        )  # fmt: skip
+        pull(record)
+        del matrices, buffers  # as above
+        by_start = record.adjoint
+        by_model = record.by_numbers @ along + record.by_matrix_numbers @ by_matrix
+        return RunGradient(
+            by_model + self._start_slopes() @ by_start,
+            by_start[:n].copy(),
+            by_start[n : 2 * n].copy(),
+            record.by_inputs.reshape(len(self.t), -1),
         )
-        return record, (kept, buffers)
 
     @cached_property
     def nearby(self) -> dict[str, Nearby]:
@@ -240,17 +239,8 @@ class Trajectory:
             return self.like.nearby
         return {key: Nearby.of(self._model, key) for key in self.parameters}
 
-    def _along(self, member: Member) -> Array:
-        """Give how all that a trace has read changes with the parameters, (numbers, k)."""
-        if self.like is not None:
-            return self.like._along(member)
-        book = member.structure.book
-        if id(book) not in self._directions:
-            self._directions[id(book)] = directions_of(book, self._model, self.nearby)
-        return self._directions[id(book)]
-
     @cached_property
-    def _directions(self) -> dict[int, Array]:
+    def _directions(self) -> dict[str, Array]:
         return {}
 
     @property
@@ -267,58 +257,103 @@ class Trajectory:
 
     @cached_property
     def _advanced(self) -> Steps:
-        every = max(1, math.isqrt(len(self.steps)))
-        fields, buffers = self._fields(every)
+        fields, buffers, matrices = self._fields(1)
         record = Steps(**fields)
         advance(record)
-        del buffers  # what compiled code points to lived as long as the call
+        del buffers, matrices  # what compiled code points to lived as long as the call
         return record
 
-    @cached_property
-    def _rates(self) -> Member:
-        return self.functions.rates(self.task.equation.formulation, self._others)
+    @property
+    def _renewed(self) -> Ints:
+        return np.resize(self.plan.renewed, len(self.steps) - 1)
 
     @cached_property
-    def _pulled(self) -> Member:
-        return self.functions.pulled(self.task.equation.formulation, self._others)
+    def _members(self) -> dict[str, Member]:
+        return {}
 
-    @cached_property
-    def _pushed(self) -> Member:
-        return self.functions.pushed(self.task.equation.formulation, self._others)
+    def _member(self, name: str) -> Member:
+        if name not in self._members:  # tables point to its constants as long as this lives
+            formulation = self.task.equation.formulation
+            self._members[name] = self.functions.member(name, formulation, self._others)
+        return self._members[name]
 
     def _others(self) -> list[Model]:
         return [model for each in self.nearby.values() for model in each.models]
 
-    def _fields(self, every: int) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Give what all records have, with checkpoints after so many steps, and the buffers."""
+    def _joined(self, name: str, buffers: dict[str, Array]) -> tuple[int, Ints]:
+        """Join a function to buffers, if there are any: its address and its table."""
+        if not buffers:
+            return 0, np.zeros(0, dtype=np.int64)
+        member = self._member(name)
+        for port in (*member.inputs, *member.outputs):
+            buffers.setdefault(port.name, np.zeros(port.size))
+        table, kept = table_of(member, buffers)
+        buffers[f"work of {name}"] = kept[-1]
+        return member.table_address, table
+
+    def _along(self, name: str) -> Array:
+        """Give how the numbers of a function change with the parameters, (numbers, k)."""
+        if "matrices" in name and not len(self.plan.renewed):
+            return np.zeros((0, len(self.nearby)))
+        if self.like is not None:
+            return self.like._along(name)
+        if name not in self._directions:
+            book = self._member(name).structure.book
+            self._directions[name] = directions_of(book, self._model, self.nearby)
+        return self._directions[name]
+
+    def _fields(self, every: int) -> tuple[dict[str, Any], dict[str, Array], dict[str, Array]]:
+        """Give what all records have, with room for so many steps, and the buffers.
+
+        Those of the matrices are apart, none of a method without modes.
+        """
         system, buffers = system_of(
-            self.task.equation, self._rates, self.task.groups, accounts=-WORKS
+            self.task.equation, self._member("rates"), self.task.groups, accounts=-WORKS
         )
-        size, stages, count = self._size, len(self.tableau.b), len(self.steps) - 1
+        n, size, stages, count = self._n, self._size, self.tableau.stages, len(self.steps) - 1
+        a = self.tableau.a
+        starts, in_modes = self.plan.starts, bool(len(self.plan.renewed))
+        matrix, matrices = np.zeros(3 * n * n), dict[str, Array]()
+        if in_modes:
+            parts = dict(zip("MKD", np.split(matrix, 3), strict=True))
+            matrices = {**parts, "anchor": buffers["anchor"], **zeros({"q": n, "v": n})}
+        address, table = self._joined("matrices", matrices)
         ends = np.full(count + 1, -1, dtype=np.int64)
-        near = np.searchsorted(self.steps, self.t - [rounding(t) for t in self.t])
+        near = np.searchsorted(self.steps, self.t - roundings(self.t))
         ends[near] = np.arange(len(self.t))
-        y = np.concatenate([self.task.q, self.task.v, np.zeros(size - 2 * self._n)])
+        y = np.concatenate([self.task.q, self.task.v, np.zeros(size - 2 * n)])
         fields = {
             "system": system,
             "size": size,
             "stages": stages,
-            "width": stages,
-            "a": self.tableau.a.ravel(),
-            "b": self.tableau.b,
+            "a": a.ravel(),
+            "squared": (a @ a[:-1]).ravel(),
+            "slopes": KROGSTAD.ravel(),
             "c": self.tableau.c,
             "count": count,
             "times": self.steps,
+            "lengths": self.plan.lengths,
+            "in_modes": int(in_modes),
+            "renewed": self._renewed,
+            "matrices": address,
+            "matrix_table": table,
+            "matrix_q": matrices.get("q", matrix),
+            "matrix_v": matrices.get("v", matrix),
+            "matrix": matrix,
             "ends_at": ends,
             "samples": np.zeros(len(self.t) * size),
-            "every": every,
-            "saved": np.zeros((count // every + 1) * size),
+            "segments": len(starts) - 1,
+            "starts": starts,
             "y": y,
-            "k": np.zeros(stages * size),
-            "trial": np.zeros(size),
-            "places": np.zeros(every * stages * size),
-        }
-        return fields, buffers
+            **zeros({
+                "k": size, "trial": size, "places": 2 * every * stages * size,
+                "saved": len(starts) * size, "swing": 3 * (stages + 1) * 2 * n,
+                "into": 3 * (stages + 1) * stages * 2 * n, "x": n, "g": stages * n,
+                "p": stages * (size - 2 * n), "modal": 2 * n, "answers": 3 * RESPONSES,
+                "basis": 3 * n * n + 2 * n, "room": n, "square": n * n,
+            }),
+        }  # fmt: skip
+        return fields, buffers, matrices
 
     def _start_slopes(self) -> Array:
         """Differentiate the start by the parameters, (k, size)."""
@@ -329,3 +364,8 @@ class Trajectory:
                 there = np.array([np.concatenate(start_state(m)) for m in each.models])
                 found[k, : 2 * self._n] = each.weights @ (there - here)
         return found
+
+
+def _rows(rows: Array, more: int) -> Array:
+    """Write rows one after the other, and so many of zeros after them."""
+    return np.concatenate([rows, np.zeros((more, rows.shape[1]))]).ravel()

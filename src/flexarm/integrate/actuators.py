@@ -4,8 +4,9 @@ All of it becomes part of the compiled equations of a motion.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -244,14 +245,19 @@ class Actuators:
     def stiffness(self, model: Model) -> tuple[Array, Array]:
         """Give stiffness and damping that servos add where they act on what they see, (n, n)."""
         K, D = np.zeros((2, model.size, model.size))
+        for stiffness, damping, sees in self.gains(model):
+            K += stiffness * sees
+            D += damping * sees
+        return K, D
+
+    def gains(self, model: Model) -> Iterator[tuple[Any, Any, Array]]:
+        """Give stiffness, damping and what it sees of each servo that acts on that."""
         matrix = input_matrix(model)
         for each in self.servos:
             acts = np.allclose(matrix[:, each.column] / each.gain, each.row)
             if acts and each.servo.period is None:
                 sees = np.outer(each.row, each.row)
-                K += (each.servo.stiffness or 0.0) * sees
-                D += (each.servo.damping or 0.0) * sees
-        return K, D
+                yield each.servo.stiffness or 0.0, each.servo.damping or 0.0, sees
 
     def symbols(self) -> dict[str, Expr]:
         """Make symbols of what is in use: targets with their rates, states, efforts of holders."""
@@ -315,11 +321,18 @@ def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
     function = trace(formulation, "matrices")
     if not actuators.servos:
         return function
-    symbols = function.sx_in()
-    M, K, D = function.call(symbols, True, False)
-    more = actuators.stiffness(formulation.model)
-    results = [M, K + ca.DM(more[0]), D + ca.DM(more[1])]
-    return ca.Function("matrices", symbols, results, function.name_in(), function.name_out())
+    symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
+    M, K, D = function.call(list(symbols.values()), True, False)
+    for stiffness, damping, sees in actuators.gains(formulation.model):
+        K += ca.DM(sees) * stiffness
+        D += ca.DM(sees) * damping
+    book = book_of(formulation.model)
+    if book is not None:  # more may have been read since
+        symbols["numbers"] = book.symbols
+    results = [M, K, D]
+    return ca.Function(
+        "matrices", list(symbols.values()), results, list(symbols), function.name_out()
+    )
 
 
 def motion_of(

@@ -17,7 +17,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
-STEP = 3e-4  # of a number, or of 1
+STEP = 1e-4  # of a number, or of 1
 # Places of a number and weights of what is found there, both in steps: differences of fourth order
 # about it, and from it on for a number that cannot be less.
 CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))

@@ -106,22 +106,11 @@ def renew(m: ExponentialMarch) -> int:
         detach(n, m.mass, k, 1.0)
         detach(n, m.stiffness, k, 0.0)
         detach(n, m.damping, k, 0.0)
-    if cholesky(n, m.mass) != 0:
+    failed = find_modes(
+        n, m.mass, m.stiffness, m.damping, m.modes, m.inverse, m.squares, m.losses, m.room
+    )
+    if failed != 0:
         return 1
-    reduce_pencil(n, m.mass, m.stiffness)
-    rotation = m.inverse
-    tridiagonalise(n, m.stiffness, rotation, m.squares, m.losses, m.room)
-    if diagonalise(n, rotation, m.squares, m.losses) != 0:
-        return 1
-    _modes_from_rotation(m)
-    for r in range(n):
-        total = 0.0
-        for i in range(n):
-            row = 0.0
-            for j in range(n):
-                row += m.damping[i * n + j] * m.modes[r * n + j]
-            total += m.modes[r * n + i] * row
-        m.losses[r] = max(total, 0.0)
     m.age = 0
     m.table_h = 0.0
     m.renewals += 1
@@ -129,28 +118,51 @@ def renew(m: ExponentialMarch) -> int:
 
 
 @kernel
-def _modes_from_rotation(m: ExponentialMarch) -> None:
+def find_modes(
+    n: int, mass: Array, stiffness: Array, damping: Array,
+    modes: Array, inverse: Array, squares: Array, losses: Array, room: Array,
+) -> int:  # fmt: skip
+    """Find the modes of matrices, of which mass and stiffness are used up; 0 if there are some."""
+    if cholesky(n, mass) != 0:
+        return 1
+    reduce_pencil(n, mass, stiffness)
+    tridiagonalise(n, stiffness, inverse, squares, losses, room)
+    if diagonalise(n, inverse, squares, losses) != 0:
+        return 1
+    _modes_from_rotation(n, mass, modes, inverse)
+    for r in range(n):
+        total = 0.0
+        for i in range(n):
+            row = 0.0
+            for j in range(n):
+                row += damping[i * n + j] * modes[r * n + j]
+            total += modes[r * n + i] * row
+        losses[r] = max(total, 0.0)
+    return 0
+
+
+@kernel
+def _modes_from_rotation(n: int, mass: Array, modes: Array, inverse: Array) -> None:
     """Modes are rows of V^T L^-1, their inverse has rows of L V, with V^T in ``inverse``."""
-    n = m.system.n
     for r in range(n):
         for i in range(n):
-            m.modes[r * n + i] = m.inverse[r * n + i]
+            modes[r * n + i] = inverse[r * n + i]
         for i in range(n - 1, -1, -1):
-            m.modes[r * n + i] /= m.mass[i * n + i]
-            value = m.modes[r * n + i]
+            modes[r * n + i] /= mass[i * n + i]
+            value = modes[r * n + i]
             for j in range(i):
-                m.modes[r * n + j] -= m.mass[i * n + j] * value
+                modes[r * n + j] -= mass[i * n + j] * value
     for r in range(n):
         for i in range(n - 1, -1, -1):
             value = 0.0
             for j in range(i + 1):
-                value += m.inverse[r * n + j] * m.mass[i * n + j]
-            m.inverse[r * n + i] = value
+                value += inverse[r * n + j] * mass[i * n + j]
+            inverse[r * n + i] = value
     for r in range(n):
         for i in range(r):
-            value = m.inverse[r * n + i]
-            m.inverse[r * n + i] = m.inverse[i * n + r]
-            m.inverse[i * n + r] = value
+            value = inverse[r * n + i]
+            inverse[r * n + i] = inverse[i * n + r]
+            inverse[i * n + r] = value
 
 
 @kernel

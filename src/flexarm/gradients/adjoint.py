@@ -1,0 +1,292 @@
+"""The adjoint of a motion in given steps: the discrete motion is differentiated, backward."""
+
+from dataclasses import dataclass
+
+from flexarm.gradients.modes import congruence, turn_back
+from flexarm.gradients.steps import (
+    Steps,
+    hold_known,
+    hold_matrices,
+    mix,
+    note,
+    step,
+    tabulate,
+    take_modes,
+    to_modes,
+)
+from flexarm.integrate.system import PIECE, System, drive, rounding
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, run_equations
+
+
+@dataclass(kw_only=True)
+class Adjoint(Steps):
+    """The adjoint of a motion: how a function of its samples changes with all that it depends on.
+
+    Attributes
+    ----------
+    numbers, matrix_numbers
+        How many there are, of the rates and of the matrices.
+    equations, table, turned, turned_table
+        The pulled rates and matrices.
+    weight, by_state, by_input, by_number, matrix_weight, matrix_by_state, matrix_by_number
+        Their inputs and outputs.
+    seeds
+        Derivatives of the function by the states at the samples, (T, size).
+    adjoint
+        By the state now, and at the end by the start.
+    x_back, g_back, p_back, basis_back, share
+        By x, g and p, by the basis, and by the state at a stage.
+    bases, modals, more
+        Bases of a segment; modal states of a step, (stages + 1, 2n); room for one.
+    nodes, interval
+        Times of the samples, and the interval between them that each step lies in.
+    by_numbers, by_matrix_numbers, by_inputs
+        What was found: by numbers, and by the inputs at the samples, (T, inputs), lines between.
+    """
+
+    numbers: int
+    matrix_numbers: int
+    equations: int
+    table: Ints
+    turned: int
+    turned_table: Ints
+    weight: Array
+    by_state: Array
+    by_input: Array
+    by_number: Array
+    matrix_weight: Array
+    matrix_by_state: Array
+    matrix_by_number: Array
+    seeds: Array
+    adjoint: Array
+    x_back: Array
+    g_back: Array
+    p_back: Array
+    basis_back: Array
+    share: Array
+    bases: Array
+    modals: Array
+    more: Array
+    nodes: Array
+    interval: Ints
+    by_numbers: Array
+    by_matrix_numbers: Array
+    by_inputs: Array
+
+
+@kernel
+def leave_pieces(s: System, t: float) -> None:
+    """Go back to the piece of every channel that is in force from t on."""
+    for c in range(s.channels):
+        k = s.current[c]
+        while k > s.first[c] and s.pieces[k * PIECE] > t:
+            k -= 1
+        s.current[c] = k
+
+
+@kernel
+def sow(s: Adjoint, j: int) -> None:
+    """Add what the function sees of the state at the begin of step j."""
+    if s.ends_at[j] >= 0:
+        for r in range(s.size):
+            s.adjoint[r] += s.seeds[s.ends_at[j] * s.size + r]
+
+
+@kernel
+def to_rows(n: int, rows: Array, y: Array, out: Array) -> None:
+    """Add the product of each row with y to out."""
+    for r in range(n):
+        total = 0.0
+        for i in range(n):
+            total += rows[r * n + i] * y[i]
+        out[r] += total
+
+
+@kernel
+def spread(n: int, down: Array, across: Array, out: Array) -> None:
+    """Add the product of two vectors to a matrix."""
+    for r in range(n):
+        for i in range(n):
+            out[r * n + i] += down[r] * across[i]
+
+
+@kernel
+def from_modes(s: Adjoint, by: Array, out: Array) -> None:
+    """Add what is by rates of modes to what is by rates of coordinates."""
+    n = s.system.n
+    if s.in_modes == 1:
+        to_rows(n, s.basis[n * n :], by, out)
+    else:
+        for r in range(n):
+            out[r] += by[r]
+
+
+@kernel
+def go_back(s: Adjoint, i: int) -> None:
+    """Pull s.share and s.modal, by a state and by it in modes, from stage i to the begin."""
+    n = s.system.n
+    hold_known(s, s.share)
+    if s.in_modes == 1:
+        here = s.modals[2 * i * n :]
+        to_rows(n, s.basis, s.share, s.modal)
+        to_rows(n, s.basis, s.share[n:], s.modal[n:])
+        spread(n, here, s.share, s.basis_back)
+        spread(n, here[n:], s.share[n:], s.basis_back)
+        for part in range(1, 3):
+            mix(s, part, i, s.x, s.g, s.more)
+            by = s.basis_back[2 * n * n + (part - 1) * n :]
+            for r in range(n):
+                by[r] += s.more[r] * s.modal[r] + s.more[n + r] * s.modal[n + r]
+    else:
+        for r in range(2 * n):
+            s.modal[r] += s.share[r]
+    swing = s.swing[2 * i * n :]
+    into = s.into[2 * i * s.stages * n :]
+    for r in range(n):
+        place = s.modal[r]
+        rate = s.modal[n + r]
+        s.x_back[r] += swing[r] * place + swing[n + r] * rate
+        for e in range(i):
+            s.g_back[e * n + r] += into[2 * e * n + r] * place + into[(2 * e + 1) * n + r] * rate
+        s.adjoint[r] += s.share[r]
+    extra = s.size - 2 * n
+    for r in range(extra):
+        by_x = s.share[2 * n + r]
+        s.adjoint[2 * n + r] += by_x
+        for e in range(i):
+            s.p_back[e * extra + r] += s.table_h * s.a[i * s.stages + e] * by_x
+
+
+@kernel
+def pull_stage(s: Adjoint, j: int, i: int, place: Array) -> None:
+    """Pull the adjoint back through the rates at stage i of step j."""
+    n = s.system.n
+    extra = s.size - 2 * n
+    t = s.times[j] + s.c[i] * s.table_h
+    drive(s.system, t)
+    for r in range(n):
+        s.system.q[r] = place[r]
+        s.system.v[r] = place[n + r]
+        s.weight[r] = 0.0
+    for r in range(extra):
+        s.system.x[r] = place[2 * n + r]
+        s.weight[n + r] = s.p_back[i * extra + r]
+    by = s.g_back[i * n :]
+    from_modes(s, by, s.weight)
+    run_equations(s.equations, s.table)
+    for r in range(s.size):
+        s.share[r] = s.by_state[r]
+    for r in range(2 * n):
+        s.modal[r] = 0.0
+    if s.in_modes == 1:
+        spread(n, place[s.size + n :], by, s.basis_back[n * n :])
+        for r in range(2 * n):
+            s.modal[r] = s.basis[2 * n * n + r] * by[r % n]
+            s.basis_back[2 * n * n + r] += by[r % n] * s.modals[2 * i * n + r]
+    go_back(s, i)
+    for r in range(s.numbers):
+        s.by_numbers[r] += s.by_number[r]
+    node = s.interval[j]
+    late = (t - s.nodes[node]) / (s.nodes[node + 1] - s.nodes[node])
+    count = s.system.inputs
+    for r in range(count):
+        s.by_inputs[node * count + r] += (1.0 - late) * s.by_input[r]
+        s.by_inputs[(node + 1) * count + r] += late * s.by_input[r]
+
+
+@kernel
+def find_modal(s: Adjoint, places: Array) -> None:
+    """Find the modal states of a step once more, from rates at its stages."""
+    n = s.system.n
+    to_modes(s, places[n:], s.x)
+    for i in range(s.stages + 1):
+        mix(s, 0, i, s.x, s.g, s.modals[2 * i * n :])
+        if i < s.stages:
+            change = places[(2 * i + 1) * s.size + n :]
+            note(s, i, s.modals[2 * i * n :], change, s.g, s.p)
+
+
+@kernel
+def pull_step(s: Adjoint, j: int, places: Array) -> None:
+    """Pull the adjoint back over step j, whose stages are known."""
+    t = s.times[j]
+    n = s.system.n
+    tabulate(s, j, 3)
+    leave_pieces(s.system, t + rounding(t))
+    if s.in_modes == 1:
+        find_modal(s, places)
+    for r in range(s.size):
+        s.share[r] = s.adjoint[r]
+        s.adjoint[r] = 0.0
+    for r in range(2 * n):
+        s.modal[r] = 0.0
+        s.x_back[r % n] = 0.0
+    for r in range(s.stages * n):
+        s.g_back[r] = 0.0
+    for r in range(s.stages * (s.size - 2 * n)):
+        s.p_back[r] = 0.0
+    go_back(s, s.stages)
+    for back in range(s.stages):
+        i = s.stages - 1 - back
+        pull_stage(s, j, i, places[2 * i * s.size :])
+    from_modes(s, s.x_back, s.adjoint[n:])
+    if s.in_modes == 1:
+        spread(n, places[n:], s.x_back, s.basis_back[n * n :])
+
+
+@kernel
+def pull_modes(s: Adjoint, place: Array) -> None:
+    """Pull derivatives by the basis back to the state at which it was taken, and to numbers."""
+    n = s.system.n
+    for r in range(n):
+        s.matrix_q[r] = place[r]
+        s.matrix_v[r] = place[n + r]
+    turn_back(n, s.basis, s.basis_back, s.matrix)
+    for part in range(3):
+        at = part * n * n
+        congruence(n, s.basis, 1, n, s.matrix[at:], s.square, s.matrix_weight[at:])
+    hold_matrices(s, s.matrix_weight, 0.0)
+    run_equations(s.turned, s.turned_table)
+    for r in range(2 * n):
+        s.adjoint[r] += s.matrix_by_state[r]
+    for r in range(s.matrix_numbers):
+        s.by_matrix_numbers[r] += s.matrix_by_number[r]
+    for r in range(2 * n * n + 2 * n):
+        s.basis_back[r] = 0.0
+
+
+@kernel
+def pull(s: Adjoint) -> None:
+    """Pull the adjoint back over all steps, from checkpoint to checkpoint."""
+    n = s.system.n
+    block = 2 * s.stages * s.size
+    width = 3 * n * n + 2 * n
+    sow(s, s.count)
+    for back in range(s.segments):
+        segment = s.segments - 1 - back
+        first = s.starts[segment]
+        last = s.starts[segment + 1]
+        for r in range(s.size):
+            s.y[r] = s.saved[segment * s.size + r]
+        leave_pieces(s.system, s.times[first])
+        known = 0
+        for j in range(first, last):
+            if s.renewed[j] == 1:
+                take_modes(s)
+                for r in range(width):
+                    s.bases[known * width + r] = s.basis[r]
+                known += 1
+            step(s, j, s.places[(j - first) * block :])
+        for behind in range(last - first):
+            j = last - 1 - behind
+            places = s.places[(j - first) * block :]
+            pull_step(s, j, places)
+            if s.renewed[j] == 1:
+                pull_modes(s, places)
+                known -= 1
+                for r in range(width if known > 0 else 0):
+                    s.basis[r] = s.bases[(known - 1) * width + r]
+                s.table_h = 0.0
+            sow(s, j)
+    hold_known(s, s.adjoint)

@@ -1,0 +1,195 @@
+"""How the modes of an arm, and what their oscillators answer, change with its matrices.
+
+A basis is one array: modes and their inverse (n, n) each, squared frequencies, damping rates, and
+the damping in modes (n, n); changes of a basis, or derivatives by it, leave the last one out.
+"""
+
+from flexarm.integrate.methods.oscillator import TERMS, double_time
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array
+
+ALIKE = 1e-9  # squared frequencies whose modes are not told apart, of the larger one
+NOTHING = 1e-13  # and of the largest of all, which rounding leaves of those that are 0
+
+
+@kernel
+def responses_along(
+    square: float, loss: float, t: float, out: Array, by_square: Array, by_loss: Array
+) -> None:
+    """Differentiate what `flexarm.integrate.methods.oscillator.responses` gives."""
+    tau = t
+    halvings = 0
+    while max(abs(square) * tau, loss) * tau > 1.0:
+        tau = 0.5 * tau
+        halvings += 1
+    _series_along(square, loss, tau, 0.0, 1.0, out, by_loss)
+    _series_along(square, loss, tau, 1.0, 0.0, out, by_square)
+    for _ in range(halvings):
+        double_all(square, loss, tau, out, by_square, by_loss)
+        tau = 2.0 * tau
+
+
+@kernel
+def double_all(
+    square: float, loss: float, t: float, out: Array, by_square: Array, by_loss: Array
+) -> None:
+    """Go from the answers at t and their derivatives to those at 2 t."""
+    _double_along(square, loss, t, out, 1.0, 0.0, by_square)
+    _double_along(square, loss, t, out, 0.0, 1.0, by_loss)
+    double_time(square, loss, t, out)
+
+
+@kernel
+def _series_along(
+    square: float, loss: float, t: float, d_square: float, d_loss: float, out: Array, by: Array
+) -> None:
+    """Sum the series of the answers and of their change along a direction."""
+    fall = loss * t
+    turn = square * t * t
+    a = 1.0
+    da = 0.0
+    before = 0.0
+    d_before = 0.0
+    factor = 1.0 / 6.0
+    x2 = 0.0
+    x3 = 0.0
+    d2 = 0.0
+    d3 = 0.0
+    for j in range(TERMS):
+        after = factor / (j + 4.0)
+        x2 += a * factor
+        x3 += a * after
+        d2 += da * factor
+        d3 += da * after
+        factor = after
+        older = before
+        d_older = d_before
+        before = a
+        d_before = da
+        da = -fall * da - turn * d_older - t * (d_loss * before + t * d_square * older)
+        a = -fall * before - turn * older
+    x2 = x2 * t * t * t
+    d2 = d2 * t * t * t
+    x3 = x3 * t * t * t * t
+    d3 = d3 * t * t * t * t
+    x1 = 0.5 * t * t - loss * x2 - square * x3
+    d1 = -loss * d2 - square * d3 - d_loss * x2 - d_square * x3
+    s = t - loss * x1 - square * x2
+    d0 = -loss * d1 - square * d2 - d_loss * x1 - d_square * x2
+    out[0] = s
+    out[1] = 1.0 - loss * s - square * x1
+    out[2] = x1
+    out[3] = x2
+    out[4] = x3
+    by[0] = d0
+    by[1] = -loss * d0 - square * d1 - d_loss * s - d_square * x1
+    by[2] = d1
+    by[3] = d2
+    by[4] = d3
+
+
+@kernel
+def _double_along(
+    square: float, loss: float, t: float, out: Array, d_square: float, d_loss: float, by: Array
+) -> None:
+    """Differentiate `double_time` along a direction."""
+    s = out[0]
+    d0 = by[0]
+    own = out[1] + loss * s
+    d_own = by[1] + loss * d0 + d_loss * s
+    x1 = out[2]
+    d1 = by[2]
+    x2 = out[3]
+    d2 = by[3]
+    by[0] = d_own * s + own * d0 + d0 * out[1] + s * by[1]
+    by[1] = 2.0 * (out[1] * by[1] - square * s * d0) - d_square * s * s
+    by[2] = d_own * x1 + own * d1 + 2.0 * s * d0 + d1
+    by[3] = d_own * x2 + own * d2 + d0 * x1 + s * d1 + d2 + t * d1
+    by[4] = d_own * out[4] + own * by[4] + d0 * x2 + s * d2 + by[4] + t * d2 + 0.5 * t * t * d1
+
+
+@kernel
+def congruence(
+    n: int, rows: Array, down: int, across: int, matrix: Array, room: Array, out: Array
+) -> None:
+    """Compute R A R^T of a matrix whose rows begin ``down`` apart and go on ``across``."""
+    for r in range(n):
+        for j in range(n):
+            total = 0.0
+            for i in range(n):
+                total += rows[r * down + i * across] * matrix[i * n + j]
+            room[r * n + j] = total
+    for r in range(n):
+        for c in range(n):
+            total = 0.0
+            for j in range(n):
+                total += room[r * n + j] * rows[c * down + j * across]
+            out[r * n + c] = total
+
+
+@kernel
+def gap(n: int, squares: Array, i: int, j: int) -> float:
+    """Give by how much mode j's squared frequency is above mode i's; 0 of modes that are alike."""
+    top = 0.0
+    for r in range(n):
+        top = max(top, abs(squares[r]))
+    apart: float = squares[j] - squares[i]
+    if abs(apart) <= max(ALIKE * max(abs(squares[i]), abs(squares[j])), NOTHING * top):
+        return 0.0
+    return apart
+
+
+@kernel
+def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> None:
+    """Find how a basis changes with mass, stiffness and damping, whose changes are in modes."""
+    squares = basis[2 * n * n :]
+    inverse = basis[n * n :]
+    damping = basis[2 * n * n + 2 * n :]
+    for i in range(n):
+        for j in range(n):
+            at = i * n + j
+            apart = gap(n, squares, i, j)
+            mixing[at] = -0.5 * changes[at]  # modes that are alike stay orthogonal
+            if apart != 0.0:
+                mixing[at] = (changes[n * n + at] - squares[j] * changes[at]) / apart
+    for r in range(n):
+        own = r * n + r
+        loss = changes[2 * n * n + own]
+        for i in range(n):
+            mode = 0.0
+            inner = 0.0
+            for k in range(n):
+                mode += mixing[k * n + r] * basis[k * n + i]
+                inner -= mixing[r * n + k] * inverse[i * n + k]
+            out[r * n + i] = mode
+            out[n * n + i * n + r] = inner
+            loss += 2.0 * damping[r * n + i] * mixing[i * n + r]
+        out[2 * n * n + r] = changes[n * n + own] - squares[r] * changes[own]
+        out[2 * n * n + n + r] = loss if damping[own] >= 0.0 else 0.0
+
+
+@kernel
+def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
+    """Find derivatives by mass, stiffness and damping in modes from those by a basis."""
+    squares = basis[2 * n * n :]
+    inverse = basis[n * n :]
+    damping = basis[2 * n * n + 2 * n :]
+    for k in range(n):
+        for r in range(n):
+            at = k * n + r
+            loss = by[2 * n * n + n + r] if damping[r * n + r] >= 0.0 else 0.0
+            mixing = 2.0 * damping[r * n + k] * loss
+            for i in range(n):
+                mixing += by[r * n + i] * basis[k * n + i]
+                mixing -= by[n * n + i * n + k] * inverse[i * n + r]
+            apart = gap(n, squares, k, r)
+            out[at] = -0.5 * mixing
+            out[n * n + at] = 0.0
+            out[2 * n * n + at] = 0.0
+            if apart != 0.0:
+                out[at] = -squares[r] * mixing / apart
+                out[n * n + at] = mixing / apart
+            if k == r:
+                out[at] -= squares[r] * by[2 * n * n + r]
+                out[n * n + at] = by[2 * n * n + r]
+                out[2 * n * n + at] = loss

@@ -1,0 +1,79 @@
+"""What is held of a run that is differentiated: its method, and its steps."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexarm.integrate.methods.explicit import table_of_rows
+from flexarm.integrate.system import ROUNDING, SOON
+from flexarm.links.base import Array
+from flexarm.loops.language import Ints
+
+# Value, slope and bend over a step of what each stage's acceleration is taken to be on the way to
+# the next stages and to the new state (Krogstad 2005).
+KROGSTAD = np.zeros((5, 4, 3))
+KROGSTAD[1:, 0] = [1, 0, 0], [1, -4, 0], [1, -2, 0], [1, -3, 4]
+KROGSTAD[2, 1], KROGSTAD[3, 2] = [0, 4, 0], [0, 2, 0]
+KROGSTAD[4, 1:] = [0, 2, -4], [0, 2, -4], [0, -1, 4]
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """An explicit method: ``a`` (stages + 1, stages), the new state last, ``c`` (stages + 1,)."""
+
+    a: Array
+    c: Array
+
+    @property
+    def stages(self) -> int:
+        """How many there are."""
+        return int(self.a.shape[1])
+
+    @classmethod
+    def of(
+        cls, a: Sequence[Mapping[int, float]], b: Mapping[int, float], c: Sequence[float]
+    ) -> "Tableau":
+        """Take the stages of a method's table, nonzero entries by column."""
+        count = max(b) + 1
+        full = table_of_rows([*a[:count], b], count).reshape(count + 1, count)
+        return cls(full, np.append(c[:count], 1.0))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps of a run, which are held when it is differentiated.
+
+    Attributes
+    ----------
+    ends
+        Of the steps [s], the samples among them.
+    renewed
+        Whether modes are taken anew at the begin of each step; empty of a method without any.
+    """
+
+    ends: Array
+    renewed: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def lengths(self) -> Array:
+        """Of the steps [s], alike where rounding alone tells them apart."""
+        grain = 4 * float(np.spacing(self.ends[-1]))
+        return np.asarray(np.round(np.diff(self.ends) / grain) * grain)
+
+    @property
+    def starts(self) -> Ints:
+        """Steps that segments between checkpoints begin with, and the end: about a root of them.
+
+        Modes are taken anew there.
+        """
+        count = len(self.ends) - 1
+        able = np.flatnonzero(self.renewed) if len(self.renewed) else np.arange(count)
+        places = np.searchsorted(able, np.arange(0, count, max(1, math.isqrt(count + 1))))
+        return np.append(np.unique(able[places[places < len(able)]]), count)
+
+
+def roundings(times: Array) -> Array:
+    """Give the time [s] from each within which there is no other instant."""
+    return np.asarray(ROUNDING * np.maximum(np.abs(times), SOON))

@@ -1,0 +1,177 @@
+"""Tangents of a motion in given steps: the discrete motion itself is differentiated, forward."""
+
+from dataclasses import dataclass
+
+from flexarm.gradients.modes import congruence, turn
+from flexarm.gradients.steps import (
+    Steps,
+    begin_step,
+    end_step,
+    hold_known,
+    hold_matrices,
+    keep,
+    mix,
+    note,
+    take_modes,
+    take_stage,
+    to_modes,
+    unfold,
+)
+from flexarm.integrate.system import prescribe
+from flexarm.loops.kernel import kernel
+from flexarm.loops.language import Array, Ints, run_equations
+from flexarm.loops.sums import weigh, weigh_both
+
+
+@dataclass(kw_only=True)
+class Tangents(Steps):
+    """Tangents of a motion along given directions of numbers and starts.
+
+    Attributes
+    ----------
+    columns, numbers, matrix_numbers
+        How many directions, and of how many numbers of the rates and of the matrices.
+    equations, table, turned, turned_table
+        The pushed rates and matrices.
+    tangent, pulse, direction, change, matrix_direction, matrix_change
+        Their inputs and outputs.
+    directions, matrix_directions, pulses, tangents, tangent_samples
+        By column: of the numbers; of the inputs, the same at all times; of the state now; of the
+        state at the samples, (T, columns, size).
+    x_along, g_along, p_along, modal_along, basis_along
+        Tangents of x, g and p, (columns, ...) each, of one modal state, and of the basis by column.
+    more
+        Room for a state.
+    """
+
+    columns: int
+    numbers: int
+    matrix_numbers: int
+    equations: int
+    table: Ints
+    turned: int
+    turned_table: Ints
+    tangent: Array
+    pulse: Array
+    direction: Array
+    change: Array
+    matrix_direction: Array
+    matrix_change: Array
+    directions: Array
+    matrix_directions: Array
+    pulses: Array
+    tangents: Array
+    tangent_samples: Array
+    x_along: Array
+    g_along: Array
+    p_along: Array
+    modal_along: Array
+    basis_along: Array
+    more: Array
+
+
+@kernel
+def turn_modes(s: Tangents) -> None:
+    """Find how the modes that were just taken change along all columns."""
+    n = s.system.n
+    for column in range(s.columns):
+        for r in range(s.size):
+            s.tangent[r] = s.tangents[column * s.size + r]
+        for r in range(s.matrix_numbers):
+            s.matrix_direction[r] = s.matrix_directions[column * s.matrix_numbers + r]
+        run_equations(s.turned, s.turned_table)
+        hold_matrices(s, s.matrix_change, 0.0)
+        for part in range(3):
+            congruence(n, s.basis, n, 1, s.matrix_change[part * n * n :], s.square,
+                       s.matrix[part * n * n :])  # fmt: skip
+        turn(n, s.basis, s.matrix, s.square, s.basis_along[column * (2 * n * n + 2 * n) :])
+
+
+@kernel
+def go_along(s: Tangents, i: int, column: int, out: Array) -> None:
+    """Go on to stage i along a column, with s.modal the modal state there."""
+    n = s.system.n
+    own = column * s.stages
+    x = s.x_along[column * n :]
+    g = s.g_along[own * n :]
+    basis = s.basis_along[column * (2 * n * n + 2 * n) :]
+    mix(s, 0, i, x, g, s.modal_along)
+    if s.in_modes == 1:
+        for part in range(1, 3):
+            mix(s, part, i, s.x, s.g, s.more)
+            for r in range(n):
+                by = basis[2 * n * n + (part - 1) * n + r]
+                s.modal_along[r] += by * s.more[r]
+                s.modal_along[n + r] += by * s.more[n + r]
+    p = s.p_along[own * (s.size - 2 * n) :]
+    unfold(s, i, s.modal_along, s.tangents[column * s.size :], p, out)
+    if s.in_modes == 1:
+        weigh_both(n, basis, s.modal, s.more)
+        for r in range(2 * n):
+            out[r] += s.more[r]
+    hold_known(s, out)
+
+
+@kernel
+def push_stage(s: Tangents, i: int) -> None:
+    """Push all tangents through the rates at a stage, at which the equations are."""
+    n = s.system.n
+    for column in range(s.columns):
+        go_along(s, i, column, s.tangent)
+        for r in range(s.numbers):
+            s.direction[r] = s.directions[column * s.numbers + r]
+        for r in range(s.system.inputs):
+            s.pulse[r] = s.pulses[column * s.system.inputs + r]
+        run_equations(s.equations, s.table)
+        g = s.g_along[column * s.stages * n :]
+        p = s.p_along[column * s.stages * (s.size - 2 * n) :]
+        note(s, i, s.modal_along, s.change, g, p)
+        if s.in_modes == 1:
+            basis = s.basis_along[column * (2 * n * n + 2 * n) :]
+            weigh(n, n, basis[n * n :], s.k[n:], s.more)
+            for r in range(n):
+                own = basis[2 * n * n + r] * s.modal[r] + basis[2 * n * n + n + r] * s.modal[n + r]
+                g[i * n + r] += s.more[r] + own
+
+
+@kernel
+def keep_tangents(s: Tangents, j: int) -> None:
+    """Keep the tangents at the begin of step j where a sample is."""
+    block = s.columns * s.size
+    if s.ends_at[j] >= 0:
+        for r in range(block):
+            s.tangent_samples[s.ends_at[j] * block + r] = s.tangents[r]
+
+
+@kernel
+def push(s: Tangents) -> None:
+    """Take all steps together with their tangents."""
+    n = s.system.n
+    prescribe(s.system, s.times[0], s.y)
+    for column in range(s.columns):
+        hold_known(s, s.tangents[column * s.size :])
+    for j in range(s.count):
+        keep(s, j)
+        keep_tangents(s, j)
+        if s.renewed[j] == 1:
+            take_modes(s)
+            turn_modes(s)
+        begin_step(s, j, 3)
+        for column in range(s.columns):
+            x = s.x_along[column * n :]
+            to_modes(s, s.tangents[column * s.size + n :], x)
+            if s.in_modes == 1:
+                inverse = s.basis_along[column * (2 * n * n + 2 * n) + n * n :]
+                weigh(n, n, inverse, s.y[n:], s.more)
+                for r in range(n):
+                    x[r] += s.more[r]
+        for i in range(s.stages):
+            take_stage(s, j, i, s.places)
+            push_stage(s, i)
+        end_step(s, j)
+        for column in range(s.columns):
+            go_along(s, s.stages, column, s.trial)
+            for r in range(s.size):
+                s.tangents[column * s.size + r] = s.trial[r]
+    keep(s, s.count)
+    keep_tangents(s, s.count)
