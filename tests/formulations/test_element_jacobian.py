@@ -174,8 +174,8 @@ def test_three_points_converge_with_order_four_to_the_beam_and_six_to_its_elemen
     for mode in range(3):
         assert exponent(sizes, [e[mode] for e in errors]) == pytest.approx(4.0, abs=0.2)
         # With 12 elements 1e-10 is left, where rounding shows.
-        found = exponent(sizes[:-1], [e[mode] for e in apart[:-1]])
-        assert found == pytest.approx(6.0, abs=0.1)
+        order = exponent(sizes[:-1], [e[mode] for e in apart[:-1]])
+        assert order == pytest.approx(6.0, abs=0.1)
 
 
 @cache

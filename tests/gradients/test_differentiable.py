@@ -1,6 +1,7 @@
 """Gradients of runs against differences of whole runs, and what cannot be differentiated."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_gradients_by_start_and_inputs_are_differences(runs: Differentiable) -> 
     run = runs.at(q=q, v=v, inputs=u)
     weights = rng.normal(size=run.q.shape)
     gradient = run.gradient(weights)
-    given = {"q": q, "v": v, "inputs": u}
+    given: dict[str, Any] = {"q": q, "v": v, "inputs": u}
     for name, value in given.items():
         way = rng.normal(size=value.shape)
         h, found = 2e-6, []

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def sample_runs(name: str) -> Differentiable:
     return flexarm.differentiable(arm, t_end=SHORT, dt=SHORT / 4, parameters=keys[:2], rtol=1e-4)
 
 
-def moving(runs: Differentiable) -> dict[str, Array]:
+def moving(runs: Differentiable) -> dict[str, Any]:
     """Draw a start and inputs that set everything in motion."""
     rng = np.random.default_rng(3)
     (q, v), u = runs.start, runs.input_samples
@@ -74,7 +75,7 @@ def compared(found: Array, function: Callable[[float], Array], h: float) -> floa
     return off
 
 
-def checked(runs: Differentiable, given: dict[str, Array]) -> Iterator[tuple[str, float]]:
+def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Give what was differentiated by, and how far that is off."""
     run = runs.at(**given)
     slopes = np.concatenate(run.sensitivities(), axis=1)

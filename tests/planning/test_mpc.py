@@ -79,6 +79,7 @@ def test_it_mends_a_plan_of_an_arm_that_is_softer() -> None:
     planned = flexarm.plan(link(), GOAL, duration=0.8, intervals=12)
     section = link().links[0].section
     assert section is not None
+    assert section.EIz is not None
     softer = {"links.1.section.EIz": 0.85 * section.EIz}
     law = flexarm.mpc(link(), period=PERIOD, bandwidth=8.0)
     assert isinstance(law, Mpc)
