@@ -8,10 +8,8 @@ quadratic program in the inputs: a real-time iteration, whose linear models are 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
-import casadi as ca
 import numpy as np
 import scipy.linalg
 
@@ -37,141 +35,20 @@ from flexarm.io.model_file import validated
 from flexarm.linear.at_start import Linear as Linearised
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
-from flexarm.loops.kernel import kernel
-from flexarm.loops.language import Array as Floats
-from flexarm.loops.language import Record
 from flexarm.loops.rows import bind_rows
 from flexarm.mechanics.loads import wrench_factors
 from flexarm.planning.limits import Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import Problem
+from flexarm.planning.receding.horizon import Goal, Horizon, foresee, move
+from flexarm.planning.receding.program import SampleProgram
 from flexarm.planning.sensitivity import integral_of_exponential
 
 NUDGE = 1e-6  # of a coordinate's size [rad], [m], and of rates and inputs
 FIRST = 4  # iterations at a first sample
 NEARBY = 0.15  # of a limit, [rad], [m] from a range's end: where it is watched
-PRICE = 1e3  # of leaving a limit, over the largest slope of the cost
 
 Target = Mapping[str, WithUnit] | Plan
-
-
-@dataclass(frozen=True)
-class Goal:
-    """Where a horizon looks to, and what being away from it costs.
-
-    Attributes
-    ----------
-    x, u
-        States and inputs, (J, 2n) and (J, k): at every sample from time 0 on, the last for ever.
-    stage, last
-        Roots of the weights of (x, u) over an interval, (2n + k, 2n + k), and of x after the
-        horizon: what the best regulator without limits would still spend, (2n, 2n).
-    fastest
-        Size of the largest eigenvalue there [rad/s].
-    """
-
-    x: Array
-    u: Array
-    stage: Array
-    last: Array
-    fastest: float
-
-    @cached_property
-    def stage_weight(self) -> Array:
-        """Weights of (x, u) over an interval, flat."""
-        return np.ravel(self.stage.T @ self.stage)
-
-    @cached_property
-    def last_weight(self) -> Array:
-        """Weights of x after the horizon, flat."""
-        return np.ravel(self.last.T @ self.last)
-
-
-@dataclass
-class _Horizon(Record):
-    """What a prediction is improved by; arrays are flat, s states and k inputs at N intervals."""
-
-    s: int
-    k: int
-    N: int
-    own: Floats
-    integrals: Floats
-    pushed: Floats
-    rates: Floats
-    x: Floats
-    u: Floats
-    goal_x: Floats
-    goal_u: Floats
-    stage: Floats  # weights of (x, u), and of the last x
-    last: Floats
-    there: Floats  # states if inputs stay; its first is that measured
-    slope: Floats  # of the cost, by inputs
-    change: Floats  # of inputs
-    pull: Floats  # work, (2 s)
-
-
-@kernel
-def _foresee(r: _Horizon) -> None:
-    """Find where states go if inputs stay, and the cost's slope by inputs, by its adjoint."""
-    s, k, w = r.s, r.k, r.s + r.k
-    for j in range(r.N):
-        here, after = j * s, (j + 1) * s
-        for a in range(s):
-            row = (here + a) * s
-            found = r.x[here + a]
-            for b in range(s):
-                found += r.integrals[row + b] * r.rates[here + b]
-                found += r.own[row + b] * (r.there[here + b] - r.x[here + b])
-            r.there[after + a] = found
-    for a in range(s):
-        found = 0.0
-        for b in range(s):
-            found += r.last[a * s + b] * (r.there[r.N * s + b] - r.goal_x[r.N * s + b])
-        r.pull[a] = found
-    for j in range(r.N - 1, -1, -1):
-        for c in range(k):
-            found = 0.0
-            for b in range(s):
-                off = r.there[j * s + b] - r.goal_x[j * s + b]
-                found += r.stage[(s + c) * w + b] * off
-                found += r.pushed[(j * s + b) * k + c] * r.pull[b]
-            for b in range(k):
-                found += r.stage[(s + c) * w + s + b] * (r.u[j * k + b] - r.goal_u[j * k + b])
-            r.slope[j * k + c] = found
-        for a in range(s):
-            r.pull[s + a] = 0.0
-            for b in range(k):
-                spent = r.u[j * k + b] - r.goal_u[j * k + b]
-                r.pull[s + a] += r.stage[a * w + s + b] * spent
-        for b in range(s):
-            off, pull = r.there[j * s + b] - r.goal_x[j * s + b], r.pull[b]
-            for a in range(s):
-                r.pull[s + a] += r.stage[b * w + a] * off + r.own[(j * s + b) * s + a] * pull
-        for a in range(s):
-            r.pull[a] = r.pull[s + a]
-
-
-@kernel
-def _change(r: _Horizon) -> None:
-    """Change inputs, and states by what follows from that."""
-    s, k = r.s, r.k
-    for a in range(s):
-        r.pull[a] = 0.0
-        r.x[a] = r.there[a]
-    for j in range(r.N):
-        for a in range(s):
-            row = j * s + a
-            found = 0.0
-            for b in range(s):
-                found += r.own[row * s + b] * r.pull[b]
-            for b in range(k):
-                found += r.pushed[row * k + b] * r.change[j * k + b]
-            r.pull[s + a] = found
-        for a in range(s):
-            r.pull[a] = r.pull[s + a]
-            r.x[(j + 1) * s + a] = r.there[(j + 1) * s + a] + r.pull[a]
-    for c in range(r.N * k):
-        r.u[c] += r.change[c]
 
 
 @final
@@ -217,10 +94,10 @@ class Mpc:
             compiled, len(self._states), (*inputs, *outside)
         )
         sizes = sorted({min(len(self._rows), share) * N for share in (0, 1, 2, 4, 1000)})
-        self._programs = [_Program(N * k, size) for size in sizes]
+        self._programs = [SampleProgram(N * k, size) for size in sizes]
         self._ended = np.zeros_like(self._hessian)
         self._last: Goal | None = None
-        self._horizon = _Horizon(
+        self._horizon = Horizon(
             n, k, N, self._own.reshape(-1), self._integrals.reshape(-1), self._pushed.reshape(-1),
             np.empty(N * n), self.x.reshape(-1), self.u.reshape(-1), np.empty((N + 1) * n),
             np.empty(N * k), np.empty(0), np.empty(0), np.empty((N + 1) * n), np.empty(N * k),
@@ -409,14 +286,14 @@ class Mpc:
         r.rates[:], r.goal_x[:] = rates.ravel(), goal.x[ends].ravel()
         r.goal_u[:], r.there[: r.s] = goal.u[ends[:-1]].ravel(), now
         r.stage, r.last = goal.stage_weight, goal.last_weight
-        _foresee(r)
+        foresee(r)
         there = r.there.reshape(N + 1, -1)
         change = self._solve(r.slope, there[1:] @ self._rows.T)
         self._begun = change is not None and bool(np.all(np.isfinite(change)))
         if self._begun:
             assert change is not None
             r.change[:] = change
-            _change(r)
+            move(r)
             np.clip(self.u, -self.most, self.most, out=self.u)
 
     def _solve(self, slope: Array, value: Array) -> Array | None:
@@ -434,48 +311,6 @@ class Mpc:
         program = next(each for each in self._programs if each.rows >= len(near))
         sides = low[which] - value, top[which] - value
         return program.solve(self._hessian, slope, (limits, *sides), bounds)
-
-
-class _Program:
-    """The program ``x^T H x / 2 + g^T x`` with bounds on x and on rows.
-
-    Rows that are beyond their bounds where x is 0 may be left, all by one number, at a price.
-
-    Parameters
-    ----------
-    size, rows
-        Numbers of unknowns, and of rows at most.
-    """
-
-    def __init__(self, size: int, rows: int) -> None:
-        self.size, self.rows = size, rows
-        n = size + bool(rows)
-        shape = {"h": ca.Sparsity.dense(n, n), "a": ca.Sparsity.dense(rows, n)}
-        solver = ca.conic("program", "daqp", shape, {"error_on_fail": False})
-        self._given = {name: np.zeros(solver.numel_in(name)) for name in solver.name_in()}
-        self._found = np.zeros(n)
-        self._buffer, self._run = solver.buffer()  # without conversions, which take longer
-        for k, each in enumerate(self._given.values()):
-            self._buffer.set_arg(k, memoryview(each))  # type: ignore[call-arg, arg-type]
-        self._buffer.set_res(solver.index_out("x"), memoryview(self._found))  # type: ignore[call-arg, arg-type]
-
-    def solve(
-        self, H: Array, g: Array, limits: tuple[Array, Array, Array], bounds: tuple[Array, Array]
-    ) -> Array:
-        """Give the unknowns."""
-        n, given, (A, least, most) = self.size, self._given, limits
-        h = given["h"].reshape(len(self._found), -1)
-        h[:n, :n], given["g"][:n], given["lbx"][:n], given["ubx"][:n] = H, g, *bounds
-        if self.rows:
-            price = PRICE * float(np.abs(g).max() + 1e-3 * H[0, 0])
-            h[n, n], given["g"][n], given["ubx"][n] = price, price, np.inf
-            m, a = len(A), given["a"].reshape(-1, self.rows)  # by columns
-            a[:, m:], given["lba"][m:], given["uba"][m:] = 0.0, -1.0, 1.0
-            a[:n, :m], a[n, :m] = A.T, (least > 0) - 1.0 * (most < 0)
-            given["lba"][:m] = np.where(most < 0, -np.inf, least)
-            given["uba"][:m] = np.where(least > 0, np.inf, most)
-        self._run()
-        return self._found[:n].copy()
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""A receding horizon: what a law that looks ahead is made of."""
