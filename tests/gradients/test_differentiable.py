@@ -125,7 +125,8 @@ def test_checkpoints_grow_as_the_root_of_the_steps(runs: Differentiable) -> None
     run = runs.at()
     count, starts = len(run.steps), run.plan.starts
     states = len(starts) + np.diff(starts).max()
-    assert states <= 2 * np.sqrt(count) + 20
+    # By etd4 they stand where modes are taken anew, every twenty tries.
+    assert states <= 2 * np.sqrt(count) + (20 if runs.method.name == "etd4" else 2)
 
 
 RAIL = """

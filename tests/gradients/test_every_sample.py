@@ -26,6 +26,7 @@ PLACES = (-3, -2, -1, 1, 2, 3)
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
 # Steps of differences, of a number, a start or inputs, which runs follow nearly linearly.
 SHARE = {"numbers": 1e-3, "q": 1e-3, "v": 1e-2, "inputs": 0.1}
+AMPLITUDE = 0.03  # [rad], [m] that a start is moved by, which amplitudes stand as well
 NUMBERS = (
     "links.1.length", "payload.mass", "links.1.section.mass_per_length", "links.2.length",
     "links.2.body.mass", "links.2.section.mass_per_length",
@@ -101,7 +102,8 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
 
     for name, value in given.items():
         if value.size:
-            way = rng.normal(size=value.shape) * np.abs(value).max()
+            size = AMPLITUDE if name == "q" else np.abs(value).max()
+            way = rng.normal(size=value.shape) * size
             found = np.array([[np.sum(getattr(gradient, name) * way)]])
             yield name, compared(found, partial(moved, name=name, way=way), SHARE[name])
     back = np.einsum("ts,tsk->k", weights, slopes)
