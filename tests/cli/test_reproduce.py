@@ -28,7 +28,7 @@ def test_a_report_is_written_and_kept(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(ITEM) == 0
-    assert "all: 7 statements, 4 holds for every reading, 3 holds if" in capsys.readouterr().out
+    assert "all: 8 statements, 5 holds for every reading, 3 holds if" in capsys.readouterr().out
     assert (tmp_path / "reproduction" / "report.html").exists()
     assert main(ITEM) == 1
     assert "--force" in capsys.readouterr().err

@@ -93,7 +93,8 @@ CALLS: dict[str, Callable[[Equation, Array, Array, Array, Array, Any], Any]] = {
     "springs": lambda e, q, v, a, u, t: e.springs(q, v) if e.model.arm.springs else (),
 }  # fmt: skip
 # What integrators and stated errors take of an equation, not its methods.
-INNER = {"matrices", "observation", "balance", "smooth_matrices", "nearness", "pushed_motion"}
+INNER = {"matrices", "observation", "balance", "smooth_matrices", "nearness", "pushed_motion",
+         "missing_force", "tip_deflections"}  # fmt: skip
 
 
 @cache

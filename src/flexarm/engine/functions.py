@@ -229,7 +229,8 @@ def _key(*parts: bytes) -> str:
 
 def _settings(level: Level, width: int) -> bytes:
     """Say on what the machine code of a stream depends besides the stream."""
-    if not isinstance(width, int):
+    if not isinstance(width, int) or width < 1 or width & (width - 1):
+        # LLVM would pad another number of lanes.
         raise FlexarmError(f"width: must be a power of two, got {width!r}")
     versions = [source_version(PACKAGE / "engine"), llvm.llvm_version_info]
     return json.dumps([asdict(host()), versions, level, width]).encode()

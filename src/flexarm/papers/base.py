@@ -207,7 +207,7 @@ def _conditions(
 def decide(says: str, holds: bool, because: str, *, printed: str = "") -> Statement:
     """Decide a statement for which nothing is left open."""
     return Statement(
-        says, (Tried(Reading(), float(holds), holds),), because=because, printed=printed
+        says, (Tried(Reading(), float(holds), bool(holds)),), because=because, printed=printed
     )
 
 

@@ -23,7 +23,7 @@ from flexarm.arguments import (
     require_positive,
     require_shaped,
 )
-from flexarm.arm import Arm
+from flexarm.arm import Arm, FreeBase
 from flexarm.control.drives import drives
 from flexarm.control.laws.lqr import FASTEST, SLOWEST, Weights, require_fitting
 from flexarm.control.laws.state_feedback import sampled_costs
@@ -367,9 +367,10 @@ def mpc(
     require_count("intervals", intervals, 2, most=1000)
     require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
     bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
-    problem = Problem.staying(validated(arm), {}, {})
-    if problem.model.floats:
+    arm = validated(arm)
+    if isinstance(arm.base, FreeBase):
         raise FlexarmError("arm: mpc is for bases that stay: on a free one take lqr or a plan")
+    problem = Problem.staying(arm, {}, {})
     if weights is not None:
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
     return Mpc(problem, period, intervals, limits, (weights, bandwidth))

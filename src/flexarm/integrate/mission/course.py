@@ -169,10 +169,11 @@ class Course:
         return found
 
     def _placed(self, look: Look) -> Lookout:
-        """Tell a distance where its body is; of one that is held, which does not count, was."""
+        """Tell a distance where its body is, or where it was at first if it no longer counts."""
         if look.lookout.kind != "distance":
             return look.lookout
-        known = {**self.start.drifting, **self.situation.drifting}
+        now, first = self.situation.drifting, self.start.drifting
+        known = {**first, **now} if self._counts(look) else {**now, **first}
         return replace(look.lookout, path=known[look.lookout.body].path())
 
     def _counts(self, look: Look) -> bool:
