@@ -23,7 +23,8 @@ def mass_matrix_count(name: str) -> tuple[int, int]:
         ("tg-rp", (115, 75)),
         ("tg-rp-elements", (200, 110)),
         ("tg-rrp-elements", (240, 140)),
-        ("theodore-rrp-elements", (1010, 730)),
+        # At most 1,010 on x86-64; on ARM rounding tells some equal integrals apart: 1,046.
+        ("theodore-rrp-elements", (1050, 760)),
     ],
 )
 def test_inertia_of_a_sliding_link_takes_no_more_operations_than(
