@@ -9,6 +9,8 @@ import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
+from flexarm.integrate.batch import designs
+from flexarm.integrate.batch.gpu import Fleet
 from flexarm.integrate.methods import METHODS
 from flexarm.runs.contents import table_columns
 from flexarm.studies.design.curves import curve, curve_names, together
@@ -257,6 +259,28 @@ def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.Monkey
     for name in quantities:
         assert together[name] == pytest.approx(apart[name], rel=1e-9)
         assert np.ptp(apart[name]) > 1e-3 * np.abs(apart[name]).max()
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_designs_in_arrays_begin_where_their_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Those that start at 0 and the others are groups, each with a start of its own.
+    parameters = {EIZ: [40, 60], "links.1.joint.start.position": {"values": [0, 0.3]},
+                  "links.1.section.mass_per_length": [1, 2]}  # fmt: skip
+    given = plan(parameters=parameters, quantities={"last": "joint1: last"}, device="gpu",
+                 sampling={"kind": "random", "count": 32})  # fmt: skip
+    found = Evaluator(read_study(given)).rows(0, 32)
+    here = Evaluator(read_study({**given, "device": "cpu"})).rows(0, 32)
+    assert found["last"] == pytest.approx(here["last"], abs=1e-4)
+    assert np.ptp(here["last"]) > 0.1
+    # What is left to be looked at by itself does not fly.
+    begun: list[int] = []
+    flown = Fleet.fly_all
+    monkeypatch.setattr(Fleet, "fly_all", lambda self, states, fields: (
+        begun.append(len(states)), flown(self, states, fields))[1])  # fmt: skip
+    monkeypatch.setattr(designs, "MOST_STEPS", 3.0)
+    again = Evaluator(read_study(given)).rows(0, 32)
+    assert sum(begun) < 32
+    assert again["last"] == pytest.approx(here["last"], abs=1e-4)
 
 
 @pytest.mark.usefixtures("emulated_gpu")

@@ -119,7 +119,7 @@ def solve_designs_on_gpu(
     Returns
     -------
     samples, finished
-        As `solve_starts_on_gpu`.
+        As `solve_starts_on_gpu`; what is not sound does not begin.
 
     Raises
     ------
@@ -133,7 +133,10 @@ def solve_designs_on_gpu(
     made = fleet.begun(own[:, fleet.program.place("y")], motions.of(which))
     if not np.allclose(np.abs(made), np.abs(own), rtol=ALIKE, atol=0.0, equal_nan=True):
         raise NotInArrays
-    return fleet.fly_all(states, motions.fields)
+    sound, times = np.flatnonzero(motions.sound), len(motions.first.times)
+    samples, finished = np.repeat(states[:, None], times, axis=1), np.zeros(len(states), dtype=bool)
+    samples[sound], finished[sound] = fleet.fly_all(states[sound], motions.of(sound))
+    return samples, finished
 
 
 def _solve(flights: Sequence["Flight"], progress: Callable[[int], None]) -> list[Solution]:

@@ -346,7 +346,7 @@ class Evaluator:
         """Compute designs in arrays, and give those that could not be, or stopped on their way."""
         task, every = self._task({}, {}), range(rows.count)
         if not self._fixed:
-            return self._numbers_in_arrays(rows, task)
+            return self._numbers_in_arrays(rows)
         samples, finished = solve_starts_on_gpu(task, self._states(rows, task), self._method)
         for name, each in self._of_runs.items():
             x = together(task, str(each.of), samples)
@@ -357,7 +357,7 @@ class Evaluator:
             rows.found[name][:] = of_arm(task, each)
         return np.flatnonzero(~finished).tolist()
 
-    def _numbers_in_arrays(self, rows: Rows, task: Task) -> Sequence[int]:
+    def _numbers_in_arrays(self, rows: Rows) -> Sequence[int]:
         """Compute designs that differ in numbers in arrays; give those that are left."""
         assert self.study.arm is not None
         if self._of_arms and any(self._starts.values()):
@@ -365,12 +365,12 @@ class Evaluator:
         columns = {key: rows.column(name) for name, of in self._numbers.items() for key in of}
         sets = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         left = np.ones(rows.count, dtype=bool)
-        states = self._states(rows, task)
         for which, designs in designs_together(self.study.arm, sets):
             for some, motions in self._motions(np.array(which), designs):
                 try:
                     marks = {k: self._prepared(motions.designs.at(k)) for k in motions.marks}
-                    samples, finished = solve_designs_on_gpu(motions, states[some], marks)
+                    states = self._states(rows, motions.first)[some]
+                    samples, finished = solve_designs_on_gpu(motions, states, marks)
                     for name, each in self._of_runs.items():
                         x = of_designs(motions, str(each.of), samples)
                         self._take(rows, name, each, x, some)
@@ -378,7 +378,7 @@ class Evaluator:
                         rows.found[name][some] = of_arms(motions, each)
                 except NotInArrays:
                     continue
-                left[some] = ~(finished & motions.sound)
+                left[some] = ~finished
         return np.flatnonzero(left).tolist()
 
     def _motions(
