@@ -241,6 +241,14 @@ def noisy_response(response: dict[str, Any], seed: int, *, polar: bool = False) 
     return {"frequency_Hz": response["frequency_Hz"], **columns}
 
 
+def test_a_horizon_is_for_time_histories(file: Path, response: dict[str, Any]) -> None:
+    with pytest.raises(FlexarmError, match="horizon: is for time histories"):
+        flexarm.identify(
+            flexarm.load(file), noisy_response(response, 1, polar=True), fit=list(TRUTH),
+            inputs={"shoulder": "torque"}, outputs={"angle": Sensor("shoulder")}, horizon=1.0,
+        )  # fmt: skip
+
+
 def test_a_frequency_response_tells_numbers_and_how_its_sensor_lags(
     file: Path, response: dict[str, Any]
 ) -> None:

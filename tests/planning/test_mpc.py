@@ -75,6 +75,16 @@ def test_it_rings_far_less_than_pd_and_keeps_its_limits() -> None:
     assert run.q[-1, 0] == pytest.approx(0.3, abs=1e-3)
 
 
+def test_limits_that_no_inputs_keep_are_counted() -> None:
+    told = {}
+    for speed in (1e-9, 10.0):
+        law = flexarm.mpc(link(), period=PERIOD, bandwidth=8.0, limits=Limits(speed=speed))
+        for _ in range(3):
+            law.step(np.zeros(4), np.array([0.5, 0.0, 0.0, 0.0]), GOAL)
+        told[speed] = law.broken
+    assert told == {1e-9: 3, 10.0: 0}
+
+
 def test_it_mends_a_plan_of_an_arm_that_is_softer() -> None:
     planned = flexarm.plan(link(), GOAL, duration=0.8, intervals=12)
     section = link().links[0].section

@@ -99,7 +99,7 @@ def _step(squares: Array, loss: Array, h: float) -> Array:
     They act on place, rate, and the load at the begin and at the end of the step.
     """
     omega = np.sqrt(np.maximum(squares, 0.0))
-    decay = np.minimum(loss / 2, NEARLY * omega)
+    decay = np.clip(loss / 2, 0.0, NEARLY * omega)  # less than 0 is rounding
     damped = np.sqrt(omega**2 - decay**2)
     cosine, sine = np.exp(-decay * h) * np.array(
         [np.cos(damped * h), h * np.sinc(damped * h / np.pi)]

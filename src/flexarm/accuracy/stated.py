@@ -28,7 +28,8 @@ UNKNOWN = "switch stiffening on, split the link, or leave a paper's approximatio
 PARTS = {
     "theory": "split the link in two: its halves bend half as far",
     "stiffness": "give the link shapes in every direction whose stiffness its section has",
-    "section": "the link is stubby: without shear its frequencies are too high, take fewer shapes",
+    "section": "the link is stubby: let it shear ('shear: true' of its shape, or GAy and GAz), or "
+    "take fewer shapes",
     "strain": "few materials stay linear at such strain",
 }
 
@@ -142,7 +143,8 @@ def run_errors(
     worst = int(np.argmax([_size(each) for each in model_error]))
     shapes: float | None = None
     fixed = [f"{part.name}: {said}" if (said := whats_fixed(part)) else "" for part, _ in judged]
-    cause = why or fixed[worst] or UNKNOWN
+    most = max(parts[worst], key=lambda name: _size(parts[worst][name]))
+    cause = PARTS[most] if parts[worst][most] is not None else why or fixed[worst] or UNKNOWN
     why = why or next(filter(None, fixed), "")
     if not why:
         slopes = {link.link: link.slope for link in validity.links}

@@ -2,8 +2,12 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from flexarm.errors import LongRun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,3 +65,12 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def warnings_in_a_line() -> Iterator[None]:
+    """Say on stderr in a line what takes long."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LongRun)
+        warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
+        yield

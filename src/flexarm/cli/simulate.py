@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +21,14 @@ from flexarm.cli.arguments import (
     require_outputs,
     seconds,
 )
-from flexarm.cli.console import finite, open_console, print_line, print_table
-from flexarm.errors import FlexarmError, LongRun, SimulationError
+from flexarm.cli.console import (
+    finite,
+    open_console,
+    print_line,
+    print_table,
+    warnings_in_a_line,
+)
+from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import refuse_options
 
 if TYPE_CHECKING:
@@ -105,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
 
     live = LiveFile(args.out, force=args.force) if args.live else None
     begun = time.process_time()
-    with _progress(args.t_end) as progress, _warnings():
+    with _progress(args.t_end) as progress, warnings_in_a_line():
         result = simulate(
             arm,
             t_end=args.t_end,
@@ -194,15 +199,6 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
             raise Misuse(f"--export: {str(error).removeprefix('path: ')}") from None
     if len(set(paths)) < len(paths):
         raise Misuse("--out, --csv, --export, --plot and --html: must be different files")
-
-
-@contextmanager
-def _warnings() -> Iterator[None]:
-    """Say on stderr in a line what takes long."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", LongRun)
-        warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
-        yield
 
 
 @contextmanager

@@ -215,7 +215,10 @@ def _limits(problem: Problem, bounds: Mapping[str, tuple[float, float] | None]) 
 
 
 def _require_samples(horizon: float, problem: Problem) -> None:
-    shortest = min(float(np.median(np.diff(run.recording.t))) for run in problem.runs)
+    timed = [run.recording.t for run in problem.runs if not run.recording.is_response]
+    if not timed:
+        raise FlexarmError("horizon: is for time histories, and the data are frequency responses")
+    shortest = min(float(np.median(np.diff(t))) for t in timed)
     if not horizon >= FEWEST * shortest:
         raise refused("horizon", horizon, f"at least {FEWEST} samples, {FEWEST * shortest:g} s")
 

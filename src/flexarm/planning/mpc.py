@@ -46,6 +46,7 @@ from flexarm.planning.sensitivity import integral_of_exponential
 
 NUDGE = 1e-6  # of a coordinate's size [rad], [m], and of rates and inputs
 FIRST = 4  # iterations at a first sample
+BROKEN = 1e-4  # of a limit, [rad], [m]: more, and a limit was given up
 NEARBY = 0.15  # of a limit, [rad], [m] from a range's end: where it is watched
 
 Target = Mapping[str, WithUnit] | Plan
@@ -61,6 +62,9 @@ class Mpc:
         Time between two samples [s], which is an interval's, and how many the horizon has.
     names
         Of the inputs.
+    broken
+        At how many samples, since it began, no inputs would have kept all limits: the inputs' own
+        are kept even so.
     x, u
         The last prediction: states (q, v) at the intervals' ends from the present sample on,
         (intervals + 1, 2n), and inputs, (intervals, k).
@@ -107,7 +111,7 @@ class Mpc:
 
     def begin(self) -> "Mpc":
         """Forget what was predicted."""
-        self._begun = False
+        self._begun, self._left, self.broken = False, False, 0
         return self
 
     def law(self, target: Target) -> Sampled:
@@ -144,6 +148,7 @@ class Mpc:
         if not self._begun or goal is not self._last:
             self._start(now, goal, begun)
         self._last = goal
+        self.broken += self._left
         return np.array(self.u[0])
 
     def _goal(self, target: Target) -> Goal:
@@ -188,8 +193,9 @@ class Mpc:
             P = scipy.linalg.solve_discrete_are(Ad, Bd, Q, R, s=N)
         except (np.linalg.LinAlgError, ValueError):
             raise FlexarmError(
-                "target: no law holds the arm there: some vibration may not be reached from the "
-                "inputs: give it damping, or leave its shapes out"
+                "target: no law was found that holds the arm there: take a shorter period or a "
+                "lower bandwidth; if some vibration cannot be reached from the inputs, give it "
+                "damping, or leave its shapes out"
             ) from None
         fastest = float(np.abs(np.linalg.eigvals(A)).max())
         return Goal(
@@ -310,7 +316,10 @@ class Mpc:
         bounds = -most - self.u.ravel(), most - self.u.ravel()
         program = next(each for each in self._programs if each.rows >= len(near))
         sides = low[which] - value, top[which] - value
-        return program.solve(self._hessian, slope, (limits, *sides), bounds)
+        found = program.solve(self._hessian, slope, (limits, *sides), bounds)
+        after = limits @ found
+        self._left = not np.all((sides[0] - BROKEN <= after) & (after <= sides[1] + BROKEN))
+        return found
 
 
 @dataclass

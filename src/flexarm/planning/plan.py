@@ -47,6 +47,7 @@ PARTS = 2  # of an interval
 POINTS = 41  # along a motion whose efforts are estimated
 EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
 LEAST_SPREAD = 0.05  # of the inputs' largest changes: the least of one of them
+STILL = 1e-6  # of the arm's reach: what no tip's vibration need be less than
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
 SHORTER, SHORTEST = 0.8, 0.003  # steps to shorter durations, and where they end
 TIGHT = 1e-8  # tolerance of the simulation that a plan is judged by
@@ -162,7 +163,8 @@ def plan(
         ``cubic``: inputs are cubic splines, smooth at both ends; ``hold``: constant in intervals,
         as a digital controller has them, and right for least time.
     tolerance
-        Vibration of the tip that may be left, of what the unshaped motion leaves.
+        Vibration of the tip that may be left, of what the unshaped motion leaves; a millionth of
+        the arm's reach may be left anyway.
 
     Returns
     -------
@@ -188,11 +190,13 @@ def plan(
     left = residual_vibration(run, found.duration)
     unshaped = _unshaped(problem, found.duration, float(run.t[-1]))
     before = residual_vibration(unshaped, found.duration)
-    if left > tolerance * before:
+    reach = sum(part.length for part in problem.model.links)
+    if left > max(tolerance * before, STILL * reach):
         raise FlexarmError(
             f"the motion that was found is refused: simulated, its tip vibrates by {left:.3g} m "
             f"afterwards, {left / before:.1e} of the unshaped motion's {before:.3g} m, more than "
-            f"{tolerance:g}: take more intervals, or a longer duration"
+            f"{tolerance:g} and more than {STILL:g} of the arm's reach: take a longer duration, "
+            "other intervals, or a larger tolerance"
         )
     planned = problem.profiles(program.inputs, found.values, found.duration)
     keys = {axis.name: f"{joint_key(axis)}.input" for axis in problem.model.axes}
@@ -413,6 +417,10 @@ def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
             changes[f"{key}.motion"] = {
                 "kind": "cycloid", "start": ends[0], "end": ends[1], "duration": duration,
             }  # fmt: skip
+    # Shapes that follow the joints' actuation are others now, and their amplitudes too.
+    for k, link in enumerate(problem.arm.links):
+        if link.start:
+            changes[f"links.{k + 1}.start"] = GONE
     told = change_arm(problem.arm, changes)
     return simulate(
         told,
@@ -420,5 +428,5 @@ def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
         dt=duration / 200,
         rtol=problem.tolerance(1e-6, t_end),
         method=METHOD,
-        start="stated",
+        start="equilibrium",
     )

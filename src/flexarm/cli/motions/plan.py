@@ -4,6 +4,7 @@ import argparse
 import json
 
 from flexarm.cli.arguments import (
+    Misuse,
     add_arm,
     add_options,
     file_path,
@@ -12,6 +13,7 @@ from flexarm.cli.arguments import (
     require_outputs,
     seconds,
 )
+from flexarm.cli.console import warnings_in_a_line
 
 SUMMARY = "plan a motion from rest to rest that leaves no vibration, and simulate it"
 
@@ -21,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add = parser.add_argument
     add("--to", action="append", required=True, metavar="JOINT=VALUE", type=_place,
-        help="where a driven joint goes [rad], [m]; may be given again")  # fmt: skip
+        help="where a driven joint goes [rad], [m] or with a unit; may be given again")  # fmt: skip
     add("--aim", choices=("energy", "time"), default="energy", help="what is made small")
     add("--duration", type=seconds, metavar="S", help="how long it takes [s]")
     add("--intervals", type=int, default=20, metavar="N", help="of the inputs (default 20)")
@@ -31,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        ("deflection", "[m]"), ("strain", ""), ("base-force", "[N]"),
                        ("base-torque", "[N m]")):  # fmt: skip
         add(f"--{name}", type=float, metavar="X", help=f"largest {name.replace('-', ' ')} {unit}")
+    add("--tolerance", type=float, default=1e-3, metavar="X",
+        help="most vibration left, of what the unshaped motion leaves (default 1e-3)")  # fmt: skip
     add("--robustness", action="store_true", help="vary payload and stiffness too")
     add("--out", type=file_path, metavar="FILE", help="write the arm with the plan's inputs")
     add_options(parser, "--plot", "--force", "--json")
@@ -45,13 +49,17 @@ def run(args: argparse.Namespace) -> int:
 
     require_figure(args.plot)
     require_outputs(args, args.out, args.plot)
+    named = [name for name, _ in args.to]
+    if len(set(named)) < len(named):
+        raise Misuse("--to: each joint once")
     limits = Limits(
         args.effort, args.speed, args.deflection, args.strain, args.base_force, args.base_torque
     )
-    found = plan(
-        read_arm(args), dict(args.to), aim=args.aim, duration=args.duration, limits=limits,
-        intervals=args.intervals, joining=args.joining,
-    )  # fmt: skip
+    with warnings_in_a_line():
+        found = plan(
+            read_arm(args), dict(args.to), aim=args.aim, duration=args.duration, limits=limits,
+            intervals=args.intervals, joining=args.joining, tolerance=args.tolerance,
+        )  # fmt: skip
     if args.out is not None:
         save(found.arm, args.out, force=args.force)
     if args.plot is not None:
@@ -71,12 +79,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _place(text: str) -> tuple[str, float]:
-    """Read ``JOINT=VALUE``."""
+def _place(text: str) -> tuple[str, float | str]:
+    """Read ``JOINT=VALUE``, a number or a text with a unit."""
     name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError(
+            f"must be JOINT=VALUE, such as joint1=0.5 or joint1='30 deg', got '{text}'"
+        )
     try:
         return name, float(value)
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be JOINT=VALUE with a number, such as joint1=0.5, got '{text}'"
-        ) from None
+        return name, value

@@ -74,7 +74,7 @@ class FullModel:
     def with_faces(self, hub: str | None, tip: str | None) -> "FullModel":
         """Take lists of nodes, such as ``1-12,40``, for the faces."""
         faces = {
-            key: rows if text is None else listed_nodes(text, key)
+            key: rows if text is None else listed_nodes(text, key, len(self.nodes))
             for key, text, rows in (("hub", hub, self.hub_nodes), ("tip", tip, self.tip_nodes))
         }
         for key, rows in faces.items():
@@ -117,8 +117,8 @@ def market_model(stiffness: Path, mass: Path, nodes: Path) -> FullModel:
     return FullModel(stiffness.stem, K, M, places, no_nodes(), no_nodes())
 
 
-def listed_nodes(text: str, key: str) -> Integers:
-    """Read a list of nodes, which count from 1, such as ``1-12,40``, as rows."""
+def listed_nodes(text: str, key: str, count: int) -> Integers:
+    """Read a list of so many nodes, which count from 1, such as ``1-12,40``, as rows."""
     found: list[int] = []
     for word in text.split(","):
         first, _, last = word.strip().partition("-")
@@ -126,6 +126,8 @@ def listed_nodes(text: str, key: str) -> Integers:
             raise ModelError(f"{key}_nodes: must be numbers of nodes such as 1-12,40, got {word!r}")
         if last and int(last) < int(first):
             raise ModelError(f"{key}_nodes: {word.strip()} runs backwards: write {last}-{first}")
+        if int(last or first) > count:
+            raise ModelError(f"{key}_nodes: must be among the {count} nodes, got {word.strip()}")
         found.extend(range(int(first) - 1, int(last or first)))
     return np.array(found, dtype=np.int64)
 
