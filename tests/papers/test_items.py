@@ -34,7 +34,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "cost": "ii", "deficiency": "ii", "table-1": "eee",
     },
     "chen-2012": {
-        "fig-2a": "ie", "fig-2b": "ii", "critical-speed": "ee", "axial-stiffness": "en",
+        "fig-2a": "i", "fig-2b": "ei", "critical-speed": "ei", "axial-stiffness": "en",
         "fig-4": "ieie-i", "fig-5": "iei", "longitudinal": "iei", "chordwise": "iei",
         "offset": "iiei-i", "frequency-ratios": "eee",
     },
