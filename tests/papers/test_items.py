@@ -25,7 +25,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "table-1": "iiiiee", "table-2": "einininnninii", "equation-numbers": "eeee",
         "li-sankar": "ein-",
         "frequency-equation": "eeeieiei", "ease-of-modelling": "iiiee-ee", "ranks": "iiie",
-        "lemma": "iei", "fig-4": "ee", "fig-5": "e", "fig-6": "ii",
+        "lemma": "iien", "fig-4": "ee", "fig-5": "e", "fig-6": "ii",
         "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "cpu": "e",
     },
     "chu": {

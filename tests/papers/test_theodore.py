@@ -64,6 +64,15 @@ def test_the_lemma_is_exact_only_where_all_stiffness_is_overestimated_alike() ->
     )
 
 
+@pytest.mark.campaign
+def test_each_number_of_the_lemma_is_counted_once() -> None:
+    found = compute("theodore-1995", "lemma")
+    definite, loop = (statement(found, x) for x in ("definite if", "if the condition holds"))
+    for each, number in ((definite, 10), (loop, 8)):
+        assert len({round(x.value, 6) for x in each.tried}) == len(each.tried) == number
+    assert sum(x.holds for x in definite.tried) == 3
+
+
 def test_an_error_has_settled_once_it_does_not_leave_again() -> None:
     t = np.linspace(0.0, 0.5, 6)
     assert settled(t, 1e-5 * np.array([50, 5, 20, 5, 5, 5])) == pytest.approx(0.3)

@@ -165,7 +165,8 @@ ERRATA = (
     Erratum(PAPER, "Remark 2", "the matrix H is positive semidefinite",
             "its eigenvalues are not negative; x^T H x may be, for H is not symmetric", _definite),
     Erratum(PAPER, "Lemma, proof", "'reduces to' alpha lambda_max(H) < 1: K - H dK definite",
-            "by eigenvalues for dK = alpha K alone; by x^T A x it is necessary, not sufficient",
+            "by eigenvalues both necessary and sufficient for dK = alpha K alone, of those tried; "
+            "by x^T A x necessary, not sufficient; nor is it for the closed loop (item `lemma`)",
             _reduced),
     Erratum(PAPER, "Appendix, inverse of M", "off-diagonal blocks swapped",
             "upper right: - M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1", _swapped,
