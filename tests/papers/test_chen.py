@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from flexarm.integrate.simulate import simulate
-from flexarm.papers.base import Found
-from flexarm.papers.chen.items import EQUATIONS, MOTION, SPIN_UPS
+from flexarm.papers import choose_items
+from flexarm.papers.base import NOTHING, Found
+from flexarm.papers.chen.items import EQUATIONS, MOTION, SPIN_UPS, STRETCH, UNDEFORMED
 from flexarm.papers.chen.linear import linear_fall
+from flexarm.papers.readings import Scope
 from flexarm.papers.runs import changed
 from tests.papers import computed
 from tests.papers.computed import check, statement
@@ -18,6 +20,24 @@ def compute(name: str) -> Found:
 
 def test_the_unstiffened_link_is_unstable_above_its_first_frequency() -> None:
     assert "20.3735 and 20.3735" in check(compute("critical-speed"), "critical speed is").because
+
+
+def test_the_papers_equations_stiffen_a_link_alone_and_not_one_with_another_beyond() -> None:
+    one, two = statement(compute("critical-speed"), "stiffening effects are included").tried
+    assert one.holds
+    assert one.value == pytest.approx(100.0, abs=1e-3)
+    assert not two.holds
+    assert two.value < 0  # the tip of link 1 is not drawn in as it turns either
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", ["fig-2a", "fig-2b"])
+def test_a_link_that_does_not_move_decides_nothing(name: str) -> None:
+    for each in compute(name).statements:
+        assert min(x.value for x in each.tried) > 0.1
+    (item,) = choose_items("chen-2012", [name])
+    still = ((MOTION, UNDEFORMED), (STRETCH, "none"))
+    assert {x.verdict for x in item.compute(Scope(only=still)).statements} == {NOTHING}
 
 
 def test_the_rotating_link_stretches_as_an_elastic_bar_does() -> None:

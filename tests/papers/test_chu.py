@@ -6,7 +6,7 @@ import pytest
 from flexarm.formulations import formulation
 from flexarm.model import build
 from flexarm.papers.base import Found
-from flexarm.papers.chu.matrix import EXACT
+from flexarm.papers.chu.matrix import EXACT, _cantilever
 from flexarm.papers.runs import changed
 from tests.papers import computed
 from tests.papers.computed import check
@@ -39,6 +39,12 @@ def test_one_point_per_element_gives_wrong_cantilever_frequencies() -> None:
     assert found["2", one] == pytest.approx([1.010, 0.924, 0.903], abs=5e-4)
     assert found["5", one] == pytest.approx([1.0015, 0.980, 0.940], abs=5e-4)
     assert found["5", "integrated"] == pytest.approx([1.0000, 1.0005, 1.0036], abs=5e-5)
+
+
+def test_errors_of_frequencies_by_element_centres_fall_with_the_square_of_their_size() -> None:
+    coarse, fine = (_cantilever(n, paper=True) - 1 for n in (12, 16))
+    assert coarse / fine == pytest.approx((16 / 12) ** 2, rel=0.03)
+    assert 100 * fine == pytest.approx([0.014, -0.214, -0.728], abs=1e-3)
 
 
 def test_the_least_eigenvalue_falls_by_the_square_of_five_and_root_24_per_element() -> None:

@@ -2,11 +2,17 @@
 
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import flexarm
 from flexarm.errors import FlexarmError
+from flexarm.formulations.gibbs_appell.chain import paper_chain
+from flexarm.formulations.gibbs_appell.steps import compound_rotations, motions, rotations
+from flexarm.formulations.gibbs_appell.terms import tilde
+from flexarm.io.sample import sample
+from flexarm.model import build
 from flexarm.papers import PAPERS
 from flexarm.papers.errata import errata, markdown, measured
 
@@ -59,3 +65,28 @@ def test_every_paper_has_errata_that_run() -> None:
     assert {each.paper for each in RUN} == set(PAPERS)
     with pytest.raises(FlexarmError, match="there are korayem-2009"):
         errata("nobody")
+
+
+def test_what_a_paper_says_that_it_approximates_is_no_error_of_it() -> None:
+    stated = {(each.paper, each.where) for each in errata() if each.kind == "approximation"}
+    assert stated == {
+        ("graves-1989", "eq. 5"), ("graves-1989", "eq. 25"), ("graves-1989", "nonlinear force"),
+        ("chu", "eqs. 18, 25"), ("chen-2012", "eqs. 2, 3"), ("chen-2012", "eq. 13"),
+    }  # fmt: skip
+
+
+def test_eqs_67_and_69_of_korayem_add_up_to_the_recursion_of_eq_59() -> None:
+    model = build(sample("count-3-2-2"), stiffening=False)
+    q, v, a = map(ca.SX, 0.3 * np.random.default_rng(4).standard_normal((3, model.size)))
+    links = paper_chain(model, q, v, delta_squared=True)
+    R = rotations(links)
+    omega, omega_d, r_dd = motions(links, R, v, a, ca.SX(3, 1))
+    back = compound_rotations(R)[-1]
+    for printed, exact in ((omega_d, True), (motions(links, R, v, None, ca.SX(3, 1))[1], False)):
+        added = ca.SX(3, 1)
+        for k, (link, w, w_d) in enumerate(zip(links[:-1], omega, printed, strict=False)):
+            second = link.r_f @ ca.vertcat(*[a[x] for x in link.variables]) if link.variables else 0
+            turned = tilde(w) @ (tilde(w) @ link.r + 2 * link.r_d)  # (eq. 69)
+            added += back[k] @ (link.r_v + second + tilde(w_d) @ link.r + turned)  # (eq. 67)
+        off = float(ca.norm_2(ca.DM(added - r_dd[-1])))
+        assert (off < 1e-12) is exact  # with the whole omega', and not with omega'_v

@@ -25,7 +25,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "table-1": "iiiiee", "table-2": "einininnninii", "equation-numbers": "eeee",
         "li-sankar": "ein-",
         "frequency-equation": "eeeieiei", "ease-of-modelling": "iiiee-ee", "ranks": "iiie",
-        "lemma": "iei", "fig-4": "ee", "fig-5": "e", "fig-6": "ii",
+        "lemma": "iien", "fig-4": "ee", "fig-5": "e", "fig-6": "ii",
         "fig-7": "ein", "fig-8": "ein", "fig-9": "iiiiie", "fig-10": "iiiiie", "cpu": "e",
     },
     "chu": {
@@ -34,7 +34,7 @@ EXPECTED: dict[str, dict[str, str]] = {
         "cost": "ii", "deficiency": "ii", "table-1": "eee",
     },
     "chen-2012": {
-        "fig-2a": "ie", "fig-2b": "ii", "critical-speed": "ee", "axial-stiffness": "en",
+        "fig-2a": "i", "fig-2b": "ei", "critical-speed": "ei", "axial-stiffness": "en",
         "fig-4": "ieie-i", "fig-5": "iei", "longitudinal": "iei", "chordwise": "iei",
         "offset": "iiei-i", "frequency-ratios": "eee",
     },

@@ -8,6 +8,7 @@ from flexarm.io.sample import sample
 from flexarm.model import build
 from flexarm.papers.base import EVERY
 from flexarm.papers.readings import Reading, Scope
+from flexarm.papers.theodore.admissible import ease
 from flexarm.papers.theodore.counts import PRINTED_2, count, equation_numbers
 from flexarm.papers.theodore.loop import settled
 from flexarm.papers.theodore.rates import TIMES, frequencies
@@ -62,6 +63,22 @@ def test_the_lemma_is_exact_only_where_all_stiffness_is_overestimated_alike() ->
         == forms["second modes alone"]
         == pytest.approx(0.7037 * bound, rel=1e-3)
     )
+
+
+@pytest.mark.campaign
+def test_each_number_of_the_lemma_is_counted_once() -> None:
+    found = compute("theodore-1995", "lemma")
+    definite, loop = (statement(found, x) for x in ("definite if", "if the condition holds"))
+    for each, number in ((definite, 10), (loop, 8)):
+        assert len({round(x.value, 6) for x in each.tried}) == len(each.tried) == number
+    assert sum(x.holds for x in definite.tried) == 3
+
+
+def test_functions_of_elements_that_are_not_neighbours_are_orthogonal() -> None:
+    near = statement(ease(Scope()), "nearly orthogonal")
+    held = [each for each in near.tried if each.reading["nearly orthogonal"].startswith("those of")]
+    assert [each.value for each in held] == pytest.approx([0.0] * 3, abs=1e-10)
+    assert all(each.holds for each in held)
 
 
 def test_an_error_has_settled_once_it_does_not_leave_again() -> None:

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from flexarm.formulations import formulation
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import BeamEnds, beam_roots
+from flexarm.model import build
 from flexarm.papers.base import Check, Figure, Found, Limit, Table, compare, curve, decide
-from flexarm.papers.runs import plain_link
+from flexarm.papers.runs import changed, plain_link, slopes
 
 LENGTH, MASS, EI = 7.11, 314.88, 3.8e6  # [m], [kg], [N m^2] of a boom
 
@@ -77,3 +79,24 @@ def _exact_ratios(rotor: float, joint: float) -> Array:
     """Solve the frequency equation of a beam on a spring and a rotor that is free to turn."""
     ends = BeamEnds(spring=1 / joint, rotor=1 / (3 * rotor))
     return np.asarray(np.square(beam_roots(ends, 2)))
+
+
+def chordwise_squares(links: int, rate: float) -> list[float]:
+    """Give the first squared frequency of link 1 [1/s^2] in one mode at a speed [rad/s].
+
+    Right, by the paper's equations and without stiffening; a link 2 beyond is held straight.
+    """
+    name = "chen-rotating-link" if links == 1 else "chen-two-link-rigid-joints"
+    values: dict[str, object] = {"gravity": [0.0] * 3, "links.1.joint": {"kind": "revolute"}}
+    for k in range(1, links + 1):
+        values[f"links.{k}.shapes"] = {"kind": "clamped-free", "bending_y": 1}
+    found = []
+    for kind, paper, stiffening in (("composite", False, True), ("recursive-lagrange", True, True),
+                                    ("composite", False, False)):  # fmt: skip
+        model = build(changed(name, values), stiffening=stiffening)
+        equation = formulation(kind, model, paper=paper)
+        q, v = np.zeros((2, model.size))
+        v[model.names.index("joint1")] = rate
+        k = model.names.index("link1.y1")
+        found.append(float(slopes(equation, q, v)[k, k] / equation.mass_matrix(q)[k, k]))
+    return found

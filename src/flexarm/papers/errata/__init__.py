@@ -37,11 +37,11 @@ def markdown() -> str:
     parts = [_ABOUT]
     for paper, name in NAMES.items():
         rows = tuple(
-            (each.where, each.printed, each.right, measured(each), "run" if each.runs else "read",
-             f"`{each.code}`" if each.code else "")
+            (each.where, each.kind, each.printed, each.right, measured(each),
+             "run" if each.runs else "read", f"`{each.code}`" if each.code else "")
             for each in errata(paper)
         )  # fmt: skip
-        head = ("where", "printed", "right", "effect of the misprint", "", "marked in")
+        head = ("where", "kind", "printed", "right", "effect", "", "marked in")
         parts.append(f"## {name}\n\n{aligned(Table(name, head, rows))}")
     return "\n\n".join(parts) + "\n"
 
@@ -49,6 +49,10 @@ def markdown() -> str:
 _ABOUT = """# Errata of the five papers
 
 Made by `flexarm reproduce --errata --out docs/errata.md`, and held to it by a test; do not edit.
+The papers were read in a machine's transcription: tildes, arrows, dots and indices that are
+missing here may be there in print, and an *error* is what is not right as transcribed. An
+*approximation* is one that the paper itself states, its effect what it leaves out; a *remark* is
+about what is not defined, or can be read otherwise.
 What says *run* was computed with the equation as printed and as it is right, on random states; the
 [Gibbs-Appell](formulations/gibbs-appell.md) steps on a spatial arm of three links with two modes
 each, amplitudes to 0.05 m, rates and accelerations to 1 in SI units, errors over the largest entry.

@@ -1,8 +1,9 @@
-"""What an erratum is: printed, right, and what the misprint does, run where it can be run."""
+"""What an erratum is: printed, right, and what is printed does, run where it can be run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +14,7 @@ STATES = 5  # random ones
 
 @dataclass(frozen=True)
 class Erratum:
-    """A place where a paper is misprinted, or wrong.
+    """A place where a paper is misprinted or wrong, approximates, or needs a word.
 
     Attributes
     ----------
@@ -25,6 +26,9 @@ class Erratum:
         Runs the misprint and says what it does; or words, where there is nothing to run.
     code
         File under ``flexarm`` whose lines have the right form, marked ``erratum``; "" if none.
+    kind
+        An error, which may be the print's; an approximation that the paper itself states; or a
+        remark on what is not defined, or can be read otherwise.
     """
 
     paper: str
@@ -33,6 +37,7 @@ class Erratum:
     right: str
     effect: Callable[[], str] | str
     code: str = ""
+    kind: Literal["error", "approximation", "remark"] = "error"
 
     @property
     def runs(self) -> bool:

@@ -199,18 +199,6 @@ def _as_printed(a: Expr, v: Expr, link: Link, part: LinkModel) -> Link:
     return replace(link, body=body)
 
 
-def _upward() -> str:
-    """Lift the base by the acceleration of gravity itself, as step 2 begins, at rest."""
-    links = paper_chain(_model(), _states()[0][0], ca.SX(_model().size, 1), delta_squared=True)
-    R, found = rotations(links), []
-    for g in (-9.81, 9.81):
-        moved = motions(links, R, ca.SX(_model().size, 1), None, ca.SX([0.0, g, 0.0]))
-        gathered = gathered_forces(links, R, *link_forces(links, *moved, None))
-        Q = deflection_forces(links, *moved, None)
-        found.append(_number(generalised_forces(links, R, *gathered, Q, _model().size)))
-    return wrong_by([(found[0], found[1])], "the weight is upside down: forces")
-
-
 def _amplitudes() -> str:
     elastic = _model().links[0].elastic
     assert elastic is not None  # all links bend
@@ -279,20 +267,19 @@ ERRATA = (
     Erratum(PAPER, "eqs. 15, 16, 18-22", "plain vectors; B3 = int mu r''; 20-22 all the same",
             "skew matrices: B2 = int mu r'~, B3 = int mu r~, B5 = int mu r''~ r', B6 = int mu r~ "
             "r'', B7 = int mu r~^T r''~, B8 = int mu r~^T r'~, B9 = int mu r~^T r~",
-            partial(_all_forces, "eqs. 15-22"), "formulations/gibbs_appell/terms.py"),
+            partial(_all_forces, "eqs. 15-22", what="B3, B8 and B9 alone as printed, which can be "
+                    "formed: forces at given accelerations"), "formulations/gibbs_appell/terms.py"),
     Erratum(PAPER, "eq. 26", "d''_ij d_ik sC", "d''_ij d''_ik sc_ijk",
             partial(_all_forces, "eq. 26")),
-    Erratum(PAPER, "eqs. 27, 36-39", "the scalar's letter sC; tildes everywhere",
-            "27 with the vector c_ijk; 36 a matrix, 37 a scalar, 38 and 39 vectors",
-            "a matrix where eqs. 13 and 26 need a number or a vector: cannot be formed"),
+    Erratum(PAPER, "eqs. 27, 36-39", "the scalar's letter sC; tildes in 37-39",
+            "27 with the vector c_ijk; 36 with a tilde on eta, which has an arrow, 37 a scalar, 38 "
+            "and 39 vectors", "a matrix where eqs. 13 and 26 need a number or a vector: "
+            "cannot be formed"),
     Erratum(PAPER, "eq. 44", "- omega~ B9 omega in the second sum", "+ omega~ B9 omega",
             partial(_forces, "eq. 44"), STEPS),
     Erratum(PAPER, "eqs. 43, 44", "omega' where B2, B3, B8, B9, beta and c multiply velocities",
             "omega in all of these; omega'_j^T alpha_jf is right",
             partial(_all_forces, "eqs. 43, 44")),
-    Erratum(PAPER, "after eq. 45", "EI_y, EI_z in the OY and OZ directions",
-            "about OY (with w) and about OZ (with v), as eqs. 45, 53 and 54 have them",
-            "none in the example, which bends about z with I_z (Table 3)"),
     Erratum(PAPER, "eqs. 46, 47", "sum dy_ij/d eta", "sum delta_ij dy_ij/d eta; eq. 47 likewise",
             _amplitudes),
     Erratum(PAPER, "eqs. 59-66", "a dot too many: r' for r in 59 and 60, omega' for omega in 63",
@@ -301,8 +288,11 @@ ERRATA = (
     Erratum(PAPER, "eq. 68", "iR_k omega'_k in the first sum", "iR_k z_k q''_k",
             "omega'_i stands on both sides and cancels, and no acceleration of a joint is in it: "
             "it gives nothing that could be run"),
-    Erratum(PAPER, "eq. 69", "no term with omega'_v,k", "+ iR_k (omega'_v,k x r_k); step 2 has it",
-            partial(_forces, "eq. 69"), STEPS),
+    Erratum(PAPER, "eqs. 69, 96", "r''_v without omega'_v,k x r_k, which eq. 67 has in its second "
+            "sum: both together are eq. 59",
+            "+ iR_k (omega'_v,k x r_k) in r''_v, for it is to be all terms 'that do not contain "
+            "the second derivatives', and eq. 96 takes it for that; step 2 has it",
+            partial(_forces, "eq. 69", what="r''_v of eq. 69 put into eq. 96: Re"), STEPS),
     Erratum(PAPER, "first interchange of sums, i from j, k to i",
             "sum over k to n - 1, i from max(k + 1, j)", "sum over k to n, i from max(k, j)",
             _interchanged),
@@ -317,8 +307,6 @@ ERRATA = (
     Erratum(PAPER, "eq. 86", "j+sigma_k+ with B3", "with B9", partial(_inertia, _eq_86), STEPS),
     Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A", "only if E is orthogonal",
             _transposed, STEPS),
-    Erratum(PAPER, "step 2", "r''_O1 = A_1^T g, g 'the acceleration of gravity'",
-            "A_1^T (-g): the base's acceleration, 'to the top'", _upward),
     Erratum(PAPER, "step 8", "for j = 2:1:n-1; j = i-1:-1:1", "for i = 2:1:n-1; j = i-1:-1:1",
             "j is given twice, i never: cannot be run"),
     Erratum(PAPER, "step 9, U", "gamma_k + xi_k+1; gamma_n-1 + xi_n-1 to begin with",
@@ -329,6 +317,9 @@ ERRATA = (
             "values that are not there cannot be run", STEPS),
     Erratum(PAPER, "step 10, last block", "jgamma, jxi_k+, jsigma_k+, jpsi_k+, jU_k+",
             "j+gamma, j+xi_k+, j+sigma_k+, j+psi_k+, j+U_k+", partial(_inertia, _step_10), STEPS),
+    Erratum(PAPER, "step 10, last block, k = j", "- r_jf^T (...) within the bracket behind "
+            "theta_jf^T", "the bracket closes before it, as for k > j",
+            "a number among vectors: cannot be formed"),
     Erratum(PAPER, "eq. 102", "delta_jk c_jk", "2 omega_j^T sum delta'_jk c_jfk",
             partial(_forces, "eq. 102"), STEPS),
     Erratum(PAPER, "Table 1, step 9", "formulas of products and sums",

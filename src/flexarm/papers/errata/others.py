@@ -12,9 +12,9 @@ from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm.model import build
-from flexarm.papers.chen.ratios import LENGTH, MASS
+from flexarm.papers.chen.ratios import LENGTH, MASS, chordwise_squares
 from flexarm.papers.errata.base import Erratum, wrong_by
-from flexarm.papers.runs import changed, slopes
+from flexarm.papers.runs import changed
 
 GRAVES, CHU, CHEN = "graves-1989", "chu", "chen-2012"
 CHU_FILE = "formulations/element_jacobian/formulation.py"
@@ -136,17 +136,7 @@ def _ranks() -> str:
 
 def _drawn_in() -> str:
     """Find the first chordwise frequency of link 1 at 10 rad/s, link 2 beyond it held straight."""
-    values = {f"links.{k}.shapes": {"kind": "clamped-free", "bending_y": 1} for k in (1, 2)}
-    model = build(changed("chen-two-link-rigid-joints", {"gravity": [0.0] * 3, **values}))
-    bends, found = model.names.index("link1.y1"), []
-    for kind, paper, rate in (("composite", False, 10.0), ("recursive-lagrange", True, 10.0),
-                              ("composite", False, 0.0)):  # fmt: skip
-        equation = formulation(kind, model, paper=paper)
-        q, v = np.zeros((2, model.size))
-        v[model.names.index("joint1")] = rate
-        stiff = slopes(equation, q, v)[bends, bends]
-        found.append(stiff / equation.mass_matrix(q)[bends, bends])
-    right, printed, still = found
+    (right, printed, _), (still, *_) = (chordwise_squares(2, rate) for rate in (10.0, 0.0))
     return (
         f"at 10 rad/s the square of link 1's first frequency, link 2 held straight beyond it, "
         f"changes by {right - still:.1f} 1/s^2, and by {printed - still:.1f} as printed: what is "
@@ -192,7 +182,10 @@ ERRATA = (
             _influence),
     Erratum(GRAVES, "eq. 5", "inverse = transpose, 'may be approximated'",
             "exact to the first order of the angles, wrong by their squares",
-            _transposed),
+            _transposed, kind="approximation"),
+    Erratum(GRAVES, "eqs. 19-22", "omega_p beside a_p; q' beside phi'' in 21 and 22",
+            "alpha_p beside a_p, as in eq. 27; q''",
+            "letters and dots: eq. 28 has q'', and M times velocities is no force"),
     Erratum(GRAVES, "after eq. 22", "the integral involves a similarity transformation",
             "a congruence: J^T, not J^-1",
             "a word: J has 6 rows and n + m columns, so that nothing else can be formed"),
@@ -200,26 +193,28 @@ ERRATA = (
             "int rho psi_t; int rho x~ psi_t + (I/V) psi_r; int rho psi_t^T psi_t + psi_r^T (I/V) "
             "psi_r", "m x 6, 6 x m and 2m x 2m where M has room for 3 x m, 3 x m and m x m: they "
             "cannot be put in"),
-    Erratum(GRAVES, "eq. 25", "links weighed undeflected", "all terms in the deflection",
-            partial(_undeflected, 0.1), "formulations/kinematic_influence/formulation.py"),
+    Erratum(GRAVES, "eq. 25", "'variations due to the flexibility are not considered'",
+            "all terms in the deflection", partial(_undeflected, 0.1),
+            "formulations/kinematic_influence/formulation.py", kind="approximation"),
     Erratum(GRAVES, "eq. 27", "omega_a x v_b",
             "alpha_a x r + omega_a x (v_b - v_a) + omega_a x v_rel",
             _nonlinear_acceleration),
     Erratum(GRAVES, "nonlinear force", "tau'', Q'' on the left", "generalised forces tau, Q",
             "two dots that no force has: the right side says what is meant"),
-    Erratum(GRAVES, "nonlinear force", "J_cm^T times the loads of the centre of mass",
-            "+ int rho psi_t^T a: the link's own modes", _modal_row),
+    Erratum(GRAVES, "nonlinear force", "'approximated by' J_cm^T times loads of the centre of mass",
+            "+ int rho psi_t^T a: the link's own modes", _modal_row, kind="approximation"),
     Erratum(CHU, "section 2, sliding prismatic joint", "not defined here",
             "that of the authors' earlier paper: the next link runs along the flexible one before",
             "flexarm's joint `carriage`, and not `sliding`, where a beam grows out of a hub "
-            "(Theodore & Ghosal's prismatic link)"),
+            "(Theodore & Ghosal's prismatic link)", kind="remark"),
     Erratum(CHU, "eqs. 2, 7", "u_1, u_2 of the clamped node in q", "left out", _clamped_node),
     Erratum(CHU, "eqs. 14, 15", "omega^r + omega^f", "omega^r + A omega^f",
             "none: the paper's robots are planar, where A turns about omega^f"),
     Erratum(CHU, "text after eq. 18", "14 and 17 into 19", "13 and 16 into 18",
             "numbers of equations: nothing is computed from them"),
-    Erratum(CHU, "eqs. 18, 25", "one point per element", "three Gauss points or more", _ranks,
-            CHU_FILE),
+    Erratum(CHU, "eqs. 18, 25", "one point per element, 'approximated'",
+            "right as elements get small; three Gauss points or more leave M regular", _ranks,
+            CHU_FILE, kind="approximation"),
     Erratum(CHU, "eq. 24", "inner sum to n_j", "to n_i",
             "j is the sum's own index: no number n_j is there to run to"),
     Erratum(CHU, "Table 1", "m_i ... dV", "mass per length over dx, or density over dV",
@@ -229,7 +224,11 @@ ERRATA = (
             "numbers of figures: nothing is computed from them"),
     Erratum(CHEN, "eqs. 2, 3", "tip without shortening, E of the first order",
             "x = L + ... - 1/2 sum sum delta delta x, and E of the second order",
-            _drawn_in, "formulations/recursive_lagrange.py"),
+            _drawn_in, "formulations/recursive_lagrange.py", kind="approximation"),
+    Erratum(CHEN, "eq. 13", "a rotor's energy of its spin alone, 'for simplicity'",
+            "with the turning of the link that carries it",
+            "not run: the examples leave out gear ratios, and of the rate that is kept it is 1/n "
+            "where the link before turns as fast", kind="approximation"),
     Erratum(CHEN, "eq. 11", "torsional energy of the relative rate",
             "1/2 int J_x (omega_x + theta_x')^2", _torsion, "formulations/recursive_lagrange.py"),
     Erratum(CHEN, "Table 1", "J_x in kg m^2, per length in the text", "of the whole link", _polar,
@@ -240,7 +239,8 @@ ERRATA = (
             "J_jhk; no transpose; bracket of eq. 35 as in eq. 41", "the terms of these "
             "equations are 'omitted here': nothing printed could be run"),
     Erratum(CHEN, "eq. 43", "F_j, not defined", "F_j = -n_j tau_j, tau_j the motor's torque",
-            "a remark, by virtual work with eq. 14, phi = -n q_1: the examples have no torque"),
+            "by virtual work with eq. 14, phi = -n q_1: the examples have no torque",
+            kind="remark"),
     Erratum(CHEN, "first example", "EA = 2.84e7 N", "EA = 1.55e8 N would suit J_x", _stretched,
             "samples/chen-rotating-link.yaml"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
 from flexarm.formulations.gibbs_appell.terms import link_constants
 from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
-from flexarm.papers.base import Found, Item, Limit, Table, closed, compare, search
+from flexarm.papers.base import Found, Item, Limit, Table, compare, search
 from flexarm.papers.korayem.fall import (
     FIGURES,
     GRID,
@@ -23,7 +23,7 @@ from flexarm.papers.korayem.fall import (
     more_modes,
     vibration,
 )
-from flexarm.papers.korayem.tables import COLUMN, GENERAL, table_1, table_2
+from flexarm.papers.korayem.tables import COLUMN, GENERAL, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, slopes
 
@@ -116,7 +116,7 @@ def identities(scope: Scope) -> Found:
 
 
 ITEMS = (
-    Item(PAPER, "table-1", "Table 1: operations of the ten steps", closed(table_1)),
+    Item(PAPER, "table-1", "Table 1: operations of the ten steps", table_1, STEPS),
     Item(PAPER, "table-2", "Table 2: operations beside Book's method", table_2,
          Grid(COLUMN.choices + GENERAL.choices)),
     Item(PAPER, "identities", "symmetries, and the term of second order", identities, SMALL_TERM),

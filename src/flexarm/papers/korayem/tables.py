@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from flexarm.papers.base import Found, Limit, Table, compare, decide, search
+from flexarm.papers.base import Found, Limit, Table, compare, search
 from flexarm.papers.korayem.counts import (
     TABLE_1,
     Pair,
@@ -30,10 +30,12 @@ HEADED = "number of modes of the column headed m = 3"
 COLUMN = Grid((ways(HEADED, "3", "2"),))
 ARMS, BOTH, ALL = "arms of the general comparison", "the table's", "2 to 12 links, 1 to 4 modes"
 GENERAL = Grid((ways(ARMS, BOTH, ALL),))
+COUNTED, RUN, LINES = "operations are counted", "as run", "as printed beside the lines"
+STEPS = Grid((ways(COUNTED, RUN, LINES),))
 SAME = Limit(high=0.01, unit="%")
 
 
-def table_1() -> Found:
+def table_1(scope: Scope) -> Found:
     """Count the operations of each step beside the printed formulas."""
     counted = {size: counted_steps(*size) for size in SIZES}
     rows = []
@@ -52,14 +54,15 @@ def table_1() -> Found:
     sizes = list(product(range(3, 8), range(1, 5)))  # V's loop needs three links
     lines = {k: max(np.abs(np.subtract(TABLE_1[k](n, n, m), printed_step(k, n, m))).max()
                     for n, m in sizes) for k in TABLE_1}  # fmt: skip
+    taken = {RUN: len(equal), LINES: sum(x < 1e-9 for x in lines.values())}
     whole = [x for s in SIZES for x in (_total(s), added(counted[s].values()))]
     rows.append(("all", *map(_pair, whole)))
     statements = (
         compare("the steps add up to the formulas of Table 2", float(max(gaps)),
                 Limit(high=1e-9, unit="operations"), f"largest gap over {len(grid)} sizes of arm"),
-        decide("each step takes the operations printed", len(equal) == len(TABLE_1),
-               f"steps {', '.join(map(str, equal))} take exactly these, others up to "
-               f"{100 * worst:.0f} % more or less", printed="Table 1"),
+        search("each step takes the operations printed", STEPS.readings(scope),
+               lambda x: len(TABLE_1) - taken[x[COUNTED]], Limit(high=0.5, unit="steps"),
+               "steps that do not", printed="Table 1"),
         *(compare(f"Table 1 is the sum of what is printed beside the lines, {name}",
                   float(max(lines[k] for k in steps)), Limit(high=1e-9, unit="operations"),
                   f"largest gap over {len(sizes)} sizes of arm, n_f = n")
@@ -68,9 +71,11 @@ def table_1() -> Found:
     return Found(
         statements,
         tables=(Table("Operations of the steps: products M, sums A", head, tuple(rows)),),
-        because="Products are formed once per mode, not per pair of modes, zeros, ones and equal "
-        "subexpressions are used, and the printed steps leave some operations out; the page of "
-        "the formulation has the reasons, which leave no operation unexplained.",
+        because=f"As run, steps {', '.join(map(str, equal))} take exactly what is printed, others "
+        f"up to {100 * worst:.0f} % more or less.  Products are formed once per mode, not per pair "
+        "of modes, zeros, ones and equal subexpressions are used, and the printed steps leave some "
+        "operations out; the page of the formulation has the reasons, which leave no operation "
+        "unexplained.",
     )
 
 

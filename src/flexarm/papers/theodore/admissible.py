@@ -28,10 +28,12 @@ WHOSE, TIP, MEANT, COUNT = ("matrices of", "modes see at the tip", "nearly ortho
                             "number of elements")  # fmt: skip
 ALONE, LOADED, ARM = "a clamped link", "a clamped link with the payload", "an arm of two links"
 PAIRS, SHARE = "any two of them", "most of the pairs"
+BEYOND = "those of elements that are not neighbours"
 MODES = Grid((ways(WHOSE, ALONE, LOADED, ARM), ways(TIP, "what is there", "nothing")),
              ((WHOSE, TIP),))  # fmt: skip
 BANDED = Grid(MODES.choices[:1])
-NEAR = Grid((ways(MEANT, PAIRS, SHARE), ways(COUNT, "2", "8", "20")), ((MEANT, COUNT),))
+# Of two elements all functions are neighbours.
+NEAR = Grid((ways(MEANT, PAIRS, SHARE, BEYOND), ways(COUNT, "3", "8", "20")), ((MEANT, COUNT),))
 NUMBER, SUFFICIENT = "modes of a link", Limit(high=5.0, unit="%")
 FEW = Grid((ways(NUMBER, "2", "3"),))
 COUNTS = range(1, 9)  # shapes of a link, for convergence
@@ -131,7 +133,10 @@ def _local(whose: str) -> Model:
 
 def _nearly(reading: Reading) -> float:
     """Measure how far the functions of elements are from being orthogonal [%]."""
-    mass = _matrices(_link({"kind": "elements", "bending_y": int(reading[COUNT])}))[0]
+    model = _link({"kind": "elements", "bending_y": int(reading[COUNT])})
+    if reading[MEANT] == BEYOND:
+        return 100 * _beside(model, BAND)
+    mass = _matrices(model)[0]
     products = np.abs(_scaled(mass))[np.triu_indices(len(mass), 1)]
     found = products.max() if reading[MEANT] == PAIRS else np.mean(products > 1e-12)
     return 100 * float(found)

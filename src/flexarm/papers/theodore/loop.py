@@ -54,7 +54,8 @@ SECOND_LOOP = Grid((over(WEIGHTS, "", (BANDWIDTH, 2.0, 10.0, 160.0), "{:g} rad/s
 STEP = 1e-6  # of a coordinate, for how it moves the tip
 LATER = 20.0  # [s] after the motion, within which a slow second loop settles too
 PRINTED_TIP = (8e-3, 1e-4)  # [m] while moving, and after the switch
-OF_ORDER = Limit(4.0, 16.0, "mm")  # "of the order of 8 mm": half to twice as much
+# "on the order of 8 mm": within half an order either way, as "almost an order" begins at a half.
+OF_ORDER = Limit(8.0 / np.sqrt(10.0), 8.0 * np.sqrt(10.0), "mm")
 READ = (
     f"{DIRECTION.name}: {next(iter(DIRECTION.ways))}, {TIP.name}: {next(iter(TIP.ways))}, "
     f"G_p = {GAINS[0]:g} 1/s^2, G_v = {GAINS[1]:g} 1/s, {WEIGHTS}: {BANDWIDTH:g} rad/s"
