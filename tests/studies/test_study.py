@@ -275,8 +275,12 @@ def test_designs_in_arrays_begin_where_their_file_says(monkeypatch: pytest.Monke
     # What is left to be looked at by itself does not fly.
     begun: list[int] = []
     flown = Fleet.fly_all
-    monkeypatch.setattr(Fleet, "fly_all", lambda self, states, fields: (
-        begun.append(len(states)), flown(self, states, fields))[1])  # fmt: skip
+
+    def watched(self: Fleet, states: Any, fields: Any) -> Any:
+        begun.append(len(states))
+        return flown(self, states, fields)
+
+    monkeypatch.setattr(Fleet, "fly_all", watched)
     monkeypatch.setattr(designs, "MOST_STEPS", 3.0)
     again = Evaluator(read_study(given)).rows(0, 32)
     assert sum(begun) < 32
