@@ -15,8 +15,9 @@ from flexarm.integrate.methods import METHODS
 from flexarm.integrate.solve import begin_march
 from flexarm.integrate.task import prepare
 from flexarm.io.model_file import loads
-from flexarm.loops.desks import Desk
+from flexarm.loops.desks import Desk, Entries, Part, Path
 from flexarm.loops.language import Source
+from flexarm.loops.ptx import roomy
 from flexarm.loops.writes import written_fields
 from flexarm.model import build
 from flexarm.runs.run import Run
@@ -184,3 +185,10 @@ def test_what_kernels_are_found_to_write_is_all_that_changes(name: str) -> None:
     }
     assert changed - results <= written
     assert {"y", "t", "kept", "samples", "low"} <= changed
+
+
+def test_equations_have_room_for_what_their_code_works_in() -> None:
+    # It is cut otherwise than the processor's, whose array may be smaller.
+    tables = {"table": Entries(inputs=2, changing=frozenset(), last=3)}
+    parts = [Part((Path(0, "table", entry),), 40, True, "scratch") for entry in (2, 3)]
+    assert [roomy(part, tables, {"table": 721}).size for part in parts] == [40, 721]

@@ -10,10 +10,11 @@ from flexarm.loops.language import Array, Ints, Record
 
 
 class Entries(NamedTuple):
-    """Of a table: number of the inputs, and which of them change between launches."""
+    """Of a table: number of the inputs, which of them change between launches, the last entry."""
 
     inputs: int
     changing: frozenset[int]
+    last: int
 
 
 class Desk:

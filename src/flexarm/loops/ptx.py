@@ -11,7 +11,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -61,7 +61,7 @@ class Equations:
         """Sort the entries of their table."""
         names = [port.name for port in self.stream.inputs]
         changing = frozenset(k for k, name in enumerate(names) if name in self.changing)
-        return Entries(len(names), changing)
+        return Entries(len(names), changing, len(names) + len(self.stream.outputs))
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,10 @@ def gpu_program(
     }
     tables = {each.table: each.entries for each in equations.values()}
     written = written_fields(kernel, names) | {*changing}
-    parts = parts_of(desks, written, bound, tables, outside)
+    works = {each.table: codes[key].work_size for key, each in equations.items()}
+    parts = [
+        roomy(part, tables, works) for part in parts_of(desks, written, bound, tables, outside)
+    ]
     sizes = [len(each.stream.operations) for each in equations.values()]
     small = len(sizes) == 1 and sizes[0] <= UNROLLED
     loops = translate(kernel, names, unrolled=written if small else None)
@@ -220,6 +223,19 @@ def gpu_program(
     entry = _Entry(parts, desks[0], tables, bound)
     texts.append(entry.text(f"kernel_{kernel.name}"))
     return GpuProgram(tuple(texts), tuple(parts), entry.size)
+
+
+def roomy(part: Part, tables: Mapping[str, Entries], works: Mapping[str, int]) -> Part:
+    """Make the array that equations work in, the last of a table, as large as their code needs.
+
+    That of the processor's code, which is cut otherwise, may be smaller.
+    """
+    needed = [
+        works[path.name]
+        for path in part.paths
+        if path.name in tables and path.entry == tables[path.name].last
+    ]
+    return replace(part, size=max(part.size, *needed)) if needed else part
 
 
 def _in_place(text: str) -> str:
