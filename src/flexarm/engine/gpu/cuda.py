@@ -18,6 +18,7 @@ LOG, ERROR_LOG_BUFFER, ERROR_LOG_SIZE = 8192, 5, 6
 MAJOR = 75  # of a device: number of its attribute
 VOLTA = 7
 BLOCK = 64  # threads
+OUT_OF_MEMORY = 2  # the driver's number of it
 
 
 @functools.cache
@@ -73,7 +74,10 @@ class Gpu:
     def _words(self, code: int) -> str:
         text = ctypes.c_char_p()
         self._library.cuGetErrorString(code, ctypes.byref(text))
-        return (text.value or b"an unknown error").decode() + f" (error {code})"
+        words = (text.value or b"an unknown error").decode() + f" (error {code})"
+        # A launch takes memory too: what its code keeps beside registers, for all threads at once.
+        advice = "; end what else uses the GPU's memory" if code == OUT_OF_MEMORY else ""
+        return words + advice
 
     @property
     def free(self) -> int:
