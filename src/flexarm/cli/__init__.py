@@ -57,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         130 when interrupted, 143 when terminated, 141 when the reader of the output went away,
         1 on any other error.
     """
+    # Read when NumPy is first imported, later: over matrices of arms threads wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
