@@ -240,10 +240,10 @@ _SHOWN = """What this shows, and what not:
   comes out among these readings only if modes are written to all orders and elements to the first.
 - **RRR** is not reached by any of these: 20 % off for modes, 19 % for elements, whatever the
   axes. RRP of modes is 14 % off.
-- **RP.** Both cells are met within 6 % by beams that slide along link 1 (modes) or parallel to
-  its joint's axis (elements), to first order: arms in which most couplings vanish. For a beam
-  across link 1, as in the samples, the nearest are 22 % and 18 % off. The paper does not say
-  which arm it is."""
+- **RP.** Elements are met within 6 % by a beam parallel to the axis of link 1's joint, to first
+  order: an arm in which most couplings vanish. For a beam across link 1 in its plane of turning, as
+  in the samples, the nearest are 22 % off for modes and 18 % for elements. The paper does not say
+  which of both it is."""
 
 _SLIDING = """RP is not beaten by `composite`, and RRP of elements in multiplications and in total
 but not in additions. Counted here is the same matrix with terms of the sliding link left out, one
