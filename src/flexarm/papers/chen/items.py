@@ -129,7 +129,7 @@ def _decided(
 ) -> Statement:
     if readings:
         return search(says, readings, measure, limit, of)
-    return undecidable(says, "nothing moves in this reading")
+    return undecidable(says, "a motion that is not stopped in this reading")
 
 
 def low_speed(scope: Scope) -> Found:
