@@ -200,8 +200,9 @@ def ranks(scope: Scope) -> Found:
 @cache
 def equation_of(direction: str) -> Equation:
     """Give the equations of the arm of section 5, its modes of unit mass."""
-    values = {f"links.{k}.shapes.normalise": "mass" for k in (2, 3)} | DIRECTION.ways[direction]
-    return formulation("composite", build(changed("theodore-rrp", values)))
+    unit = {f"links.{k}.shapes.normalise": "mass" for k in (2, 3)}
+    arm = changed("theodore-rrp", {**unit, **DIRECTION.ways[direction]})
+    return formulation("composite", build(arm))
 
 
 def _semidefinite(reading: Reading) -> float:
