@@ -111,8 +111,8 @@ def _nearest(robot: str, kind: str) -> dict[str, Any]:
 def _words(way: Way) -> str:
     """Say what a reading has that the first one has not."""
     said = {
-        way.arm: {"axis": "slides parallel to the joint axis", "along": "slides along link before",
-                  "parallel": "parallel axes", "crossed": "axes crossed twice"}.get(way.arm, ""),
+        way.arm: {"axis": "slides parallel to the joint axis", "parallel": "parallel axes",
+                  "crossed": "axes crossed twice"}.get(way.arm, ""),
         "hub": "" if way.hub else "no part in the hub",
         "material": "" if way.material else "points at fixed places",
         "identities": "" if way.identities else "sines squared stay",
@@ -221,8 +221,9 @@ the columns above), under readings that go one step further from column to colum
 _NEAREST = """For every cell all combinations of these were tried: joining per entry, body or
 element, first or all orders, factored or not, tip angles named or not; for RR also two planes and
 squares of sines left as they are; for RRR three arrangements of its axes; for RP and RRP a beam
-that slides across link 1 or 2, along it or parallel to its joint's axis, with and without the
-part in the hub, with points that move along the shapes or stay at fixed places. *Off* is the
+that slides across link 1 or 2 in its plane of turning or parallel to its joint's axis (not along
+it: by eqs. 1 and 6 a revolute link lies along x and the next one slides along z), with and without
+the part in the hub, with points that move along the shapes or stay at fixed places. *Off* is the
 larger of both relative differences. Among so many combinations one may come near by chance."""
 
 _SHOWN = """What this shows, and what not:
@@ -239,10 +240,10 @@ _SHOWN = """What this shows, and what not:
   comes out among these readings only if modes are written to all orders and elements to the first.
 - **RRR** is not reached by any of these: 20 % off for modes, 19 % for elements, whatever the
   axes. RRP of modes is 14 % off.
-- **RP.** Both cells are met within 6 % by beams that slide along link 1 (modes) or parallel to
-  its joint's axis (elements), to first order: arms in which most couplings vanish. For a beam
-  across link 1, as in the samples, the nearest are 22 % and 18 % off. The paper does not say
-  which arm it is."""
+- **RP.** Elements are met within 6 % by a beam parallel to the axis of link 1's joint, to first
+  order: an arm in which most couplings vanish. For a beam across link 1 in its plane of turning, as
+  in the samples, the nearest are 22 % off for modes and 18 % for elements. The paper does not say
+  which of both it is."""
 
 _SLIDING = """RP is not beaten by `composite`, and RRP of elements in multiplications and in total
 but not in additions. Counted here is the same matrix with terms of the sliding link left out, one

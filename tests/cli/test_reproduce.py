@@ -19,7 +19,7 @@ def test_json_is_one_document_and_writes_nothing(
     (item,) = json.loads(capsys.readouterr().out)["items"]
     assert {"paper", "item", "statements", "checks"} <= set(item)
     assert item["statements"][0]["verdict"] == "holds for every reading"
-    assert item["statements"][3]["verdict"] == "holds if"
+    assert item["statements"][5]["verdict"] == "holds if"
     assert not list(tmp_path.iterdir())
 
 
@@ -28,7 +28,7 @@ def test_a_report_is_written_and_kept(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(ITEM) == 0
-    assert "all: 8 statements, 5 holds for every reading, 3 holds if" in capsys.readouterr().out
+    assert "all: 9 statements, 7 holds for every reading, 1 holds if" in capsys.readouterr().out
     assert (tmp_path / "reproduction" / "report.html").exists()
     assert main(ITEM) == 1
     assert "--force" in capsys.readouterr().err

@@ -72,8 +72,9 @@ class RecursiveLagrange(Formulation):
     citation: ClassVar[str] = "Chen, Zhang & Liu 2012 (TAML 2, 063003), after Book 1984"
     assumptions: ClassVar[str] = (
         "none beyond the model's own; links that slide out of their hub are left out. "
-        "paper=True: tips turn by I + skew(angles) and are not drawn in, points are; quadratic "
-        "elastic energy; of the sections' rotary inertia the rate of twist alone"
+        "paper=True: tips turn by I + skew(angles) and are not drawn in, points are, unless the "
+        "model is built without stiffening; quadratic elastic energy; of the sections' rotary "
+        "inertia the rate of twist alone"
     )
 
     @classmethod
@@ -94,18 +95,23 @@ class RecursiveLagrange(Formulation):
 
     @staticmethod
     def paper_model(model: Model) -> Model:
-        """Give a model the kinematics and energies of Chen, Zhang & Liu, however it was built.
+        """Give a model the kinematics and energies of Chen, Zhang & Liu.
 
         Notes
         -----
-        Eqs. 2, 3 (erratum): the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are;
+        Eqs. 2, 3 (erratum): the tip turns by I + skew and is not drawn in; eqs. 5, 6: points are,
+        but not where the model is built without stiffening, which the paper has "ignored" then;
         eq. 11 (erratum): of the rotary inertia the rate of twist alone; eq. 16: elastic energy
         quadratic in amplitudes.
         """
+        # of a model that is made so already, points that are drawn in stay so
+        drawn = model.stiffening or any(
+            np.any(part.elastic.points.quadratic) for part in model.links if part.elastic
+        )
         links = tuple(
             part
             if part.elastic is None
-            else replace(part, elastic=plain_span(part.elastic, stiffening=True, twists=True))
+            else replace(part, elastic=plain_span(part.elastic, stiffening=drawn, twists=True))
             for part in model.links
         )
         return replace(model, links=links, stiffening=False, tip_rotation="first-order")

@@ -11,20 +11,20 @@ from flexarm.papers.chen.fall import (
     BOTH,
     DT,
     GRID,
-    JOINTS,
-    LASTING,
+    NO_LINEAR,
     PAPER,
     PLANE,
     QUANTITIES,
     SIGNIFICANT,
-    SPAN,
     START,
     STRAIGHT,
     Pair,
+    more,
+    out_of_plane,
     pairs,
     quantity,
 )
-from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
+from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed
 from flexarm.runs.run import Run
 
@@ -33,28 +33,22 @@ SPATIAL = Limit(low=1.0, unit="mm")  # "will conduct a spatial motion"
 NECESSARY = Limit(low=5.0, unit="%")  # of the range, as much as a figure shows
 OF_IT, CAUSED = "caused", Limit(high=1.0, unit="times")
 LEFT = {"most of it": 50.0, "some of it": 95.0}  # [%] that may be left without the cause
-OFFSET = Choice("offset between the links", {
-    name: {"links.2.joint.before": {"position": place}}
-    for name, place in (("along the axis of joint 1", [0.0, 0.0, 0.475]),
-                        ("in the plane of the fall", [0.0, 0.475, 0.0]))
-})  # fmt: skip
-CAUSE = Grid((*GRID.choices, ways(OF_IT, *LEFT)), ((START, LASTING, OF_IT), (PLANE, OF_IT)),
-             GRID.left)  # fmt: skip
-OFFSETS, PLANES = Grid((OFFSET,)), Grid(GRID.choices[2:3])
+CAUSE, PLANES = more(ways(OF_IT, *LEFT)), Grid(GRID.choices[2:3])
+SPAN = 2.0  # [s] of the fall without torsion
 
 
 def offset(scope: Scope) -> Found:
     """Decide what the paper says of the offset, of torsion, and of flexible joints at large."""
-    readings, offsets = GRID.readings(scope), OFFSETS.readings(scope)
+    readings = GRID.readings(scope)
     seen = {name: pairs(what, readings) for name, (what, *_) in QUANTITIES.items()}
     return Found(
         (
             search("a torque acts on link 1 in the fall, and link 1 performs torsion about its "
-                   "axis", offsets, lambda x: 1e3 * min(np.ptp(quantity(run, "twist"))
-                                                        for run in _offset(x)), TWISTED,
-                   "range of the torsional angle, the lesser of rigid and flexible joints"),
-            search("in this case the manipulator conducts a spatial motion", offsets,
-                   lambda x: 1e3 * min(np.ptp(run.tip[:, 2]) for run in _offset(x)), SPATIAL,
+                   "axis", readings, lambda x: 1e3 * min(np.ptp(y) for y in seen["fig-4"][x][1:]),
+                   TWISTED, "range of the torsional angle, the lesser of rigid and flexible "
+                   "joints", printed="0.475 m"),
+            search("in this case the manipulator conducts a spatial motion", readings,
+                   lambda x: 1e3 * out_of_plane(x), SPATIAL,
                    "range of the tip out of the plane of the fall, the lesser"),
             search("that is why the torsional deformation is necessary", PLANES.readings(scope),
                    _without_torsion, NECESSARY,
@@ -63,6 +57,8 @@ def offset(scope: Scope) -> Found:
                    "joint", CAUSE.readings(scope),
                    lambda x: _left(seen["fig-5"][x.without(OF_IT)]) / LEFT[x[OF_IT]], CAUSED,
                    "range with rigid joints, of that with flexible ones, over what may be left"),
+            undecidable("when the joints are flexible, the system appears significantly nonlinear",
+                        NO_LINEAR),
             undecidable("which will have a significant influence on the system control",
                         "a system that is controlled"),
             search("there is a significant difference between rigid and flexible joints", readings,
@@ -70,16 +66,6 @@ def offset(scope: Scope) -> Found:
                    SIGNIFICANT, "largest distance of four quantities, of the range"),
         ),
     )  # fmt: skip
-
-
-@cache
-def _offset(reading: Reading) -> tuple[Run, Run]:
-    """Let the arm fall from straight links, with rigid and with flexible joints."""
-    rigid, elastic = (
-        simulate(changed(ARMS[each], OFFSETS.changes(reading)), t_end=SPAN, dt=DT)
-        for each in JOINTS
-    )
-    return rigid, elastic
 
 
 def _left(pair: Pair) -> float:
@@ -106,5 +92,5 @@ def _without_torsion(reading: Reading) -> float:
 
 OFFSET_ITEM = Item(
     PAPER, "offset", "offset of the links, and flexible joints at large", offset,
-    Grid((*CAUSE.choices, OFFSET)),
+    CAUSE,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm.model import build
+from flexarm.papers.chen.fall import BOTH
 from flexarm.papers.chen.ratios import LENGTH, MASS, chordwise_squares
 from flexarm.papers.errata.base import Erratum, wrong_by
 from flexarm.papers.runs import changed
@@ -169,6 +170,20 @@ def _polar() -> str:
     )
 
 
+def _unturned() -> str:
+    """Weigh link 2's first mode behind a bent link 1, whose tip turns by E = 1 + skew."""
+    shapes = {f"links.{k}.shapes": {"kind": "clamped-free", "bending_y": 1} for k in BOTH}
+    model = build(changed("chen-two-link-rigid-joints", shapes))
+    equation = formulation("recursive-lagrange", model, paper=True)
+    tip, k = model.names.index("link1.y1"), model.names.index("link2.y1")
+    bent = 0.1 / float(_shape(np.ones(1), 1)[0]) * LENGTH  # [m], for a tip turned by 0.1 rad
+    straight, turned = (equation.mass_matrix(x * np.eye(model.size)[tip])[k, k] for x in (0, bent))
+    return (
+        "none if W_j turns only; of E = 1 + skew (eq. 2) it also stretches, and with link 1's tip "
+        f"turned by 0.1 rad the mass of link 2's mode is {100 * (turned / straight - 1):.1f} % more"
+    )
+
+
 def _stretched() -> str:
     strain = MASS / LENGTH * 80.0**2 * LENGTH**2 / (2 * 2.84e7)
     return (
@@ -241,6 +256,11 @@ ERRATA = (
     Erratum(CHEN, "eq. 43", "F_j, not defined", "F_j = -n_j tau_j, tau_j the motor's torque",
             "by virtual work with eq. 14, phi = -n q_1: the examples have no torque",
             kind="remark"),
-    Erratum(CHEN, "first example", "EA = 2.84e7 N", "EA = 1.55e8 N would suit J_x", _stretched,
-            "samples/chen-rotating-link.yaml"),
+    Erratum(CHEN, "first example, Table 1", "EA = 2.84e7 N, twice alike",
+            "not known; 1.55e8 N would suit J_x, were the boom of one material", _stretched,
+            "samples/chen-rotating-link.yaml", kind="remark"),
+    Erratum(CHEN, "eqs. 38, 39", "tr{N_jfk}, without W_j", "tr{W_j N_jfk W_j^T}", _unturned,
+            "formulations/recursive_lagrange.py", kind="remark"),
+    Erratum(CHEN, "eqs. 42, 45, 46", "R_111, R_j11; R_jff", "R_11, R_j1; R_jf",
+            "indices: a force per mode, as many as rows of eq. 30"),
 )  # fmt: skip

@@ -1,23 +1,28 @@
 """Theodore & Ghosal 1995: what is misprinted, run beside what is right."""
 
 import math
-from functools import cache
 
 import numpy as np
 
 from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
+from flexarm.integrate.simulate import simulate
 from flexarm.io.sample import sample
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
-from flexarm.model import build
 from flexarm.papers.errata.base import Erratum
 from flexarm.papers.readings import Scope
 from flexarm.papers.theodore.items import table_1
-from flexarm.papers.theodore.loop import EI, GOALS
+from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 from flexarm.papers.theodore.robot import STROKE
 from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
-from flexarm.papers.theodore.theory import ALIKE, SIGNS, overestimates, stiffness_gain
+from flexarm.papers.theodore.theory import (
+    ALIKE,
+    SIGNS,
+    equation_of,
+    overestimates,
+    stiffness_gain,
+)
 
 PAPER = "theodore-1995"
 
@@ -40,8 +45,8 @@ def _angle(length: float) -> float:
 
 def _slope() -> str:
     """Turn the tip of a link of half a metre by d psi/d eta, and by that over its length."""
-    return (f"re-derived, axes too; bent by 1 cm the tip of a link of 0.5 m turns by "
-            f"{_angle(0.5):.4f} rad, {_angle(1.0):.4f} as printed")  # fmt: skip
+    return (f"1/l_j: none in the example, whose link 2 is 1 m long; bent by 1 cm the tip of a link "
+            f"of 0.5 m turns by {_angle(0.5):.4f} rad, {_angle(1.0):.4f} as printed")  # fmt: skip
 
 
 def _axes() -> str:
@@ -78,9 +83,9 @@ def _weight() -> str:
     """Weigh what hangs on joint 2, link 3 out by 0.3 m, with V = + m g^T r and parts left out."""
     right = 0.331 / 2 + STROKE * DENSITY + PAYLOAD
     printed = 0.331 / 2 + 0.3 * DENSITY
-    return (f"none without gravity; with it the weight is upside down, and S2.2, which has neither "
-            f"payload nor hub, leaves {100 * (1 - printed / right):.0f} % of the torque of joint 2 "
-            "out, link 3 across and 0.3 m out")  # fmt: skip
+    return (f"none without gravity; with it, g as it pulls, the weight is upside down, and S2.2, "
+            f"called g_i, without payload and hub, leaves {100 * (1 - printed / right):.0f} % of "
+            "the torque of joint 2 out, link 3 across and 0.3 m out")  # fmt: skip
 
 
 def _swapped() -> str:
@@ -95,31 +100,30 @@ def _swapped() -> str:
     return f"n x N needs N = n to be formed at all; then M times it differs from 1 by {off:.2g}"
 
 
-@cache
 def _arm() -> Equation:
-    """Give the equations of the arm of section 5."""
-    return formulation("composite", build(sample("theodore-rrp")))
+    """Give the equations of the arm of section 5, modes normalised as there for a link 3 of 1 m."""
+    return equation_of(next(iter(DIRECTION.ways)))
 
 
 def _growing() -> str:
-    """Find the force that a bent link puts on the joint that draws it in."""
-    equation, model = _arm(), _arm().model
-    q = np.zeros(model.size)
-    q[model.names.index("joint3")] = 0.3
-    for name in ("link3.y1", "link3.z1"):
-        q[model.names.index(name)] = 0.005
-    found = equation.parts(q, np.zeros(model.size))["elastic"]
-    force = found[model.names.index("joint3")]
-    return f"{abs(force):.0f} N on joint 3, 0.3 m out, with its tip bent by 5 mm; 0 as printed"
+    """Find the force that the bent link puts on the joint that draws it in, along the motion."""
+    run = simulate(sample("theodore-rrp-motion"), t_end=0.5, dt=5e-3, rtol=1e-4)
+    equation, k = formulation("composite", run.model), run.model.names.index("joint3")
+    still = np.zeros(run.model.size)
+    found = [abs(float(equation.parts(q, still)["elastic"][k])) for q in run.q]
+    return f"up to {max(found):.2g} N on joint 3 in the motion of section 5; 0 as printed"
 
 
 def _definite() -> str:
     """Look for x with x^T H x < 0 on the arm of section 5."""
     q = np.zeros(_arm().model.size)
     q[_arm().model.names.index("joint3")] = 1.0
-    H = stiffness_gain(_arm().partitioned(q))
+    part = _arm().partitioned(q)
+    H = stiffness_gain(part)
     least = np.linalg.eigvalsh((H + H.T) / 2).min()
-    return f"least x^T H x of unit x is {least:.2g}, though no eigenvalue of H is negative"
+    other = np.linalg.eigvalsh(np.linalg.solve(part.ff, H)).min()
+    return (f"least x^T H x of unit x is {least:.2g}, of x^T M_ff^-1 H x it is {abs(other):.1f}; "
+            "no eigenvalue of H is negative")  # fmt: skip
 
 
 def _reduced() -> str:
@@ -138,21 +142,24 @@ def _reduced() -> str:
 ERRATA = (
     Erratum(PAPER, "eqs. 5, 6", "beams along x_j or z_j from O_j-1, without a condition",
             "d_j = 0 if the joint is revolute, alpha_j = 0 if prismatic",
-            "none in the example: joint 1 is revolute and has d_1 = 0.1 m, but link 1 is rigid"),
+            "none in the example: link 1, whose l_1 = 0.1 m (Table 3) is a_1 or d_1, is rigid",
+            kind="remark"),
     Erratum(PAPER, "eq. 9", "C_i are constants", "of eta; they vary with beta_i and M, thus with l",
             _constants, kind="remark"),
     Erratum(PAPER, "eq. 8", "d psi/d eta; phi_y = u', phi_x = w'",
             "over l_j; revolute: phi_z = v', phi_y = -w'; prismatic: phi_y = u', phi_x = -v'",
             _slope),
-    Erratum(PAPER, "eq. 15", "phi_z = phi^w, phi_y = phi^v, phi_x = phi^u",
-            "as eq. 8, corrected; contradicts eqs. 8 and 13", _axes),
+    Erratum(PAPER, "eq. 13 or 15", "phi_z = phi^w, phi_y = phi^v, phi_x = phi^u",
+            "as eq. 8, corrected: phi^v of eq. 13 is the slope of v; or eq. 15 stands, phi being "
+            "turns about the axes u, v, w, and eq. 13 has them in other places", _axes),
     Erratum(PAPER, "eqs. 19, 21, Algorithm 1", "d/dt of r",
-            "the material derivative: x = s - (l0 - l), d eta/dt = (1 - eta) l'/l",
-            _axial),
+            "d/dt of a material point: x = s - (l0 - l), d eta/dt = (1 - eta) l'/l",
+            _axial, kind="remark"),
     Erratum(PAPER, "eq. 23", "EI_y with v'', EI_z with w''", "EI_z with v'', EI_y with w''",
             "none here: both are equal, and each plane has the other's stiffness elsewhere"),
     Erratum(PAPER, "eqs. 24, 25, S2.2 of Algorithm 3", "V = m g^T r, g the gravity vector",
-            "V = - m g^T r; S2.2 with payload and hub as well", _weight),
+            "with g as it pulls V = - m g^T r, else g points up; the hub's part in eq. 24, and "
+            "S2.2 with payload and hub as well, as c_i of eq. 26", _weight, kind="remark"),
     Erratum(PAPER, "eqs. 26-31", "no term of K in the joint rows",
             "+ 1/2 q_f^T (dK/dl) q_f for a flexible prismatic link", _growing,
             "mechanics/bodies/growing_terms.py"),
@@ -165,10 +172,14 @@ ERRATA = (
             "2.0874e2 (2 elements); 2.0866e2, 1.5710e4, 3.1319e4 (3 elements); 1.1859e4 (exact)",
             _digits),
     Erratum(PAPER, "Remark 2", "the matrix H is positive semidefinite",
-            "its eigenvalues are not negative; x^T H x may be, for H is not symmetric", _definite),
+            "by its eigenvalues, and M_ff^-1 H is; x^T H x may be negative, for H is not symmetric",
+            _definite, kind="remark"),
+    Erratum(PAPER, "Lemma", "alpha, the percentage error", "the error as a fraction",
+            "the proof has it: lambda_max(dK) = alpha lambda_K; in per cent the condition would be "
+            "100 times too strict"),
     Erratum(PAPER, "Lemma, proof", "'reduces to' alpha lambda_max(H) < 1: K - H dK definite",
             "by eigenvalues both necessary and sufficient for dK = alpha K alone, of those tried; "
-            "by x^T A x necessary, not sufficient; nor is it for the closed loop (item `lemma`)",
+            "nor is it sufficient for the closed loop (item `lemma`)",
             _reduced),
     Erratum(PAPER, "Appendix, inverse of M", "off-diagonal blocks swapped",
             "upper right: - M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1", _swapped,

@@ -6,7 +6,7 @@ from flexarm.links.base import Array
 from flexarm.papers.base import Figure, Found, Limit, curve, search
 from flexarm.papers.readings import Grid, Reading, Scope
 from flexarm.papers.runs import apart
-from flexarm.papers.theodore.loop import DIRECTION, STIFFER, TIP, moved
+from flexarm.papers.theodore.loop import DIRECTION, KINDS, READ, STIFFER, TIP, loop, moved
 from flexarm.runs.run import Run
 
 SIMILAR = Limit(high=10.0, unit="%")  # of the range
@@ -34,14 +34,26 @@ def deflections(link: int, scope: Scope) -> Found:
                    "largest lag of four histories of modes, all frequencies 1 % higher, behind "
                    "those of modes as they are")  # fmt: skip
     best = max(lags.tried, key=lambda each: each.value).reading
+    loops = {kind: loop(kind).run for kind in KINDS}
     figures = tuple(
         Figure(f"Fig. {5 + link}: {name} at the tip of link {link}", "time [s]",
                f"{name.partition(' ')[0]} [{UNITS[name.partition(' ')[0]]}]",
                (curve("modes", moved("modes", best).t, pair[0]),
                 curve("elements", moved("elements", best).t, pair[1])), reading=str(best))
         for name, pair in _pairs(link, best).items()
+    ) + tuple(
+        Figure(f"Fig. {5 + link}: {name} at the tip of link {link}, closed loop", "time [s]",
+               f"{name.partition(' ')[0]} [{UNITS[name.partition(' ')[0]]}]",
+               tuple(curve(kind, run.t, _histories(run, link)[name])
+                     for kind, run in loops.items()), reading=READ)
+        for name in _pairs(link, best)
     )  # fmt: skip
-    return Found((similar, lags, cause), figures=figures)
+    return Found(
+        (similar, lags, cause),
+        figures=figures,
+        because="Modes of link 2 see the same body in both planes, here as in eq. 11, whose J_L is "
+        "one number; of a link 3 across link 2 the inertia is about its own axis in one of them.",
+    )
 
 
 def _pairs(link: int, reading: Reading, beside: str = "elements") -> dict[str, tuple[Array, Array]]:

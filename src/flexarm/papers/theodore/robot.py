@@ -121,9 +121,6 @@ class Robot:
 
     def _sliding(self) -> None:
         length = self._coordinate("length")
-        if self.way.arm == "along":  # the beam's axis z along the link before
-            x, y, z = self.axes
-            self.axes = [y, z, x]
         place = list(self.place)
         span: Polynomial = {((length, 1),): 1.0}
         across = [0, 1][: self.way.planes]

@@ -18,9 +18,10 @@ from flexarm.papers.theodore.loop import DIRECTION, GOALS
 
 ALIKE = "all alike"
 STIFFER, DEFINITE = "overestimated stiffness", "positive definite by"
-SIGNS, FORM = "its eigenvalues", "x^T A x"  # of a matrix A that is not symmetric
+# Of a matrix A that is not symmetric; the last does not depend on how modes are scaled.
+SIGNS, FORM, METRIC = "its eigenvalues", "x^T A x", "M_ff^-1 A"
 LEMMA = Grid((ways(STIFFER, ALIKE, "link 2 alone", "link 3 alone", "first modes alone",
-                   "second modes alone"), ways(DEFINITE, SIGNS, FORM)),
+                   "second modes alone"), ways(DEFINITE, SIGNS, FORM, METRIC)),
              ((STIFFER, DEFINITE),))  # fmt: skip
 GAINS, DAMPING = "gains G_p, G_v", "damping of the links"
 BY_GAINS = {f"{p:g} 1/s^2, {v:g} 1/s": (p, v) for p, v in
@@ -33,19 +34,21 @@ SUFFICIENT = Grid((
 ), ((GAINS, DAMPING),))  # fmt: skip
 POSTURE, BENT = "posture", "links"
 POSTURES = {"where the motion begins": 0.0, "half way": 0.5, "where it ends": 1.0}
-DEFLECTED = {"straight": 0.0, "bent by 1 cm": 1e-2}  # [m], standard deviation of amplitudes
+# Standard deviation of amplitudes [m kg^1/2]; tips of modes of unit mass move by about 3.5 of it.
+DEFLECTED = {"straight": 0.0, "bent by 1 cm": 3e-3}
 RANKS = Grid((ways(POSTURE, *POSTURES), DIRECTION, ways(BENT, *DEFLECTED)),
              ((POSTURE, DIRECTION.name, BENT),))  # fmt: skip
 SEMI = Grid((*RANKS.choices, LEMMA.choices[1]),
             ((POSTURE, DIRECTION.name, BENT, DEFINITE),))  # fmt: skip
 RANK = Limit(2.5, 3.5)  # three joints
+STILL = 0.1  # [1/s], growth that counts as none: undamped links grow a little by any overestimate
 
 
 def lemma(scope: Scope) -> Found:
     """Decide the lemma, for stiffness that is overestimated alike everywhere and otherwise."""
     first = SUFFICIENT.readings(Scope())[0]
     found, motion = _along(first), _move(first[DAMPING])
-    limits = overestimates(formulation("composite", motion.model), motion.path.at(1.0))
+    limits = overestimates(equation_of(next(iter(DIRECTION.ways))), motion.path.at(1.0))
     bound = float(found.bound[-1])
 
     def allowed(reading: Reading) -> float:
@@ -63,18 +66,19 @@ def lemma(scope: Scope) -> Found:
         search("K - H dK is positive definite if alpha lambda_max(H) < 1 ('reduces to')",
                LEMMA.readings(scope), allowed, Limit(low=1.0 - 1e-6, unit="times"),
                "largest alpha with K - H dK definite, over 1/lambda_max(H)"),
-        compare("overestimated stiffness may destabilise the closed loop",
-                float(found.growth.max()), Limit(low=0.0, unit="1/s"), "growth at 1 % too much"),
+        compare("overestimated stiffness may lead to unstable closed-loop response",
+                float(found.growth.max()), Limit(low=STILL, unit="1/s"), "growth at 1 % too much"),
         search("if the condition holds, the closed loop is stable", SUFFICIENT.readings(scope),
                enough, Limit(low=1.0 - 1e-6, unit="times"),
-               "largest alpha with which no motion grows, dK = alpha K, over what the condition "
-               "allows, the least of three postures"),
+               f"largest alpha with which nothing grows by more than {STILL:g} 1/s, dK = alpha K, "
+               "over what the condition allows, the least of three postures"),
     )  # fmt: skip
     rows = tuple(
         (f"{s:g}", f"{b:.4f}", f"{x:.4f}", f"{g:.3f}")
         for s, b, x, g in zip(found.progress, found.bound, found.largest, found.growth, strict=True)
     )
-    head = ("progress", "1/lambda_max(H)", "largest alpha by eigenvalues", "growth at 1 % [1/s]")
+    head = ("progress", "1/lambda_max(H)", "largest alpha of a closed loop without growth",
+            "growth at 1 % [1/s]")  # fmt: skip
     ends = tuple(
         (
             name,
@@ -85,14 +89,15 @@ def lemma(scope: Scope) -> Found:
     return Found(
         statements,
         tables=(Table("Along the motion, G_p = 400, G_v = 40", head, rows),
-                Table("Largest alpha with K - H dK positive definite, at the end of the motion",
+                Table("Largest alpha with A = K - H dK positive definite, at the end of the motion",
                       ("overestimated", *(y for x in limits
                                           for y in (f"alpha, by {x}", "over 1/lambda_max(H)"))),
                       ends)),
-        because="By eigenvalues the condition is exact for dK = alpha K, and for another dK the "
-        "ratio of largest eigenvalues says little.  By x^T A x, which depends on how modes are "
-        "scaled, it is necessary for each dK that was tried, and sufficient for none.  Gains are "
-        "in the closed loop alone, in which motions grow far below it.",
+        because="Modes are normalised as in the paper, int psi^2 = 1, on which alpha and x^T A x "
+        "depend.  By M_ff^-1 A, that is by whether M_ff q_f'' + A q_f = 0 (eq. 50) only vibrates, "
+        "and by the eigenvalues of A the condition is exact for dK = alpha K; for another dK the "
+        "ratio of largest eigenvalues says little.  Gains are in the closed loop alone, in which "
+        "motions grow far below the condition.",
     )  # fmt: skip
 
 
@@ -106,7 +111,7 @@ def _along(reading: Reading) -> StiffnessError:
     """Find up to which alpha the closed loop is stable, growth below 0.1 1/s, in three postures."""
     p, v = BY_GAINS[reading[GAINS]]
     return stiffness_error_along(_move(reading[DAMPING]), stiffness=p, damping=v,
-                                 stiffness_error=0.01, points=3, allowed=0.1)  # fmt: skip
+                                 stiffness_error=0.01, points=3, allowed=STILL)  # fmt: skip
 
 
 def stiffness_gain(part: Partitioned) -> Array:
@@ -116,14 +121,16 @@ def stiffness_gain(part: Partitioned) -> Array:
 
 
 def overestimates(equation: Equation, q: Array) -> dict[str, dict[str, float]]:
-    """Find up to which alpha K - H dK is positive definite in two senses, for different dK.
+    """Find up to which alpha K - H dK is positive definite in three senses, for different dK.
 
     Alpha is the largest eigenvalue of dK over that of K, as in the lemma's proof.
     """
     rest = list(equation.flexible)
     names = [equation.model.names[k] for k in rest]
-    H = stiffness_gain(equation.partitioned(q))
-    K = slopes(equation, q, part="elastic", step=1e-3)[np.ix_(rest, rest)]
+    scale, part = _scale(equation, q), equation.partitioned(q)
+    H = scale[:, None] * stiffness_gain(part) / scale
+    both = np.outer(scale, scale)
+    K = both * slopes(equation, q, part="elastic", step=1e-3)[np.ix_(rest, rest)]
     chosen = {
         ALIKE: np.ones(len(rest)),
         "link 2 alone": np.array([name.startswith("link2") for name in names], dtype=float),
@@ -131,16 +138,42 @@ def overestimates(equation: Equation, q: Array) -> dict[str, dict[str, float]]:
         "first modes alone": np.array([name.endswith("1") for name in names], dtype=float),
         "second modes alone": np.array([name.endswith("2") for name in names], dtype=float),
     }
-    found: dict[str, dict[str, float]] = {SIGNS: {}, FORM: {}}
-    for name, part in chosen.items():
-        extra = part[:, None] * K * part
+    found: dict[str, dict[str, float]] = {SIGNS: {}, FORM: {}, METRIC: {}}
+    for name, mine in chosen.items():
+        extra = mine[:, None] * K * mine
         share = np.linalg.eigvalsh(extra).max() / np.linalg.eigvalsh(K).max()
         lost = H @ extra
         for sense, matrix in ((SIGNS, lost), (FORM, (lost + lost.T) / 2)):
             # det(K - x matrix) = 0 first where 1/x is the largest real eigenvalue of K^-1 matrix
             values = np.linalg.eigvals(np.linalg.solve(K, matrix))
             found[sense][name] = float(share / values.real.max())
+        found[METRIC][name] = float(share * _vibrates(both * part.ff, K, lost))
     return found
+
+
+def _vibrates(mass: Array, K: Array, lost: Array) -> float:
+    """Find up to which x all solutions of ``mass q'' + (K - x lost) q = 0`` are vibrations."""
+
+    def good(x: float) -> bool:
+        values = np.linalg.eigvals(np.linalg.solve(mass, K - x * lost))
+        return bool(np.all(values.real > 0) and np.all(np.abs(values.imag) < 1e-5 * abs(values)))
+
+    tried = np.geomspace(1e-5, 1e3, 401)
+    first = next((k for k, x in enumerate(tried) if not good(float(x))), None)
+    if not first:
+        return 0.0 if first == 0 else float("inf")
+    low, high = tried[first - 1 : first + 1].tolist()
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if good(middle) else (low, middle)
+    return float(low)
+
+
+def _scale(equation: Equation, q: Array) -> Array:
+    """Give what modes of unit mass are multiplied by to have int psi^2 = 1, but for a constant."""
+    names = equation.model.names
+    out = float(np.sqrt(q[names.index("joint3")]))  # [m^1/2]: link 2 is 1 m long
+    return np.array([out if names[k].startswith("link3") else 1.0 for k in equation.flexible])
 
 
 def ranks(scope: Scope) -> Found:
@@ -152,25 +185,37 @@ def ranks(scope: Scope) -> Found:
             search("the rank of H is n", RANKS.readings(scope), lambda x: _rank(_coupling(x)[1]),
                    RANK, "rank for three joints"),
             search("H is positive semidefinite", SEMI.readings(scope),
-                   lambda x: _least(_coupling(x)[1], x[DEFINITE]), Limit(low=-1e-9),
-                   "least eigenvalue, of H or of its symmetric part, over the largest"),
+                   _semidefinite, Limit(low=-1e-9),
+                   "least eigenvalue, of H, of its symmetric part or of M_ff^-1 H, over the "
+                   "largest"),
             search("M_rr - M_rf M_ff^-1 M_rf^T is symmetric and positive definite",
                    RANKS.readings(scope), lambda x: _least(_coupling(x)[2], SIGNS),
                    Limit(low=0.0), "least eigenvalue over the largest"),
         ),
-        because="Slid along link 2, link 3 moves no mass across any link unless they are bent.  H "
-        "is a product of symmetric matrices and not symmetric itself.",
+        because="H is a product of symmetric matrices and not symmetric itself; M_ff^-1 H = (M_ff "
+        "- M_rf^T M_rr^-1 M_rf)^-1 - M_ff^-1 is, and positive semidefinite.",
     )  # fmt: skip
 
 
 @cache
-def _equation_of(direction: str) -> Equation:
-    return formulation("composite", build(changed("theodore-rrp", DIRECTION.ways[direction])))
+def equation_of(direction: str) -> Equation:
+    """Give the equations of the arm of section 5, its modes of unit mass."""
+    unit = {f"links.{k}.shapes.normalise": "mass" for k in (2, 3)}
+    arm = changed("theodore-rrp", {**unit, **DIRECTION.ways[direction]})
+    return formulation("composite", build(arm))
 
 
-def _coupling(reading: Reading) -> tuple[Array, Array, Array]:
-    """Give M_rf of a unit diagonal, H, and the equivalent mass matrix of the joints."""
-    equation = _equation_of(reading[DIRECTION.name])
+def _semidefinite(reading: Reading) -> float:
+    """Find the least eigenvalue over the largest of H, in one of three senses."""
+    coupled, sense = _coupling(reading), reading[DEFINITE]
+    if sense == METRIC:
+        return _least(np.asarray(np.linalg.solve(coupled[3], coupled[1])), FORM)
+    return _least(coupled[1], sense)
+
+
+def _coupling(reading: Reading) -> tuple[Array, Array, Array, Array]:
+    """Give M_rf of a unit diagonal, H, the equivalent mass matrix of the joints, and M_ff."""
+    equation = equation_of(reading[DIRECTION.name])
     model = equation.model
     q = joint_move(model, GOALS, Timing("cycloid", 0.5)).path.at(POSTURES[reading[POSTURE]])
     bent = np.array(q)
@@ -180,7 +225,9 @@ def _coupling(reading: Reading) -> tuple[Array, Array, Array]:
     part = equation.partitioned(bent)
     size = [np.sqrt(np.diag(x)) for x in (part.rr, part.ff)]
     equivalent = part.rr - part.rf @ np.linalg.solve(part.ff, part.rf.T)
-    return part.rf / np.outer(*size), stiffness_gain(part), equivalent
+    scale = _scale(equation, bent)
+    H = scale[:, None] * stiffness_gain(part) / scale
+    return part.rf / np.outer(*size), H, equivalent, np.outer(scale, scale) * part.ff
 
 
 def _rank(matrix: Array) -> float:

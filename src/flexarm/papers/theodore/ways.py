@@ -14,10 +14,8 @@ TURNS = {
     ("RRR", "crossed"): (1, 1, 0),
     ("RP", ""): (1, 0),
     ("RP", "axis"): (0, 0),
-    ("RP", "along"): (0, 0),
     ("RRP", ""): (1, 1, 0),
     ("RRP", "axis"): (1, 0, 0),
-    ("RRP", "along"): (1, 0, 0),
 }
 
 
@@ -28,9 +26,9 @@ class Way:
     Attributes
     ----------
     arm
-        What the paper shows in no figure: whether a sliding link goes across the link before, in
-        its plane of turning (""), parallel to its joint's "axis", or "along" it; whether joint axes
-        of RRR are as in the samples (""), "parallel", or "crossed" twice.
+        What the paper shows in no figure: whether a sliding link goes across the link before in
+        its plane of turning ("") or parallel to its joint's "axis" (by eqs. 1 and 6 never along
+        it); whether joint axes of RRR are as in the samples (""), "parallel", or "crossed" twice.
     hub, material
         Whether the beam's part in the hub counts, and whether points move along the shapes.
     identities
