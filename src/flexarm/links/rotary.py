@@ -35,7 +35,9 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
         modal -= np.einsum("g,gi,gj->ij", J, twist, twist)
         inertia, shape = _less_dust(inertia, i.rotary), _less_dust(shape, i.rotary_shape)
     size = np.sqrt(np.diag(i.modal_mass))
-    return Rotary(inertia, shape, np.where(np.abs(modal) <= DUST * np.outer(size, size), 0.0, modal))
+    return Rotary(
+        inertia, shape, np.where(np.abs(modal) <= DUST * np.outer(size, size), 0.0, modal)
+    )
 
 
 def _less_dust(rest: Array, whole: Array) -> Array:
