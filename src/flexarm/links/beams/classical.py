@@ -266,8 +266,8 @@ def _series(nu: int) -> tuple[Array, Array, Array]:
 
     Those of the nu-th derivative, after that by powers of (lam xi)^4.
     """
-    gone = np.arange(4) < nu
-    first, powers = 4.0 * gone, np.arange(4) - nu + 4.0 * gone
+    first = np.array([4.0 if i < nu else 0.0 for i in range(4)])
+    powers = np.arange(4.0) - nu + first
     factors = [[1 / math.factorial(4 * k + int(n)) for n in powers] for k in range(9)]
     return first, powers, np.array(factors)
 
