@@ -13,6 +13,8 @@ from flexarm.formulations.equation import Equation
 from flexarm.formulations.numbers.structures import Structures
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
+from flexarm.linear.tangent import Point, Tangent
+from flexarm.mechanics.loads import wrench_factors
 from flexarm.model import Model
 from flexarm.samples import shown_names
 from tests.physics.cases import campaign_if
@@ -38,7 +40,14 @@ FUNCTIONS = {
     "energy": "qv",
     "forward_dynamics": "qvu",
     "tip_pose": "q",
+    "linear_model": "qva",
 }
+PAIRS = [
+    (sample, name)
+    for sample in CASES
+    for name in FUNCTIONS
+    if name != "linear_model" or sample not in LARGE  # whose derivatives take minutes
+]
 # The others on the first sample alone in `make test`.
 FEW = ("forward_dynamics", "energy")
 FIRST = "deluca-siciliano"
@@ -49,8 +58,7 @@ MATRIX = [
         if sample == FIRST or (name in FEW and sample not in LARGE)
         else pytest.mark.campaign,
     )
-    for sample in CASES
-    for name in FUNCTIONS
+    for sample, name in PAIRS
 ]
 
 
@@ -86,7 +94,12 @@ def state(model: Model) -> dict[str, np.ndarray]:
 def results(equation: Equation, name: str) -> np.ndarray:
     """Evaluate a function at the state."""
     drawn = state(equation.model)
-    found = getattr(equation, name)(*(drawn[key] for key in FUNCTIONS[name]))
+    inputs = [drawn[key] for key in FUNCTIONS[name]]
+    if name == "linear_model":
+        inputs = [*inputs, wrench_factors(equation.model, 0.0), *equation.given]
+        found = tuple(equation.compiled(name).call(*inputs))
+    else:
+        found = getattr(equation, name)(*inputs)
     parts = found if isinstance(found, tuple) else (found,)
     return np.concatenate([np.ravel(part) for part in parts])
 
@@ -116,8 +129,7 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str
     ("sample", "name"),
     [
         pytest.param(sample, name, marks=campaign_if(name not in PLAIN.get(sample, ())))
-        for sample in CASES
-        for name in FUNCTIONS
+        for sample, name in PAIRS
     ],
 )
 def test_derivatives_are_those_of_differences(sample: str, name: str) -> None:
@@ -134,6 +146,16 @@ def test_derivatives_are_those_of_differences(sample: str, name: str) -> None:
         noise = 1e-9 * np.abs(f).max() / abs(value)
         error = np.abs(rows[:, k] - slope).max()
         assert error <= 1e-7 * np.abs(slope).max() + noise, equation.parameters[k]
+
+
+def test_the_linear_model_is_that_of_directional_derivatives() -> None:
+    model = flexarm.build(flexarm.sample(FIRST))
+    drawn, still = state(model), np.zeros(0)
+    q, v, a, u = (drawn[key] for key in "qvau")
+    found = flexarm.formulation("articulated", model).compiled("linear_model").call(q, v, a, still)
+    linear = Tangent(model).matrices(Point(q, v, u), a)
+    for mine, other in zip(found, (linear.mass, linear.stiffness, linear.damping), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=0, atol=1e-11 * np.abs(other).max())
 
 
 def test_a_number_that_is_0_has_a_derivative() -> None:

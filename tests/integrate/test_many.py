@@ -374,3 +374,43 @@ def test_servos_without_a_target_hold_where_each_run_starts() -> None:
                              {"gravity": [0, 0, 0]})  # fmt: skip
     runs = flexarm.simulate_many(arm, t_end=0.2, starts=[{"joint1": 0.3}, {"joint1": -0.2}])
     assert [float(run.q[-1, 0]) for run in runs] == pytest.approx([0.3, -0.2], abs=1e-12)
+
+
+SERVED = ONE.format(
+    "drive: {gear_ratio: 20, rotor_inertia: 1e-3, stiffness: 500, damping: 1,"
+    " motor: {input: current, torque_constant: 0.4, resistance: 1, current_limit: 3}},"
+    " servo: {stiffness: 40, damping: 4, speed: 5, effort: 3, integral_time: 0.4, side: link,"
+    " target: {kind: constant, value: 0.4}}"
+)
+
+
+@pytest.mark.parametrize(
+    "varied",
+    [
+        {"servo.stiffness": (40.0, 60.0), "servo.integral_time": (0.1, 0.3)},
+        {"servo.speed": (0.3, 0.9), "servo.damping": (4.0, 6.0)},
+        {"servo.effort": (0.3, 0.6), "drive.motor.torque_constant": (0.3, 0.5)},
+    ],
+    ids=["gains", "speed", "limit"],
+)
+def test_gains_of_servos_and_constants_of_motors_are_inputs_of_one_trace(
+    varied: dict[str, tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Structures()
+    monkeypatch.setattr(many, "Structures", lambda: made)
+    arm, options = loads(SERVED), {"t_end": 0.2, "dt": 0.1, "rtol": 1e-8}
+    sets = [
+        {f"links.1.joint.{key}": low + share * (high - low) for key, (low, high) in varied.items()}
+        for share in (0.1, 0.4, 0.9)
+    ]
+    runs = simulate_many(arm, parameters=sets, method="dop853", **options)  # type: ignore[arg-type]
+    assert made.traces == 3  # one of each function, whatever the numbers
+    for run, values in zip(runs, sets, strict=True):
+        alone = flexarm.simulate(change_arm(arm, values), method="dop853", **options)  # type: ignore[arg-type]
+        assert run.q == pytest.approx(alone.q, abs=1e-6)
+    for key, value in sets[0].items():  # and each of them counts
+        other = {**sets[2], key: value}
+        alone = flexarm.simulate(change_arm(arm, other), method="dop853", **options)  # type: ignore[arg-type]
+        assert np.abs(alone.q - runs[2].q).max() > 1e-4, key
+    with pytest.raises(SimulationError, match="method rodas4 takes no servo with integral_time"):
+        simulate_many(arm, parameters=sets, method="rodas4", **options)  # type: ignore[arg-type]

@@ -127,7 +127,6 @@ def test_exact_links_in_a_plane_cost_what_the_series_did(
     assert over_series(arm, nodes) <= most
 
 
-# Links without rotary inertia of sections: that is exact too, and takes up to a quarter more.
 SPATIAL = """
 flexarm: 1
 name: two links in space
@@ -149,11 +148,14 @@ payload: {mass: 1, inertia: [0.1, 0.1, 0.1]}
     ("name", "nodes", "most"),
     [
         ("two links", 1, 1.7), ("two links", 2, 2.1), ("count-6-6-3", 1, 1.7),
+        ("two links with rotary inertia", 1, 1.7), ("two links with rotary inertia", 2, 2.1),
         ("count-6-6-3", 2, 2.1), ("graves-rms", None, 1.3), ("canadarm-free-base", None, 1.3),
     ],
 )  # fmt: skip
 def test_exact_links_in_space_cost_little_more_than_the_series_did(
     name: str, nodes: int | None, most: float
 ) -> None:
-    arm = loads(SPATIAL) if name == "two links" else flexarm.sample(name)
+    rotary = SPATIAL.replace("GJ: 8", "GJ: 8, Jx: 0.01")
+    texts = {"two links": SPATIAL, "two links with rotary inertia": rotary}
+    arm = loads(texts[name]) if name in texts else flexarm.sample(name)
     assert over_series(arm, nodes) <= most

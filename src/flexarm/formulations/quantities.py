@@ -191,6 +191,13 @@ def _matrices(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, Expr, Expr]:
     )
 
 
+def _linear_model(f: Formulation, q: Expr, v: Expr, a: Expr, w: Expr) -> list[Expr]:
+    """Differentiate the force that accelerations take by a, q and v, but for Coulomb friction."""
+    smooth = elastic_force(f.model, q) + dissipative_force(f.model, q, v, coulomb=False)
+    force = f.inertial_expression(q, v, a, gravity=True) + smooth - wrench_force(f.model, q, w)
+    return [ca.densify(ca.jacobian(force, each)) for each in (a, q, v)]
+
+
 def _balance(f: Formulation, q: Expr, v: Expr, w: Expr) -> tuple[Expr, Expr]:
     """Trace the mass matrix, and the force that no acceleration takes, inputs left out."""
     force = _bias(f, q, v) - wrench_force(f.model, q, w)
@@ -327,6 +334,7 @@ QUANTITIES: dict[str, Quantity] = {
         ("kinetic", "elastic", "gravitational"),
     ),
     "matrices": Quantity(_matrices, ("q", "v"), ("M", "K", "D")),
+    "linear_model": Quantity(_linear_model, ("q", "v", "a", "w"), ("M", "K", "D")),
     "balance": Quantity(_balance, ("q", "v", "w"), ("M", "force")),
     "smooth_matrices": Quantity(_smooth_matrices, ("q", "v"), ("K", "D")),
     "motion": Quantity(_motion, ("q", "v", "u", "w", "given"), ("a", "power")),

@@ -4,7 +4,7 @@ All of it becomes part of the compiled equations of a motion.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +30,7 @@ from flexarm.integrate.drivetrain import (
 from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
-from flexarm.mechanics.drives import gear_gain, hub_row
-from flexarm.mechanics.loads import input_matrix
+from flexarm.mechanics.drives import gear_gain, hub_row, motor_row
 from flexarm.model import Axis, Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
@@ -60,6 +59,8 @@ class Servoed:
         Largest input either way; infinite if there is none.
     state
         Place of its integral among the states, or None.
+    in_place
+        Whether it acts on what it sees, as a spring and a damper would.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Servoed:
     gain: float
     limit: float
     state: int | None
+    in_place: bool
 
     @property
     def key(self) -> str:
@@ -122,7 +124,7 @@ class Servoed:
 
 
 def _within(value: Expr, limit: float) -> Expr:
-    return value if math.isinf(limit) else ca.fmin(ca.fmax(value, -limit), limit)
+    return value if limit == math.inf else ca.fmin(ca.fmax(value, -limit), limit)
 
 
 def _amperes(axis: Axis) -> float:
@@ -141,15 +143,16 @@ def servos(model: Model) -> tuple[Servoed, ...]:
         servo, limits = axis.acts.servo, axis.acts.limits
         if servo is None:
             continue
-        row = hub_row(model, axis)
-        if servo.side == "motor" and axis.motor is not None:
-            row = np.eye(model.size)[axis.motor]
+        at_motor = servo.side == "motor"
+        row, gain = motor_row(model, axis) if at_motor else hub_row(model, axis), gear_gain(axis)
         top = None if limits is None or limits.effort is None else limits.effort
-        most = math.inf if top is None else top / abs(gear_gain(axis))
-        limit = min(servo.effort or most, _amperes(axis))
+        most = math.inf if top is None else top / abs(gain)
+        bounds = [each for each in (servo.effort or most, _amperes(axis)) if each != math.inf]
+        limit = min(bounds, default=math.inf)
         state = None if servo.integral_time is None or servo.period is not None else states
         states += state is not None
-        found.append(Servoed(axis.name, column, row, servo, gear_gain(axis), float(limit), state))
+        in_place = at_motor or axis.motor is None
+        found.append(Servoed(axis.name, column, row, servo, gain, limit, state, in_place))
     return tuple(found)
 
 
@@ -216,46 +219,41 @@ class Actuators:
     @property
     def key(self) -> str:
         """All of it as a text, which determines the expressions."""
-        lines = [each.key for each in self.servos]
-        more = (
-            *self.slipping,
-            *self.bristles,
-            *self.windings,
-            *self.ties,
-            *self.accounts,
-            *self.lookouts,
-            *self.wrenches,
-        )
-        return "; ".join([*lines, *map(repr, more)])
+        return _told((
+            *(*self.servos, *self.slipping, *self.bristles, *self.windings, *self.ties),
+            *(*self.accounts, *self.lookouts, *self.wrenches),
+        ))  # fmt: skip
 
     @property
     def drives(self) -> bool:
         """Whether drive trains are part of it."""
         return bool(self.slipping or self.bristles or self.windings or self.ties)
 
-    def is_in_basis(self, model: Model) -> bool:
+    def own(self, model: Model) -> dict[str, Callable[[Model], Any]]:
+        """List the kinds of which it has what a model has, and what lists them."""
+        return {
+            kind: made
+            for kind, made in KINDS.items()
+            if _told(getattr(self, kind)) == _told(made(model)) != ""
+        }
+
+    @property
+    def is_in_basis(self) -> bool:
         """Tell whether all servos act where they see, as springs and dampers would."""
-        matrix = input_matrix(model)
-        return all(
-            np.allclose(matrix[:, each.column] / each.gain, each.row)
-            for each in self.servos
-            if each.servo.period is None
-        )
+        return all(each.in_place for each in self.servos if each.servo.period is None)
 
     def stiffness(self, model: Model) -> tuple[Array, Array]:
         """Give stiffness and damping that servos add where they act on what they see, (n, n)."""
         K, D = np.zeros((2, model.size, model.size))
-        for stiffness, damping, sees in self.gains(model):
+        for stiffness, damping, sees in self.gains():
             K += stiffness * sees
             D += damping * sees
         return K, D
 
-    def gains(self, model: Model) -> Iterator[tuple[Any, Any, Array]]:
+    def gains(self) -> Iterator[tuple[Any, Any, Array]]:
         """Give stiffness, damping and what it sees of each servo that acts on that."""
-        matrix = input_matrix(model)
         for each in self.servos:
-            acts = np.allclose(matrix[:, each.column] / each.gain, each.row)
-            if acts and each.servo.period is None:
+            if each.in_place and each.servo.period is None:
                 sees = np.outer(each.row, each.row)
                 yield each.servo.stiffness or 0.0, each.servo.damping or 0.0, sees
 
@@ -314,6 +312,11 @@ class Actuators:
 
 
 NO_ACTUATORS = Actuators()
+KINDS = {"servos": servos, "bristles": bristles, "windings": windings}  # of a model itself
+
+
+def _told(parts: Sequence[Any]) -> str:
+    return "; ".join(each.key if isinstance(each, Servoed) else repr(each) for each in parts)
 
 
 def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
@@ -323,9 +326,9 @@ def matrices_of(formulation: Formulation, actuators: Actuators) -> ca.Function:
         return function
     symbols = dict(zip(function.name_in(), function.sx_in(), strict=True))
     M, K, D = function.call(list(symbols.values()), True, False)
-    for stiffness, damping, sees in actuators.gains(formulation.model):
-        K += ca.DM(sees) * stiffness
-        D += ca.DM(sees) * damping
+    for stiffness, damping, sees in actuators.gains():
+        K += constant(sees) * stiffness
+        D += constant(sees) * damping
     book = book_of(formulation.model)
     if book is not None:  # more may have been read since
         symbols["numbers"] = book.symbols

@@ -225,7 +225,7 @@ class Task:
 
     def tolerance(self, method: Method, wanted: float) -> float:
         """Give the tolerance per step: errors of undamped vibrations add up over a run."""
-        apart = not self.motion.actuators.is_in_basis(self.equation.model)
+        apart = not self.motion.actuators.is_in_basis
         if self.motion.ruled or apart:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:

@@ -26,6 +26,7 @@ from flexarm.links.node_spaces import (
 )
 from flexarm.links.span import Span
 
+SAME = 1e-12  # between functions, and of their products from 0 or 1
 # and what stands for those left out
 STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", "GAy"))
 
@@ -120,9 +121,11 @@ class Collocation:
     def cross(self) -> Array:
         """``int mu psi^a psi^b`` between functions that are orthonormal per axis, (3, 3, G, G)."""
         inverse = [np.linalg.pinv(factor) for factor in self.factor]
-        return np.array(
+        found = np.array(
             [[inverse[a].T @ self.gram[a, b] @ inverse[b] for b in range(3)] for a in range(3)]
         )
+        whole = np.round(found)  # axes of one space have the same functions
+        return np.where(np.abs(found - whole) <= SAME, whole, found)
 
     @cached_property
     def lever(self) -> Array:
@@ -168,6 +171,8 @@ class Cardinals:
         nodes, weights = gauss_nodes(edges, counts)
         to_nodes = fine.to(nodes)
         cards = [space @ np.linalg.inv(to_nodes @ space) for space in spaces]
+        if np.abs(cards[2] - cards[1]).max(initial=0.0) <= SAME:
+            cards[2] = cards[1]  # what rounding keeps apart would be computed twice
         common = all(space is spaces[0] for space in spaces)
         return cls(nodes, weights, counts, edges, cards, common)
 
@@ -201,9 +206,10 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
     def of(direction: Direction, nu: int, places: Array = inside) -> Array:
         return clean(shapes.values(direction, places, nu))
 
+    bend = np.stack([clean(axis_slopes(shapes, d, inside)) for d in AXES[1:]])
     return Collocation(
         x=x,
-        bend=np.stack([clean(axis_slopes(shapes, d, inside)) for d in AXES[1:]]),
+        bend=bend,
         curve=np.stack([of("y", 2), of("z", 2)]),
         lean=np.stack([clean(leans(shapes, d, inside)) for d in AXES[1:]]),
         stretch=np.concatenate([of("x", 1, nodes), jumps]),
@@ -211,7 +217,7 @@ def collocate(span: Span, shapes: Shapes, more: int) -> Collocation:
         twist=of("twist", 0),
         torsion=of("twist", 1),
         stiffness=weights * np.stack([_stiffness(span, n, x) for n in STIFFNESSES]),
-        polar=_polar(span, shapes, *polar_nodes(found)),
+        polar=_polar(span, shapes, bend, *polar_nodes(found)),
         gram=gram,
         mean=mean,
         factor=np.stack([_factor(gram[a, a], mean[a]) for a in range(3)]),
@@ -262,12 +268,18 @@ def polar_nodes(found: Cardinals) -> tuple[Array, Array]:
     return gauss_nodes(found.edges, counts)
 
 
-def _polar(span: Span, shapes: Shapes, x: Array, weights: Array) -> Polar | None:
-    """Take sections for the rotary inertia, if it is there and sections turn."""
+def _polar(span: Span, shapes: Shapes, known: Array, x: Array, weights: Array) -> Polar | None:
+    """Take sections for the rotary inertia, if it is there and sections turn.
+
+    One that is turned as a node is, whose slopes are known, (2, G, m), has the same numbers.
+    """
     inertia, twist = weights * span.at("Jx", x), clean(shapes.values("twist", x))
     if not np.any(inertia) or not np.any(twist):
         return None
     bend = np.stack([clean(shapes.values("y", x, 1)), clean(shapes.values("z", x, 1))])
+    apart = np.abs(bend[:, :, None] - known[:, None]).max(axis=(0, 3), initial=0.0)
+    for section, node in np.argwhere(apart <= SAME * np.abs(bend).max(initial=0.0)):
+        bend[:, section] = known[:, node]
     return Polar(inertia, bend, twist)
 
 

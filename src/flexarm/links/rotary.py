@@ -26,24 +26,20 @@ def constant_rotary(i: Integrals, points: Points, polar: Polar | None) -> Rotary
     All of a span that does not twist or is no exact beam; else all but what the turning of its
     sections about their axes comes to in a straight link.
     """
-    inertia, shape, modal = i.rotary.copy(), i.rotary_shape.copy(), _section_mass(i, points)
+    inertia, shape = i.rotary.copy(), i.rotary_shape.copy()
+    modal = i.modal_mass - np.einsum("g,gai,gaj->ij", points.mass, points.shape, points.shape)
     if polar is not None:
         J, twist = polar.inertia, polar.twist
         inertia[0, 0] -= J.sum()
         shape[0] -= J @ twist
-        modal = modal - np.einsum("g,gi,gj->ij", J, twist, twist)
+        modal -= np.einsum("g,gi,gj->ij", J, twist, twist)
         inertia, shape = _less_dust(inertia, i.rotary), _less_dust(shape, i.rotary_shape)
-    return Rotary(inertia, shape, modal)
+    size = np.sqrt(np.diag(i.modal_mass))
+    return Rotary(
+        inertia, shape, np.where(np.abs(modal) <= DUST * np.outer(size, size), 0.0, modal)
+    )
 
 
 def _less_dust(rest: Array, whole: Array) -> Array:
     """Take for zero what rounding left of a whole."""
     return np.where(np.abs(rest) <= DUST * np.abs(whole).max(initial=0.0), 0.0, rest)
-
-
-def _section_mass(i: Integrals, points: Points) -> Array:
-    """Give the modal mass beyond the translation of points: rotary inertia, (m, m)."""
-    translation = np.einsum("g,gai,gaj->ij", points.mass, points.shape, points.shape)
-    rest = i.modal_mass - translation
-    size = np.sqrt(np.diag(i.modal_mass))
-    return np.where(np.abs(rest) <= 1e-14 * np.outer(size, size), 0.0, rest)

@@ -40,7 +40,7 @@ from flexarm.integrate.mission.wrenches import StateWrench, acting_on, refuse_la
 from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.sampling import sample_times
-from flexarm.integrate.simulate import refuse
+from flexarm.integrate.simulate import refuse, refuse_states
 from flexarm.integrate.solve import Solution, begin_march, solve
 from flexarm.integrate.task import Task, equation_of, prepare, refuse_outside
 from flexarm.io.model_file import validated
@@ -181,6 +181,8 @@ def solve_on_cores(
     tasks: Sequence[Task], chosen: Method, workers: int | None = None
 ) -> Iterator[Solution]:
     """Solve motions on so many threads, one per core if None; in their order."""
+    for task in tasks:
+        refuse_states(chosen, task)
     width = native_width() if chosen.abreast else 1
     # CasADi, which traces and evaluates, is not for threads: they only run what is compiled here.
     for task in {id(task.motion): task for task in tasks}.values():

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -19,6 +20,7 @@ from flexarm.integrate.problem import Measures, Watch
 from flexarm.integrate.system import System
 from flexarm.links.base import Array
 from flexarm.loops.kernel import Kernel
+from flexarm.model import Model
 
 SMALLEST_STEP = 1e-12  # of the run's duration
 FEWEST_STEPS = 50
@@ -302,7 +304,7 @@ class Motion:
 
     def trace(self, formulation: Formulation | None = None) -> ca.Function:
         """Trace it: see `motion_of`."""
-        return motion_of(formulation or self.equation.formulation, self.law, self.actuators)
+        return self._of(formulation or self.equation.formulation)
 
     def compiled(self) -> Compiled:
         """Compile it."""
@@ -319,7 +321,7 @@ class Motion:
         """
 
         def make(formulation: Formulation) -> ca.Function:
-            return _slopes(motion_of(formulation, self.law, self.actuators, accelerated=True))
+            return _slopes(self._of(formulation, accelerated=True))
 
         return self._compile("slopes", make, level)
 
@@ -327,7 +329,21 @@ class Motion:
         """Compile mass, elastic and damping matrices, servos included."""
         if not self.actuators.servos:
             return self.equation.compiled("matrices")
-        return self._compile("matrices", lambda f: matrices_of(f, self.actuators), "quick")
+        return self._compile("matrices", lambda f: matrices_of(f, self._acting(f)), "quick")
+
+    def _of(self, formulation: Formulation, *, accelerated: bool = False) -> ca.Function:
+        return motion_of(formulation, self.law, self._acting(formulation), accelerated=accelerated)
+
+    @cached_property
+    def _own(self) -> dict[str, Callable[[Model], Any]]:
+        """What drives the arm with numbers of its model, in equations that others share."""
+        shared = self.equation.structures is not None
+        return self.actuators.own(self.equation.model) if shared else {}
+
+    def _acting(self, formulation: Formulation) -> Actuators:
+        """Give what drives an arm, with its numbers as symbols where they are."""
+        read = {kind: made(formulation.model) for kind, made in self._own.items()}
+        return replace(self.actuators, **read)
 
     def _compile(
         self, name: str, make: Callable[[Formulation], ca.Function], level: Level
@@ -335,7 +351,8 @@ class Motion:
         found = self.kept.get((name, level))
         if found is None:
             law = "" if self.law is None else self.law.serialize()
-            key = f"integrate {name} {law}{self.actuators.key}"
+            rest = replace(self.actuators, **dict.fromkeys(self._own, ()))
+            key = f"integrate {name} {law}{rest.key} {', '.join(self._own)}"
             found = self.equation.compile(key, make, level=level)
         return self.kept.setdefault((name, level), found)  # threads that compile at once share one
 

@@ -14,7 +14,7 @@ Boundary conditions, with M, J, D the tip body and R the dynamic stiffness of th
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -249,19 +249,27 @@ def _basis(lam: float, xi: Array, nu: int) -> Array:
     that start with 1, xi, xi^2 / 2, xi^3 / 6.
     """
     if lam < SERIES_BELOW:
-        columns = [
-            sum(
-                lam ** (4 * k) * xi**n / math.factorial(n)
-                for k in range(9)
-                if (n := 4 * k + i - nu) >= 0
-            )
-            for i in range(4)
-        ]
-        return np.stack([np.asarray(column, dtype=float) for column in columns], axis=-1)
+        first, powers, factors = _series(nu)
+        fourth, total = ((lam * xi) ** 4)[..., None], factors[-1]
+        for row in factors[-2::-1]:
+            total = total * fourth + row
+        return np.asarray(lam**first * xi[..., None] ** powers * total)
     c, s = np.cos(lam * xi), np.sin(lam * xi)
     circular = [(c, s), (-s, c), (-c, -s), (s, -c)][nu]
     decays = [(-1.0) ** nu * np.exp(-lam * xi), np.exp(-lam * (1 - xi))]
     return lam**nu * np.stack([*circular, *decays], axis=-1)
+
+
+@cache
+def _series(nu: int) -> tuple[Array, Array, Array]:
+    """Give the powers of lam and of xi that four series begin with, and their factors, (9, 4).
+
+    Those of the nu-th derivative, after that by powers of (lam xi)^4.
+    """
+    first = np.array([4.0 if i < nu else 0.0 for i in range(4)])
+    powers = np.arange(4.0) - nu + first
+    factors = [[1 / math.factorial(4 * k + int(n)) for n in powers] for k in range(9)]
+    return first, powers, np.array(factors)
 
 
 def _modal_mass(ends: "BeamEnds", shape: "BeamShape") -> float:

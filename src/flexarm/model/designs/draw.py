@@ -84,14 +84,13 @@ class Drawer:
     def _plan(self, value: Any) -> Draw | None:
         """Find how to draw a value; None if designs share it."""
         if id(value) not in self._known:
-            found = self._of(value)
-            self._known[id(value)] = (value, None if found is None else _once(found))
+            found, light = self._of(value), isinstance(value, Varied | np.ndarray)
+            self._known[id(value)] = (value, found if found is None or light else _once(found))
         return self._known[id(value)][1]
 
     def _of(self, value: Any) -> Draw | None:
         if isinstance(value, Varied):
-            numbers = value.values.tolist()
-            return lambda k: numbers[k]
+            return value.values.tolist().__getitem__  # type: ignore[no-any-return]
         if isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(value, DesignShapes):
@@ -121,7 +120,7 @@ class Drawer:
             return None
         rows = by_design(value, self._count)
         rows.flags.writeable = False
-        return lambda k: rows[k]
+        return rows.__getitem__
 
     def _dataclass(self, value: Any) -> Draw | None:
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
@@ -131,7 +130,10 @@ class Drawer:
 
         def draw(k: int) -> Any:
             made = object.__new__(type(value))
-            made.__dict__.update(parts | _drawn(found, k))  # frozen: it has no other way
+            own = made.__dict__  # frozen: it has no other way
+            own.update(parts)
+            for name, plan in found.items():
+                own[name] = plan(k)
             return made
 
         return draw

@@ -1,21 +1,22 @@
 """The elastic part of a link in many designs at once.
 
 The numbers of a uniform span's elastic part are products of powers of its length and its section's
-properties where shapes keep their form.  The powers are found by building the span with each
-property doubled, and hold if they give another span as well.
+properties where shapes keep their form.  The powers are found by building the span with one
+property after the other changed, and hold if all numbers follow them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ArmModes
-from flexarm.engine.varied import Array, by_design, stacked, varies
+from flexarm.engine.varied import Array, Varied, by_design, stacked, varies
 from flexarm.io.designs import ArmDesigns
 from flexarm.links.ends import tip_inertia
 from flexarm.links.span import Span
@@ -36,7 +37,7 @@ from flexarm.model.parts import Flexible
 
 EXACT = 1e-11  # of a number, within which it must follow a power
 DUST = 1e-13  # of the largest number of an array
-ELSEWHERE = 1.37
+ELSEWHERE = 1.83  # what properties are changed by, to find powers of them
 PLACES = np.array([0.23, 0.41, 0.62, 0.83, 1.0])  # of a span, at which curves are compared
 
 
@@ -118,13 +119,11 @@ def _scaled(
     if not names or len(span.stations) != 2 or not span.uniform:
         raise NotTogether
     known = tuple((name, bool(values[0])) for name, values in first.table.items())
-    powers: list[Array] | None = remembered(
-        ("powers", key, known, tuple(names)), lambda: _powers(first, names, made)
-    )
+    powers = remembered(("powers", key, known, tuple(names)), lambda: _powers(first, names, made))
     if powers is None:
         raise NotTogether
     ratios = np.array([_values(span, name, count) / _values(first, name, 1) for name in names])
-    leaves = [_raised(leaf, each, ratios) for leaf, each in zip(_leaves(here), powers, strict=True)]
+    leaves = powers.raised(list(_leaves(here)), ratios)
     sizes = by_design(leaves[-1], count)
     lengths = _values(span, "length", count)
     shapes = DesignShapes(
@@ -146,38 +145,77 @@ def _values(span: Span, name: str, count: int) -> Array:
     return found if name == "length" else found[:, 0]
 
 
-def _times(span: Span, factors: dict[str, float]) -> Span:
-    """Make a uniform span with multiples of its length and properties."""
-    longer = factors.get("length", 1.0)
-    table = {name: factors.get(name, 1.0) * values for name, values in span.table.items()}
-    return Span(longer * span.length, longer * span.stations, table)
+def _times(span: Span, name: str) -> Span:
+    """Make a uniform span of another length, or of another property."""
+    if name == "length":
+        return Span(ELSEWHERE * span.length, ELSEWHERE * span.stations, span.table)
+    return replace(span, table={**span.table, name: ELSEWHERE * span.table[name]})
 
 
-def _powers(
-    span: Span, names: Sequence[str], made: Callable[[Span], Flexible]
-) -> list[Array] | None:
-    """Find powers of properties that numbers of a part follow, (..., names), or None."""
-    here = list(_leaves(made(span)))
-    columns = []
+@dataclass(frozen=True)
+class Powers:
+    """Powers of properties that the numbers of a part follow: kinds of them, and which it is."""
+
+    kinds: Array
+    which: list[NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, powers: Sequence[Array]) -> "Powers":
+        """Sort powers, (..., names) of each array of numbers."""
+        rows = np.concatenate([each.reshape(-1, each.shape[-1]) for each in powers])
+        kinds, which = np.unique(rows, axis=0, return_inverse=True)
+        ends = np.cumsum([each.size // each.shape[-1] for each in powers])
+        return cls(kinds, np.split(which.ravel(), ends[:-1]))
+
+    def raised(self, leaves: Sequence[Array], ratios: Array) -> list[Any]:
+        """Scale numbers of the first design to those of all, by ratios (names, N)."""
+        factors = np.prod(ratios ** self.kinds[:, :, None], axis=1)
+        plain = np.all(factors == 1.0, axis=1)
+        return [
+            leaf if plain[which].all() else _scaled_leaf(leaf, factors, which, plain)
+            for leaf, which in zip(leaves, self.which, strict=True)
+        ]
+
+
+def _scaled_leaf(
+    leaf: Array, factors: Array, which: NDArray[np.int64], plain: NDArray[np.bool_]
+) -> Any:
+    """Scale numbers by design; those that are 0, or of a kind that no design changes, stay."""
+    found = np.empty(leaf.shape, dtype=object)
+    numbers = leaf.ravel().tolist()
+    found.ravel()[:] = [
+        number if number == 0.0 or plain[kind] else Varied(number * factors[kind])
+        for number, kind in zip(numbers, which.tolist(), strict=True)
+    ]
+    return found
+
+
+def _powers(span: Span, names: Sequence[str], made: Callable[[Span], Flexible]) -> Powers | None:
+    """Find powers of properties that numbers of a part follow, or None.
+
+    One property after the other is changed, so that the powers hold at other values of the rest.
+    """
+    part, columns = made(span), []
     for name in names:
-        there = list(_leaves(made(_times(span, {name: 2.0}))))
+        here, dust = list(_leaves(part)), _dust(part)
+        span = _times(span, name)
+        part = made(span)
+        there = list(_leaves(part))
         if [each.shape for each in there] != [each.shape for each in here]:
             return None
-        columns.append([_power(a, b) for a, b in zip(here, there, strict=True)])
-    powers = [np.stack(each, axis=-1) for each in zip(*columns, strict=True)]
-    factors = ELSEWHERE ** np.arange(1, len(names) + 1)
-    there = list(_leaves(made(_times(span, dict(zip(names, factors.tolist(), strict=True))))))
-    for a, b, power, dust in zip(here, there, powers, _dust(made(span)), strict=True):
-        if a.shape != b.shape or not _close(a * np.prod(factors**power, axis=-1), b, dust):
-            return None
-    return powers
+        found = [_power(a, b) for a, b in zip(here, there, strict=True)]
+        for a, b, power, size in zip(here, there, found, dust, strict=True):
+            if not _close(a * ELSEWHERE**power, b, size):
+                return None
+        columns.append(found)
+    return Powers.of([np.stack(each, axis=-1) for each in zip(*columns, strict=True)])
 
 
 def _power(a: Array, b: Array) -> Array:
-    """Give the power of 2, in halves, between two numbers; 0 between those that are dust."""
+    """Give the power, in halves, between two numbers; 0 between those that are dust."""
     some = (np.abs(a) > DUST * np.abs(a).max(initial=0.0)) & (b != 0.0)
     ratio = np.abs(np.where(some, b, 1.0) / np.where(some, a, 1.0))
-    return np.asarray(np.round(2 * np.log2(ratio)) / 2)
+    return np.asarray(np.round(2 * np.log(ratio) / np.log(ELSEWHERE)) / 2)
 
 
 def _dust(part: Flexible) -> list[float]:
@@ -192,16 +230,6 @@ def _dust(part: Flexible) -> list[float]:
 def _close(a: Array, b: Array, dust: float) -> bool:
     size = max(dust, DUST * float(np.abs(b).max(initial=0.0)))
     return bool(np.all(np.abs(a - b) <= EXACT * np.abs(b) + size))
-
-
-def _raised(leaf: Array, powers: Array, ratios: Array) -> Any:
-    """Scale numbers of the first design to those of all."""
-    if not leaf.size:
-        return leaf
-    kinds, which = np.unique(powers.reshape(leaf.size, -1), axis=0, return_inverse=True)
-    factors = np.array([np.prod(ratios ** kind[:, None], axis=0) for kind in kinds])
-    rows = leaf.ravel()[:, None] * factors[which.ravel()]
-    return stacked(rows.T.reshape(-1, *leaf.shape))
 
 
 def _with(part: Flexible, span: Span, shapes: Any, leaves: Sequence[Any]) -> Flexible:

@@ -30,9 +30,8 @@ def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
         c_a, c_b = f.T * b, -f.T * a
         turns -= f.T * W
         bias -= f.T1 * p * W
-        more = f.T1 * p
-        g_a += more * b + 2 * f.T * B + f.T1 * a * W
-        g_b += -more * a - 2 * f.T * A + f.T1 * b * W
+        g_a += f.S * B  # p b + W a = x B, p a - W b = x A, 2 T + x T1 = S
+        g_b -= f.S * A
     shapes = [constant(rows.T) for rows in (*sections.bend, sections.twist)]
     per = shapes[0] @ ca.diag(c_a) + shapes[1] @ ca.diag(c_b) + shapes[2]  # Om per rate, (m, G)
     heavy = J * turns

@@ -52,10 +52,12 @@ def space_terms(nodes: Collocation, mass: float, d: Expr, rates: Expr, omega: Ex
     square = ca.triu2symm(ca.triu(spin @ spin))
     effort, modal = new(k, 1), new(k, k)
     for a in axes:
-        gained = B[a] + square[a, a] * R[a]
-        for b in axes:
-            if b != a:
-                gained += square[a, b] * r[b, a] + 2 * spin[a, b] * v[b, a]
+        b, c = (a + 1) % 3, (a + 2) % 3
+        gained = B[a] + square[a, a] * R[a] + square[a, b] * r[b, a] + square[a, c] * r[c, a]
+        if np.array_equal(Q[b, a], Q[c, a]):  # two axes of one space
+            gained += constant(Q[b, a].T) @ (2 * spin[a, b] * V[b] + 2 * spin[a, c] * V[c])
+        else:
+            gained += 2 * spin[a, b] * v[b, a] + 2 * spin[a, c] * v[c, a]
         effort += N[a].T @ gained
         modal += ca.triu(N[a].T @ N[a])
     around = ((1, 2), (2, 0), (0, 1))
