@@ -96,6 +96,21 @@ def test_a_mass_bounces_as_the_first_integral_says(
     assert run.works[-1, 3] == pytest.approx(0.25 * (4 - run.v[-1, 0] ** 2), abs=2 * rtol)
 
 
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
+def test_slow_bounces_have_the_restitution_that_hunt_and_crossley_publish(rtol: float) -> None:
+    """Their e = 1 - alpha v where a damping of 3/2 alpha is small: what is left falls as v^2."""
+    c = 0.3
+    left = []
+    for v in (0.05, 0.1):
+        contact = f"obstacle: {{kind: plane}}, stiffness: 1.0e6, damping: {c}"
+        arm = dropped(contact, f"position: {v / 100}, speed: {-v}")
+        run = flexarm.simulate(arm, t_end=0.2, rtol=rtol)
+        left.append(run.v[-1, 0] / v - (1 - 2 / 3 * c * v))
+    if rtol < 1e-3:
+        assert left == pytest.approx([4 / 9 * (c * v) ** 2 for v in (0.05, 0.1)], rel=0.05)
+    assert np.abs(left).max() < (c * 0.1) ** 2 + rtol
+
+
 @pytest.mark.parametrize(("method", "rtol"), [("rk4", 1e-6), ("dop853", 1e-6)])
 def test_a_hard_wall_does_not_hide_from_steps(method: str, rtol: float) -> None:
     """Order 4 is not had where a force sets in, and there dop853's own estimate may vanish."""
