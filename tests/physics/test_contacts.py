@@ -13,6 +13,8 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.forces import Obstacle
 from flexarm.formulations import FORMULATIONS
+from flexarm.formulations.composite import Composite
+from flexarm.formulations.quantities import trace
 from flexarm.io.model_file import dumps, loads
 from flexarm.mechanics.contacts import distance_from
 from flexarm.model import build
@@ -402,6 +404,27 @@ def test_contacts_are_saved_with_the_arm_and_the_run(bumped: Run, tmp_path: Path
     bumped.save(tmp_path / "bumped.nc")
     again = flexarm.load_run(tmp_path / "bumped.nc").contacts()
     assert again.equals(bumped.contacts())
+
+
+def test_the_recursion_carries_contacts_of_the_tip_as_jacobians_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Deep in a ball, with friction and damping: force, powers and their slopes."""
+    deep = {"kind": "sphere", "centre": [0, 0, 0], "radius": 9.0}
+    arm = flexarm.change_arm(loads(WALL), {"contacts.1.obstacle": deep})
+    random, found = np.random.default_rng(1), []
+    for carried in (True, False):
+        if not carried:
+            monkeypatch.setattr(Composite, "touched_expression", lambda *given: None)
+        function = trace(Composite(build(arm)), "missing_force")
+        values = function.sx_in()
+        slopes = [ca.jacobian(each, ca.vertcat(*values)) for each in function(*values)]
+        both = ca.Function("both", values, [*function(*values), *slopes])
+        given = [random.uniform(-0.4, 0.4, both.size_in(i)) for i in range(both.n_in())]
+        given = found[0][0] if found else given
+        found.append((given, [np.array(each) for each in both(*given)]))
+    for one, other in zip(found[0][1], found[1][1], strict=True):
+        assert np.abs(one - other).max() <= 1e-12 * np.abs(other).max()
 
 
 def test_an_arm_that_touches_nothing_has_no_contacts() -> None:
