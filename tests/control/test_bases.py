@@ -22,6 +22,7 @@ from flexarm.control import (
     start_at,
     tip_move,
 )
+from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
@@ -278,3 +279,26 @@ def test_a_regulator_of_another_arm_of_the_same_size_is_refused() -> None:
     elsewhere = flexarm.build(flexarm.change_arm(arm, {"links.1.joint.start.position": 0.1}))
     same = lqr(joint_move(elsewhere, {"joint1": 0.5}, TIMING))
     decoupling_law(motion, stiffness=1, damping=1, regulator=same)
+
+
+def test_a_law_on_a_free_base_takes_contacts_for_a_disturbance() -> None:
+    """Out of contact it is the law of the arm without them; against a wall the tip stays off it."""
+    arm = floating(2)
+    wall = {"kind": "plane", "point": [50.0, 0, 0], "normal": [-1, 0, 0]}
+    far = flexarm.change_arm(arm, {"contacts": [{"obstacle": wall, "stiffness": 1e6}]})
+    laws, runs = [], []
+    for each in (arm, far):
+        motion = joint_move(flexarm.build(each), {"joint1": 0.2}, TIMING)
+        law = decoupling_law(motion, stiffness=16.0, damping=6.0)
+        laws.append(np.array(law(0.3, np.full(8, 0.1), np.full(8, 0.05))))
+        runs.append(flexarm.simulate(each, t_end=1.2, dt=0.1, rtol=1e-8, control=law))
+    assert np.array_equal(*laws)
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-7
+    at = 0.5 * float(runs[0].tip[0, 0] + runs[0].tip[:, 0].max())
+    near = flexarm.change_arm(far, {"contacts.1.obstacle.point": [at, 0, 0]})
+    run = flexarm.simulate(near, t_end=1.2, dt=0.1, rtol=1e-8, control=law)
+    assert runs[0].tip[:, 0].max() > at + 0.01
+    assert run.tip[:, 0].max() < at + 0.01
+    assert run.contacts().normal_force.values.max() > 0.1
+    with pytest.raises(ModelError, match="such as joint_move, do so with contacts"):
+        drives(flexarm.build(far))
