@@ -230,11 +230,11 @@ class Course:
             if event.at is not None and i not in self.situation.done and event.at <= t + rounding(t)
         ]
 
-    def seen(self, which: Sequence[int], value: float, state: State) -> State:
+    def seen(self, looks: Sequence[int], value: float, state: State) -> State:
         """Let happen what was looked out for: all events that come at once, or one holder."""
-        look = self.looks[which[0]]
+        look = self.looks[looks[0]]
         if look.event >= 0:
-            due = [self.looks[k].event for k in which if self.looks[k].event >= 0]
+            due = [self.looks[k].event for k in looks if self.looks[k].event >= 0]
             return self._stopped(self._happen(due + self._due(state.t), state))
         before, count = self._changes
         count = count + 1 if state.t - before <= rounding(state.t) else 0
