@@ -15,7 +15,7 @@ from tests.docs_blocks import blocks
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
 SAMPLE = "canadarm-free-base"
-TIME = 50.0  # [s]
+TIME = 75.0  # [s]: berthed
 SOFTWARE = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
 FRAMES = 60  # per second
 PULL = (-60, -220)  # [px]
@@ -44,7 +44,7 @@ def opened(file: Path, width: int, height: int) -> Iterator[Page]:
 
 
 def draw_run(folder: Path) -> None:
-    """Fly a mission, open the page, go to a moment after the capture."""
+    """Fly a mission, open the page, go to its end, in the berth."""
     file = folder / "run.html"
     save_page(run_page([flexarm.simulate(flexarm.sample(SAMPLE), t_end=75.0)]), file)
     with opened(file, 1000, 820) as page:

@@ -22,6 +22,7 @@ from flexarm.control import (
     start_at,
     tip_move,
 )
+from flexarm.control.drives import drives
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.io.model_file import loads
 from flexarm.links.base import Array
@@ -278,3 +279,36 @@ def test_a_regulator_of_another_arm_of_the_same_size_is_refused() -> None:
     elsewhere = flexarm.build(flexarm.change_arm(arm, {"links.1.joint.start.position": 0.1}))
     same = lqr(joint_move(elsewhere, {"joint1": 0.5}, TIMING))
     decoupling_law(motion, stiffness=1, damping=1, regulator=same)
+
+
+def with_a_wall(arm: Arm, x: float) -> Arm:
+    wall = {"kind": "plane", "point": [x, 0, 0], "normal": [-1, 0, 0]}
+    return flexarm.change_arm(arm, {"contacts": [{"obstacle": wall, "stiffness": 1e6}]})
+
+
+def test_a_law_on_a_free_base_is_that_of_the_arm_without_contacts() -> None:
+    found = []
+    for arm in (floating(2), with_a_wall(floating(2), 50.0)):
+        model = flexarm.build(arm)
+        law = decoupling_law(joint_move(model, {"joint1": 0.2}, TIMING), stiffness=16, damping=6)
+        found.append(np.array(law(0.3, np.full(8, 0.1), np.full(8, 0.05))))
+    assert np.array_equal(*found)
+    with pytest.raises(ModelError, match="such as joint_move, do so with contacts"):
+        drives(model)
+
+
+@pytest.mark.campaign
+def test_a_wall_disturbs_a_law_on_a_free_base() -> None:
+    """Far away it changes nothing; on its way the tip stays before it."""
+    arm = with_a_wall(floating(2), 50.0)
+    law = decoupling_law(
+        joint_move(flexarm.build(arm), {"joint1": 0.2}, TIMING), stiffness=16, damping=6
+    )
+    options = {"t_end": 1.2, "dt": 0.1, "rtol": 1e-8, "control": law}
+    free, far = (flexarm.simulate(each, **options) for each in (floating(2), arm))
+    assert np.abs(free.q - far.q).max() < 1e-7
+    at = 0.5 * float(free.tip[0, 0] + free.tip[:, 0].max())
+    run = flexarm.simulate(with_a_wall(arm, at), **options)
+    assert free.tip[:, 0].max() > at + 0.01
+    assert run.tip[:, 0].max() < at + 0.01
+    assert run.contacts().normal_force.values.max() > 0.1

@@ -13,6 +13,8 @@ import flexarm
 from flexarm.arm import Arm
 from flexarm.arm.forces import Obstacle
 from flexarm.formulations import FORMULATIONS
+from flexarm.formulations.composite import Composite
+from flexarm.formulations.quantities import trace
 from flexarm.io.model_file import dumps, loads
 from flexarm.mechanics.contacts import distance_from
 from flexarm.model import build
@@ -94,6 +96,21 @@ def test_a_mass_bounces_as_the_first_integral_says(
     assert run.status == "finished"
     assert run.v[-1, 0] == pytest.approx(rebound(2.0, damping), rel=rtol)
     assert run.works[-1, 3] == pytest.approx(0.25 * (4 - run.v[-1, 0] ** 2), abs=2 * rtol)
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
+def test_slow_bounces_have_the_restitution_that_hunt_and_crossley_publish(rtol: float) -> None:
+    """Their e = 1 - alpha v where a damping of 3/2 alpha is small: what is left falls as v^2."""
+    c = 0.3
+    left = []
+    for v in (0.05, 0.1):
+        contact = f"obstacle: {{kind: plane}}, stiffness: 1.0e6, damping: {c}"
+        arm = dropped(contact, f"position: {v / 100}, speed: {-v}")
+        run = flexarm.simulate(arm, t_end=0.2, rtol=rtol)
+        left.append(run.v[-1, 0] / v - (1 - 2 / 3 * c * v))
+    if rtol < 1e-3:
+        assert left == pytest.approx([4 / 9 * (c * v) ** 2 for v in (0.05, 0.1)], rel=0.05)
+    assert np.abs(left).max() < (c * 0.1) ** 2 + rtol
 
 
 @pytest.mark.parametrize(("method", "rtol"), [("rk4", 1e-6), ("dop853", 1e-6)])
@@ -387,6 +404,27 @@ def test_contacts_are_saved_with_the_arm_and_the_run(bumped: Run, tmp_path: Path
     bumped.save(tmp_path / "bumped.nc")
     again = flexarm.load_run(tmp_path / "bumped.nc").contacts()
     assert again.equals(bumped.contacts())
+
+
+def test_the_recursion_carries_contacts_of_the_tip_as_jacobians_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Deep in a ball, with friction and damping: force, powers and their slopes."""
+    deep = {"kind": "sphere", "centre": [0, 0, 0], "radius": 9.0}
+    arm = flexarm.change_arm(loads(WALL), {"contacts.1.obstacle": deep})
+    random, found = np.random.default_rng(1), []
+    for carried in (True, False):
+        if not carried:
+            monkeypatch.setattr(Composite, "touched_expression", lambda *given: None)
+        function = trace(Composite(build(arm)), "missing_force")
+        values = function.sx_in()
+        slopes = [ca.jacobian(each, ca.vertcat(*values)) for each in function(*values)]
+        both = ca.Function("both", values, [*function(*values), *slopes])
+        given = [random.uniform(-0.4, 0.4, both.size_in(i)) for i in range(both.n_in())]
+        given = found[0][0] if found else given
+        found.append((given, [np.array(each) for each in both(*given)]))
+    for one, other in zip(found[0][1], found[1][1], strict=True):
+        assert np.abs(one - other).max() <= 1e-12 * np.abs(other).max()
 
 
 def test_an_arm_that_touches_nothing_has_no_contacts() -> None:

@@ -90,6 +90,14 @@ def felt_by_joints(model: Model) -> Model:
     return replace(model, gravity=np.zeros(3), orbit=0.0) if model.floats else model
 
 
+def untouched(model: Model) -> Model:
+    """Give an arm on a free base without its contacts: a motion to follow touches nothing."""
+    if not isinstance(model, Model) or not model.floats or not model.arm.contacts:
+        return model
+    arm = model.arm.model_copy(update={"contacts": ()})
+    return replace(model, arm=arm, points=replace(model.points, contacts=()))
+
+
 def drives(model: Model) -> Drives:
     """Find the driven joints of an arm.
 
@@ -108,7 +116,8 @@ def drives(model: Model) -> Drives:
     if model.floats and (model.arm.contacts or model.arm.springs):
         raise ModelError(
             "control laws on a free base know nothing of what holds it: this arm has contacts or "
-            "springs between points; leave them out of the law's arm"
+            "springs between points; leave them out of the law's arm (laws of a motion, such as "
+            "joint_move, do so with contacts by themselves)"
         )
     names = input_names(model)
     if not names:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from flexarm.arguments import WithUnit, refused, require_array, require_kind, require_mapping
-from flexarm.control.drives import remaining
+from flexarm.control.drives import remaining, untouched
 from flexarm.control.floating import Floating, base_along
 from flexarm.control.statics import Statics, require_axes, require_point
 from flexarm.control.timing import Timing
@@ -121,6 +121,7 @@ def joint_move(
         Whether the postures are those of the bent arm in equilibrium; else of the straight one.
     """
     require_mapping("to", to, "positions by joint", optional=False)
+    model = untouched(model)
     statics = Statics(model, sag=sag)
     first = statics.at_joints(require_mapping("start", start, "positions by joint"))
     names = statics.drives.names
@@ -198,6 +199,7 @@ def tip_move(
     the tip goes where it is sent in the world.  On a moved base the world is that of time 0, and
     the path moves with the base.
     """
+    model = untouched(model)
     statics = Statics(model, sag=sag)
     require_axes(axes)
     goal = to if callable(to) else require_point("to", to, axes)
@@ -252,6 +254,7 @@ def reaction_free_move(
     joints have k - 3 such motions, k - 1 if the arm moves in a plane.
     """
     require_mapping("to", to, "positions by joint", optional=False)
+    model = untouched(model)
     statics, floating = Statics(model, sag=sag), Floating(model)
     first = statics.at_joints(require_mapping("start", start, "positions by joint"))
     hubs = statics.drives.hubs

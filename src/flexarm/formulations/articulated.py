@@ -85,6 +85,10 @@ class Articulated(Formulation):
         """Trace what inertia and gravity need, by composite, (n,)."""
         return Composite(self.model).inertial_expression(q, v, a, gravity=gravity)
 
+    def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
+        """Trace what inertia and gravity need beyond contacts of the tip, by composite."""
+        return Composite(self.model).touched_expression(q, v, a)
+
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
         """Trace what each joint transmits to its link, by composite, (6, links)."""
         return Composite(self.model).joint_wrench_expression(q, v, a, factors)

@@ -89,6 +89,13 @@ class Formulation(ABC):
     def inertial_expression(self, q: Expr, v: Expr, a: Expr | None, *, gravity: bool) -> Expr:
         """Trace what inertia and gravity need at accelerations a (0 if None), (n,)."""
 
+    def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
+        """Trace what inertia and gravity need beyond contacts of the tip, and what those take [W].
+
+        None where a formulation has no recursion that carries a force at the tip along.
+        """
+        return None
+
     def forward_expression(self, q: Expr, v: Expr, given: Expr, applied: Expr) -> tuple[Expr, Expr]:
         """Trace accelerations (n,) and the effort (n,) that the prescribed coordinates take.
 

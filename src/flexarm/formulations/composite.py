@@ -23,6 +23,7 @@ from flexarm.formulations.recursion import (
     tip_bias,
     tip_columns,
 )
+from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.kinematics import base_frame, frames
 from flexarm.mechanics.loads import outer_loads
 from flexarm.mechanics.orbit.hill import rotor_gradient
@@ -52,6 +53,19 @@ class Composite(Formulation):
         model = self.model if gravity or not self.model.orbit else replace(self.model, orbit=0.0)
         base, states = base_state(model, q, v), link_states(model, q, v)
         return _newton_euler(model, base, states, v, a, gravity)[0]
+
+    def touched_expression(self, q: Expr, v: Expr, a: Expr) -> tuple[Expr, Expr] | None:
+        """Trace what inertia and gravity need beyond contacts of the tip, and what those take [W].
+
+        The recursion carries their force along as it does that of the tip's body.
+        """
+        if not any(point.x == "end" for point in self.model.points.contacts):
+            return None
+        base, states = base_state(self.model, q, v), link_states(self.model, q, v)
+        wrench, taken = _tip_contacts(self.model, q, v)
+        touched = replace(states[-1], tip_force=states[-1].tip_force - wrench)
+        states = [*states[:-1], touched]
+        return _newton_euler(self.model, base, states, v, a, True)[0], taken
 
     def joint_wrench_expression(self, q: Expr, v: Expr, a: Expr, factors: Expr) -> Expr:
         """Trace what each joint transmits to its link, force over torque, (6, links)."""
@@ -101,6 +115,27 @@ def momentum_expression(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr, Exp
         rotation @ total[:3] + ca.cross(origin, linear),
         origin + rotation @ first / mass,
     )
+
+
+def _tip_contacts(model: Model, q: Expr, v: Expr) -> tuple[Expr, Expr]:
+    """Trace what contacts of the arm's tip do to T, (6,) in its axes, and what they take [W]."""
+    still = type(q).zeros(model.size, 1)
+    base, states = base_state(model, q, still), link_states(model, q, still)
+    moving = _accelerate(model, base, states, v, False)[1][-1]  # velocities, at rates for a
+    placed = frames(model, q)
+    R, origin = placed[-1].R_WT, placed[-1].p_WT
+    spin, speed = R @ moving[:3], R @ moving[3:]
+    wrench, taken = ca.SX(6, 1), ca.SX(0)
+    for touch, point in zip(touches(model, q, placed), model.points.contacts, strict=True):
+        if point.x == "end":
+            lever = touch.attached.position - origin
+            moved = speed + ca.cross(spin, lever), spin
+            normal, rubbed = touch.forces(v, moved=moved)
+            force, torque = normal * touch.normal + rubbed, ca.cross(touch.lever, rubbed)
+            wrench += rotate(R.T, ca.vertcat(torque + ca.cross(lever, force), force))
+            lost = force - touch.elastic * touch.normal
+            taken -= ca.dot(lost, moved[0]) + ca.dot(torque, spin)
+    return wrench, taken
 
 
 def _mass_matrix(model: Model, base: BaseState, states: list[LinkState]) -> Expr:

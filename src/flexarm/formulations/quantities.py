@@ -227,13 +227,16 @@ def _pushed_motion(
 
 
 def _applied(
-    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, push: Expr | None
+    f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, push: Expr | None, *, ends: bool = True
 ) -> tuple[Expr, ...]:
-    """Trace all that acts on an arm, and of it what drives, loads and brakes it."""
+    """Trace all that acts on an arm, and of it what drives, loads and brakes it.
+
+    Without ``ends`` contacts of its tip are left out.
+    """
     driving = ca.SX(constant(input_matrix(f.model))) @ u
     loading = wrench_force(f.model, q, w)
-    losing = dissipative_force(f.model, q, v)
-    applied = driving + loading - elastic_force(f.model, q) - losing
+    losing = dissipative_force(f.model, q, v, ends=ends)
+    applied = driving + loading - elastic_force(f.model, q, ends=ends) - losing
     return applied if push is None else applied + push, driving, loading, losing
 
 
@@ -241,12 +244,15 @@ def _missing(
     f: Formulation, q: Expr, v: Expr, u: Expr, w: Expr, a: Expr, push: Expr
 ) -> tuple[Expr, Expr]:
     """Trace the force that accelerations take beyond what acts, 0 where they are free; powers."""
-    applied, driving, loading, losing = _applied(f, q, v, u, w, push)
-    missing = f.inertial_expression(q, v, a, gravity=True) - applied
-    effort = ca.SX(f.model.size, 1)
+    touched = f.touched_expression(q, v, a)
+    applied, driving, loading, losing = _applied(f, q, v, u, w, push, ends=touched is None)
+    needed = f.inertial_expression(q, v, a, gravity=True) if touched is None else touched[0]
+    missing, effort = needed - applied, ca.SX(f.model.size, 1)
     for k in f.model.prescribed:
         effort[k] = missing[k]
-    return missing, ca.vertcat(*(ca.dot(v, part) for part in (driving, loading, effort, losing)))
+    powers = [ca.dot(v, part) for part in (driving, loading, effort, losing)]
+    powers[3] += 0 if touched is None else touched[1]
+    return missing, ca.vertcat(*powers)
 
 
 def _observation(f: Formulation, q: Expr, v: Expr) -> Expr:

@@ -74,7 +74,7 @@ class Solution:
     memory
         What sampled servos know at the end.
     seen, value
-        Which quantity that was looked out for ended it, -1 if none did, and its value.
+        Which quantities that were looked out for ended it, and the value of the first.
     ranges
         Of what errors are measured in, as far as the motion has come.
     """
@@ -91,7 +91,7 @@ class Solution:
     held: Array | None = None
     servoed: Array | None = None
     memory: Mapping[str, Memory] = field(default_factory=dict)
-    seen: int = -1
+    seen: tuple[int, ...] = ()
     value: float = 0.0
     ranges: Mapping[str, Array] = field(default_factory=dict)
 
@@ -436,6 +436,7 @@ def collect(m: March, anchors: list[tuple[int, Array]], ending: Ending, seconds:
     """Copy the kept samples out of the record."""
     starts = [start for start, _ in anchors]
     which = np.searchsorted(starts, np.arange(m.kept), side="right") - 1
+    out = np.flatnonzero((m.seen < m.seen_low) | (m.seen > m.seen_high)).tolist()
     return Solution(
         times=m.times[: m.kept].copy(),
         states=m.samples.reshape(-1, m.size)[: m.kept].copy(),
@@ -446,7 +447,7 @@ def collect(m: March, anchors: list[tuple[int, Array]], ending: Ending, seconds:
         evaluations=m.system.evaluations,
         renewals=getattr(m, "renewals", 0),
         seconds=seconds,
-        seen=int(beyond(m)) if ending.status == "seen" else -1,
-        value=float(m.seen[beyond(m)]) if ending.status == "seen" else 0.0,
+        seen=tuple(out) if ending.status == "seen" else (),
+        value=float(m.seen[out[0]]) if ending.status == "seen" else 0.0,
         ranges={name: getattr(m, name).copy() for name in RANGES},
     )

@@ -47,9 +47,14 @@ class Touch:
         exponent = self.contact.exponent
         return self.contact.stiffness * _power(self.depth, exponent + 1) / (exponent + 1)
 
-    def forces(self, v: Expr, *, friction: bool = True) -> tuple[Expr, Expr]:
-        """Give the normal force [N], never less than 0, and friction [N], (3,), at rates v."""
-        speed, spin = self.attached.velocity(v)
+    def forces(
+        self, v: Expr, *, friction: bool = True, moved: tuple[Expr, Expr] | None = None
+    ) -> tuple[Expr, Expr]:
+        """Give the normal force [N], never less than 0, and friction [N], (3,), at rates v.
+
+        ``moved`` are the point's velocity and angular velocity, if they are known.
+        """
+        speed, spin = self.attached.velocity(v) if moved is None else moved
         closing = -ca.dot(self.normal, speed)
         normal = self.elastic
         if self.contact.damping:

@@ -42,10 +42,13 @@ def input_matrix(model: Model) -> Array:
     return np.stack(columns, axis=1) if columns else np.zeros((model.size, 0))
 
 
-def elastic_force(model: Model, q: Expr, known: Mapping[str, Expr] | None = None) -> Expr:
+def elastic_force(
+    model: Model, q: Expr, known: Mapping[str, Expr] | None = None, *, ends: bool = True
+) -> Expr:
     """Gradient of the elastic energy of links, joints, contacts and springs, (n,).
 
-    ``known`` are the efforts of some links' own coordinates, by their names.
+    ``known`` are the efforts of some links' own coordinates, by their names; without ``ends``
+    contacts of the arm's tip are left out.
     """
     result = ca.gradient(_joint_energy(model, q), q)
     for part in model.links:
@@ -53,7 +56,7 @@ def elastic_force(model: Model, q: Expr, known: Mapping[str, Expr] | None = None
         effort = body_of(model, part).effort(q) if effort is None else effort
         for i, column in enumerate(part.own):
             result[column] += effort[i]
-    for each in point_forces(model, q):
+    for each in point_forces(model, q, ends=ends):
         result -= each.attached.effort(each.stored, each.torque)
     return result
 
@@ -87,8 +90,13 @@ def potential_energy(model: Model, q: Expr) -> tuple[Expr, Expr]:
     return elastic, weight
 
 
-def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -> Expr:
-    """Generalised force that damping and friction need, (n,); v times it is what they take."""
+def dissipative_force(
+    model: Model, q: Expr, v: Expr, *, coulomb: bool = True, ends: bool = True
+) -> Expr:
+    """Generalised force that damping and friction need, (n,); v times it is what they take.
+
+    Without ``ends`` contacts of the arm's tip are left out.
+    """
     result = type(v).zeros(model.size, 1)
     for part in model.links:
         damping = body_of(model, part).damping(q)
@@ -105,7 +113,7 @@ def dissipative_force(model: Model, q: Expr, v: Expr, *, coulomb: bool = True) -
             result += axis_loss(model, axis, q, v, coulomb=coulomb)
             if axis.acts.stops is not None:
                 result += row * stop_loss(axis, ca.dot(row, q), ca.dot(row, v))
-    for each in point_forces(model, q, v, friction=coulomb):
+    for each in point_forces(model, q, v, friction=coulomb, ends=ends):
         result -= each.attached.effort(each.lost, each.torque)
     return result
 

@@ -36,12 +36,17 @@ class PointForce:
 
 
 def point_forces(
-    model: Model, q: Expr, v: Expr | None = None, *, friction: bool = True
+    model: Model, q: Expr, v: Expr | None = None, *, friction: bool = True, ends: bool = True
 ) -> list[PointForce]:
-    """List the forces at points; without rates those of stored energy alone."""
+    """List the forces at points; without rates those of stored energy alone.
+
+    Without ``ends`` contacts of the arm's tip are left out.
+    """
     if not model.arm.contacts and not model.arm.springs:
         return []
-    return [*_contact_forces(model, q, v, friction), *_spring_forces(model, q, v)]
+    found = zip(_contact_forces(model, q, v, friction), model.points.contacts, strict=True)
+    touched = [force for force, point in found if ends or point.x != "end"]
+    return [*touched, *_spring_forces(model, q, v)]
 
 
 def point_energy(model: Model, q: Expr) -> Expr:

@@ -20,6 +20,10 @@ LONG = 5000  # steps of dop853 from which on a pilot pays
 MOST = 5000  # steps of a heat
 # Parts of a pilot, and how many times the least work a method may take to go on after each.
 HEATS = ((0.1, 4.0), (0.25, 2.5), (0.5, 1.5), (1.0, 1.0))
+STIFF = ((0.25, 6.0), (1.0, 1.0))  # with an implicit method
+# A method gives up that has taken this part of the work of the one ahead, and would take as many
+# times the work that that would for the whole motion.
+SPENT, BEHIND = 0.2, 6.0
 
 
 def choose(
@@ -72,9 +76,9 @@ def choose(
     stiff = servoed and task.vibration.largest > OUTSIDE * fastest  # by servos, of any arm
     small = servoed and tangent_pays(task)
     if task.motion.ruled or outside or stiff or small:
-        # The implicit one is slow until vibrations have died away: it goes the whole way, and the
-        # others as long as they are no slower.
-        rivals, heats = (RODAS4, ETD4, DOP853), HEATS[-1:]
+        # The implicit one is slow until vibrations have died away: it goes the whole way, unless
+        # it is alone before, and the others as long as they are no slower.
+        rivals, heats = (RODAS4, ETD4, DOP853), STIFF
     if task.motion.actuators.states:
         rivals = tuple(each for each in rivals if each.carries_states)
     pilots = [Pilot(task, each, wanted, period) for each in rivals]
@@ -139,13 +143,21 @@ def race(
         The time that the best one went [s].
     """
     costs: dict[str, float] = {}
+    slow = any(pilot.slow_at_first for pilot in running)
     for part, margin in heats:
-        least, taken = np.inf, np.inf
+        least, taken, ahead = np.inf, np.inf, np.inf
         for pilot in running:
-            costs[pilot.name] = pilot.go(part * whole, margin * taken)
+            limit = (1.0 if slow else margin) * taken
+            costs[pilot.name] = pilot.go(part * whole, limit, SPENT * taken, BEHIND * ahead)
             least = min(least, costs[pilot.name])
-            taken = min(taken, pilot.work) if pilot.march.t >= pilot.begin + part * whole else taken
-        running = [pilot for pilot in running if costs[pilot.name] <= margin * least]
+            pilot.arrived = pilot.march.t >= pilot.begin + part * whole
+            if pilot.arrived and pilot.work < taken:
+                taken, ahead = pilot.work, costs[pilot.name]
+        running = [
+            pilot
+            for pilot in running
+            if costs[pilot.name] <= margin * least or (pilot.slow_at_first and pilot.arrived)
+        ]
         if len(running) <= 1:
             break
     return costs, part * whole
@@ -162,7 +174,7 @@ class Pilot:
     """A method on the first part of a motion, and the operations that it takes."""
 
     def __init__(self, task: Task, method: Method, wanted: float, period: float | None) -> None:
-        self.name = method.name
+        self.name, self.slow_at_first, self.arrived = method.name, method is RODAS4, False
         self.march = begin_march(task.beginning(method, wanted))
         self.march.wanted = 0
         self.begin, self.end = float(task.times[0]), float(task.times[-1])
@@ -179,11 +191,13 @@ class Pilot:
             getattr(m, "renewals", 0) * self.per_renewal
         )
 
-    def go(self, span: float, limit: float) -> float:
+    def go(
+        self, span: float, limit: float, enough: float = np.inf, hopeless: float = np.inf
+    ) -> float:
         """Go on to a time after the begin [s], and say what the whole motion would take.
 
         What comes after is taken to be like what was gone through last: a start is dearer.  It
-        gives up where it has taken more than a limit.
+        gives up where it has taken more than a limit, or enough to see that the whole is hopeless.
         """
         m, target = self.march, self.begin + span
         begun, half = m.t, 0.5 * (m.t + target)
@@ -195,6 +209,8 @@ class Pilot:
 
         most = m.steps + m.rejections + MOST
         while self.advance(target) and m.steps + m.rejections < most and self.work <= limit:
+            if self.work > enough and projected() > hopeless:
+                break
             if since == begun and m.t >= half:
                 since, before = m.t, self.work
         return np.inf if self.failed else projected()

@@ -220,18 +220,22 @@ class Course:
         t = state.t
         leg = next(leg for leg in reversed(self._legs) if leg.begin <= t + rounding(t))
         self.situation = replace(self.situation, locked=leg.locked)
-        due = [
+        return self._stopped(self._happen(self._due(t), state))
+
+    def _due(self, t: float) -> list[int]:
+        """List events at times that have come."""
+        return [
             i
             for i, event in enumerate(self.events)
             if event.at is not None and i not in self.situation.done and event.at <= t + rounding(t)
         ]
-        return self._stopped(self._happen(due, state))
 
-    def seen(self, k: int, value: float, state: State) -> State:
-        """Let happen what was looked out for."""
-        look = self.looks[k]
+    def seen(self, looks: Sequence[int], value: float, state: State) -> State:
+        """Let happen what was looked out for: all events that come at once, or one holder."""
+        look = self.looks[looks[0]]
         if look.event >= 0:
-            return self._stopped(self._happen([look.event], state))
+            due = [self.looks[k].event for k in looks if self.looks[k].event >= 0]
+            return self._stopped(self._happen(due + self._due(state.t), state))
         before, count = self._changes
         count = count + 1 if state.t - before <= rounding(state.t) else 0
         self._changes = (state.t, count)
@@ -254,6 +258,7 @@ class Course:
 
     def _happen(self, due: Sequence[int], state: State) -> State:
         """Let events of one instant happen, in an order that does not depend on their list's."""
+        due = sorted(due, key=lambda i: (self.events[i].title, self.events[i].model_dump_json()))
         events = [self.events[i] for i in due]
         self.situation = replace(self.situation, done=self.situation.done | set(due))
         losses = dict.fromkeys(due, 0.0)
