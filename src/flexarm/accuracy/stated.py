@@ -91,6 +91,8 @@ def _size(value: float | None) -> float:
 
 def _line(what: str, value: float | None, against: str, remedy: str) -> str:
     said = "unknown" if value is None else f"{100 * value:.2g} % of the deflections or less"
+    if value is not None and value > 1:
+        said = "may be more than the deflections themselves: the motion is a guess"
     large = f"; {remedy}" if value is None or value > LARGE else ""
     return f"error of the {what}: {said}, against {against}{large}"
 

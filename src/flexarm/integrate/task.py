@@ -230,11 +230,13 @@ class Task:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
-        if bumps(self.equation.model):
+        rides = any(part.rail is not None for part in self.equation.model.links)
+        if bumps(self.equation.model) or rides:
             wanted *= method.under_contact
         counted = self.vibrations(rates=not method.solves_vibrations)
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
-        return plain(np.maximum(method.per_step(wanted, self.damped) * share, 1e-14))
+        damped = self.damped and not rides  # what rides changes the modes, and jolts them at nodes
+        return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
     def _rubs(self) -> bool:
