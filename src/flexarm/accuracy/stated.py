@@ -19,7 +19,7 @@ NODES = 2.0  # times what the error of the nodes does: falls of limp arms had ha
 # Of slope^2, over the cube of the number of shapes: what linear theory does not see of shapes.
 # Above two of them it falls by the fifth power.
 STEEP = 0.5
-UNSEEN = 0.25  # of what every second sample misses: at corners all miss so much, else a 16th
+UNSEEN = 0.5  # of what every second sample misses: at corners all miss a quarter, else a 16th
 CLOSER = 1.5  # times the difference to a solution at a 30th of the tolerance
 MOST = 2.0  # of the range: more two motions do not differ
 STILL = 1e-12  # of a length: less is no deflection
@@ -94,7 +94,7 @@ def _size(value: float | None) -> float:
 def _line(what: str, value: float | None, against: str, remedy: str) -> str:
     said = "unknown" if value is None else f"{100 * value:.2g} % of the deflections or less"
     if value is not None and value > 1:
-        said = "may be more than the deflections themselves: the motion is a guess"
+        said = "may be more than the deflections themselves: a guess"
     large = f"; {remedy}" if value is None or value > LARGE else ""
     return f"error of the {what}: {said}, against {against}{large}"
 
