@@ -18,7 +18,7 @@ from flexarm.model import build
 from flexarm.runs.run import Run
 
 RANDOM = 44
-# Shapes of bending of the truth beyond those of the arm, the most that it has, and of rods.
+# Shapes of the truth: of bending beyond those of the arm, one fewer in space, at most; of rods.
 MORE, MOST, RODS = 5, 12, 2
 
 
@@ -177,7 +177,7 @@ def converged(arm: Arm, more: int = MORE) -> Arm:
             span = Span.of(link.section, link.span)
             own = [] if part.elastic is None else part.elastic.shapes.shapes
             most = max(sum(d in shape.curves for shape in own) for d in ("y", "z"))
-            bending = min(most + more, MOST)
+            bending = min(most + more - (span.has("EIy") and span.has("EIz")), MOST)
             shapes = Polynomials(
                 kind="polynomials", bending_y=bending * span.has("EIz"),
                 bending_z=bending * span.has("EIy"), torsion=RODS * span.has("GJ"),

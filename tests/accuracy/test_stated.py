@@ -12,6 +12,7 @@ from flexarm.io.model_file import loads
 from flexarm.studies.shape_search import differences
 from tests.accuracy.motions import cases, converged
 
+pytestmark = pytest.mark.usefixtures("little_effort")
 SAMPLE = ("deluca falls", "random 13")
 UNKNOWN = ("count-2-2-2 falls",)  # linear theory beyond the slopes that it was measured at
 
