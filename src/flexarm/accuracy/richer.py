@@ -95,9 +95,10 @@ def richer(model: Model) -> Richer:
             elastic = replace(elastic, nodes=None)
             if can_grow(part):
                 added = _added(part, elastic)
+                m = len(elastic.damping)
                 elastic = _grown(part, elastic, [shape for shape, _ in added])
-                more = [k for k, (_, group) in enumerate(added) if group == "more"]
-                elastic = _damped(model.arm, place, elastic, part.elastic, more)
+                more = [m + k for k, (_, group) in enumerate(added) if group == "more"]
+                elastic = _damped(model.arm, place, elastic, m, more)
                 probed.append(part.name)
                 for shape, group in added:
                     groups[group].append(len(names))
@@ -193,13 +194,12 @@ def _losses(part: LinkModel, added: list[Shape], stiffness: Array, mass: Array) 
     return np.asarray(found)
 
 
-def _damped(arm: Arm, index: int, grown: Flexible, own: Flexible, more: list[int]) -> Flexible:
-    """Damp what is more in the directions that a link has as the link's own modes are.
+def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> Flexible:
+    """Damp what is more than m shapes, in directions that they have, as the link's modes are.
 
     Shapes that move no mass have no frequency to be damped at: they stay as they are.
     """
-    m = len(own.damping)
-    kept = [*range(m), *(m + k for k in more)]
+    kept = [*range(m), *more]
     pair = np.ix_(kept, kept)
     shapes, integrals = grown.shapes, grown.integrals
     some = replace(
@@ -216,7 +216,7 @@ def _damped(arm: Arm, index: int, grown: Flexible, own: Flexible, more: list[int
         damping[pair] = link_damping(arm, index, some)
     except ModelError:
         return grown
-    damping[:m, :m] = own.damping
+    damping[:m, :m] = grown.damping[:m, :m]
     return replace(grown, damping=damping)
 
 
