@@ -83,6 +83,14 @@ def _forget(request: pytest.FixtureRequest) -> Iterator[None]:
             value.cache_clear()
 
 
+@pytest.fixture(scope="module")
+def little_effort() -> Iterator[None]:
+    """Compile with little effort in a campaign too: one of many arms that are run for a moment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(compiler.EFFORT, "fast", compiler.EFFORT["quick"])
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep compiled equations away from the user's own cache; processes of one run share them."""

@@ -14,10 +14,12 @@ from flexarm.arm.shapes import Polynomials
 from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.links.span import Span
+from flexarm.model import build
 from flexarm.runs.run import Run
 
 RANDOM = 44
-MANY = {True: (12, 2), False: (8, 2)}  # shapes of bending, of twist and stretch, of the truth
+# Shapes of the truth: of bending beyond those of the arm, one fewer in space, at most; of rods.
+MORE, MOST, RODS = 5, 12, 2
 
 
 @dataclass(frozen=True)
@@ -167,17 +169,19 @@ def cases() -> dict[str, Case]:
     return {case.name: case for case in (*SAMPLES, *HELD, *made)}
 
 
-def converged(arm: Arm) -> Arm:
-    """Put an arm on many shapes in every direction that its sections give a stiffness to."""
+def converged(arm: Arm, more: int = MORE) -> Arm:
+    """Put an arm on more shapes in every direction that its sections give a stiffness to."""
     links = []
-    for link in arm.links:
+    for link, part in zip(arm.links, build(arm, stiffening=False).links, strict=True):
         if link.flexible and link.section is not None:
             span = Span.of(link.section, link.span)
-            bending, rods = MANY[not (span.has("EIy") and span.has("EIz"))]
+            own = [] if part.elastic is None else part.elastic.shapes.shapes
+            most = max(sum(d in shape.curves for shape in own) for d in ("y", "z"))
+            bending = min(most + more - (span.has("EIy") and span.has("EIz")), MOST)
             shapes = Polynomials(
                 kind="polynomials", bending_y=bending * span.has("EIz"),
-                bending_z=bending * span.has("EIy"), torsion=rods * span.has("GJ"),
-                stretch=rods * span.has("EA"),
+                bending_z=bending * span.has("EIy"), torsion=RODS * span.has("GJ"),
+                stretch=RODS * span.has("EA"),
             )  # fmt: skip
             link = link.model_copy(update={"shapes": shapes})
         links.append(link)

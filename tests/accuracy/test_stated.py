@@ -12,6 +12,7 @@ from flexarm.io.model_file import loads
 from flexarm.studies.shape_search import differences
 from tests.accuracy.motions import cases, converged
 
+pytestmark = pytest.mark.usefixtures("little_effort")
 SAMPLE = ("deluca falls", "random 13")
 UNKNOWN = ("count-2-2-2 falls",)  # linear theory beyond the slopes that it was measured at
 
@@ -75,6 +76,22 @@ def test_servos_hold_the_arm_with_more_shapes_too() -> None:
     true = max(differences(run, case.run(on_polynomials(arm))).values())
     assert run.errors.shapes is not None
     assert 0.01 < true <= run.errors.shapes < 5 * true
+
+
+def test_damping_of_a_link_is_no_error_of_its_shapes() -> None:
+    """Added shapes that its modes' damping did not reach would be pushed by all of it."""
+    arm = loads(
+        "flexarm: 1\nname: damped\ngravity: [0, 0, 0]\nlinks:\n"
+        "  - {joint: {kind: revolute, hub: {outboard: {inertia: [0, 0, 0.01]}},"
+        " input: {kind: sine, amplitude: 1, frequency: 2}}, length: 1, damping: 0.05,"
+        " section: {mass_per_length: 1, EIz: 100}, shapes: {kind: loaded, bending_y: 3}}\n"
+    )
+    run, truth = (
+        flexarm.simulate(each, t_end=0.2, dt=5e-4, rtol=1e-5) for each in (arm, converged(arm, 3))
+    )
+    true = max(differences(run, truth).values())
+    assert run.errors.shapes is not None
+    assert true <= run.errors.shapes < 5 * true
 
 
 def test_an_impact_excites_more_shapes() -> None:
@@ -158,6 +175,13 @@ def test_directions_without_shapes_count_as_the_models_error() -> None:
     found = run.errors.parts["stiffness"]
     assert found is not None
     assert 0.01 < true <= found < 5 * true
+
+
+def test_errors_above_the_deflections_are_no_numbers() -> None:
+    _, shapes, _ = RunErrors(1e-5, 1.4, 1e-5, {"theory": 1e-5}).lines()
+    assert shapes.startswith("error of the shapes: may be more than the deflections themselves")
+    assert "%" not in shapes
+    assert shapes.endswith("flexarm converge says which to take")
 
 
 def test_remedies_are_said_of_large_errors_only() -> None:

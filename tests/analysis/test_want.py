@@ -15,6 +15,7 @@ from tests.accuracy.motions import converged, random_motion
 from tests.analysis.linear_arms import one_link
 from tests.physics.cases import campaign_if
 
+pytestmark = pytest.mark.usefixtures("little_effort")
 WANT, T_END = 0.01, 0.5
 ARMS, QUICK = range(20), (2, 13)
 SWUNG = "{kind: revolute, actuation: prescribed, motion: {kind: spin-up, rate: 3, duration: 0.4}}"

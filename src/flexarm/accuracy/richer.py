@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from flexarm.arm import Arm
 from flexarm.arm.shapes import Lumped
+from flexarm.errors import ModelError
 from flexarm.links.base import DIRECTIONS, Array, Curve, Shape, Shapes
 from flexarm.links.basis import MOTIONS, Motion, own_stiffness
 from flexarm.links.curves import Piecewise, combine
@@ -13,6 +15,7 @@ from flexarm.links.families.arm_modes import moment_curves
 from flexarm.links.integrals import integrate_with
 from flexarm.links.rails.rail import Rail
 from flexarm.model import LinkModel, Model
+from flexarm.model.flexible import link_damping
 from flexarm.model.parts import Axis, Flexible
 
 CANDIDATES = 4  # polynomials of the moment more than there are shapes
@@ -82,7 +85,7 @@ def richer(model: Model) -> Richer:
 
     for index in range(6 if model.base_moves else 0):
         take(index)
-    for part in model.links:
+    for place, part in enumerate(model.links):
         axes = tuple(_moved(axis, take) for axis in part.axes)
         first = len(names)
         for index in range(part.modes.start, part.modes.stop):
@@ -92,7 +95,10 @@ def richer(model: Model) -> Richer:
             elastic = replace(elastic, nodes=None)
             if can_grow(part):
                 added = _added(part, elastic)
+                m = len(elastic.damping)
                 elastic = _grown(part, elastic, [shape for shape, _ in added])
+                more = [m + k for k, (_, group) in enumerate(added) if group == "more"]
+                elastic = _damped(model.arm, place, elastic, m, more)
                 probed.append(part.name)
                 for shape, group in added:
                     groups[group].append(len(names))
@@ -186,6 +192,32 @@ def _losses(part: LinkModel, added: list[Shape], stiffness: Array, mass: Array) 
         found[k] += (loss.time or 0.0) * stiffness[k]
         found[k] += (loss.loss_factor or 0.0) * np.sqrt(stiffness[k] * mass[k])
     return np.asarray(found)
+
+
+def _damped(arm: Arm, index: int, grown: Flexible, m: int, more: list[int]) -> Flexible:
+    """Damp what is more than m shapes, in directions that they have, as the link's modes are.
+
+    Shapes that move no mass have no frequency to be damped at: they stay as they are.
+    """
+    kept = [*range(m), *more]
+    pair = np.ix_(kept, kept)
+    shapes, integrals = grown.shapes, grown.integrals
+    some = replace(
+        grown,
+        shapes=Shapes(tuple(shapes.shapes[k] for k in kept), shapes.edges, shapes.stiffness[pair]),
+        integrals=replace(
+            integrals, stiffness=integrals.stiffness[pair], modal_mass=integrals.modal_mass[pair]
+        ),
+        tip_shape=grown.tip_shape[:, kept],
+        tip_angle=grown.tip_angle[:, kept],
+    )
+    damping = grown.damping.copy()
+    try:
+        damping[pair] = link_damping(arm, index, some)
+    except ModelError:
+        return grown
+    damping[:m, :m] = grown.damping[:m, :m]
+    return replace(grown, damping=damping)
 
 
 def _grown(part: LinkModel, elastic: Flexible, added: list[Shape]) -> Flexible:

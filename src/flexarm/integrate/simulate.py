@@ -45,7 +45,7 @@ from flexarm.runs.curves import curves_of, split
 from flexarm.runs.run import Run
 
 AUDIT = 1e-8  # of the energy exchanged: an audit's balance
-CHEAP = 0.02  # seconds of CPU: what a run may take to be run once more, closely
+CHEAP = 0.1  # seconds of CPU: what a run may take to be run once more, closely
 CLOSER = 30  # times the tolerance
 
 

@@ -44,6 +44,7 @@ from flexarm.runs.run import Run
 
 CALIBRATED = 50.0  # vibrations that a run may have at the tolerance per step that methods state
 DAMPED = 0.005  # damping ratio from which on errors die away
+ROUNDS = 1e-10  # a tolerance that passing a node of a rail asks no less than: rounding is near
 CARRIES = 1e-3  # share in a deflection: a mode with less does not matter to it
 TANGENT_PAYS = 16  # coordinates up to which an exact tangent in every step is cheap
 TANGENT_WORK = 15_000  # operations of a motion, beyond which to compile its tangent takes minutes
@@ -230,11 +231,15 @@ class Task:
             wanted *= method.under_law
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
+        rides = any(part.rail is not None for part in self.equation.model.links)
         if bumps(self.equation.model):
             wanted *= method.under_contact
+        elif rides:
+            wanted = max(wanted * method.under_contact, min(wanted, ROUNDS))
         counted = self.vibrations(rates=not method.solves_vibrations)
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
-        return plain(np.maximum(method.per_step(wanted, self.damped) * share, 1e-14))
+        damped = self.damped and not rides  # what rides changes the modes, and jolts them at nodes
+        return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
     def _rubs(self) -> bool:

@@ -63,7 +63,7 @@ class Method:
         Steps that it takes per radian of an input or of a turn, likewise.
     under_law, under_friction, under_contact
         What it takes of the tolerance where a control law is part of the equations, with dry
-        friction or strong dampers, and where contacts or stops are.
+        friction or strong dampers, and where contacts, stops or rails are.
     solves_vibrations
         Whether vibrations of fast modes add up no errors, because each mode is solved exactly.
     carries_states
