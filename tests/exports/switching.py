@@ -56,3 +56,18 @@ contacts:
   - {name: table, radius: 20 mm, obstacle: {kind: plane, point: [0, 0, -0.45], normal: [0, 0, 1]},
      stiffness: 2.0e4, damping: 0.3, friction: {coefficient: 0.3}}
 """
+# A mass on a spring that an event ends at a place, and one across it that drifts to its limit.
+PEAKS = """
+flexarm: 1
+name: peaks
+gravity: [0, 0, 0]
+links:
+  - joint: {name: swings, kind: prismatic, axis: [1, 0, 0], spring: {stiffness: 40}}
+    length: 0.1
+    body: {mass: 1, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1]}
+  - joint: {name: drifts, kind: prismatic, axis: [0, 1, 0], limits: {lower: -1, upper: 0.7}}
+    length: 0.1
+    body: {mass: 1, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1]}
+events:
+  - {when: {quantity: swings, above: 0.3}, end: true}
+"""

@@ -1,5 +1,7 @@
 """Arms whose motion jumps run in units of FMI as here: free bases, friction, brakes, contacts."""
 
+import ctypes
+import math
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import ModelError
-from flexarm.exports.fmu import write_fmu
+from flexarm.exports.fmu import description_2, variables, write_fmu
 from flexarm.exports.plant import Plant, plant
 from flexarm.io.model_file import loads
 from flexarm.runs.run import Run
@@ -19,7 +21,8 @@ from tests.exports import importer, switching
 from tests.exports.loaded import Unit, built, compiler, every_kind, table
 
 END, SAMPLES = 2.0, 100
-ARMS = {"tumbler": switching.FREE, "rubs": switching.RUBS, "touches": switching.TOUCHES}
+ARMS = {"tumbler": switching.FREE, "rubs": switching.RUBS, "touches": switching.TOUCHES,
+        "peaks": switching.PEAKS}  # fmt: skip
 TOGETHER = "name"
 
 
@@ -110,6 +113,40 @@ def test_equal_steps_in_c_end_where_something_happens(tmp_path: Path) -> None:
     assert np.abs(found[:, 1:4] - q).max() < 1e-8
 
 
+def test_steps_in_c_end_at_peaks_within_them_and_at_limits(tmp_path: Path) -> None:
+    built(made("peaks"), tmp_path)
+    library, arm = ctypes.CDLL(str(tmp_path / "arm.so")), np.zeros(10_000)  # t, since, x first
+    at, swift = ctypes.c_void_p(arm.ctypes.data), math.sqrt(40 / 2)
+
+    def gone(*state: float) -> tuple[int, float]:
+        library.peaks_start(at)
+        arm[2:6] = state
+        ended = library.peaks_dop853(at, ctypes.c_double(1.0), ctypes.c_double(1e-8))
+        return ended, arm[0]
+
+    for share in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
+        ended, t = gone(-0.3 / (1 - share), 0.0, 0.0, 0.0)
+        assert ended == 1, share
+        assert t == pytest.approx((math.pi - math.acos(1 - share)) / swift, abs=1e-6)
+        assert gone(-0.3 * (1 - share), 0.0, 0.0, 0.0) == (0, 1.0)
+    assert gone(0.0, 0.0, 0.0, 1.6) == (1, pytest.approx(0.7 / 1.6, abs=1e-13))
+    library.peaks_dop853(at, ctypes.c_double(1.0), ctypes.c_double(1e-8))
+    assert arm[0] == pytest.approx(0.7 / 1.6, abs=1e-13)  # beyond its end it stays
+
+
+def test_a_unit_tells_units_of_rates_and_which_states_jump() -> None:
+    every = variables(made("every kind"))
+    described = description_2(made("every kind"), every, "token", [])
+    bases = {each.get("name"): dict(each[0].items()) for each in described.iter("Unit")}
+    units = {each.name: each.unit for each in every}
+    assert units["elbow.state"] == "N m"
+    assert bases[units["der(elbow.state)"]] == {"kg": "1", "m": "2", "s": "-3"}
+    assert bases[units["der(wrist.rate)"]] == {"rad": "1", "s": "-2"}
+    assert not any(each.jumps for each in every)
+    jump = [each.name for each in variables(made("rubs")) if "reinit" in each.numbers]
+    assert jump == [name for name, _ in made("rubs").states]
+
+
 def test_casadi_has_no_place_for_what_jumps() -> None:
     with pytest.raises(ModelError, match="which one smooth function for CasADi has no place for"):
         made("rubs").casadi()
@@ -117,7 +154,7 @@ def test_casadi_has_no_place_for_what_jumps() -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
-@pytest.mark.parametrize("name", ["every kind", *ARMS])
+@pytest.mark.parametrize("name", ["every kind", "tumbler", "rubs", "touches"])
 def test_units_pass_the_validation_of_fmpy_and_run_there(
     name: str, fmi: str, tmp_path: Path
 ) -> None:

@@ -20,11 +20,9 @@ FMI = ("2.0", "3.0")
 TOLERANCE = 1e-6
 # Exponents of the base units.
 UNITS: dict[str, dict[str, int]] = {
-    "rad": {"rad": 1}, "rad/s": {"rad": 1, "s": -1}, "rad/s/s": {"rad": 1, "s": -2},
-    "m": {"m": 1}, "m/s": {"m": 1, "s": -1}, "m/s/s": {"m": 1, "s": -2},
-    "N m": {"kg": 1, "m": 2, "s": -2}, "N": {"kg": 1, "m": 1, "s": -2},
-    "J": {"kg": 1, "m": 2, "s": -2}, "A": {"A": 1}, "s": {"s": 1},
-    "V": {"kg": 1, "m": 2, "s": -3, "A": -1}, "1": {},
+    "rad": {"rad": 1}, "m": {"m": 1}, "s": {"s": 1}, "A": {"A": 1}, "1": {},
+    "N": {"kg": 1, "m": 1, "s": -2}, "N m": {"kg": 1, "m": 2, "s": -2},
+    "J": {"kg": 1, "m": 2, "s": -2}, "V": {"kg": 1, "m": 2, "s": -3, "A": -1},
 }  # fmt: skip
 
 
@@ -108,7 +106,8 @@ def variables(plant: Plant) -> list["Variable"]:
 
     def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
             of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
-        found.append(Variable(len(found), name, unit, causality, about, start, of, nominal))
+        jumps = nominal is not None and plant.switches.numbers > 0
+        found.append(Variable(len(found), name, unit, causality, about, start, of, nominal, jumps))
 
     add(own("time"), "s", "independent", "Time")
     for k, (name, unit) in enumerate(plant.states):
@@ -116,7 +115,7 @@ def variables(plant: Plant) -> list["Variable"]:
         add(name, unit, "output" if shown else "local", "state",
             float(plant.start[k]), nominal=float(plant.usual[k]))  # fmt: skip
     for k, (name, unit) in enumerate(plant.states):
-        add(own(f"der({name})"), f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
+        add(own(f"der({name})"), f"{unit}/s", "local", "rate", of=k + 1)
     for name, unit in plant.inputs:
         add(name, unit, "input", "on top of the model file's input", 0.0)
     for name, unit in plant.output_names:
@@ -128,7 +127,10 @@ def variables(plant: Plant) -> list["Variable"]:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a unit; ``of`` is the reference of the state that it is the rate of."""
+    """A variable of a unit; ``of`` is the reference of the state that it is the rate of.
+
+    ``jumps`` tells whether it is a state that an event may change.
+    """
 
     reference: int
     name: str
@@ -138,6 +140,7 @@ class Variable:
     start: float | None = None
     of: int | None = None
     nominal: float | None = None
+    jumps: bool = False
 
     @property
     def computed(self) -> bool:
@@ -162,7 +165,7 @@ class Variable:
             found["nominal"] = repr(self.nominal)
         if self.start is not None:
             found["start"] = repr(self.start)
-        return found
+        return found | ({"reinit": "true"} if self.jumps else {})
 
 
 def description_2(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
@@ -251,9 +254,10 @@ def _units_and_experiment(root: ET.Element, listed: list[Variable]) -> None:
     units = ET.SubElement(root, "UnitDefinitions")
     for unit in sorted({each.unit for each in listed}):
         element = ET.SubElement(units, "Unit", name=unit)
-        base = {key: str(value) for key, value in UNITS.get(unit, {}).items()}
-        if unit in UNITS:
-            ET.SubElement(element, "BaseUnit", base)
+        whole, *per = unit.split("/")
+        base = dict(UNITS[whole])
+        base |= {"s": base.get("s", 0) - len(per)} if per else {}
+        ET.SubElement(element, "BaseUnit", {key: str(value) for key, value in base.items()})
     ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1",
                   tolerance=repr(TOLERANCE))  # fmt: skip
 

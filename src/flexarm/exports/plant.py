@@ -124,11 +124,18 @@ class Plant:
     def states(self) -> tuple[tuple[str, str], ...]:
         """Names and units of the states."""
         names, units = self.model.names, self.model.units
-        drives = self.task.motion.actuators.state_names
+        axes = {axis.name: axis for axis in self.model.axes}
+        acts = self.task.motion.actuators
+        drives = [
+            *((each.name, axes[each.name].input_unit)
+              for each in acts.servos if each.state is not None),
+            *((each.name, axes[each.account.rpartition(":")[0]].unit) for each in acts.bristles),
+            *((each.name, "A") for each in acts.windings if each.has_state),
+        ]  # fmt: skip
         return (
             *((names[i], units[i]) for i in self.open),
             *((f"{names[i]}.rate", f"{units[i]}/s") for i in self.open),
-            *((f"{name}.state", "1") for name in drives),
+            *((f"{name}.state", unit) for name, unit in drives),
         )
 
     @property
