@@ -71,3 +71,16 @@ links:
 events:
   - {when: {quantity: swings, above: 0.3}, end: true}
 """
+# A link that slides out by a table, which ends.
+SLIDES = """
+flexarm: 1
+name: slides
+links:
+  - joint: {name: hinge, kind: revolute, axis: [0, 1, 0]}
+    length: 0.2
+    body: {mass: 2, com: [0.1, 0, 0], inertia: [0.001, 0.02, 0.02]}
+  - joint: {name: slide, kind: prismatic, axis: [1, 0, 0], actuation: prescribed,
+            motion: {kind: table, times: [0, 0.2, 0.4], values: [0.1, 0.2, 0.4]}}
+    length: 0.3
+    body: {mass: 1, com: [0.1, 0, 0], inertia: [0.001, 0.01, 0.01]}
+"""

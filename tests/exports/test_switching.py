@@ -22,7 +22,7 @@ from tests.exports.loaded import Unit, built, compiler, every_kind, table
 
 END, SAMPLES = 2.0, 100
 ARMS = {"tumbler": switching.FREE, "rubs": switching.RUBS, "touches": switching.TOUCHES,
-        "peaks": switching.PEAKS}  # fmt: skip
+        "peaks": switching.PEAKS, "slides": switching.SLIDES}  # fmt: skip
 TOGETHER = "name"
 
 
@@ -113,25 +113,35 @@ def test_equal_steps_in_c_end_where_something_happens(tmp_path: Path) -> None:
     assert np.abs(found[:, 1:4] - q).max() < 1e-8
 
 
+def gone(name: str, folder: Path, *state: float) -> tuple[int, float]:
+    """Go on for 1 s in exported C; tell if it has ended before, and when."""
+    if not (folder / "arm.so").exists():
+        built(made(name), folder)
+    library, arm = ctypes.CDLL(str(folder / "arm.so")), np.zeros(10_000)  # t, since, x first
+    at, go = ctypes.c_void_p(arm.ctypes.data), getattr(library, f"{name}_dop853")
+    getattr(library, f"{name}_start")(at)
+    arm[2 : 2 + len(state)] = state
+    ended, t = (go(at, ctypes.c_double(1.0), ctypes.c_double(1e-8)), arm[0])
+    assert (go(at, ctypes.c_double(1.0), ctypes.c_double(1e-8)), arm[0]) == (ended, t)  # it stays
+    return ended, t
+
+
+def test_a_motion_ends_with_its_table_and_at_bounds_of_what_is_prescribed(tmp_path: Path) -> None:
+    assert gone("slides", tmp_path) == (1, 0.4)
+    telescope = plant(flexarm.sample("telescope"))
+    assert all(row @ telescope.start + number > 0 for row, number, _ in telescope.bounds)
+    assert telescope.indicators == ["event: link1: its exposed length"] * 2
+
+
 def test_steps_in_c_end_at_peaks_within_them_and_at_limits(tmp_path: Path) -> None:
-    built(made("peaks"), tmp_path)
-    library, arm = ctypes.CDLL(str(tmp_path / "arm.so")), np.zeros(10_000)  # t, since, x first
-    at, swift = ctypes.c_void_p(arm.ctypes.data), math.sqrt(40 / 2)
-
-    def gone(*state: float) -> tuple[int, float]:
-        library.peaks_start(at)
-        arm[2:6] = state
-        ended = library.peaks_dop853(at, ctypes.c_double(1.0), ctypes.c_double(1e-8))
-        return ended, arm[0]
-
+    swift = math.sqrt(40 / 2)
     for share in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
-        ended, t = gone(-0.3 / (1 - share), 0.0, 0.0, 0.0)
+        ended, t = gone("peaks", tmp_path, -0.3 / (1 - share), 0.0, 0.0, 0.0)
         assert ended == 1, share
         assert t == pytest.approx((math.pi - math.acos(1 - share)) / swift, abs=1e-6)
-        assert gone(-0.3 * (1 - share), 0.0, 0.0, 0.0) == (0, 1.0)
-    assert gone(0.0, 0.0, 0.0, 1.6) == (1, pytest.approx(0.7 / 1.6, abs=1e-13))
-    library.peaks_dop853(at, ctypes.c_double(1.0), ctypes.c_double(1e-8))
-    assert arm[0] == pytest.approx(0.7 / 1.6, abs=1e-13)  # beyond its end it stays
+        assert gone("peaks", tmp_path, -0.3 * (1 - share), 0.0, 0.0, 0.0) == (0, 1.0)
+    ended, t = gone("peaks", tmp_path, 0.0, 0.0, 0.0, 1.6)
+    assert (ended, t) == (1, pytest.approx(0.7 / 1.6, abs=1e-13))
 
 
 def test_a_unit_tells_units_of_rates_and_which_states_jump() -> None:

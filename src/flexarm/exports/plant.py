@@ -19,18 +19,20 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.arm.mission import Event, When
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.lookouts import Seen
-from flexarm.integrate.problem import Channel, digit_watches, jumps, watches
+from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
 from flexarm.integrate.simulate import leg_task
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.model_file import validated
 from flexarm.linear.state_space import StateSpace, linearise, start_point
 from flexarm.links.base import Array
 from flexarm.model import Model, build
+from flexarm.model.profiles import last_time
 from flexarm.model.profiles import trace as trace_profile
 from flexarm.spatial import Expr, base_rotation
 
@@ -61,7 +63,7 @@ def plant(arm: Arm) -> "Plant":
         that change more than brakes.  Or if no state is left, since all of it is prescribed.
     """
     model = build(validated(arm))
-    course = Course(model, {}, math.inf, equation_of)
+    course = Course(model, {}, SHORT, equation_of)
     stays = what_stays(model, course)
     if stays:
         raise _refused(model, stays, "is for flexarm's own loop alone")
@@ -73,12 +75,32 @@ def plant(arm: Arm) -> "Plant":
     course.situation = began
     actuators = task.motion.actuators
     corners = tuple(each for each in actuators.lookouts if each.corner is not None)
-    switches = Switches.of(course, corners)
+    switches = Switches.of(course, corners, _ends(model, task))
     actuators = replace(actuators, lookouts=(), slipping=switches.slipping)
     made = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
     if not made.states:
         raise _refused(model, "only prescribed joints", "leaves no state")
     return made
+
+
+def _ends(model: Model, task: Task) -> list[Event]:
+    """List what ends a motion by time alone: a table's end, bounds of what is prescribed."""
+    last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
+               default=math.inf)  # fmt: skip
+    found = [Event(name="a table ends", at=last, end=True)] if math.isfinite(last) else []
+    for watch in _bounding(model, task.q):
+        for i in (i for i in model.prescribed if watch.row[i]):
+            for key, limit in (("below", watch.low), ("above", watch.high)):
+                if math.isfinite(limit):
+                    when = When.model_validate({"quantity": model.names[i], key: limit})
+                    found.append(Event(name=watch.what, when=when, end=True))
+    return found
+
+
+def _bounding(model: Model, q: Array) -> list[Watch]:
+    """List what ends a run that leaves its bounds."""
+    found = watches(model, q, 1e-3)[len(digit_watches(model, 1e-3)) :]
+    return [watch for watch in found if watch.what]
 
 
 def _refused(model: Model, part: str, reason: str) -> ModelError:
@@ -203,11 +225,12 @@ class Plant:
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
         found = []
-        watched = watches(model, self.task.q, 1e-3)[len(digit_watches(model, 1e-3)) :]
-        for watch in watched:
+        for watch in _bounding(model, self.task.q):
+            if watch.row[list(model.prescribed)].any():
+                continue  # told by time: see `_ends`
             row = np.concatenate([watch.row[columns], np.zeros(len(self._drive_states))])
             for sign, limit in ((1.0, -watch.low), (-1.0, watch.high)):
-                if watch.what and np.isfinite(limit):
+                if np.isfinite(limit):
                     found.append((sign * row, float(limit), watch.what))
         return found
 
@@ -295,6 +318,22 @@ class Plant:
             ["t", "since", "x", "u", "d", "dx", "du"], ["rate", "y"],
         )  # fmt: skip
 
+    def dependencies(self) -> tuple[Array, Array]:
+        """Tell which of (t, x, u) each rate, and each output, depends on, as tables of 0 and 1.
+
+        What holds a joint depends on all of them, and all rates on it.
+        """
+        found = []
+        for function in (self.rates(), self.outputs()):
+            on = [function.name_in(k) for k in range(function.n_in())]
+            parts = [ca.DM(function.jac_sparsity(0, on.index(key)), 1.0).full()
+                     if key in on else np.zeros((function.numel_out(0), len(self.inputs)))
+                     for key in ("t", "x", "u")]  # fmt: skip
+            found.append(np.hstack(parts))
+        if self.switches.holders:
+            found[0][len(self.open) : 2 * len(self.open)] = 1.0
+        return found[0], found[1]
+
     def casadi(self) -> ca.Function:
         """Trace ``(t, x, u) -> (rate, y)``.
 
@@ -303,7 +342,7 @@ class Plant:
         FlexarmError
             If more jumps than functions of time: a function has no place for it.
         """
-        if self.switches.numbers or self.switches.events:
+        if self.switches.numbers or self.model.arm.events:
             part = "a free base, a spherical joint, events, a brake or dry friction"
             raise _refused(self.model, part, "one smooth function for CasADi has no place for")
         rates, outputs = self.rates(), self.outputs()

@@ -35,7 +35,7 @@ class Switches:
     holders
         Brakes and dry friction.
     events
-        Of the model file.
+        Of the model file, and what else ends a motion.
     looks
         Quantities that are looked out for: those of events, then corners of the equations.
     """
@@ -47,12 +47,13 @@ class Switches:
     looks: tuple[Lookout, ...] = ()
 
     @classmethod
-    def of(cls, course: Course, corners: tuple[Lookout, ...]) -> "Switches":
-        """List what jumps in a course that has begun; its drive trains' corners are given."""
-        model = course.model
-        looks = tuple(look.lookout for look in course.looks if look.event >= 0)
+    def of(cls, course: Course, corners: tuple[Lookout, ...], ends: list[Event]) -> "Switches":
+        """List what jumps in a course that has begun; its corners and ends are given."""
+        model, events = course.model, (*course.events, *ends)
+        whens = [each.when for each in events if each.when is not None]
+        looks = [Lookout.of(model, when.quantity) for when in whens]
         held = tuple(holders(model).values())
-        return cls(model, course.situation, held, course.events, (*looks, *corners))
+        return cls(model, course.situation, held, events, (*looks, *corners))
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:
