@@ -84,3 +84,20 @@ links:
     length: 0.3
     body: {mass: 1, com: [0.1, 0, 0], inertia: [0.001, 0.01, 0.01]}
 """
+# Two joints with sampled servos: one late, coarse, with an integral and dry friction.
+SAMPLED = """
+flexarm: 1
+name: sampled
+links:
+  - joint: {name: late, kind: revolute, axis: [0, 1, 0], friction: {kind: dry, coulomb: 0.8},
+            servo: {stiffness: 60, damping: 5, integral_time: 0.4, period: 13 ms, delay: 20 ms,
+                    resolution: 1.0e-4, effort: 15,
+                    target: {kind: cycloid, start: 0, end: 0.6, duration: 0.9}}}
+    length: 0.5
+    body: {mass: 1.5, com: [0.25, 0, 0], inertia: [0.01, 0.04, 0.04]}
+  - joint: {name: prompt, kind: revolute, axis: [0, 1, 0],
+            servo: {stiffness: 20, damping: 1, period: 10 ms},
+            input: {kind: step, value: 0.5, time: 0.333}}
+    length: 0.4
+    body: {mass: 0.5, com: [0.2, 0, 0], inertia: [0.001, 0.01, 0.01]}
+"""

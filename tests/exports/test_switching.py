@@ -22,7 +22,8 @@ from tests.exports.loaded import Unit, built, compiler, every_kind, table
 
 END, SAMPLES = 2.0, 100
 ARMS = {"tumbler": switching.FREE, "rubs": switching.RUBS, "touches": switching.TOUCHES,
-        "peaks": switching.PEAKS, "slides": switching.SLIDES}  # fmt: skip
+        "peaks": switching.PEAKS, "slides": switching.SLIDES,
+        "sampled": switching.SAMPLED}  # fmt: skip
 TOGETHER = "name"
 
 
@@ -60,7 +61,8 @@ def a_unit(name: str, folder: Path, fmi: str) -> tuple[Unit, dict[str, int]]:
     return KEPT[name]
 
 
-@pytest.mark.parametrize(("name", "fmi"), [("tumbler", "3.0"), ("rubs", "2.0"), ("touches", "3.0")])
+@pytest.mark.parametrize(("name", "fmi"), [("tumbler", "3.0"), ("rubs", "2.0"), ("touches", "3.0"),
+                                            ("sampled", "2.0")])  # fmt: skip
 def test_what_jumps_runs_in_a_unit_as_simulate_does(name: str, fmi: str, tmp_path: Path) -> None:
     unit, names = a_unit(name, tmp_path, fmi)
     unit.begin(1e-9)
@@ -164,7 +166,7 @@ def test_casadi_has_no_place_for_what_jumps() -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
-@pytest.mark.parametrize("name", ["every kind", "tumbler", "rubs", "touches"])
+@pytest.mark.parametrize("name", ["every kind", "tumbler", "rubs", "touches", "sampled"])
 def test_units_pass_the_validation_of_fmpy_and_run_there(
     name: str, fmi: str, tmp_path: Path
 ) -> None:

@@ -106,7 +106,7 @@ def variables(plant: Plant) -> list["Variable"]:
 
     def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
             of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
-        jumps = nominal is not None and plant.switches.numbers > 0
+        jumps = nominal is not None and bool(plant.switches.holders or model.attitudes)
         found.append(Variable(len(found), name, unit, causality, about, start, of, nominal, jumps,
                               next(by, ())))  # fmt: skip
 

@@ -4,7 +4,7 @@ The state x is the coordinates that are not prescribed, their rates, and the sta
 drives.  Inputs u come on top of those of the model file.  Functions of time are in pieces:
 ``since`` says which is in force, the last of their jumps that the motion has passed, so that a step
 that ends at a jump ends before it.  What else jumps is in d: attitudes that angles are measured
-from, efforts of what holds coordinates (`flexarm.exports.switches`).
+from, efforts of what holds coordinates, and of sampled servos (`flexarm.exports.switches`).
 """
 
 import math
@@ -59,8 +59,8 @@ def plant(arm: Arm) -> "Plant":
     Raises
     ------
     FlexarmError
-        If flexarm's own loop alone can do what is in it: sampled servos, bodies that drift, events
-        that change more than brakes.  Or if no state is left, since all of it is prescribed.
+        If flexarm's own loop alone can do what is in it: bodies that drift, events that change more
+        than brakes.  Or if no state is left, since all of it is prescribed.
     """
     model = build(validated(arm))
     course = Course(model, {}, SHORT, equation_of)
@@ -73,10 +73,8 @@ def plant(arm: Arm) -> "Plant":
     times = np.array([0.0, SHORT])
     task = leg_task(course, state, times, inputs=None, control=None, wanted=1e-3)
     course.situation = began
-    actuators = task.motion.actuators
-    corners = tuple(each for each in actuators.lookouts if each.corner is not None)
-    switches = Switches.of(course, corners, _ends(model, task))
-    actuators = replace(actuators, lookouts=(), slipping=switches.slipping)
+    switches = Switches.of(course, task, _ends(model, task))
+    actuators = replace(task.motion.actuators, lookouts=(), slipping=switches.slipping)
     made = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
     if not made.states:
         raise _refused(model, "only prescribed joints", "leaves no state")
@@ -246,12 +244,12 @@ class Plant:
         """Trace ``(t, since, x, u, d) -> (rate, seen)``: what is looked out for comes second."""
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
-        motion = self.task.motion.trace()
+        motion, held = self.task.motion.trace(), d.numel() - len(self.switches.sampled)
         values = [self._channels(group, t, since) for group in groups]
         given = {
             "t": t, "q": q, "v": v, "u": values[0][:, 0] + u, "w": values[1][:, 0],
             "given": values[2][:, 2], "r": ca.vertcat(values[3][:, 0], values[3][:, 1]),
-            "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) :], "h": ca.SX(0, 1),
+            "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) : held], "h": d[held:],
             "anchor": self._anchors(d),
         }  # fmt: skip
         results = motion.call([given[name] for name in motion.name_in()], True, False)
@@ -284,6 +282,29 @@ class Plant:
             f"{self.name}_outputs", [t, since, x, d], [ca.densify(ca.vertcat(seen, *turned))],
             ["t", "since", "x", "d"], ["y"],
         )  # fmt: skip
+
+    @direct_operators()
+    def servos(self) -> ca.Function:
+        """Trace ``(t, since, u, m) -> (asked, rate)`` of sampled servos.
+
+        By place, speed and integral of each, one after the other in m: the inputs that they ask for
+        and the rates of the integrals.
+        """
+        t, since, _, u, _, _, _ = self._symbols()
+        listed, sampled = self.task.motion.actuators.servos, self.switches.sampled
+        m = ca.SX.sym("m", 3 * len(sampled))
+        fed = self._channels(self.task.groups[0], t, since)[:, 0] + u
+        told = self._channels(self.task.groups[3], t, since)
+        asked, rates = [], []
+        for k, each in enumerate(sampled):
+            row, own = told[listed.index(each), :], fed[each.column]
+            total, rate = each.asks(own, *ca.vertsplit(m[3 * k : 3 * k + 2]), (row[0], row[1]),
+                                    m[3 * k + 2])  # fmt: skip
+            asked.append(total - own)
+            rates.append(rate)
+        results = [ca.densify(ca.vertcat(*each)) for each in (asked, rates)]
+        return ca.Function(f"{self.name}_servos", [t, since, u, m], results,
+                           ["t", "since", "u", "m"], ["asked", "rate"])  # fmt: skip
 
     @direct_operators()
     def anew(self) -> ca.Function:
@@ -343,7 +364,9 @@ class Plant:
             If more jumps than functions of time: a function has no place for it.
         """
         if self.switches.numbers or self.model.arm.events:
-            part = "a free base, a spherical joint, events, a brake or dry friction"
+            part = (
+                "a free base, a spherical joint, events, a brake, dry friction or a sampled servo"
+            )
             raise _refused(self.model, part, "one smooth function for CasADi has no place for")
         rates, outputs = self.rates(), self.outputs()
         t, _, x, u, d = rates.sx_in()

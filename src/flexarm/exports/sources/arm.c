@@ -19,9 +19,13 @@
 #define ATTITUDES @NAME@_ATTITUDES
 #define SIGHTS (LOOKS + HOLDERS)
 #define WATCHED (SIGHTS + @NAME@_BOUNDS)
-/* Places in d: anchors row by row, then of each holder its effort and the way friction acts. */
+/* Places in d: anchors row by row, then of each holder its effort and the way friction acts, then
+ * what sampled servos hold. */
 #define EFFORT(k) (9 * ATTITUDES + 2 * (k))
 #define WAY(k) (9 * ATTITUDES + 2 * (k) + 1)
+#define SAMPLED @NAME@_SAMPLED
+#define WAITING @NAME@_WAITING
+#define HELD(k) (9 * ATTITUDES + 2 * HOLDERS + (k))
 #define OPEN 2
 #define RATE_OF(k) ((int)holder_rate[k])
 
@@ -36,8 +40,17 @@ void @NAME@_start(struct @NAME@ *a)
     }
     for (int e = 0; e < EVENTS; ++e)
         a->done[e] = (int)event_done[e];
+#if @NAME@_SAMPLED
+    memcpy(a->integral, servo_integral, sizeof servo_integral);
+    memcpy(a->d + HELD(0), servo_held, sizeof servo_held);
+    for (int k = 0; k < SAMPLED * WAITING; ++k)
+        a->due[k] = HUGE_VAL;
+#endif
     a->last_error = 1.0;
 }
+
+/* What times may differ by and be one. */
+static double rounding(double t) { return 1e-12 * fmax(fabs(t), 1e-9); }
 
 static int sign(double value) { return (value > 0.0) - (value < 0.0); }
 
@@ -162,13 +175,70 @@ double @NAME@_distance(int bound, const double *x)
 
 double @NAME@_pass(struct @NAME@ *a)
 {
+    double next = HUGE_VAL;
+#if @NAME@_SAMPLED
+    for (int k = 0; k < SAMPLED; ++k)
+        next = fmin(next, a->ticks[k] * servo_period[k]);
+    for (int k = 0; k < SAMPLED * WAITING; ++k)
+        next = fmin(next, a->due[k]);
+#endif
     for (int i = 0; i < @NAME@_JUMPS; ++i) {
         if (@NAME@_jumps[i] > a->t)
-            return @NAME@_jumps[i];
+            return fmin(next, @NAME@_jumps[i]);
         a->since = @NAME@_jumps[i];
     }
-    return HUGE_VAL;
+    return next;
 }
+
+#if @NAME@_SAMPLED
+/* Let servos measure whose time has come, and hold what they asked for a delay before; 1 if one
+ * holds something else. */
+static int tick(struct @NAME@ *a)
+{
+    const double now = a->t + rounding(a->t);
+    double seen[3 * SAMPLED], asked[SAMPLED], rate[SAMPLED];
+    int changed = 0;
+    for (int k = 0; k < SAMPLED; ++k) {
+        const double passed = ceil((a->t - rounding(a->t)) / servo_period[k]);
+        const double grain = servo_resolution[k];
+        double *here = seen + 3 * k;
+        here[0] = here[1] = 0.0;
+        for (int i = 0; i < COORDINATES; ++i) {
+            here[0] += servo_row[k * COORDINATES + i] * a->x[i];
+            here[1] += servo_row[k * COORDINATES + i] * a->x[COORDINATES + i];
+        }
+        if (grain > 0.0) {
+            here[0] = rint(here[0] / grain) * grain;
+            here[1] = a->measured[k] ? (here[0] - a->before[k]) / servo_period[k] : 0.0;
+        }
+        here[2] = a->integral[k];
+        a->ticks[k] = fmax(a->ticks[k], passed);
+    }
+    flexarm_@NAME@_servos(&a->t, &a->since, a->u, seen, asked, rate, a->work);
+    for (int k = 0; k < SAMPLED; ++k) {
+        double *due = a->due + k * WAITING, *held = a->asked + k * WAITING;
+        if (a->ticks[k] * servo_period[k] <= now) {
+            int last = WAITING - 1; /* the first times come first: there is room at the end */
+            while (last > 0 && !(due[last - 1] < HUGE_VAL))
+                --last;
+            due[last] = a->t + servo_delay[k];
+            held[last] = asked[k];
+            a->integral[k] += servo_period[k] * rate[k];
+            a->before[k] = seen[3 * k];
+            a->measured[k] = 1;
+            a->ticks[k] += 1.0;
+        }
+        while (due[0] <= now) {
+            changed |= a->d[HELD(k)] != held[0];
+            a->d[HELD(k)] = held[0];
+            memmove(due, due + 1, (WAITING - 1) * sizeof *due);
+            memmove(held, held + 1, (WAITING - 1) * sizeof *held);
+            due[WAITING - 1] = HUGE_VAL;
+        }
+    }
+    return changed;
+}
+#endif
 
 static int is_due(const struct @NAME@ *a, int e, double t)
 {
@@ -302,6 +372,10 @@ int @NAME@_update(struct @NAME@ *a)
         again = arrest(a) || again || turn_holders(a);
         changed |= again;
     }
+#if @NAME@_SAMPLED
+    if (tick(a)) /* and what holds may then slip */
+        return @NAME@_update(a) || changed;
+#endif
     for (int k = 0; k < LOOKS; ++k)
         if (look_corner[k] < HUGE_VAL && !(a->side[k] * (a->seen[k] - look_corner[k]) > 0.0))
             a->side[k] = a->seen[k] > look_corner[k] ? 1 : -1;
@@ -505,7 +579,7 @@ static int accept_step(struct @NAME@ *a, const struct method *by, double h, doub
 /* Go on to a stop that is too near for a step; 1 if it is. */
 static int is_at(struct @NAME@ *a, double stop)
 {
-    if (stop - a->t > 1e-12 * fmax(fabs(stop), 1e-9))
+    if (stop - a->t > rounding(stop))
         return 0;
     a->t = stop;
     @NAME@_update(a);
