@@ -298,8 +298,8 @@ class Plant:
         asked, rates = [], []
         for k, each in enumerate(sampled):
             row, own = told[listed.index(each), :], fed[each.column]
-            total, rate = each.asks(own, *ca.vertsplit(m[3 * k : 3 * k + 2]), (row[0], row[1]),
-                                    m[3 * k + 2])  # fmt: skip
+            place, speed, x = ca.vertsplit(m[3 * k : 3 * k + 3])
+            total, rate = each.asks(own, place, speed, (row[0], row[1]), x)
             asked.append(total - own)
             rates.append(rate)
         results = [ca.densify(ca.vertcat(*each)) for each in (asked, rates)]
@@ -344,16 +344,15 @@ class Plant:
 
         What holds a joint depends on all of them, and all rates on it.
         """
-        found = []
-        for function in (self.rates(), self.outputs()):
-            on = [function.name_in(k) for k in range(function.n_in())]
-            parts = [ca.DM(function.jac_sparsity(0, on.index(key)), 1.0).full()
-                     if key in on else np.zeros((function.numel_out(0), len(self.inputs)))
-                     for key in ("t", "x", "u")]  # fmt: skip
-            found.append(np.hstack(parts))
+
+        def table(function: ca.Function, *inputs: int) -> Array:
+            parts = [ca.DM(function.jac_sparsity(0, k), 1.0).full() for k in inputs]
+            return np.hstack(parts)
+
+        rates, outputs = table(self.rates(), 0, 2, 3), table(self.outputs(), 0, 2)
         if self.switches.holders:
-            found[0][len(self.open) : 2 * len(self.open)] = 1.0
-        return found[0], found[1]
+            rates[len(self.open) : 2 * len(self.open)] = 1.0
+        return rates, np.hstack([outputs, np.zeros((len(outputs), len(self.inputs)))])
 
     def casadi(self) -> ca.Function:
         """Trace ``(t, x, u) -> (rate, y)``.
