@@ -107,8 +107,8 @@ def variables(plant: Plant) -> list["Variable"]:
     def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
             of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
         jumps = nominal is not None and bool(plant.switches.holders or model.attitudes)
-        found.append(Variable(len(found), name, unit, causality, about, start, of, nominal, jumps,
-                              next(by, ())))  # fmt: skip
+        known = (name, unit, causality, about, start, of, nominal, jumps, next(by, ()))
+        found.append(Variable(len(found), *known))
 
     size, inputs = len(plant.states), len(plant.inputs)
     knowns = [*range(size + 1), *range(2 * size + 1, 2 * size + 1 + inputs)]

@@ -345,9 +345,8 @@ class Plant:
         What holds a joint depends on all of them, and all rates on it.
         """
 
-        def table(function: ca.Function, *inputs: int) -> Array:
-            parts = [ca.DM(function.jac_sparsity(0, k), 1.0).full() for k in inputs]
-            return np.hstack(parts)
+        def table(function: ca.Function, *on: int) -> Array:
+            return np.hstack([ca.DM(function.jac_sparsity(0, k), 1.0).full() for k in on])
 
         rates, outputs = table(self.rates(), 0, 2, 3), table(self.outputs(), 0, 2)
         if self.switches.holders:
