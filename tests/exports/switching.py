@@ -56,3 +56,48 @@ contacts:
   - {name: table, radius: 20 mm, obstacle: {kind: plane, point: [0, 0, -0.45], normal: [0, 0, 1]},
      stiffness: 2.0e4, damping: 0.3, friction: {coefficient: 0.3}}
 """
+# A mass on a spring that an event ends at a place, and one across it that drifts to its limit.
+PEAKS = """
+flexarm: 1
+name: peaks
+gravity: [0, 0, 0]
+links:
+  - joint: {name: swings, kind: prismatic, axis: [1, 0, 0], spring: {stiffness: 40}}
+    length: 0.1
+    body: {mass: 1, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1]}
+  - joint: {name: drifts, kind: prismatic, axis: [0, 1, 0], limits: {lower: -1, upper: 0.7}}
+    length: 0.1
+    body: {mass: 1, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1]}
+events:
+  - {when: {quantity: swings, above: 0.3}, end: true}
+"""
+# A link that slides out by a table, which ends.
+SLIDES = """
+flexarm: 1
+name: slides
+links:
+  - joint: {name: hinge, kind: revolute, axis: [0, 1, 0]}
+    length: 0.2
+    body: {mass: 2, com: [0.1, 0, 0], inertia: [0.001, 0.02, 0.02]}
+  - joint: {name: slide, kind: prismatic, axis: [1, 0, 0], actuation: prescribed,
+            motion: {kind: table, times: [0, 0.2, 0.4], values: [0.1, 0.2, 0.4]}}
+    length: 0.3
+    body: {mass: 1, com: [0.1, 0, 0], inertia: [0.001, 0.01, 0.01]}
+"""
+# Two joints with sampled servos: one late, coarse, with an integral and dry friction.
+SAMPLED = """
+flexarm: 1
+name: sampled
+links:
+  - joint: {name: late, kind: revolute, axis: [0, 1, 0], friction: {kind: dry, coulomb: 0.8},
+            servo: {stiffness: 60, damping: 5, integral_time: 0.4, period: 13 ms, delay: 20 ms,
+                    resolution: 1.0e-4, effort: 15,
+                    target: {kind: cycloid, start: 0, end: 0.6, duration: 0.9}}}
+    length: 0.5
+    body: {mass: 1.5, com: [0.25, 0, 0], inertia: [0.01, 0.04, 0.04]}
+  - joint: {name: prompt, kind: revolute, axis: [0, 1, 0],
+            servo: {stiffness: 20, damping: 1, period: 10 ms},
+            input: {kind: step, value: 0.5, time: 0.333}}
+    length: 0.4
+    body: {mass: 0.5, com: [0.2, 0, 0], inertia: [0.001, 0.01, 0.01]}
+"""

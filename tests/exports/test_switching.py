@@ -1,5 +1,7 @@
 """Arms whose motion jumps run in units of FMI as here: free bases, friction, brakes, contacts."""
 
+import ctypes
+import math
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 import flexarm
 from flexarm.errors import ModelError
-from flexarm.exports.fmu import write_fmu
+from flexarm.exports.fmu import description_2, variables, write_fmu
 from flexarm.exports.plant import Plant, plant
 from flexarm.io.model_file import loads
 from flexarm.runs.run import Run
@@ -19,7 +21,9 @@ from tests.exports import importer, switching
 from tests.exports.loaded import Unit, built, compiler, every_kind, table
 
 END, SAMPLES = 2.0, 100
-ARMS = {"tumbler": switching.FREE, "rubs": switching.RUBS, "touches": switching.TOUCHES}
+ARMS = {"tumbler": switching.FREE, "rubs": switching.RUBS, "touches": switching.TOUCHES,
+        "peaks": switching.PEAKS, "slides": switching.SLIDES,
+        "sampled": switching.SAMPLED}  # fmt: skip
 TOGETHER = "name"
 
 
@@ -57,7 +61,8 @@ def a_unit(name: str, folder: Path, fmi: str) -> tuple[Unit, dict[str, int]]:
     return KEPT[name]
 
 
-@pytest.mark.parametrize(("name", "fmi"), [("tumbler", "3.0"), ("rubs", "2.0"), ("touches", "3.0")])
+@pytest.mark.parametrize(("name", "fmi"), [("tumbler", "3.0"), ("rubs", "2.0"), ("touches", "3.0"),
+                                            ("sampled", "2.0")])  # fmt: skip
 def test_what_jumps_runs_in_a_unit_as_simulate_does(name: str, fmi: str, tmp_path: Path) -> None:
     unit, names = a_unit(name, tmp_path, fmi)
     unit.begin(1e-9)
@@ -110,6 +115,50 @@ def test_equal_steps_in_c_end_where_something_happens(tmp_path: Path) -> None:
     assert np.abs(found[:, 1:4] - q).max() < 1e-8
 
 
+def gone(name: str, folder: Path, *state: float) -> tuple[int, float]:
+    """Go on for 1 s in exported C; tell if it has ended before, and when."""
+    if not (folder / "arm.so").exists():
+        built(made(name), folder)
+    library, arm = ctypes.CDLL(str(folder / "arm.so")), np.zeros(10_000)  # t, since, x first
+    at, go = ctypes.c_void_p(arm.ctypes.data), getattr(library, f"{name}_dop853")
+    getattr(library, f"{name}_start")(at)
+    arm[2 : 2 + len(state)] = state
+    ended, t = (go(at, ctypes.c_double(1.0), ctypes.c_double(1e-8)), arm[0])
+    assert (go(at, ctypes.c_double(1.0), ctypes.c_double(1e-8)), arm[0]) == (ended, t)  # it stays
+    return ended, t
+
+
+def test_a_motion_ends_with_its_table_and_at_bounds_of_what_is_prescribed(tmp_path: Path) -> None:
+    assert gone("slides", tmp_path) == (1, 0.4)
+    telescope = plant(flexarm.sample("telescope"))
+    assert all(row @ telescope.start + number > 0 for row, number, _ in telescope.bounds)
+    assert telescope.indicators == ["event: link1: its exposed length"] * 2
+
+
+def test_steps_in_c_end_at_peaks_within_them_and_at_limits(tmp_path: Path) -> None:
+    swift = math.sqrt(40 / 2)
+    for share in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
+        ended, t = gone("peaks", tmp_path, -0.3 / (1 - share), 0.0, 0.0, 0.0)
+        assert ended == 1, share
+        assert t == pytest.approx((math.pi - math.acos(1 - share)) / swift, abs=1e-6)
+        assert gone("peaks", tmp_path, -0.3 * (1 - share), 0.0, 0.0, 0.0) == (0, 1.0)
+    ended, t = gone("peaks", tmp_path, 0.0, 0.0, 0.0, 1.6)
+    assert (ended, t) == (1, pytest.approx(0.7 / 1.6, abs=1e-13))
+
+
+def test_a_unit_tells_units_of_rates_and_which_states_jump() -> None:
+    every = variables(made("every kind"))
+    described = description_2(made("every kind"), every, "token", [])
+    bases = {each.get("name"): dict(each[0].items()) for each in described.iter("Unit")}
+    units = {each.name: each.unit for each in every}
+    assert units["elbow.state"] == "N m"
+    assert bases[units["der(elbow.state)"]] == {"kg": "1", "m": "2", "s": "-3"}
+    assert bases[units["der(wrist.rate)"]] == {"rad": "1", "s": "-2"}
+    assert not any(each.jumps for each in every)
+    jump = [each.name for each in variables(made("rubs")) if "reinit" in each.numbers]
+    assert jump == [name for name, _ in made("rubs").states]
+
+
 def test_casadi_has_no_place_for_what_jumps() -> None:
     with pytest.raises(ModelError, match="which one smooth function for CasADi has no place for"):
         made("rubs").casadi()
@@ -117,7 +166,7 @@ def test_casadi_has_no_place_for_what_jumps() -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
-@pytest.mark.parametrize("name", ["every kind", *ARMS])
+@pytest.mark.parametrize("name", ["every kind", "tumbler", "rubs", "touches", "sampled"])
 def test_units_pass_the_validation_of_fmpy_and_run_there(
     name: str, fmi: str, tmp_path: Path
 ) -> None:

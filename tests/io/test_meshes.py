@@ -37,6 +37,54 @@ def test_files_are_read_as_they_are() -> None:
     np.testing.assert_array_equal(again[three], points[faces])
 
 
+# A box by quadrilaterals, twice: turned and moved within a node that is turned and scaled [mm].
+DAE = """<?xml version="1.0" encoding="utf-8"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="millimeter" meter="0.001"/><up_axis>Y_UP</up_axis></asset>
+<library_geometries><geometry id="box"><mesh>
+<source id="p"><float_array id="a" count="24">POINTS</float_array></source>
+<source id="n"><float_array id="b" count="3">0 0 1</float_array></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<lines count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1</p></lines>
+<polylist count="6"><input semantic="VERTEX" source="#v" offset="1"/>
+<input semantic="NORMAL" source="#n" offset="0"/><vcount>4 4 4 4 4 4</vcount><p>SIDES</p></polylist>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node><rotate>0 0 1 90</rotate><scale>2 1 1</scale>
+<node><translate>0 0 5</translate><instance_geometry url="#box"/></node>
+<node><matrix>0 0 1 7 1 0 0 0 0 1 0 0 0 0 0 1</matrix><instance_geometry url="#box"/></node>
+</node></visual_scene></library_visual_scenes></COLLADA>"""
+CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 2) for z in (0, 3)])
+SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+
+
+def dae() -> str:
+    sides = " ".join(f"0 {k}" for side in SIDES for k in side)
+    return DAE.replace("POINTS", " ".join(map(str, CORNERS.ravel()))).replace("SIDES", sides)
+
+
+def test_the_scene_of_a_collada_is_placed() -> None:
+    points, faces = read_mesh(dae().encode(), "a.dae")
+    assert len(faces) == 24
+    x, y, z = CORNERS.T  # scaled along x, then turned by 90 degrees about z
+    np.testing.assert_allclose(points[:8], 1e-3 * np.array([-y, 2 * x, z + 5]).T, atol=1e-15)
+    np.testing.assert_allclose(points[8:], 1e-3 * np.array([-x, 2 * (z + 7), y]).T, atol=1e-15)
+    assert volume(points, faces) == pytest.approx(2 * 2 * 6e-9)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [("<COLLADA", '<!DOCTYPE a [<!ENTITY b "c">]><COLLADA', "a document type, whose entities may"),
+     ("0 7 0 6", "0 99 0 6", "is no COLLADA 1.4, or cut short"), ("#p", "#q", "is no COLLADA"),
+     ("</COLLADA>", "", "is no COLLADA 1.4"), ("#box", "#v", "has no triangle"),
+     (' meter="0.001"', ' meter="1e9"', "has a corner that is no number, or beyond 1e"),
+     ("<instance", "<instance_geometry url='#box'/>" * 5000 + "<instance", "has over 5,000 parts")],
+)  # fmt: skip
+def test_a_hostile_collada_is_refused_in_words(old: str, new: str, told: str) -> None:
+    assert old in dae()
+    with pytest.raises(ModelError, match=rf"a\.dae: .*{told}"):
+        read_mesh(dae().replace(old, new).encode(), "a.dae")
+
+
 def test_solids_have_their_volumes_and_stay_closed_when_made_coarser() -> None:
     assert volume(*box(np.array([1.0, 2.0, 3.0]))) == pytest.approx(6)
     sides = 24 / (2 * np.pi) * np.sin(2 * np.pi / 24)  # of a circle's area: that of its polygon
@@ -67,7 +115,7 @@ NOT_A_NUMBER = write_stl(np.full((3, 3), np.nan), np.array([[0, 1, 2]]))
         (b"v 0 0 0\nf 1 2 3", "a.obj", "has a face of points that it does not have"),
         (b"v 0 0 0\nf 1 x 3", "a.obj", "has a face that is none"),
         (b"v 0 0 0\n", "a.obj", "a.obj: has no triangle"),
-        (b"<COLLADA/>", "a.dae", r"read as STL or OBJ, got \.dae: convert it"),
+        (b"<mesh/>", "a.ply", r"read as STL, OBJ or DAE, got \.ply: convert it"),
     ],
 )  # fmt: skip
 def test_a_hostile_mesh_is_refused_in_words(content: bytes, name: str, told: str) -> None:

@@ -183,7 +183,7 @@ class BesideModel(Part):
 
 
 class Mesh(BesideModel):
-    """A surface of triangles that stands for a link or a base in pictures: an STL or OBJ.
+    """A surface of triangles that stands for a link or a base in pictures: STL, OBJ or DAE.
 
     It rides on the root frame, in which it is given; numbers times ``scale`` are metres.
     """

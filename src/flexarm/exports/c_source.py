@@ -42,6 +42,7 @@ def c_files(plant: Plant, *, example: bool = False) -> dict[str, str]:
     """Give the C files of an arm by name: complete, for any C99 compiler."""
     functions = [plant.rates(), plant.outputs(), plant.tangent()]
     functions += [plant.anew()] if plant.model.attitudes else []
+    functions += [plant.servos()] if plant.switches.sampled else []
     emitted = [emit_c(lower(function)) for function in functions]
     words = _words(plant, emitted)
     files = {
@@ -72,6 +73,7 @@ def _words(plant: Plant, emitted: Sequence[Source]) -> dict[str, str]:
         "JUMPS": len(plant.jumps), "ATTITUDES": len(plant.model.attitudes),
         "HOLDERS": len(plant.switches.holders), "EVENTS": len(plant.switches.events),
         "LOOKS": len(plant.switches.corners), "INDICATORS": len(plant.indicators),
+        "SAMPLED": len(plant.switches.sampled), "WAITING": plant.switches.waiting,
         "WORK": max(each.work_size for each in emitted),
     }  # fmt: skip
     defines = [f"#define {name}_{key} {value}" for key, value in sizes.items()]

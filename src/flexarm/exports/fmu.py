@@ -20,11 +20,9 @@ FMI = ("2.0", "3.0")
 TOLERANCE = 1e-6
 # Exponents of the base units.
 UNITS: dict[str, dict[str, int]] = {
-    "rad": {"rad": 1}, "rad/s": {"rad": 1, "s": -1}, "rad/s/s": {"rad": 1, "s": -2},
-    "m": {"m": 1}, "m/s": {"m": 1, "s": -1}, "m/s/s": {"m": 1, "s": -2},
-    "N m": {"kg": 1, "m": 2, "s": -2}, "N": {"kg": 1, "m": 1, "s": -2},
-    "J": {"kg": 1, "m": 2, "s": -2}, "A": {"A": 1}, "s": {"s": 1},
-    "V": {"kg": 1, "m": 2, "s": -3, "A": -1}, "1": {},
+    "rad": {"rad": 1}, "m": {"m": 1}, "s": {"s": 1}, "A": {"A": 1}, "1": {},
+    "N": {"kg": 1, "m": 1, "s": -2}, "N m": {"kg": 1, "m": 2, "s": -2},
+    "J": {"kg": 1, "m": 2, "s": -2}, "V": {"kg": 1, "m": 2, "s": -3, "A": -1},
 }  # fmt: skip
 
 
@@ -70,9 +68,9 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     library, by = shared_library(sources, binary)
     said = f"{by}: sources only; install one, or 'pip install flexarm[fmu]'"
     if library is not None:
-        place = f"binaries/{folder_of(fmi, processor, kind)}/{binary}"
-        files[place] = library
-        said = f"{place}, compiled by {by}"
+        places = [f"binaries/{each}/{binary}" for each in folders_of(fmi, processor, kind)]
+        files |= dict.fromkeys(places, library)
+        said = f"{' and '.join(places)}, compiled by {by}"
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -82,11 +80,11 @@ def write_fmu(plant: Plant, path: Path, *, fmi: str = "2.0", force: bool = False
     return said
 
 
-def folder_of(fmi: str, processor: str, kind: str) -> str:
-    """Name the folder of a binary."""
-    if fmi == "2.0" and processor == "x86_64":
-        return {"windows": "win64", "darwin": "darwin64"}.get(kind, f"{kind}64")
-    return f"{processor}-{kind}"
+def folders_of(fmi: str, processor: str, kind: str) -> list[str]:
+    """Name the folders of a binary: on ARM, importers of FMI 2.0 look where others do too."""
+    old = {"windows": "win64"}.get(kind, f"{kind}64")
+    named = [f"{processor}-{kind}"] if fmi != "2.0" or processor != "x86_64" else []
+    return [*named, *([old] if fmi == "2.0" else [])]
 
 
 def variables(plant: Plant) -> list["Variable"]:
@@ -96,7 +94,7 @@ def variables(plant: Plant) -> list["Variable"]:
     """
     model = plant.model
     joints = {k for axis in model.axes for k in (axis.index, axis.motor)}
-    seen = {model.names[k] for k in joints if k is not None}
+    shown = {model.names[k] for k in joints if k is not None}
     taken = {name for name, _ in (*plant.states, *plant.inputs)}
     found: list[Variable] = []
 
@@ -108,15 +106,24 @@ def variables(plant: Plant) -> list["Variable"]:
 
     def add(name: str, unit: str, causality: str, about: str, start: float | None = None,
             of: int | None = None, nominal: float | None = None) -> None:  # fmt: skip
-        found.append(Variable(len(found), name, unit, causality, about, start, of, nominal))
+        jumps = nominal is not None and bool(plant.switches.holders or model.attitudes)
+        known = (name, unit, causality, about, start, of, nominal, jumps, next(by, ()))
+        found.append(Variable(len(found), *known))
+
+    size, inputs = len(plant.states), len(plant.inputs)
+    knowns = [*range(size + 1), *range(2 * size + 1, 2 * size + 1 + inputs)]
+    rates, outputs = ([tuple(k for k, given in zip(knowns, row, strict=True) if given)
+                       for row in rows] for rows in plant.dependencies())  # fmt: skip
+    states = [(k,) for k in range(1, size + 1)]
+    seen = [tuple(knowns)] * len(plant.indicators)
+    by = iter([(), *states, *rates, *[()] * inputs, *outputs, *seen])
 
     add(own("time"), "s", "independent", "Time")
     for k, (name, unit) in enumerate(plant.states):
-        shown = name.removesuffix(".rate") in seen
-        add(name, unit, "output" if shown else "local", "state",
-            float(plant.start[k]), nominal=float(plant.usual[k]))  # fmt: skip
+        told = "output" if name.removesuffix(".rate") in shown else "local"
+        add(name, unit, told, "state", float(plant.start[k]), nominal=float(plant.usual[k]))
     for k, (name, unit) in enumerate(plant.states):
-        add(own(f"der({name})"), f"{unit}/s" if unit != "1" else "1", "local", "rate", of=k + 1)
+        add(own(f"der({name})"), f"{unit}/s", "local", "rate", of=k + 1)
     for name, unit in plant.inputs:
         add(name, unit, "input", "on top of the model file's input", 0.0)
     for name, unit in plant.output_names:
@@ -128,7 +135,11 @@ def variables(plant: Plant) -> list["Variable"]:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a unit; ``of`` is the reference of the state that it is the rate of."""
+    """A variable of a unit; ``of`` is the reference of the state that it is the rate of.
+
+    ``jumps`` tells whether it is a state that an event may change, ``by`` are the references of
+    time, states and inputs that it depends on.
+    """
 
     reference: int
     name: str
@@ -138,6 +149,8 @@ class Variable:
     start: float | None = None
     of: int | None = None
     nominal: float | None = None
+    jumps: bool = False
+    by: tuple[int, ...] = ()
 
     @property
     def computed(self) -> bool:
@@ -162,7 +175,7 @@ class Variable:
             found["nominal"] = repr(self.nominal)
         if self.start is not None:
             found["start"] = repr(self.start)
-        return found
+        return found | ({"reinit": "true"} if self.jumps else {})
 
 
 def description_2(plant: Plant, listed: list[Variable], token: str, code: list[str]) -> ET.Element:
@@ -197,7 +210,8 @@ def description_2(plant: Plant, listed: list[Variable], token: str, code: list[s
     ):
         element = ET.SubElement(structure, kind)
         for each in sorted(group, key=lambda each: each.reference):
-            ET.SubElement(element, "Unknown", index=str(each.reference))
+            ET.SubElement(element, "Unknown", index=str(each.reference),
+                          dependencies=" ".join(str(k) for k in each.by if k))  # fmt: skip
     return root
 
 
@@ -224,7 +238,8 @@ def description_3(plant: Plant, listed: list[Variable], token: str, code: list[s
     structure = ET.SubElement(root, "ModelStructure")
     for kind, group in _structure_3(listed):
         for each in group:
-            ET.SubElement(structure, kind, valueReference=str(each.reference))
+            ET.SubElement(structure, kind, valueReference=str(each.reference),
+                          dependencies=" ".join(map(str, each.by)))  # fmt: skip
     return root
 
 
@@ -251,9 +266,10 @@ def _units_and_experiment(root: ET.Element, listed: list[Variable]) -> None:
     units = ET.SubElement(root, "UnitDefinitions")
     for unit in sorted({each.unit for each in listed}):
         element = ET.SubElement(units, "Unit", name=unit)
-        base = {key: str(value) for key, value in UNITS.get(unit, {}).items()}
-        if unit in UNITS:
-            ET.SubElement(element, "BaseUnit", base)
+        whole, *per = unit.split("/")
+        base = dict(UNITS[whole])
+        base |= {"s": base.get("s", 0) - len(per)} if per else {}
+        ET.SubElement(element, "BaseUnit", {key: str(value) for key, value in base.items()})
     ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1",
                   tolerance=repr(TOLERANCE))  # fmt: skip
 

@@ -4,7 +4,7 @@ The state x is the coordinates that are not prescribed, their rates, and the sta
 drives.  Inputs u come on top of those of the model file.  Functions of time are in pieces:
 ``since`` says which is in force, the last of their jumps that the motion has passed, so that a step
 that ends at a jump ends before it.  What else jumps is in d: attitudes that angles are measured
-from, efforts of what holds coordinates (`flexarm.exports.switches`).
+from, efforts of what holds coordinates, and of sampled servos (`flexarm.exports.switches`).
 """
 
 import math
@@ -19,18 +19,20 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arm import Arm
+from flexarm.arm.mission import Event, When
 from flexarm.engine.operators import direct_operators
 from flexarm.errors import FlexarmError, ModelError
 from flexarm.exports.switches import Switches, what_stays
 from flexarm.integrate.mission.course import Course
 from flexarm.integrate.mission.lookouts import Seen
-from flexarm.integrate.problem import Channel, digit_watches, jumps, watches
+from flexarm.integrate.problem import Channel, Watch, digit_watches, jumps, watches
 from flexarm.integrate.simulate import leg_task
 from flexarm.integrate.task import Task, equation_of
 from flexarm.io.model_file import validated
 from flexarm.linear.state_space import StateSpace, linearise, start_point
 from flexarm.links.base import Array
 from flexarm.model import Model, build
+from flexarm.model.profiles import last_time
 from flexarm.model.profiles import trace as trace_profile
 from flexarm.spatial import Expr, base_rotation
 
@@ -57,11 +59,11 @@ def plant(arm: Arm) -> "Plant":
     Raises
     ------
     FlexarmError
-        If flexarm's own loop alone can do what is in it: sampled servos, bodies that drift, events
-        that change more than brakes.  Or if no state is left, since all of it is prescribed.
+        If flexarm's own loop alone can do what is in it: bodies that drift, events that change more
+        than brakes.  Or if no state is left, since all of it is prescribed.
     """
     model = build(validated(arm))
-    course = Course(model, {}, math.inf, equation_of)
+    course = Course(model, {}, SHORT, equation_of)
     stays = what_stays(model, course)
     if stays:
         raise _refused(model, stays, "is for flexarm's own loop alone")
@@ -71,14 +73,32 @@ def plant(arm: Arm) -> "Plant":
     times = np.array([0.0, SHORT])
     task = leg_task(course, state, times, inputs=None, control=None, wanted=1e-3)
     course.situation = began
-    actuators = task.motion.actuators
-    corners = tuple(each for each in actuators.lookouts if each.corner is not None)
-    switches = Switches.of(course, corners)
-    actuators = replace(actuators, lookouts=(), slipping=switches.slipping)
+    switches = Switches.of(course, task, _ends(model, task))
+    actuators = replace(task.motion.actuators, lookouts=(), slipping=switches.slipping)
     made = Plant(replace(task, motion=replace(task.motion, actuators=actuators)), switches)
     if not made.states:
         raise _refused(model, "only prescribed joints", "leaves no state")
     return made
+
+
+def _ends(model: Model, task: Task) -> list[Event]:
+    """List what ends a motion by time alone: a table's end, bounds of what is prescribed."""
+    last = min((c.begin + last_time(c.profile) for group in task.groups for c in group),
+               default=math.inf)  # fmt: skip
+    found = [Event(name="a table ends", at=last, end=True)] if math.isfinite(last) else []
+    for watch in _bounding(model, task.q):
+        for i in (i for i in model.prescribed if watch.row[i]):
+            for key, limit in (("below", watch.low), ("above", watch.high)):
+                if math.isfinite(limit):
+                    when = When.model_validate({"quantity": model.names[i], key: limit})
+                    found.append(Event(name=watch.what, when=when, end=True))
+    return found
+
+
+def _bounding(model: Model, q: Array) -> list[Watch]:
+    """List what ends a run that leaves its bounds."""
+    found = watches(model, q, 1e-3)[len(digit_watches(model, 1e-3)) :]
+    return [watch for watch in found if watch.what]
 
 
 def _refused(model: Model, part: str, reason: str) -> ModelError:
@@ -124,11 +144,18 @@ class Plant:
     def states(self) -> tuple[tuple[str, str], ...]:
         """Names and units of the states."""
         names, units = self.model.names, self.model.units
-        drives = self.task.motion.actuators.state_names
+        axes = {axis.name: axis for axis in self.model.axes}
+        acts = self.task.motion.actuators
+        drives = [
+            *((each.name, axes[each.name].input_unit)
+              for each in acts.servos if each.state is not None),
+            *((each.name, axes[each.account.rpartition(":")[0]].unit) for each in acts.bristles),
+            *((each.name, "A") for each in acts.windings if each.has_state),
+        ]  # fmt: skip
         return (
             *((names[i], units[i]) for i in self.open),
             *((f"{names[i]}.rate", f"{units[i]}/s") for i in self.open),
-            *((f"{name}.state", "1") for name in drives),
+            *((f"{name}.state", unit) for name, unit in drives),
         )
 
     @property
@@ -196,11 +223,12 @@ class Plant:
         model, n = self.model, self.model.size
         columns = [*self.open, *(n + i for i in self.open)]
         found = []
-        watched = watches(model, self.task.q, 1e-3)[len(digit_watches(model, 1e-3)) :]
-        for watch in watched:
+        for watch in _bounding(model, self.task.q):
+            if watch.row[list(model.prescribed)].any():
+                continue  # told by time: see `_ends`
             row = np.concatenate([watch.row[columns], np.zeros(len(self._drive_states))])
             for sign, limit in ((1.0, -watch.low), (-1.0, watch.high)):
-                if watch.what and np.isfinite(limit):
+                if np.isfinite(limit):
                     found.append((sign * row, float(limit), watch.what))
         return found
 
@@ -216,12 +244,12 @@ class Plant:
         """Trace ``(t, since, x, u, d) -> (rate, seen)``: what is looked out for comes second."""
         t, since, x, u, d, q, v = self._symbols()
         groups, m, actuators = self.task.groups, len(self.open), self.task.motion.actuators
-        motion = self.task.motion.trace()
+        motion, held = self.task.motion.trace(), d.numel() - len(self.switches.sampled)
         values = [self._channels(group, t, since) for group in groups]
         given = {
             "t": t, "q": q, "v": v, "u": values[0][:, 0] + u, "w": values[1][:, 0],
             "given": values[2][:, 2], "r": ca.vertcat(values[3][:, 0], values[3][:, 1]),
-            "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) :], "h": ca.SX(0, 1),
+            "x": x[2 * m :], "b": d[9 * len(self.model.attitudes) : held], "h": d[held:],
             "anchor": self._anchors(d),
         }  # fmt: skip
         results = motion.call([given[name] for name in motion.name_in()], True, False)
@@ -256,6 +284,29 @@ class Plant:
         )  # fmt: skip
 
     @direct_operators()
+    def servos(self) -> ca.Function:
+        """Trace ``(t, since, u, m) -> (asked, rate)`` of sampled servos.
+
+        By place, speed and integral of each, one after the other in m: the inputs that they ask for
+        and the rates of the integrals.
+        """
+        t, since, _, u, _, _, _ = self._symbols()
+        listed, sampled = self.task.motion.actuators.servos, self.switches.sampled
+        m = ca.SX.sym("m", 3 * len(sampled))
+        fed = self._channels(self.task.groups[0], t, since)[:, 0] + u
+        told = self._channels(self.task.groups[3], t, since)
+        asked, rates = [], []
+        for k, each in enumerate(sampled):
+            row, own = told[listed.index(each), :], fed[each.column]
+            place, speed, x = ca.vertsplit(m[3 * k : 3 * k + 3])
+            total, rate = each.asks(own, place, speed, (row[0], row[1]), x)
+            asked.append(total - own)
+            rates.append(rate)
+        results = [ca.densify(ca.vertcat(*each)) for each in (asked, rates)]
+        return ca.Function(f"{self.name}_servos", [t, since, u, m], results,
+                           ["t", "since", "u", "m"], ["asked", "rate"])  # fmt: skip
+
+    @direct_operators()
     def anew(self) -> ca.Function:
         """Trace ``(x, d) -> (x, anchors)``: angles of attitudes measured from where they are."""
         _, _, x, _, d, _, _ = self._symbols()
@@ -288,6 +339,20 @@ class Plant:
             ["t", "since", "x", "u", "d", "dx", "du"], ["rate", "y"],
         )  # fmt: skip
 
+    def dependencies(self) -> tuple[Array, Array]:
+        """Tell which of (t, x, u) each rate, and each output, depends on, as tables of 0 and 1.
+
+        What holds a joint depends on all of them, and all rates on it.
+        """
+
+        def table(function: ca.Function, *on: int) -> Array:
+            return np.hstack([ca.DM(function.jac_sparsity(0, k), 1.0).full() for k in on])
+
+        rates, outputs = table(self.rates(), 0, 2, 3), table(self.outputs(), 0, 2)
+        if self.switches.holders:
+            rates[len(self.open) : 2 * len(self.open)] = 1.0
+        return rates, np.hstack([outputs, np.zeros((len(outputs), len(self.inputs)))])
+
     def casadi(self) -> ca.Function:
         """Trace ``(t, x, u) -> (rate, y)``.
 
@@ -296,8 +361,10 @@ class Plant:
         FlexarmError
             If more jumps than functions of time: a function has no place for it.
         """
-        if self.switches.numbers or self.switches.events:
-            part = "a free base, a spherical joint, events, a brake or dry friction"
+        if self.switches.numbers or self.model.arm.events:
+            part = (
+                "a free base, a spherical joint, events, a brake, dry friction or a sampled servo"
+            )
             raise _refused(self.model, part, "one smooth function for CasADi has no place for")
         rates, outputs = self.rates(), self.outputs()
         t, _, x, u, d = rates.sx_in()

@@ -1,16 +1,20 @@
-"""What of an arm jumps: what brakes and dry friction hold, events, corners, attitudes' anchors."""
+"""What of an arm jumps: what brakes, dry friction and sampled servos hold, events, anchors."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from flexarm.arm.mission import ACTIONS, Event
+from flexarm.integrate.actuators import Servoed
 from flexarm.integrate.drivetrain import Holder, Slipping, holders
 from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.digital import Memory
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.problem import TURN
+from flexarm.integrate.task import Task
 from flexarm.links.base import Array
 from flexarm.mechanics.contacts import touches
 from flexarm.mechanics.drives import hub_row
@@ -35,9 +39,11 @@ class Switches:
     holders
         Brakes and dry friction.
     events
-        Of the model file.
+        Of the model file, and what else ends a motion.
     looks
         Quantities that are looked out for: those of events, then corners of the equations.
+    sampled, memory
+        Servos that are sampled, and what they know at the start, by name.
     """
 
     model: Model
@@ -45,14 +51,20 @@ class Switches:
     holders: tuple[Holder, ...] = ()
     events: tuple[Event, ...] = ()
     looks: tuple[Lookout, ...] = ()
+    sampled: tuple[Servoed, ...] = ()
+    memory: Mapping[str, Memory] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, course: Course, corners: tuple[Lookout, ...]) -> "Switches":
-        """List what jumps in a course that has begun; its drive trains' corners are given."""
-        model = course.model
-        looks = tuple(look.lookout for look in course.looks if look.event >= 0)
-        held = tuple(holders(model).values())
-        return cls(model, course.situation, held, course.events, (*looks, *corners))
+    def of(cls, course: Course, task: Task, ends: list[Event]) -> "Switches":
+        """List what jumps in a course that has begun with a task, and what ends it."""
+        model, events = course.model, (*course.events, *ends)
+        whens = [each.when for each in events if each.when is not None]
+        looks = [Lookout.of(model, when.quantity) for when in whens]
+        held, acts = tuple(holders(model).values()), task.motion.actuators
+        looks += [each for each in acts.lookouts if each.corner is not None]
+        sampled = tuple(each for each in acts.servos if each.servo.period is not None)
+        now = course.situation
+        return cls(model, now, held, events, tuple(looks), sampled, task.memory)
 
     @property
     def slipping(self) -> tuple[Slipping, ...]:
@@ -62,8 +74,14 @@ class Switches:
 
     @property
     def numbers(self) -> int:
-        """How many numbers jump: anchors, then effort and way of each holder."""
-        return 9 * len(self.model.attitudes) + 2 * len(self.holders)
+        """How many numbers jump: anchors, effort and way of each holder, what servos hold."""
+        return 9 * len(self.model.attitudes) + 2 * len(self.holders) + len(self.sampled)
+
+    @property
+    def waiting(self) -> int:
+        """How many inputs of a sampled servo may wait for their delay to pass."""
+        return max((int(each.servo.delay / (each.servo.period or 1.0)) + 2
+                    for each in self.sampled), default=0)  # fmt: skip
 
     @property
     def times(self) -> list[float]:
@@ -149,6 +167,17 @@ class Switches:
         }
         found |= {f"holder_{name}": np.array(row, dtype=float) for name, row in kept.items()}
         at = [place[k] - len(place) for k in self.model.attitudes]
+        known = [self.memory.get(each.name, Memory()) for each in self.sampled]
+        digital = {
+            "period": [each.servo.period for each in self.sampled],
+            "delay": [each.servo.delay for each in self.sampled],
+            "resolution": [each.servo.resolution or 0.0 for each in self.sampled],
+            "integral": [each.integral for each in known],
+            "held": [each.held for each in known],
+            "row": [each.row[k] for each in self.sampled for k in place],
+        }
+        if self.sampled:
+            found |= {f"servo_{name}": np.array(row, dtype=float) for name, row in digital.items()}
         return found | {
             "look_corner": self.corners, "first_anchors": anchors[: 3 * len(at)].ravel(),
             "attitude_at": np.array(at, dtype=float), "turn_limit": np.array([TURN]),
@@ -157,9 +186,6 @@ class Switches:
 
 def what_stays(model: Model, course: Course) -> str:
     """Say what of an arm other programs cannot do, or nothing."""
-    for axis in model.axes:
-        if axis.acts.servo is not None and axis.acts.servo.period is not None:
-            return f"a sampled servo ({axis.name})"
     if model.arm.bodies:
         return f"a body that drifts ({model.arm.bodies[0].name})"
     for event in course.events:

@@ -1,6 +1,9 @@
-"""Surfaces of triangles for pictures: STL and OBJ in, STL out, fewer triangles, plain solids."""
+"""Surfaces of triangles for pictures: STL, OBJ, COLLADA in, STL out, fewer triangles, solids."""
 
+import re
+from collections.abc import Iterator
 from itertools import pairwise
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +13,7 @@ from flexarm.io.source import shorten
 from flexarm.spatial import Array
 
 MOST_READ = 500_000  # triangles of a file
+MOST_PARTS = 5000  # of a COLLADA
 MOST_DRAWN = 1500  # triangles of a link in a page
 FARTHEST = 1e6  # of a corner, in whatever unit
 ROUND = 24  # sides of what is round
@@ -19,7 +23,7 @@ Surface = tuple[Array, Integers]  # points (N, 3) and triangles (F, 3)
 
 
 def read_mesh(content: bytes, name: str) -> Surface:
-    """Read an STL, binary or as text, or an OBJ.
+    """Read an STL, binary or as text, an OBJ, or what is seen of a COLLADA.
 
     Raises
     ------
@@ -27,10 +31,11 @@ def read_mesh(content: bytes, name: str) -> Surface:
         If it is none of them, broken, too large, or has no triangle; names the file.
     """
     ending = name.rpartition(".")[2].lower()
-    if ending not in ("stl", "obj"):
-        raise ModelError(f"a mesh is read as STL or OBJ, got .{shorten(ending)}: convert it")
+    kinds = {"stl": _stl, "obj": _obj, "dae": _dae}
+    if ending not in kinds:
+        raise ModelError(f"a mesh is read as STL, OBJ or DAE, got .{shorten(ending)}: convert it")
     try:
-        points, faces = _obj(content) if ending == "obj" else _stl(content)
+        points, faces = kinds[ending](content)
         if not len(faces):
             raise ModelError("has no triangle")
         if len(faces) > MOST_READ:
@@ -77,6 +82,67 @@ def _obj(content: bytes) -> Surface:
     if len(corners) and not (corners.min() >= 0 and corners.max() < len(points)):
         raise ModelError("has a face of points that it does not have: it is cut short")
     return points, corners
+
+
+def _dae(content: bytes) -> Surface:
+    """Read the scene of a COLLADA [m]: as programs for URDF do, whichever axis it calls up."""
+    text = content.decode("utf-8-sig", errors="replace")
+    if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
+        raise ModelError("declares a document type, whose entities may expand without end")
+    points, faces, count = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)], 0
+    try:
+        root = ET.fromstring(re.sub(r'\sxmlns="[^"]*"', "", text, count=1))
+        known = {each.get("id", ""): each for each in root.iter()}
+        unit = root.find("asset/unit")
+        scale = np.eye(4) * float("1" if unit is None else unit.get("meter", "1"))
+        for scene in root.findall("library_visual_scenes/visual_scene")[:1]:
+            for place, part in _placed(scene, scale, known, 0):
+                corners, at = _polygons(part, known)
+                points.append(corners @ place[:3, :3].T + place[:3, 3])
+                faces.append(at + count)
+                count += len(corners)
+                if len(points) > MOST_PARTS or count > 3 * MOST_READ:
+                    raise ModelError(f"has over {MOST_PARTS:,} parts or {MOST_READ:,} triangles")
+    except (ET.ParseError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
+        raise ModelError("is no COLLADA 1.4, or cut short") from None
+    return np.concatenate(points), np.concatenate(faces)
+
+
+def _placed(
+    node: ET.Element, at: Array, known: dict[str, ET.Element], depth: int
+) -> Iterator[tuple[Array, ET.Element]]:
+    """Yield the lists of polygons that a node and those within it show, with places."""
+    for each in node if depth < 64 else ():
+        if each.tag in ("matrix", "translate", "scale", "rotate"):
+            values, move = np.array((each.text or "").split()[:16], dtype=float), np.eye(4)
+            if each.tag == "translate":
+                move[:3, 3] = values
+            elif each.tag == "rotate":
+                cross, angle = np.cross(values[:3], np.eye(3)).T, np.radians(values[3])
+                move[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+            at = at @ (values.reshape(4, 4) if each.tag == "matrix" else move)
+            at = at * [*values, 1.0] if each.tag == "scale" else at
+        elif each.tag == "instance_geometry":
+            mesh = known[each.get("url", "")[1:]].iterfind("mesh/*")
+            yield from ((at, part) for part in mesh if part.tag in ("triangles", "polylist"))
+        elif each.tag == "node":
+            yield from _placed(each, at, known, depth + 1)
+
+
+def _polygons(part: ET.Element, known: dict[str, ET.Element]) -> Surface:
+    inputs = {each.get("semantic"): dict(each.items()) for each in part.iterfind("input")}
+    width = 1 + max(int(each["offset"]) for each in inputs.values())
+    (place,) = known[inputs["VERTEX"]["source"][1:]].iterfind("input[@semantic='POSITION']")
+    words = known[place.get("source", "")[1:]].findtext("float_array", "").split()
+    listed = np.array(part.findtext("p", "").split(), dtype=np.int64).reshape(-1, width)
+    at = listed[:, int(inputs["VERTEX"]["offset"])]
+    points = np.array(words, dtype=float).reshape(-1, 3)
+    counts = part.findtext("vcount", "").split() or ["3"] * (len(at) // 3)
+    ends = [0, *np.cumsum([int(each) for each in counts]).tolist()]
+    faces = [(at[a], at[k], at[k + 1]) for a, b in pairwise(ends) for k in range(a + 1, b - 1)]
+    if len(at) and not (0 <= at.min() <= at.max() < len(points)):
+        raise ValueError
+    return points, np.array(faces, dtype=np.int64).reshape(-1, 3)
 
 
 def _numbers(rows: list[list[bytes]]) -> Array:

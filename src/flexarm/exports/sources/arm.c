@@ -18,9 +18,14 @@
 #define COORDINATES @NAME@_COORDINATES
 #define ATTITUDES @NAME@_ATTITUDES
 #define SIGHTS (LOOKS + HOLDERS)
-/* Places in d: anchors row by row, then of each holder its effort and the way friction acts. */
+#define WATCHED (SIGHTS + @NAME@_BOUNDS)
+/* Places in d: anchors row by row, then of each holder its effort and the way friction acts, then
+ * what sampled servos hold. */
 #define EFFORT(k) (9 * ATTITUDES + 2 * (k))
 #define WAY(k) (9 * ATTITUDES + 2 * (k) + 1)
+#define SAMPLED @NAME@_SAMPLED
+#define WAITING @NAME@_WAITING
+#define HELD(k) (9 * ATTITUDES + 2 * HOLDERS + (k))
 #define OPEN 2
 #define RATE_OF(k) ((int)holder_rate[k])
 
@@ -35,8 +40,17 @@ void @NAME@_start(struct @NAME@ *a)
     }
     for (int e = 0; e < EVENTS; ++e)
         a->done[e] = (int)event_done[e];
+#if @NAME@_SAMPLED
+    memcpy(a->integral, servo_integral, sizeof servo_integral);
+    memcpy(a->d + HELD(0), servo_held, sizeof servo_held);
+    for (int k = 0; k < SAMPLED * WAITING; ++k)
+        a->due[k] = HUGE_VAL;
+#endif
     a->last_error = 1.0;
 }
+
+/* What times may differ by and be one. */
+static double rounding(double t) { return 1e-12 * fmax(fabs(t), 1e-9); }
 
 static int sign(double value) { return (value > 0.0) - (value < 0.0); }
 
@@ -161,13 +175,70 @@ double @NAME@_distance(int bound, const double *x)
 
 double @NAME@_pass(struct @NAME@ *a)
 {
+    double next = HUGE_VAL;
+#if @NAME@_SAMPLED
+    for (int k = 0; k < SAMPLED; ++k)
+        next = fmin(next, a->ticks[k] * servo_period[k]);
+    for (int k = 0; k < SAMPLED * WAITING; ++k)
+        next = fmin(next, a->due[k]);
+#endif
     for (int i = 0; i < @NAME@_JUMPS; ++i) {
         if (@NAME@_jumps[i] > a->t)
-            return @NAME@_jumps[i];
+            return fmin(next, @NAME@_jumps[i]);
         a->since = @NAME@_jumps[i];
     }
-    return HUGE_VAL;
+    return next;
 }
+
+#if @NAME@_SAMPLED
+/* Let servos measure whose time has come, and hold what they asked for a delay before; 1 if one
+ * holds something else. */
+static int tick(struct @NAME@ *a)
+{
+    const double now = a->t + rounding(a->t);
+    double seen[3 * SAMPLED], asked[SAMPLED], rate[SAMPLED];
+    int changed = 0;
+    for (int k = 0; k < SAMPLED; ++k) {
+        const double passed = ceil((a->t - rounding(a->t)) / servo_period[k]);
+        const double grain = servo_resolution[k];
+        double *here = seen + 3 * k;
+        here[0] = here[1] = 0.0;
+        for (int i = 0; i < COORDINATES; ++i) {
+            here[0] += servo_row[k * COORDINATES + i] * a->x[i];
+            here[1] += servo_row[k * COORDINATES + i] * a->x[COORDINATES + i];
+        }
+        if (grain > 0.0) {
+            here[0] = rint(here[0] / grain) * grain;
+            here[1] = a->measured[k] ? (here[0] - a->before[k]) / servo_period[k] : 0.0;
+        }
+        here[2] = a->integral[k];
+        a->ticks[k] = fmax(a->ticks[k], passed);
+    }
+    flexarm_@NAME@_servos(&a->t, &a->since, a->u, seen, asked, rate, a->work);
+    for (int k = 0; k < SAMPLED; ++k) {
+        double *due = a->due + k * WAITING, *held = a->asked + k * WAITING;
+        if (a->ticks[k] * servo_period[k] <= now) {
+            int last = WAITING - 1; /* the first times come first: there is room at the end */
+            while (last > 0 && !(due[last - 1] < HUGE_VAL))
+                --last;
+            due[last] = a->t + servo_delay[k];
+            held[last] = asked[k];
+            a->integral[k] += servo_period[k] * rate[k];
+            a->before[k] = seen[3 * k];
+            a->measured[k] = 1;
+            a->ticks[k] += 1.0;
+        }
+        while (due[0] <= now) {
+            changed |= a->d[HELD(k)] != held[0];
+            a->d[HELD(k)] = held[0];
+            memmove(due, due + 1, (WAITING - 1) * sizeof *due);
+            memmove(held, held + 1, (WAITING - 1) * sizeof *held);
+            due[WAITING - 1] = HUGE_VAL;
+        }
+    }
+    return changed;
+}
+#endif
 
 static int is_due(const struct @NAME@ *a, int e, double t)
 {
@@ -301,6 +372,10 @@ int @NAME@_update(struct @NAME@ *a)
         again = arrest(a) || again || turn_holders(a);
         changed |= again;
     }
+#if @NAME@_SAMPLED
+    if (tick(a)) /* and what holds may then slip */
+        return @NAME@_update(a) || changed;
+#endif
     for (int k = 0; k < LOOKS; ++k)
         if (look_corner[k] < HUGE_VAL && !(a->side[k] * (a->seen[k] - look_corner[k]) > 0.0))
             a->side[k] = a->seen[k] > look_corner[k] ? 1 : -1;
@@ -366,66 +441,111 @@ static void try_step(struct @NAME@ *a, const struct method *by, double h)
         a->trial[i] = a->x[i] + h * a->trial[i];
 }
 
-/* Look at a state x at t; 1 if something has happened before it. */
+/* Look at a state x at t; 1 if something has happened before it. Bounds come last in z. */
 static int is_beyond(struct @NAME@ *a, double t, const double *x, double *z)
 {
-    @NAME@_rate(a, t, x, a->f);
-    sights(a, t, x, z);
-    for (int k = 0; k < SIGHTS; ++k)
-        if (z[k] < 0.0)
-            return 1;
-    return 0;
+    int found = 0;
+    if (SIGHTS) {
+        @NAME@_rate(a, t, x, a->f);
+        sights(a, t, x, z);
+    }
+    for (int k = 0; k < @NAME@_BOUNDS; ++k)
+        z[SIGHTS + k] = @NAME@_distance(k, x);
+    for (int k = 0; k < WATCHED; ++k)
+        found |= z[k] < 0.0;
+    return found;
 }
 
-/* Look at quarters of a step to a->trial by a cubic, and where parabolas through them turn; give
- * the time from its begin at which something may have happened, or 0. */
-static double glimpse(struct @NAME@ *a, double h)
+/* Take a step to a part of h; 1 if something has happened before its end. */
+static int is_beyond_at(struct @NAME@ *a, const struct method *by, double h, double *z)
 {
-    double z[6][SIGHTS + 1], first[N], last[N], here[N], share[8] = {0.0, 0.25, 0.5, 0.75, 1.0};
-    int count = 5;
+    try_step(a, by, h);
+    return is_beyond(a, a->t + h, a->trial, z);
+}
+
+/* Give where a parabola through three points (x, z) is least, and how low it is there; 0 if nowhere
+ * between the outer ones. */
+static int least(const double *x, const double *z, double *place, double *value)
+{
+    const double left = (z[1] - z[0]) / (x[1] - x[0]), right = (z[2] - z[1]) / (x[2] - x[1]);
+    const double bend = (right - left) / (x[2] - x[0]);
+    *place = 0.5 * (x[0] + x[1] - left / bend);
+    *value = z[0] - bend * (*place - x[0]) * (*place - x[0]);
+    return bend > 0.0 && *place > x[0] && *place < x[2];
+}
+
+/* Go by steps to where sight k is least between three places x of which z is known; how far it is
+ * to one at which something has happened, or 0. */
+static double descend(struct @NAME@ *a, const struct method *by, int k, double *x, double *z)
+{
+    double here[WATCHED + 1], place, value;
+    for (int count = 0; count < 8 && least(x, z, &place, &value); ++count) {
+        const double moved = fabs(place - x[1]), lowest = z[1];
+        const int toward = place > x[1] ? 2 : 0;
+        if (is_beyond_at(a, by, place, here))
+            return place;
+        if (count && (moved < 1e-6 * place || value > 0.5 * fmin(here[k], lowest)))
+            return 0.0;
+        if (count && here[k] >= lowest) {
+            x[toward] = place, z[toward] = here[k];
+            continue;
+        }
+        if (count) /* at first the middle is a cubic's */
+            x[2 - toward] = x[1], z[2 - toward] = lowest;
+        x[1] = place, z[1] = here[k];
+    }
+    return 0.0;
+}
+
+/* Look at quarters of a step to a->trial by a cubic, and go where parabolas through them come near
+ * 0; give the time from its begin at which something has happened, or 0. */
+static double glimpse(struct @NAME@ *a, const struct method *by, double h)
+{
+    double z[5][WATCHED + 1], first[N], last[N], end[N], here[WATCHED + 1];
+    memcpy(end, a->trial, sizeof end);
     @NAME@_rate(a, a->t, a->x, first);
     sights(a, a->t, a->x, z[0]);
-    @NAME@_rate(a, a->t + h, a->trial, last);
-    sights(a, a->t + h, a->trial, z[4]);
-    for (int j = 1; j < count; j += j == 3 ? 2 : 1) {
-        const double s = share[j];
+    @NAME@_rate(a, a->t + h, end, last);
+    sights(a, a->t + h, end, z[4]);
+    for (int j = 1; j < 4; ++j) {
+        const double s = 0.25 * j;
         for (int i = 0; i < N; ++i) {
-            const double change = a->trial[i] - a->x[i];
-            here[i] = a->x[i] + s * (change + (1.0 - s) * ((1.0 - s) * (h * first[i] - change)
-                                                           + s * (change - h * last[i])));
+            const double change = end[i] - a->x[i];
+            a->trial[i] = a->x[i] + s * (change + (1.0 - s) * ((1.0 - s) * (h * first[i] - change)
+                                                               + s * (change - h * last[i])));
         }
-        if (is_beyond(a, a->t + s * h, here, z[j < 4 ? j : 5]))
+        if (is_beyond(a, a->t + s * h, a->trial, z[j]) && is_beyond_at(a, by, s * h, here))
             return s * h;
-        for (int row = 1; j == 3 && row < 4; ++row)
-            for (int k = 0; k < SIGHTS; ++k) {
-                const double p = z[row - 1][k], q = z[row][k], r = z[row + 1][k];
-                const double bend = p - 2.0 * q + r;
-                if (q < p && q < r && q - 0.125 * (p - r) * (p - r) / bend < 0.0 && count < 8)
-                    share[count++] = 0.25 * (row + 0.5 * (p - r) / bend);
-            }
     }
+    for (int k = 0; k < SIGHTS; ++k)
+        for (int j = 1; j < 4; ++j) {
+            double x[3] = {0.25 * (j - 1) * h, 0.25 * j * h, 0.25 * (j + 1) * h}, place, value;
+            double seen[3] = {z[j - 1][k], z[j][k], z[j + 1][k]};
+            const double most = fmax(seen[0], fmax(seen[1], seen[2]));
+            if (least(x, seen, &place, &value) && value < 0.1 * (most - value)) {
+                const double found = descend(a, by, k, x, seen);
+                if (found > 0.0)
+                    return found;
+            }
+        }
+    memcpy(a->trial, end, sizeof end);
     return 0.0;
 }
 
 /* Make a step to a->trial end where something first happens in it; its length. */
 static double shorten(struct @NAME@ *a, const struct method *by, double h)
 {
-    double early[SIGHTS + 1], late[SIGHTS + 1], here[SIGHTS + 1], before = 0.0, end = h;
+    double early[WATCHED + 1], late[WATCHED + 1], here[WATCHED + 1], before = 0.0, end = h;
     if (!is_beyond(a, a->t + h, a->trial, late)) {
-        end = glimpse(a, h);
-        if (end > 0.0)
-            try_step(a, by, end);
-        if (!(end > 0.0) || !is_beyond(a, a->t + end, a->trial, late)) {
-            if (end > 0.0)
-                try_step(a, by, h);
+        end = SIGHTS ? glimpse(a, by, h) : 0.0;
+        if (!(end > 0.0))
             return h;
-        }
+        is_beyond(a, a->t + end, a->trial, late);
     }
-    @NAME@_rate(a, a->t, a->x, a->f);
-    sights(a, a->t, a->x, early);
+    is_beyond(a, a->t, a->x, early);
     for (int count = 0; count < 60 && end - before > 1e-15 * (fabs(a->t) + end); ++count) {
         double middle = 0.5 * (before + end);
-        for (int k = 0; count % 3 < 2 && k < SIGHTS; ++k)
+        for (int k = 0; count % 3 < 2 && k < WATCHED; ++k)
             if (late[k] < 0.0 && early[k] > 0.0) { /* a secant, to either side of it in turn */
                 const double way = (end - before) * early[k] / (early[k] - late[k]);
                 const double aside = count % 3 ? -1e-3 : 1e-3;
@@ -433,8 +553,7 @@ static double shorten(struct @NAME@ *a, const struct method *by, double h)
             }
         if (!(middle > before && middle < end))
             break;
-        try_step(a, by, middle);
-        if (is_beyond(a, a->t + middle, a->trial, here)) {
+        if (is_beyond_at(a, by, middle, here)) {
             end = middle;
             memcpy(late, here, sizeof here);
         } else {
@@ -449,7 +568,7 @@ static double shorten(struct @NAME@ *a, const struct method *by, double h)
 /* Take the step h to a->trial, which ends at t, or as much of it as nothing happens in. */
 static int accept_step(struct @NAME@ *a, const struct method *by, double h, double t)
 {
-    const double done = SIGHTS ? shorten(a, by, h) : h;
+    const double done = WATCHED ? shorten(a, by, h) : h;
     memcpy(a->x, a->trial, sizeof a->x);
     a->t = done < h ? a->t + done : t;
     ++a->steps;
@@ -460,7 +579,7 @@ static int accept_step(struct @NAME@ *a, const struct method *by, double h, doub
 /* Go on to a stop that is too near for a step; 1 if it is. */
 static int is_at(struct @NAME@ *a, double stop)
 {
-    if (stop - a->t > 1e-12 * fmax(fabs(stop), 1e-9))
+    if (stop - a->t > rounding(stop))
         return 0;
     a->t = stop;
     @NAME@_update(a);
@@ -469,6 +588,9 @@ static int is_at(struct @NAME@ *a, double stop)
 
 int @NAME@_rk4(struct @NAME@ *a, double t_end, double step)
 {
+    @NAME@_update(a);
+    if (@NAME@_is_over(a))
+        return @NAME@_OUTSIDE;
     while (a->t < t_end) {
         const double stop = fmin(@NAME@_pass(a), t_end), left = stop - a->t;
         const double count = fmax(1.0, floor(left / step + 0.999999)), h = left / count;
@@ -499,6 +621,9 @@ static double measured(struct @NAME@ *a, const double *weights, double h)
 
 int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance)
 {
+    @NAME@_update(a);
+    if (@NAME@_is_over(a))
+        return @NAME@_OUTSIDE;
     if (a->h <= 0.0)
         a->h = 0.01 * largest_step;
     while (a->t < t_end) {

@@ -10,7 +10,8 @@
  *
  * What jumps beside them is in d, closed, braked, done and side: attitudes that angles are measured
  * from, what dry friction and brakes hold (0), let slip (-1, 1) or leave open (2), events that have
- * happened, sides of corners. @NAME@_rk4 and @NAME@_dop853 find when it does; who steps by other
+ * happened, sides of corners; and in what sampled servos know: ticks passed, place measured last,
+ * integral, inputs that wait for their time. @NAME@_rk4 and @NAME@_dop853 find when it does; who steps by other
  * means ends steps where an indicator changes its sign, and calls @NAME@_update there.
  */
 
@@ -24,9 +25,12 @@ struct @NAME@ {
     double t, since;           /* time, and the last jump passed [s] */
     double x[@NAME@_STATES];
     double u[@NAME@_INPUTS + 1];
-    double d[9 * @NAME@_ATTITUDES + 2 * @NAME@_HOLDERS + 1];
+    double d[9 * @NAME@_ATTITUDES + 2 * @NAME@_HOLDERS + @NAME@_SAMPLED + 1];
     int closed[@NAME@_HOLDERS + 1], braked[@NAME@_HOLDERS + 1];
     int done[@NAME@_EVENTS + 1], side[@NAME@_LOOKS + 1], over;
+    double ticks[@NAME@_SAMPLED + 1], before[@NAME@_SAMPLED + 1], integral[@NAME@_SAMPLED + 1];
+    double due[@NAME@_SAMPLED * @NAME@_WAITING + 1], asked[@NAME@_SAMPLED * @NAME@_WAITING + 1];
+    int measured[@NAME@_SAMPLED + 1];
     double h, last_error;      /* of @NAME@_dop853: next step [s], error of the last */
     long steps;
     double f[@NAME@_STATES];   /* scratch from here on */
@@ -68,7 +72,7 @@ double @NAME@_distance(int bound, const double *x);
 int @NAME@_rk4(struct @NAME@ *a, double t_end, double step);
 /* Go to t_end by Dormand and Prince's method of order 8, errors per step within `tolerance`. */
 int @NAME@_dop853(struct @NAME@ *a, double t_end, double tolerance);
-/* Pass jumps that the time has come to; the next one, or HUGE_VAL. */
+/* Pass jumps that the time has come to; the next one or a servo's next time, or HUGE_VAL. */
 double @NAME@_pass(struct @NAME@ *a);
 /* Let happen what is due at a->t and a->x: jumps, events, what sticks or slips, angles that are
  * measured anew. 1 if states have changed. */
