@@ -72,6 +72,14 @@ class Inputs:
         return np.array([self._spline(np.eye(self.count), begins, k) for k in range(DEGREE + 1)])
 
     @cached_property
+    def at_ends(self) -> Array:
+        """Inputs at the end of each part per value, (steps, count); if held, those after it."""
+        last = np.zeros((1, self.count))
+        if self.joining == "cubic":
+            last = self._spline(np.eye(self.count), np.ones(1))
+        return np.vstack([self.derivatives[0][1:], last])
+
+    @cached_property
     def gram(self) -> Array:
         """Mean over the duration of products of the values' functions, (count, count)."""
         if self.joining == "hold":

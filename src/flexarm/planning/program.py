@@ -217,10 +217,11 @@ class Program:
         ends = slice(2, None, 2)
         run = now.run
         for limit in self.limits:
-            value, by_q, by_v = limit.linear(run.q[ends], run.v[ends], run.u[ends])
+            value, by_q, by_v, by_u = limit.linear(run.q[ends], run.v[ends], run.u[ends])
             n = run.q.shape[1]
             rows = np.einsum("trn,tnz->trz", by_q, slopes[1:, :n])
             rows += np.einsum("trn,tnz->trz", by_v, slopes[1:, n:])
+            rows += np.einsum("tru,tc->trcu", by_u, self.inputs.at_ends).reshape(rows.shape)
             whole = (rows * units / limit.allowed).reshape(-1, len(units))
             flat = value.ravel() / limit.allowed
             near = np.abs(flat) > NEARBY
