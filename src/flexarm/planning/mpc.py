@@ -335,7 +335,7 @@ class Mpc(Summarised):
             near |= left
             r.change[:], solved = self._solve(r.slope, here, near), True
 
-    def _solve(self, slope: Array, value: Array, watched: Array) -> Array:
+    def _solve(self, slope: Array, value: Array, watched: np.ndarray[Any, Any]) -> Array:
         """Find the changes of inputs, (N k,), by limits that are watched, some given up."""
         low, top = self._sides
         near = np.flatnonzero(watched)
@@ -408,20 +408,21 @@ def mpc(
     period = require_positive("period", period, unit="s")
     require_count("intervals", intervals, 2, most=1000)
     require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
-    if bandwidth is not None:
-        bandwidth = require_number(
-            "bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s"
-        )
+    asked = (
+        None
+        if bandwidth is None
+        else require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
+    )
     arm = validated(arm)
     if isinstance(arm.base, FreeBase):
         raise FlexarmError("arm: mpc is for bases that stay: on a free one take lqr or a plan")
     problem = Problem.staying(arm, {}, {})
     if weights is not None:
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
-    if bandwidth is None:
+    if asked is None:
         slow = vibrations(problem.tangent, {}).frequency[:1].tolist()
-        bandwidth = min([QUICK, PER_PERIOD / period, *(BELOW * each for each in slow)])
-    return Mpc(problem, period, intervals, limits, (weights, bandwidth))
+        asked = min([QUICK, PER_PERIOD / period, *(BELOW * each for each in slow)])
+    return Mpc(problem, period, intervals, limits, (weights, asked))
 
 
 def _root(weight: Array) -> Array:

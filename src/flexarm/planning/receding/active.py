@@ -36,8 +36,9 @@ class Program(Record):
     def sized(cls, H: Floats) -> "Program":
         """Make one of a square matrix, which it reads where it is."""
         n = len(H)
-        given, places = np.zeros((5, n)), np.zeros((2, n), dtype=np.int64)
-        return cls(n, H.reshape(-1), *given[:4], *places, np.zeros(n * n), given[4])
+        g, low, top, x, z = np.zeros((5, n))
+        side, free = np.zeros((2, n), dtype=np.int64)
+        return cls(n, H.reshape(-1), g, low, top, x, side, free, np.zeros(n * n), z)
 
 
 @kernel
