@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import flexarm
 from flexarm.control import (
@@ -18,6 +19,8 @@ from flexarm.control import (
     pd_law,
     start_at,
 )
+from flexarm.control.laws.state_feedback import sampled_costs
+from flexarm.control.linear import Linear
 from flexarm.errors import FlexarmError
 from flexarm.io.model_file import loads
 from flexarm.linear.state_space import StateSpace
@@ -151,3 +154,18 @@ def test_a_joint_with_its_brake_closed_is_no_state() -> None:
     np.testing.assert_allclose(
         found, np.sort([mode.frequency_rad_s for mode in held.modes]), rtol=1e-7, atol=1e-4
     )
+
+
+def test_costs_over_a_period_in_which_a_vibration_has_died_out() -> None:
+    """Against Lyapunov's equation: A^T W + W A is what the weight loses over the period."""
+    A = np.zeros((4, 4))
+    for i, (w, z) in enumerate(((3.0, 0.01), (5e3, 0.5))):  # e^-125 is left of the second
+        A[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[0.0, 1.0], [-(w**2), -2 * z * w]]
+    state = np.diag([9.0, 1.0, 25e6, 1.0])
+    weights, plant = Weights(state, np.eye(1)), Linear(A, np.array([[0.0], [1], [0], [1]]), ())
+    forward, _, (Q, _, _) = sampled_costs(plant, weights, 0.05)
+    moved = scipy.linalg.expm(0.05 * A)
+    known = scipy.linalg.solve_continuous_lyapunov(A.T, moved.T @ state @ moved - state)
+    size = np.sqrt(np.diag(known))
+    assert forward == pytest.approx(moved, rel=1e-9, abs=1e-12)
+    assert Q / np.outer(size, size) == pytest.approx(known / np.outer(size, size), abs=1e-9)

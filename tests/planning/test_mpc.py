@@ -11,6 +11,8 @@ import flexarm
 from flexarm.control import Timing, Weights, joint_move, pd_law
 from flexarm.io.overrides import GONE
 from flexarm.planning import Limits, Mpc
+from flexarm.planning.receding.active import Program, solve_active
+from flexarm.planning.receding.program import SampleProgram
 from flexarm.planning.sensitivity import integral_of_exponential
 
 PERIOD, GOAL = 0.05, {"joint1": 0.3}
@@ -75,14 +77,45 @@ def test_it_rings_far_less_than_pd_and_keeps_its_limits() -> None:
     assert run.q[-1, 0] == pytest.approx(0.3, abs=1e-3)
 
 
+def test_vibrations_that_die_out_within_a_period_do_not_hinder_it() -> None:
+    """Of the fastest one e^-47 is left: the law is that of the arm without it."""
+    shapes = [{"links.1.shapes.bending_y": n, "links.1.damping": "20 %"} for n in (4, 3)]
+    told = []
+    for each in shapes:
+        law = flexarm.mpc(flexarm.change_arm(link(), each), period=0.2)
+        rest = np.zeros(law.x.shape[1] // 2)
+        told.append(law.step(rest, rest, GOAL)[0])
+    assert told[0] == pytest.approx(told[1], rel=0.02)
+    slowest = flexarm.modes(link(), joints="locked").elastic()[0].frequency_rad_s
+    law = flexarm.mpc(link(), period=0.01)
+    assert law.bandwidth == pytest.approx(min(20.0, slowest / 2), rel=1e-3)
+    assert flexarm.mpc(link(), period=0.1).bandwidth == 5.0
+    assert "20 intervals of 0.01 s ahead" in repr(law)
+
+
+def test_programs_solved_from_their_bounds_are_those_of_another_solver() -> None:
+    draw, n = np.random.default_rng(3), 12
+    for _ in range(4):
+        half = draw.normal(size=(n, n))
+        H, g = half @ half.T + n * np.eye(n), 9 * draw.normal(size=n)
+        made = Program.sized(H)
+        made.g[:], made.low[:], made.top[:] = g, *np.sort(draw.uniform(-1, 1, (2, n)), axis=0)
+        assert solve_active(made) == 0
+        none = np.zeros((0, n)), np.zeros(0), np.zeros(0)
+        known = SampleProgram(n, 0).solve(H, g, none, (made.low, made.top))
+        assert made.x == pytest.approx(known, abs=1e-9)
+        assert {-1, 0, 1} == set(made.side)
+
+
 def test_limits_that_no_inputs_keep_are_counted() -> None:
     told = {}
-    for speed in (1e-9, 10.0):
-        law = flexarm.mpc(link(), period=PERIOD, bandwidth=8.0, limits=Limits(speed=speed))
+    for effort in (0.6, 1e6):
+        limits = Limits(speed=0.1, effort=effort)
+        law = flexarm.mpc(link(), period=PERIOD, bandwidth=8.0, limits=limits)
         for _ in range(3):
             law.step(np.zeros(4), np.array([0.5, 0.0, 0.0, 0.0]), GOAL)
-        told[speed] = law.broken
-    assert told == {1e-9: 3, 10.0: 0}
+        told[effort] = law.broken, bool(np.abs(law.x[1:, 4]).max() <= 0.1)
+    assert told == {0.6: (3, False), 1e6: (0, True)}
 
 
 def test_it_mends_a_plan_of_an_arm_that_is_softer() -> None:

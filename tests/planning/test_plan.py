@@ -1,7 +1,7 @@
 """Plans: simulated motions that leave no vibration, against known optima, and refusals."""
 
 import sys
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from flexarm.io.overrides import GONE
 from flexarm.links.base import Array
 from flexarm.planning import Limits, Plan
 from flexarm.planning.program import Iterate, Program
+from flexarm.runs.run import Run
 
 TO = {"joint1": 0.8, "joint2": 0.6}
 ARM = flexarm.sample("deluca-siciliano")
@@ -58,6 +59,47 @@ def test_limits_bind_and_are_kept(planned: Plan) -> None:
     found = flexarm.plan(ARM, TO, duration=2.0, limits=Limits(effort=0.9 * force))
     assert np.abs(found.run.u).max() <= 0.9 * force * (1 + 1e-9)
     assert found.margins["effort of joint1"] > 0.95  # splines stay below their values
+
+
+@cache
+def swung(kind: str = "", allowed: float = 1e6) -> Plan:
+    """Plan a swing with one limit."""
+    thick = flexarm.change_arm(LINK, {"links.1.section.EA": 1e6})
+    limits = Limits(**{kind: allowed}) if kind else Limits()
+    return flexarm.plan(thick, {"joint1": 0.5}, duration=1.0, intervals=12, limits=limits)
+
+
+def largest(run: Run, kind: str) -> float:
+    """Find what is limited otherwise than plans do: from places, momentum and torque."""
+    turned = np.array([np.cos(run.q[:, 0]), np.sin(run.q[:, 0])]).T
+    found = {
+        "speed": lambda: np.gradient(run.q[:, 0], run.t),
+        "deflection": lambda: np.linalg.norm(run.tip[:, :2] - run.tip[0, 0] * turned, axis=1),
+        "strain": lambda: run.section_forces(stations=21)["strain"].to_numpy(),
+        "base_force": lambda: np.gradient(
+            run.momenta()["linear_momentum"].to_numpy(), run.t, axis=0
+        )[1:],
+        "base_torque": lambda: run.u,
+    }
+    return float(np.abs(found[kind]()).max())
+
+
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [
+        ("speed", 0.9),
+        ("deflection", 0.8),
+        ("strain", 0.8),
+        ("base_force", 0.9),
+        ("base_torque", 0.95),
+    ],
+)
+def test_each_limit_binds_where_it_is_tight_and_is_kept_in_another_simulation(
+    kind: str, share: float
+) -> None:
+    allowed = share * largest(swung().run, kind)
+    run = flexarm.simulate(swung(kind, allowed).arm, t_end=1.2, dt=0.002, rtol=1e-6)
+    assert 0.95 < largest(run, kind) / allowed < 1.01
 
 
 def test_motion_that_rings_is_refused_with_the_number() -> None:
@@ -137,6 +179,14 @@ def test_least_time_of_a_link_is_that_of_bang_bang() -> None:
     assert 0.9995 < found.duration / (2 * middle) < 1.005
     full = found.times[:-1] < switch - 2 * found.times[1]
     assert found.u[:-1][full].min() > 0.99 * torque
+
+
+def test_too_little_effort_is_refused_at_once_with_a_duration() -> None:
+    with pytest.raises(flexarm.FlexarmError, match=r"the rigid arm takes .* such as") as told:
+        flexarm.plan(LINK, {"joint1": 0.5}, duration=1.0, limits=Limits(effort=0.1))
+    length = float(str(told.value).split()[-2])
+    inertia = flexarm.formulation("composite", flexarm.build(LINK)).mass_matrix(np.zeros(2))[0, 0]
+    assert length > np.sqrt(4 * 0.5 * inertia / 0.1)  # of bang-bang
 
 
 def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:

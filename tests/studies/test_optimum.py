@@ -202,3 +202,21 @@ def test_designs_of_a_grid_are_tried_all_over_it() -> None:
         }
     )
     assert found.values == pytest.approx({"x": 0.8, "y": 0.5}, abs=1e-3)
+
+
+def test_an_end_of_a_range_and_a_missing_aim_are_told() -> None:
+    sides = {"function": lambda d: d["x"] - d["y"], "takes": "design"}
+    study: dict[str, Any] = {
+        "parameters": {"x": [0.1, 1.0], "y": [0.1, 1.0]},
+        "sampling": {"kind": "sobol", "count": 4},
+        "quantities": {"sides": sides},
+        "aim": {"minimise": "sides"},
+    }
+    found = flexarm.optimise(study)
+    assert found.ends == ("x", "y")
+    assert "at the end of its range: x, y" in repr(found)
+    Path("plain.yaml").write_text(
+        json.dumps({k: v for k, v in (STUDY | {"study": 1}).items() if k != "aim"})
+    )
+    with pytest.raises(ModelError, match=r"plain\.yaml:1:1: aim: is missing"):
+        flexarm.optimise("plain.yaml")

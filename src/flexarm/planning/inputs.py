@@ -1,19 +1,19 @@
 """Inputs of a plan as functions of time: cubic B-splines, or values that are held."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from flexarm.links.base import Array
 
-if TYPE_CHECKING:
-    from scipy.interpolate import BSpline
-
 Joining = Literal["cubic", "hold"]
 FINE = 2  # points of a table per interval: its spline is then that of the inputs, exactly
 DEGREE = 3
+# Of four values about an interval, by rising powers of the place within it.
+CUBICS = np.array([[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]]) / 6
 ENDS = 3  # values of a B-spline at each end that hold the arm
 
 
@@ -68,9 +68,16 @@ class Inputs:
         begins = np.arange(self.steps) / self.steps
         if self.joining == "hold":
             return np.repeat(np.eye(self.count), self.parts, axis=0)[None]
-        spline = self._spline(np.eye(self.count))
         begins = begins + 1e-9 / self.steps  # the third derivative jumps at knots
-        return np.array([spline(begins, k) for k in range(DEGREE + 1)])
+        return np.array([self._spline(np.eye(self.count), begins, k) for k in range(DEGREE + 1)])
+
+    @cached_property
+    def at_ends(self) -> Array:
+        """Inputs at the end of each part per value, (steps, count); if held, those after it."""
+        last = np.zeros((1, self.count))
+        if self.joining == "cubic":
+            last = self._spline(np.eye(self.count), np.ones(1))
+        return np.vstack([self.derivatives[0][1:], last])
 
     @cached_property
     def gram(self) -> Array:
@@ -78,14 +85,18 @@ class Inputs:
         if self.joining == "hold":
             return np.eye(self.count) / self.intervals
         places = (np.arange(8 * self.intervals) + 0.5) / (8 * self.intervals)
-        values = self._spline(np.eye(self.count))(places)
+        values = self._spline(np.eye(self.count), places)
         return np.asarray(values.T @ values / len(places))
 
-    def _spline(self, values: Array) -> "BSpline":
-        from scipy.interpolate import BSpline
-
-        knots = np.arange(-DEGREE, self.intervals + DEGREE + 1) / self.intervals
-        return BSpline(knots, values, DEGREE)
+    def _spline(self, values: Array, shares: Array, order: int = 0) -> Array:
+        """Evaluate the spline of values (count, ...), or its derivative, at shares of time."""
+        part = np.clip(np.floor(shares * self.intervals), 0, self.intervals - 1).astype(int)
+        past = shares * self.intervals - part
+        powers = np.zeros((len(shares), DEGREE + 1))
+        for k in range(order, DEGREE + 1):
+            powers[:, k] = math.perm(k, order) * past ** (k - order) * self.intervals**order
+        near = values[part[:, None] + np.arange(DEGREE + 1)]
+        return np.asarray(np.einsum("tk,kj,tj...->t...", powers, CUBICS, near))
 
     def profile(self, values: Array, duration: float, hold: float) -> dict[str, Any]:
         """Write one input (count,) as a table of the model file, and hold a value afterwards."""
@@ -93,7 +104,7 @@ class Inputs:
             times, said = np.arange(self.intervals + 1) / self.intervals, np.append(values, hold)
         else:
             times = np.arange(FINE * self.intervals + 4) / (FINE * self.intervals)
-            said = self._spline(values)(np.minimum(times, 1.0))
+            said = self._spline(values, np.minimum(times, 1.0))
             said[-4:] = hold
         return {
             "kind": "table", "times": (times * duration).tolist(), "values": said.tolist(),

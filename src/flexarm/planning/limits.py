@@ -77,19 +77,19 @@ class Limit:
         """Let a program use less, after a peak between its samples."""
         return replace(self, share=self.share * min(1.0, 0.995 / peak))
 
-    def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
-        """Evaluate it and its derivatives by q and v, (T, r) and (T, r, n) each."""
+    def linear(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array, Array]:
+        """Evaluate it and its derivatives by q, v and u, (T, r) and (T, r, n) or (T, r, k)."""
         value, slopes = self.measure(q, v, u), []
-        for k, given in enumerate((q, v)):
+        for k, given in enumerate((q, v, u)):
             columns = []
             for i in range(given.shape[1]):
                 size = NUDGE * max(float(np.abs(given[:, i]).max()), 1e-3)
-                moved = given.copy()
-                moved[:, i] += size
-                found = self.measure(moved, v, u) if k == 0 else self.measure(q, moved, u)
-                columns.append((found - value) / size)
+                moved = [q, v, u]
+                moved[k] = given.copy()
+                moved[k][:, i] += size
+                columns.append((self.measure(*moved) - value) / size)
             slopes.append(np.stack(columns, axis=2))
-        return value, slopes[0], slopes[1]
+        return value, slopes[0], slopes[1], slopes[2]
 
 
 def largest_inputs(model: Model, limits: Limits, names: tuple[str, ...]) -> Array:

@@ -6,6 +6,7 @@ A sample evaluates accelerations at all intervals' begins, linearises anew at so
 quadratic program in the inputs: a real-time iteration, whose linear models are a few samples old.
 """
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
@@ -24,6 +25,7 @@ from flexarm.arguments import (
     require_shaped,
 )
 from flexarm.arm import Arm, FreeBase
+from flexarm.arm.summary import Summarised, Summary
 from flexarm.control.drives import drives
 from flexarm.control.laws.lqr import FASTEST, SLOWEST, Weights, require_fitting
 from flexarm.control.laws.state_feedback import sampled_costs
@@ -40,28 +42,32 @@ from flexarm.mechanics.loads import wrench_factors
 from flexarm.planning.limits import Limits, largest_inputs, linear_limits
 from flexarm.planning.plan import ANYWAY, Plan
 from flexarm.planning.problem import Problem
-from flexarm.planning.receding.horizon import Goal, Horizon, foresee, move
+from flexarm.planning.receding.active import Program
+from flexarm.planning.receding.horizon import Goal, Horizon, improve, linearise, move
 from flexarm.planning.receding.program import SampleProgram
-from flexarm.planning.sensitivity import integral_of_exponential
+from flexarm.planning.vibrations import vibrations
 
 NUDGE = 1e-6  # of a coordinate's size [rad], [m], and of rates and inputs
+QUICK, PER_PERIOD, BELOW = 20.0, 0.5, 0.5  # bandwidths [rad/s], [rad], of the slowest vibration
 FIRST = 4  # iterations at a first sample
+FORGETS = 0.999  # of what comes after the horizon, by sample, where it would have no end
 BROKEN = 1e-4  # of a limit, [rad], [m]: more, and a limit was given up
 NEARBY = 0.15  # of a limit, [rad], [m] from a range's end: where it is watched
+GATHERED = 2  # times that limits are looked for which a change leaves
 
 Target = Mapping[str, WithUnit] | Plan
 
 
 @final
-class Mpc:
+class Mpc(Summarised):
     """A law that looks ahead, within limits: what `flexarm.mpc` gives.
 
     Attributes
     ----------
     period, intervals
         Time between two samples [s], which is an interval's, and how many the horizon has.
-    names
-        Of the inputs.
+    names, bandwidth
+        Of the inputs; rate at which joints are taken back, without weights of one's own [rad/s].
     broken
         At how many samples, since it began, no inputs would have kept all limits: the inputs' own
         are kept even so.
@@ -76,6 +82,7 @@ class Mpc:
     ) -> None:  # fmt: skip
         self.period, self.intervals, self.names = period, intervals, problem.names
         self._problem, self._weights = problem, weights
+        self.bandwidth = weights[1]
         model, k = problem.model, len(self.names)
         self._statics, self._n = Statics(model), model.size
         self.most = largest_inputs(model, limits, self.names)
@@ -89,7 +96,7 @@ class Mpc:
         self._nudges = NUDGE * np.append(
             np.ones(n), np.where(np.isfinite(self.most), self.most, 1.0)
         )
-        self._moves, self._linear = np.diag(self._nudges), np.eye(n, n, n // 2)
+        self._moves = np.diag(self._nudges)
         compiled = problem.equation.compiled("forward_dynamics", level="fast")
         self._states = np.zeros((N * (n + k + 1), n + k))
         inputs = np.split(self._states, [n // 2, n], axis=1)
@@ -105,9 +112,23 @@ class Mpc:
             n, k, N, self._own.reshape(-1), self._integrals.reshape(-1), self._pushed.reshape(-1),
             np.empty(N * n), self.x.reshape(-1), self.u.reshape(-1), np.empty((N + 1) * n),
             np.empty(N * k), np.empty(0), np.empty(0), np.empty((N + 1) * n), np.empty(N * k),
-            np.empty(N * k), np.empty(2 * n),
+            np.empty(N * k), np.empty(2 * n), self.most, Program.sized(self._hessian),
+            period, 0.0, 0, self._accelerations.reshape(-1), self._nudges, np.empty(n * n),
+            np.empty(2 * n * n),
         )  # fmt: skip
         self.begin()
+
+    def _summary(self) -> Summary:
+        asked = (
+            "weights of its own" if self._weights[0] else f"bandwidth {self.bandwidth:.3g} rad/s"
+        )
+        lines = (
+            f"looks {self.intervals} intervals of {self.period:g} s ahead, {asked}",
+            f"watches {len(self._rows)} limits of states; given up at {self.broken} samples",
+        )
+        pairs = zip(self.names, self.most.tolist(), strict=True)
+        rows = [(name, f"{most:.4g}" if np.isfinite(most) else "any") for name, most in pairs]
+        return Summary(f"MPC of {self._problem.arm.name}", lines, ("input", "largest"), rows)
 
     def begin(self) -> "Mpc":
         """Forget what was predicted."""
@@ -189,14 +210,17 @@ class Mpc:
         plant = Linear(A, np.vstack([np.zeros_like(tangent.inputs), right[:, 2 * n :]]), ())
         weights = self._weights[0] or self._energies(linear, held)
         Ad, Bd, (Q, R, N) = sampled_costs(plant, weights, self.period)
-        try:
-            P = scipy.linalg.solve_discrete_are(Ad, Bd, Q, R, s=N)
-        except (np.linalg.LinAlgError, ValueError):
+        P = None
+        for kept in (1.0, FORGETS):  # what lasts and is seen by no input at samples has no end
+            with contextlib.suppress(np.linalg.LinAlgError, ValueError):
+                P = scipy.linalg.solve_discrete_are(kept * Ad, kept * Bd, Q, R, s=N)
+                break
+        if P is None:
             raise FlexarmError(
                 "target: no law was found that holds the arm there: take a shorter period or a "
                 "lower bandwidth; if some vibration cannot be reached from the inputs, give it "
                 "damping, or leave its shapes out"
-            ) from None
+            )
         fastest = float(np.abs(np.linalg.eigvals(A)).max())
         return Goal(
             x,
@@ -224,13 +248,14 @@ class Mpc:
     def _start(self, now: Array, goal: Goal, begun: int) -> None:
         """Predict from nothing: that the arm stays, and better a few times."""
         self.x[:], self.u[:] = now, goal.u[-1]
+        self._horizon.program.side[:] = 0
         for _ in range(FIRST):
-            rates = self._linearise(0, goal.fastest)
+            self._linearise(0, goal.fastest)
             self._hessian[:] = self._by[0] = 0.0
             for j in range(self.intervals):
                 self._append(goal, j)
             self._end(goal)
-            self._improve(now, goal, begun, rates)
+            self._improve(now, goal, begun)
 
     def _recede(self, now: Array, goal: Goal, begun: int) -> None:
         """Let the horizon recede by an interval, and improve the prediction by one iteration.
@@ -241,33 +266,30 @@ class Mpc:
         self._hessian -= self._ended
         for each in (self.u, self.x, self._own, self._integrals, self._pushed):
             each[:-1] = each[1:]
+        sides = self._horizon.program.side
+        sides[:-k] = sides[k:]
         self._by, self._other = self._other, self._by
         self._by[:-1, :, :-k], self._by[:-1, :, -k:] = self._other[1:, :, k:], 0.0
         self._hessian[:-k, :-k] = self._hessian[k:, k:]
         self._hessian[-k:] = self._hessian[:, -k:] = 0.0
-        rates = self._linearise(self.intervals - 1, goal.fastest)
+        self._linearise(self.intervals - 1, goal.fastest)
         self._append(goal, self.intervals - 1)
         self._end(goal)
-        self._improve(now, goal, begun, rates)
+        self._improve(now, goal, begun)
 
-    def _linearise(self, first: int, fastest: float) -> Array:
-        """Give rates at the intervals' begins, (N, 2n), and solve them from one on, linearised."""
-        n, N, A = self._n, self.intervals, self._linear
+    def _linearise(self, first: int, fastest: float) -> None:
+        """Find rates at the intervals' begins, and solve intervals from one on, linearised."""
+        n, N, r = self._n, self.intervals, self._horizon
         rows, count = self._states, N + (N - first) * len(self._nudges)
         rows[:N, : 2 * n], rows[:N, 2 * n :] = self.x[:-1], self.u
-        moved = rows[first:N, None] + self._moves
-        rows[N:count] = moved.reshape(-1, len(self._nudges))
+        np.add(
+            rows[first:N, None],
+            self._moves,
+            out=rows[N:count].reshape(N - first, *self._moves.shape),
+        )
         self._run(count)
-        a = self._accelerations[:count]
-        slopes = (a[N:].reshape(N - first, -1, n) - a[first:N, None]) / self._nudges[:, None]
-        for j in range(first, N):
-            slope = slopes[j - first].T
-            A[n:] = slope[:, : 2 * n]
-            whole = self._integrals[j] = integral_of_exponential(A, self.period, fastest)
-            np.matmul(A, whole, out=self._own[j])
-            self._own[j].flat[:: 2 * n + 1] += 1.0
-            np.matmul(whole[:, n:], slope[:, 2 * n :], out=self._pushed[j])
-        return np.hstack([rows[:N, n : 2 * n], a[:N]])
+        r.first, r.fastest = first, fastest
+        linearise(r)
 
     def _append(self, goal: Goal, j: int) -> None:
         """Add an interval to what the cost and the states after it change with inputs."""
@@ -285,29 +307,38 @@ class Mpc:
         np.matmul(rows.T, rows, out=self._ended)
         self._hessian += self._ended
 
-    def _improve(self, now: Array, goal: Goal, begun: int, rates: Array) -> None:
+    def _improve(self, now: Array, goal: Goal, begun: int) -> None:
         """Improve the prediction from a state by one quadratic program."""
         N, r = self.intervals, self._horizon
         ends = np.minimum(begun + np.arange(N + 1), len(goal.x) - 1)
-        r.rates[:], r.goal_x[:] = rates.ravel(), goal.x[ends].ravel()
+        r.goal_x[:] = goal.x[ends].ravel()
         r.goal_u[:], r.there[: r.s] = goal.u[ends[:-1]].ravel(), now
         r.stage, r.last = goal.stage_weight, goal.last_weight
-        foresee(r)
-        there = r.there.reshape(N + 1, -1)
-        change = self._solve(r.slope, there[1:] @ self._rows.T)
-        self._begun = change is not None and bool(np.all(np.isfinite(change)))
+        code = improve(r)
+        self._begun, self._left = code != 2, False
+        if self._begun and (code == 1 or len(self._rows)):
+            self._keep(r, code == 0)
+            self._begun = bool(np.all(np.isfinite(r.change)))
         if self._begun:
-            assert change is not None
-            r.change[:] = change
             move(r)
-            np.clip(self.u, -self.most, self.most, out=self.u)
 
-    def _solve(self, slope: Array, value: Array) -> Array | None:
-        """Find the changes of inputs, (N k,), by the limits that are near; None without any."""
-        if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(value))):
-            return None
+    def _keep(self, r: Horizon, solved: bool) -> None:
+        """Change the change of inputs, (N k,), so that limits of states are kept, or given up."""
         low, top = self._sides
-        near = np.flatnonzero(np.maximum(value - top, low - value) > -NEARBY)
+        here = r.there.reshape(self.intervals + 1, -1)[1:] @ self._rows.T
+        near = np.maximum(here - top, low - here) > -NEARBY
+        for _ in range(GATHERED):
+            after = here + (self._by[1:] @ r.change) @ self._rows.T
+            left = ~near & ((after < low) | (after > top))
+            if solved and not np.any(left if self._left else (after < low) | (after > top)):
+                break
+            near |= left
+            r.change[:], solved = self._solve(r.slope, here, near), True
+
+    def _solve(self, slope: Array, value: Array, watched: np.ndarray[Any, Any]) -> Array:
+        """Find the changes of inputs, (N k,), by limits that are watched, some given up."""
+        low, top = self._sides
+        near = np.flatnonzero(watched)
         limits = np.zeros((0, len(slope)))
         if len(near):
             limits = np.matmul(self._rows, self._by[1:]).reshape(-1, len(slope))[near]
@@ -344,7 +375,7 @@ def mpc(
     period: WithUnit,
     intervals: int = 20,
     limits: Limits = ANYWAY,
-    bandwidth: WithUnit = 20.0,
+    bandwidth: WithUnit | None = None,
     weights: Weights | None = None,
 ) -> Mpc:
     """Make a law that plans the next intervals at every sample, within limits (MPC).
@@ -362,7 +393,9 @@ def mpc(
         What it keeps at the samples: effort always, speed, deflection and the joints' ranges unless
         no inputs do.  Efforts and speeds are those of the model file unless given.
     bandwidth
-        Rate [rad/s] at which joints are to be taken back, in the default weights, as for `lqr`.
+        Rate [rad/s] at which joints are to be taken back, in the default weights, as for `lqr`; if
+        None half the slowest vibration's at the start, joints held, but no more than half a radian
+        per period and 20 rad/s.
     weights
         What to minimise instead, the states being all coordinates and their rates.
 
@@ -375,14 +408,21 @@ def mpc(
     period = require_positive("period", period, unit="s")
     require_count("intervals", intervals, 2, most=1000)
     require_kind("limits", limits, Limits, "Limits, such as Limits(effort=2.0)")
-    bandwidth = require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
+    asked = (
+        None
+        if bandwidth is None
+        else require_number("bandwidth", bandwidth, least=SLOWEST, largest=FASTEST, unit="rad/s")
+    )
     arm = validated(arm)
     if isinstance(arm.base, FreeBase):
         raise FlexarmError("arm: mpc is for bases that stay: on a free one take lqr or a plan")
     problem = Problem.staying(arm, {}, {})
     if weights is not None:
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
-    return Mpc(problem, period, intervals, limits, (weights, bandwidth))
+    if asked is None:
+        slow = vibrations(problem.tangent, {}).frequency[:1].tolist()
+        asked = min([QUICK, PER_PERIOD / period, *(BELOW * each for each in slow)])
+    return Mpc(problem, period, intervals, limits, (weights, asked))
 
 
 def _root(weight: Array) -> Array:

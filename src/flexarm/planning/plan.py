@@ -31,7 +31,7 @@ from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
 from flexarm.planning.limits import Limits, largest_inputs, list_limits
-from flexarm.planning.problem import METHOD, Problem
+from flexarm.planning.problem import METHOD, Problem, require_clear
 from flexarm.planning.program import HIT, NEAR_HIT, Iterate, Program
 from flexarm.planning.residual import residual_vibration
 from flexarm.planning.robustness import Variation, variations
@@ -46,6 +46,7 @@ Aim = Literal["time", "energy"]
 PARTS = 2  # of an interval
 POINTS = 41  # along a motion whose efforts are estimated
 EASY = 0.6  # of the inputs that holding leaves: what a first motion may take
+HOPELESS = 5.0  # times the largest input: what no motion needs that is a little longer
 LEAST_SPREAD = 0.05  # of the inputs' largest changes: the least of one of them
 STILL = 1e-6  # of the arm's reach: what no tip's vibration need be less than
 LEFT = 1e-3  # vibration of the tip, of the unshaped motion's, that a plan may leave
@@ -187,6 +188,7 @@ def plan(
     if aim == "time":
         judged = _shortest(program, judged)
     found, run = judged.found, judged.run
+    require_clear(arm, problem.arm, run)
     left = residual_vibration(run, found.duration)
     unshaped = _unshaped(problem, found.duration, float(run.t[-1]))
     before = residual_vibration(unshaped, found.duration)
@@ -241,6 +243,7 @@ def _pose(
     inputs = Inputs(joining, intervals, PARTS)
     length = duration or _first_duration(problem, to, places, most)
     values = _rigid_inputs(problem, to, places, length, inputs.shares)
+    _require_effort(problem, values, most, length)
     values = np.clip(values, -most, most)
     sizes = np.where(np.isfinite(most), most, np.abs(values).max())
     spread = np.abs(values).max(axis=0) / sizes
@@ -302,6 +305,19 @@ def _require_holds(problem: Problem, most: Array) -> None:
                     f"{top:.4g}, got a place that takes {held:.4g}: allow more effort, or choose "
                     "another place"
                 )
+
+
+def _require_effort(problem: Problem, values: Array, most: Array, length: float) -> None:
+    """Refuse a duration in which not even the rigid arm would get there by far."""
+    needed = np.abs(values).max(axis=0)
+    worst = int(np.argmax(needed / most))
+    over = float(needed[worst] / most[worst])
+    if over > HOPELESS:
+        raise FlexarmError(
+            f"effort: the rigid arm takes {needed[worst]:.3g} of {problem.names[worst]} to get "
+            f"there in {length:.4g} s, and {most[worst]:.3g} is allowed: allow more, or take a "
+            f"longer duration, such as {1.1 * length * np.sqrt(over):.2g} s"
+        )
 
 
 @dataclass(frozen=True)

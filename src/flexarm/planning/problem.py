@@ -1,13 +1,13 @@
 """A motion to be planned: an arm at rest, where its joints go, and what it may not exceed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from flexarm.arm import Arm
+from flexarm.arm import Arm, FreeBase
 from flexarm.arm.side_files import files_of
 from flexarm.control.drives import drives, remaining
 from flexarm.control.statics import Statics, start_at
@@ -21,6 +21,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.shape_inputs import joint_key
+from flexarm.runs.motions import contact_variables
 from flexarm.runs.run import Run
 
 METHOD = "dop853"  # the one for tight tolerances
@@ -29,9 +30,13 @@ LESS_TIGHT = 100.0  # times
 
 
 def undriven(arm: Arm) -> Arm:
-    """Take away what else moves or holds an arm: servos, brakes, inputs, events, other bodies."""
+    """Take away what else moves or holds an arm: servos, brakes, inputs, events, other bodies.
+
+    On a free base contacts too, which laws there do not know: see `require_clear`.
+    """
     data = arm.model_dump(exclude_unset=True, mode="json")
-    for key in ("events", "bodies", "start"):
+    touching = ("contacts",) if isinstance(arm.base, FreeBase) else ()
+    for key in ("events", "bodies", "start", *touching):
         data.pop(key, None)
     for link in data["links"]:
         joint = link["joint"]
@@ -39,6 +44,20 @@ def undriven(arm: Arm) -> Arm:
             for key in ("servo", "brake", "input") if acts else ():
                 acts.pop(key, None)
     return Arm.model_validate(data, context={"files": files_of(arm)})
+
+
+def require_clear(arm: Arm, planned: Arm, run: Run) -> None:
+    """Refuse a motion of an arm that was planned without its contacts, and touches one."""
+    if arm.contacts and not planned.contacts:
+        listed = arm.model_dump(exclude_unset=True, mode="json")["contacts"]
+        with_them = replace(run, model=build(change_arm(planned, {"contacts": listed})))
+        found = {each.name: each.values for each in contact_variables(with_them)}
+        depth = found["penetration"].max(axis=0)
+        if np.any(depth > 0):
+            raise FlexarmError(
+                "the motion that was found is refused: on its way the arm touches what its contact "
+                f"'{arm.contacts[int(np.argmax(depth))].name}' is with: go another way"
+            )
 
 
 @dataclass(frozen=True)

@@ -179,11 +179,11 @@ class Program:
         reach: Array,
     ) -> Array:
         """Find the best change of the inputs' values, (count, k)."""
-        k, size = len(self.scale), now.values.size
+        k, count = len(self.scale), now.values.size
         rows, off = arrival
-        H, g = np.eye(size), np.zeros(size)
+        H, g = np.eye(count), np.zeros(count)
         if weight is not None:
-            H = 2 * np.kron(self.inputs.gram, np.eye(k)) + NEAR * np.eye(size)
+            H = 2 * np.kron(self.inputs.gram, np.eye(k)) + NEAR * np.eye(count)
             g = H @ (now.values / self.scale).ravel()
         here, top = now.values / self.scale, self.most / self.scale
         low = np.maximum(-top - here, -reach).ravel()
@@ -192,8 +192,15 @@ class Program:
             for end in ends:
                 fixed = slice(end * k, (end + 1) * k)
                 low[fixed] = high[fixed] = held / self.scale - here[end]
-        found = _solve_quadratic(H, g, (rows, off), weight or ALONE, limits, (low, high))
-        return found.reshape(now.values.shape) * self.scale
+        # Unknowns are as large as inputs change, and the cost as large as they are.
+        size = np.tile(self.spread, self.inputs.count)
+        H, g = H * np.outer(size, size), g * size
+        heavy = float(np.abs(np.diag(H)).max())
+        found = _solve_quadratic(
+            H / heavy, g / heavy, (rows * size, off), weight / heavy if weight else ALONE,
+            (limits[0] * size, *limits[1:]), (low / size, high / size),
+        )  # fmt: skip
+        return (found * size).reshape(now.values.shape) * self.scale
 
     def _arrival(self, now: Iterate, slopes: Array) -> tuple[Array, Array]:
         """Say that the motion arrives: rows by the unknowns, and what they should be."""
@@ -210,10 +217,11 @@ class Program:
         ends = slice(2, None, 2)
         run = now.run
         for limit in self.limits:
-            value, by_q, by_v = limit.linear(run.q[ends], run.v[ends], run.u[ends])
+            value, by_q, by_v, by_u = limit.linear(run.q[ends], run.v[ends], run.u[ends])
             n = run.q.shape[1]
             rows = np.einsum("trn,tnz->trz", by_q, slopes[1:, :n])
             rows += np.einsum("trn,tnz->trz", by_v, slopes[1:, n:])
+            rows += np.einsum("tru,tc->trcu", by_u, self.inputs.at_ends).reshape(rows.shape)
             whole = (rows * units / limit.allowed).reshape(-1, len(units))
             flat = value.ravel() / limit.allowed
             near = np.abs(flat) > NEARBY

@@ -12,6 +12,7 @@ import numpy as np
 
 from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
+from flexarm.model.profiles import cubic_spline
 from flexarm.planning.inputs import Inputs
 from flexarm.planning.problem import Problem
 from flexarm.runs.run import Run
@@ -43,8 +44,6 @@ def sensitivity(problem: Problem, inputs: Inputs, duration: float, run: Run) -> 
 
 def propagators(problem: Problem, inputs: Inputs, run: Run, h: float) -> Array:
     """Solve the linear equations over each part of a run, (steps, 2n, 2n + orders * k)."""
-    from scipy.interpolate import CubicSpline
-
     n, k = problem.model.size, len(problem.names)
     orders = len(inputs.derivatives)
     rows = accelerations(problem, inputs, run)
@@ -55,7 +54,10 @@ def propagators(problem: Problem, inputs: Inputs, run: Run, h: float) -> Array:
     places = (np.arange(inputs.steps * pieces) + 0.5) / pieces
     size = 2 * n + orders * k
     matrices = np.zeros((len(places), size, size))
-    matrices[:, n : 2 * n, : 2 * n + k] = CubicSpline(middles, rows)(places)
+    part = np.clip(np.searchsorted(middles, places) - 1, 0, len(middles) - 2)
+    past = (places - middles[part])[:, None, None]
+    first, second, third, fourth = cubic_spline(middles, rows)[:, part]
+    matrices[:, n : 2 * n, : 2 * n + k] = first + past * (second + past * (third + past * fourth))
     matrices[:, :n, n : 2 * n] = np.eye(n)
     for d in range(orders - 1):
         first = 2 * n + d * k

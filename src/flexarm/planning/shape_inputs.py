@@ -105,10 +105,16 @@ class ShapedInputs(Summarised):
         if second > first:
             warnings.warn(
                 f"shaped, the tip vibrates by {second:.3g} m after {self.end:.4g} s, unshaped by "
-                f"{first:.3g} m: take another shaper, or none",
+                f"{first:.3g} m: take {self._more()}another shaper, or none",
                 stacklevel=3,
             )
         return first, second
+
+    def _more(self) -> str:
+        """Name the option that shapes for one more vibration, if there is one more."""
+        modes = self.shapers[0].label.count("*") + 1
+        more = len(self.vibrations[0].frequency) > modes
+        return f"modes={modes + 1} (--modes {modes + 1}), " if more else ""
 
     def plot(self) -> "Figure":
         """Draw what the shaper leaves over the frequency of the slowest vibration."""

@@ -23,6 +23,7 @@ from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.kinematics import end_frame, frames
 from flexarm.mechanics.loads import wrench_list
 from flexarm.model import Model
+from flexarm.model.profiles import cubic_spline
 from flexarm.spatial import Expr
 
 Complex = np.ndarray[tuple[int, ...], np.dtype[np.complex128]]
@@ -277,9 +278,7 @@ def _mode(rate: complex, t: Array, forcing: Complex) -> Complex:
     if rate.real > 0:
         return _mode(-rate, t, -forcing[::-1])[::-1]
     h = float(t[1] - t[0])
-    from scipy.interpolate import CubicSpline  # takes half a second
-
-    spline = CubicSpline(t, forcing).c[::-1]  # (4, T - 1), rising powers
+    spline = cubic_spline(t, forcing)
     weights = _phi(rate * h)
     pieces = sum(
         spline[j] * h ** (j + 1) * float(np.prod(np.arange(1, j + 1))) * weights[j]

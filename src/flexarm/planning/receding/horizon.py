@@ -1,5 +1,6 @@
 """The horizon that moves along: predicted states, and the slope of what they cost."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,9 @@ from flexarm.links.base import Array
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array as Floats
 from flexarm.loops.language import Record
+from flexarm.planning.receding.active import Program, solve_active
+
+TERMS, COVERED = 9, 0.8  # of a series; [rad] of the fastest motion that it has to 4e-8
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,87 @@ class Horizon(Record):
     slope: Floats  # of the cost, by inputs
     change: Floats  # of inputs
     pull: Floats  # work, (2 s)
+    largest: Floats  # inputs, (k)
+    program: Program
+    period: float
+    fastest: float
+    first: int  # interval that was linearised anew, and those after it
+    accelerations: Floats  # at all intervals' begins, then from the first on at nudged ones
+    nudges: Floats
+    A: Floats  # of the linear equations, and work, (s, s) each
+    work: Floats
+
+
+@kernel
+def add_product(n: int, a: Floats, b: Floats, out: Floats) -> None:
+    """Add A B to a matrix."""
+    for i in range(n):
+        row = out[i * n :]
+        for k in range(n):
+            weight = a[i * n + k]
+            other = b[k * n :]
+            for c in range(n):
+                row[c] += weight * other[c]
+
+
+@kernel
+def _integrate(r: Horizon, found: Floats) -> None:
+    """Integrate ``e^(A s)`` over a period: over parts by a series, then from double to double."""
+    n, size, turn = r.s, r.s * r.s, r.fastest * r.period
+    parts = 1.0
+    while turn > COVERED * parts:
+        parts *= 2.0
+    X, other = r.work, r.work[size:]
+    for i in range(size):
+        X[i] = r.A[i] * (r.period / parts)
+        found[i] = 0.0
+    for term in range(TERMS, 0, -1):  # F = (1 + X F) / term
+        for i in range(size):
+            other[i] = 1.0 / float(term) if i % (n + 1) == 0 else 0.0
+        if term < TERMS:
+            for i in range(size):
+                found[i] /= float(term)
+            add_product(n, X, found, other)
+        for i in range(size):
+            found[i] = other[i]
+    for i in range(size):
+        found[i] *= r.period / parts
+    while parts > 1.0:
+        for i in range(size):
+            X[i] = 1.0 if i % (n + 1) == 0 else 0.0
+            other[i] = found[i]
+        add_product(n, r.A, found, X)
+        add_product(n, other, X, found)
+        parts /= 2.0
+
+
+@kernel
+def linearise(r: Horizon) -> None:
+    """Make linear models from accelerations, and solve them over their intervals."""
+    s, k, n = r.s, r.k, r.s // 2
+    for j in range(r.N):
+        for i in range(n):
+            r.rates[j * s + i] = r.x[j * s + n + i]
+            r.rates[j * s + n + i] = r.accelerations[j * n + i]
+    for j in range(r.first, r.N):
+        a = r.accelerations[j * n :]
+        moved = r.accelerations[(r.N + (j - r.first) * (s + k)) * n :]
+        own, whole, pushed = r.own[j * s * s :], r.integrals[j * s * s :], r.pushed[j * s * k :]
+        for i in range(n):
+            for c in range(s):
+                r.A[i * s + c] = 1.0 if c == n + i else 0.0
+                r.A[(n + i) * s + c] = (moved[c * n + i] - a[i]) / r.nudges[c]
+        _integrate(r, whole)
+        for i in range(s * s):
+            own[i] = 1.0 if i % (s + 1) == 0 else 0.0
+        add_product(s, r.A, whole, own)
+        for i in range(s):
+            for c in range(k):
+                found = 0.0
+                for b in range(n):
+                    slope = (moved[(s + c) * n + b] - a[b]) / r.nudges[s + c]
+                    found += whole[i * s + n + b] * slope
+                pushed[i * k + c] = found
 
 
 @kernel
@@ -127,4 +212,24 @@ def move(r: Horizon) -> None:
             r.pull[a] = r.pull[s + a]
             r.x[(j + 1) * s + a] = r.there[(j + 1) * s + a] + r.pull[a]
     for c in range(r.N * k):
-        r.u[c] += r.change[c]
+        largest = r.largest[c % k]
+        r.u[c] = min(max(r.u[c] + r.change[c], -largest), largest)
+
+
+@kernel
+def improve(r: Horizon) -> int:
+    """Find the best change without limits of states; 1 if it takes another solver, 2 if none is."""
+    foresee(r)
+    p, n = r.program, r.N * r.k
+    for c in range(n):
+        if not math.isfinite(r.slope[c]):
+            return 2
+        largest = r.largest[c % r.k]
+        p.low[c] = -largest - r.u[c]
+        p.top[c] = largest - r.u[c]
+        p.g[c] = r.slope[c]
+    if solve_active(p) != 0:
+        return 1
+    for c in range(n):
+        r.change[c] = p.x[c]
+    return 0

@@ -1,7 +1,7 @@
 """Find the best design of a study: `flexarm.optimise`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from flexarm.studies.design.read import START, Study, read_study
 from flexarm.studies.design.sampling import shares
 from flexarm.studies.optimum.search import AGAIN, NEAR, Designs, Found, search
 
+EDGE = 1e-3  # of a range: so near to its end is at it
 FIRST = 64  # designs that are tried first, at most
 
 
@@ -35,8 +36,8 @@ class Optimum(Summarised):
         Of the design, in SI, from its own run.
     first
         Values and quantities of the design that the search began with.
-    limits
-        Names of quantities at a limit.
+    limits, ends
+        Names of quantities at a limit, and of parameters at an end of their range.
     kept
         Whether all limits are kept.
     refuted
@@ -52,6 +53,7 @@ class Optimum(Summarised):
     quantities: dict[str, float]
     first: dict[str, float]
     limits: tuple[str, ...]
+    ends: tuple[str, ...]
     kept: bool
     refuted: float
     designs: int
@@ -65,7 +67,7 @@ class Optimum(Summarised):
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything but the arm."""
-        names = ("name", "values", "quantities", "first", "limits", "kept", "refuted", "designs")
+        names = [each.name for each in fields(self) if each.name != "arm"]
         return {name: getattr(self, name) for name in names}
 
     def _summary(self) -> Summary:
@@ -88,6 +90,8 @@ class Optimum(Summarised):
             said.append(f"none of those within {100 * NEAR:g} % of the ranges around it is better")
         if self.limits:
             said.append(f"at its limit: {', '.join(self.limits)}")
+        if self.ends:
+            said.append(f"at the end of its range: {', '.join(self.ends)}: widen it to go on")
         return said
 
 
@@ -136,7 +140,7 @@ def optimise(
     """
     require_function("progress", progress, "of a line")
     study = read_study(plan)
-    _require(study)
+    _require(study, f"{plan}:1:1" if isinstance(plan, str | Path) else "plan")
     designs = Designs(study)
     places = _first(study)
     aims, margins = designs.judged(places)
@@ -161,17 +165,17 @@ def _first(study: Study) -> Array:
     return np.vstack([shares(sampling, study.axes, k, k + 1) for k in numbers])
 
 
-def _require(study: Study) -> None:
+def _require(study: Study, where: str) -> None:
     """Refuse a study that has no best design."""
     if study.plan.aim is None:
         raise ModelError(
-            "plan: aim: is missing: name the quantity that is to be small or large, such as "
+            f"{where}: aim: is missing: name the quantity that is to be small or large, such as "
             "'aim: {minimise: weight}'"
         )
     for axis in study.axes:
         if axis.kind not in ("linear", "log"):
             raise ModelError(
-                f"plan: parameters: {axis.name}: must be a range [low, high] to be searched"
+                f"{where}: parameters: {axis.name}: must be a range [low, high] to be searched"
             )
 
 
@@ -190,6 +194,9 @@ def _result(study: Study, designs: Designs, begin: Array, found: Found) -> Optim
     active = tuple(
         dict.fromkeys(name for (name, _, _), at in zip(designs.bounds, near, strict=True) if at)
     )
+    edge = np.abs(found.place - 0.5) >= 0.5 - EDGE
+    ends = tuple(name for name, at in zip(names, edge, strict=True) if at)
     return Optimum(
-        study.plan.name, numbers, best, first, active, found.kept, found.refuted, designs.count, arm
-    )
+        study.plan.name, numbers, best, first, active, ends, found.kept, found.refuted,
+        designs.count, arm,
+    )  # fmt: skip
