@@ -104,19 +104,21 @@ def object_of(text: str) -> bytes:
     with llvm.parse_assembly(text) as module:
         module.verify()
         target = machine(host(), FULL)
-        optimise(module, target)
+        optimise(module, target, quick=True)
         return bytes(target.emit_object(module))
 
 
-def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
+def optimise(module: llvm.ModuleRef, target: llvm.TargetMachine, *, quick: bool = False) -> None:
     """Run LLVM's passes over code with loops.
 
-    More effort, unrolled loops and all functions within others take twice as long to compile, and
+    On a processor unrolled loops and all functions within others take twice as long to compile, and
     run as fast: most time goes into the equations that loops call.
     """
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    options.loop_vectorization, options.loop_unrolling = True, False
-    options.inlining_threshold = 25
+    options = llvm.create_pipeline_tuning_options(speed_level=1 if quick else 2)
+    options.loop_vectorization = True
+    if quick:
+        options.loop_unrolling = False
+        options.inlining_threshold = 25
     builder = llvm.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)
 
