@@ -37,8 +37,6 @@ OTHERS = {
 }
 SHORT = 0.02
 QUICK = ("chen-rotating-link", "driven-link", "puma-560", "spin-up-beam")
-# Why a sample has no gradients, in words of the refusal.
-REFUSED = {"canadarm-free-base": "leave out events"}
 
 
 def sample_runs(name: str) -> Differentiable:
@@ -119,13 +117,9 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
     ],
 )
 def test_gradients_are_differences(name: str) -> None:
-    if name in REFUSED:
-        with pytest.raises(FlexarmError, match=REFUSED[name]):
-            sample_runs(name)
-        return
     runs = sample_runs(name)
     given = moving(runs)
-    for method in ("rk4",) if name in QUICK else ("rk4", "etd4"):
+    for method in ("rk4",) if name in QUICK else ("rk4", "dop853", "etd4"):
         for what, off in checked(replace(runs, method=METHODS[method]), given):
             print(f"{name:32} {method:7} {what:34} {off:9.1e}", flush=True)
             assert off <= EXACT, (method, what)

@@ -30,7 +30,7 @@ from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
 from flexarm.fitting.recording import FEWEST
 from flexarm.fitting.sensor import Sensor
-from flexarm.fitting.statistics import LEVEL, combinations, covariance
+from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.differentiable import differentiable
 from flexarm.integrate.options import is_positive
@@ -42,6 +42,7 @@ LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")
 OUTLIER = 1.5  # standard deviations from which on a robust loss counts less
 FREE = 1e3  # times or over its value: how far a number goes that has no bounds
 PASSES, SETTLED = 4, 0.05  # of the noise, where it is not known, and its change at the last
+CLOSE = 0.1  # of its standard error: a number that is no further from the minimum has arrived
 
 Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
 Outputs = Mapping[str, str | Gauge | Sensor]
@@ -299,18 +300,35 @@ def _fit(
     sizes = np.where(np.arange(len(values)) < len(problem.keys), span, 0.0)
     sizes = np.where(sizes > 0, sizes, np.maximum(span, errors / 0.1))
     runs = {run.recording.name: run.recording.digest for run in problem.runs}
+    left = left_to_go(found.jac, found.grad, errors, found.active_mask == 0)
     return Fit(
         arm=fitted_arm(arm, estimates, problem.keys, runs),
         estimates=estimates,
         covariance=spread,
         correlated=correlated,
-        combinations=combinations(problem.names, sizes, jacobian),
+        combinations=combinations(
+            problem.names, sizes, jacobian, residuals, lengths, white=not correlated
+        ),
         residuals=tests,
         noise=dict(zip(problem.noises, noise.tolist(), strict=True)),
-        converged=bool(found.success),
-        message=str(found.message),
+        converged=bool(left.max() <= CLOSE),
+        message=_ending(problem.names, left, stopped=found.status == 0, evaluations=evaluations),
         evaluations=evaluations,
         problem=problem,
+    )
+
+
+def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: int) -> str:
+    """Say how a search ended: how far numbers are from the minimum, in standard errors."""
+    worst = int(np.argmax(left))
+    far = f"{names[worst]}, the last to arrive, is {left[worst]:.2g} standard errors from there"
+    if left[worst] <= CLOSE:
+        return f"all numbers are where the errors are least: {far}."
+    if stopped:
+        return f"it was stopped after {evaluations} runs: {far}."
+    return (
+        f"no step of it made the errors less, though derivatives say that some would: {far}. Runs "
+        "do not follow their derivatives here: their steps are too long, or their motion diverges."
     )
 
 
