@@ -129,6 +129,20 @@ def test_a_search_says_how_far_from_the_minimum_it_ended(
     assert "all numbers are where the errors are least" in near.message
 
 
+def test_steps_err_by_less_than_the_noise(file: Path, exact: dict[str, Any]) -> None:
+    def fitted(noise: float) -> Fit:
+        return flexarm.identify(
+            flexarm.load(file), exact, fit=list(TRUTH), inputs={"shoulder": "torque"}, step=0.02,
+            outputs={"angle": Sensor("shoulder", fit=("offset",), noise=noise)},
+        )  # fmt: skip
+
+    rough, fine = fitted(1e-2), fitted(1e-7)
+    assert rough.problem.runs[0].runs.finer == 1
+    assert fine.problem.runs[0].runs.finer > 1
+    mass = "links.1.body.mass"
+    assert abs(fine.values[mass] / TRUTH[mass] - 1) < 0.1 * abs(rough.values[mass] / 1.3 - 1)
+
+
 def test_combinations_count_correlation() -> None:
     rng = np.random.default_rng(6)
     walk = np.convolve(rng.normal(size=4009), np.ones(10), "valid") / np.sqrt(10)

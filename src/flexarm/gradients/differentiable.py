@@ -143,6 +143,8 @@ class Differentiable:
         Of the samples [s], (T,).
     method, rtol, step, inputs, functions
         How runs are made.
+    finer
+        Into how many parts each step by rk4 is cut.
     """
 
     equation: Equation
@@ -153,6 +155,7 @@ class Differentiable:
     step: float | None
     inputs: Mapping[str, Any]
     functions: RateFunctions
+    finer: int = 1
 
     @property
     def values(self) -> Array:
@@ -284,7 +287,7 @@ class Differentiable:
         rest = self._task(task.equation.model, task.q, None, None) if task.v.any() else task
         h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
         left = np.diff(stops)
-        parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int)
+        parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int) * self.finer
         inner = [
             begin + (end - begin) * np.arange(count) / count
             for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)
