@@ -144,6 +144,39 @@ def test_checkpoints_grow_as_the_root_of_the_steps(runs: Differentiable) -> None
     assert states <= 2 * np.sqrt(count) + (20 if runs.method.name == "etd4" else 2)
 
 
+TOUCHING = """
+flexarm: 1
+name: hits a floor under a servo that saturates
+links:
+  - joint:
+      kind: revolute
+      axis: [0, 1, 0]
+      limits: {effort: 2}
+      servo: {stiffness: 60, damping: 3, target: {kind: constant, value: 0.4}}
+    length: 0.5
+    body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+contacts:
+  - name: floor
+    point: {tip: [0, 0, 0]}
+    obstacle: {kind: plane, point: [0, 0, -0.05]}
+    stiffness: 2.0e+4
+    damping: 1 s/m
+"""
+
+
+def test_contacts_and_servos_at_their_limits_are_differentiated() -> None:
+    keys = ["links.1.body.mass", "contacts.1.stiffness", "links.1.joint.limits.effort"]
+    runs = flexarm.differentiable(loads(TOUCHING), t_end=0.4, dt=0.02, parameters=keys, step=1e-3)
+    run = runs.at()
+    assert run.q.max() > 0.1  # it has touched,
+    assert np.any(np.diff(run.q[:, 0]) < 0)  # and was thrown back
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    for k in range(len(keys)):
+        expected = differences(runs, k, run, share=1e-6)
+        off = np.abs(slopes[:, :, k] - expected).max(axis=0)
+        assert np.all(off <= EXACT * np.abs(expected).max(axis=0)), keys[k]
+
+
 RAIL = """
 flexarm: 1
 name: rail

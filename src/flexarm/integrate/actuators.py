@@ -122,7 +122,7 @@ class Servoed:
 
 
 def _within(value: Expr, limit: float) -> Expr:
-    return value if math.isinf(limit) else ca.fmin(ca.fmax(value, -limit), limit)
+    return value if limit == math.inf else ca.fmin(ca.fmax(value, -limit), limit)
 
 
 def _amperes(axis: Axis) -> float:
@@ -149,7 +149,7 @@ def servos(model: Model) -> tuple[Servoed, ...]:
         limit = min(servo.effort or most, _amperes(axis))
         state = None if servo.integral_time is None or servo.period is not None else states
         states += state is not None
-        found.append(Servoed(axis.name, column, row, servo, gear_gain(axis), float(limit), state))
+        found.append(Servoed(axis.name, column, row, servo, gear_gain(axis), limit, state))
     return tuple(found)
 
 

@@ -134,7 +134,7 @@ class Winding:
         """Trace what it adds; give the input that acts like its current, and the current."""
         motor, limit = self.motor, self.motor.current_limit or math.inf
         if motor.input == "current":
-            current = u if math.isinf(limit) else ca.fmin(ca.fmax(u, -limit), limit)
+            current = u if limit == math.inf else ca.fmin(ca.fmax(u, -limit), limit)
             heat = (motor.resistance or 0.0) * current**2
             to.fed = to.fed + heat
             to.take(self.account, heat)
@@ -144,11 +144,11 @@ class Winding:
         growing: Expr = 0.0
         if x is None:
             current = (u - induced) / motor.resistance
-            current = current if math.isinf(limit) else ca.fmin(ca.fmax(current, -limit), limit)
+            current = current if limit == math.inf else ca.fmin(ca.fmax(current, -limit), limit)
         else:
             current, inductance = x, motor.inductance
             growing = (u - motor.resistance * x - induced) / inductance
-            if math.isfinite(limit):
+            if limit < math.inf:
                 growing = ca.if_else(x >= limit, ca.fmin(growing, 0), growing)
                 growing = ca.if_else(x <= -limit, ca.fmax(growing, 0), growing)
             to.rates.append(growing)
