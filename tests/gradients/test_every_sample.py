@@ -26,6 +26,7 @@ PLACES = (-3, -2, -1, 1, 2, 3)
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
 # Steps of differences, of a number, a start or inputs, which runs follow nearly linearly.
 SHARE = {"numbers": 1e-3, "q": 1e-3, "v": 1e-2, "inputs": 0.1}
+GENTLE = 0.02
 AMPLITUDE = 0.03  # [rad], [m] that a start is moved by, which amplitudes stand as well
 NUMBERS = (
     "links.1.length", "payload.mass", "links.1.section.mass_per_length", "links.2.length",
@@ -56,6 +57,8 @@ def moving(runs: Differentiable) -> dict[str, Any]:
     held = list(runs.equation.model.prescribed)
     away, rate = 1e-3 * rng.normal(size=len(q)), 0.05 * rng.normal(size=len(q))
     away[held], rate[held] = 0.0, 0.0
+    if any(axis.acts.servo is not None for axis in runs.equation.model.axes):
+        away, rate = GENTLE * away, GENTLE * rate  # differences would cross their limits
     push = 0.5 * np.diag(M).min(initial=1.0, where=np.diag(M) > 0)
     return {"q": q + away, "v": v + rate, "inputs": u + push * rng.normal(size=u.shape)}
 

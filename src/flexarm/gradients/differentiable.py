@@ -41,7 +41,7 @@ from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
-from flexarm.model import Model, build
+from flexarm.model import Model, build, start_state
 from flexarm.model.profiles import evaluate
 
 TABLEAUS = {
@@ -180,6 +180,7 @@ class Differentiable:
             Of the parameters, (k,); those of the arm if None.
         q, v
             Where it starts, (n,) each; where the model file says if both are None, and 0 if one is.
+            Servos without a target hold the model file's start.
         inputs
             At the samples, (T, inputs), with straight lines between them; those of the arm if None.
         steps
@@ -249,7 +250,7 @@ class Differentiable:
         )
         task = prepare(
             model, self.times, inputs=self.inputs, control=self.functions.law, equation=equation,
-            state=state, wanted=self.rtol,
+            state=state, home=start_state(model)[0], wanted=self.rtol,
         )  # fmt: skip
         if inputs is None:
             return task
