@@ -17,7 +17,7 @@ from flexarm.fitting.identify import _tell_of_many_shapes
 from flexarm.fitting.pieces import pieces
 from flexarm.fitting.recording import read_recording
 from flexarm.fitting.sensor import Sensor, lagged
-from flexarm.fitting.statistics import covariance
+from flexarm.fitting.statistics import combinations, covariance
 from flexarm.io.overrides import read_value
 
 ARM = """
@@ -107,6 +107,55 @@ def test_numbers_that_act_alike_are_named(fitted: Callable[..., Fit]) -> None:
     assert len(fit.unclear) == 1
     assert "friction.viscous" in fit.unclear[0]
     assert "spring.damping" in fit.unclear[0]
+
+
+def test_a_search_says_how_far_from_the_minimum_it_ended(
+    file: Path, exact: dict[str, Any], fit: Fit
+) -> None:
+    def again(arm: flexarm.Arm, offset: float) -> Fit:
+        return flexarm.identify(
+            arm, noisy(exact, 0), fit=list(TRUTH), inputs={"shoulder": "torque"}, step=0.004,
+            outputs={"angle": Sensor("shoulder", fit=("offset",), offset=offset, noise=NOISE)},
+            most_evaluations=1,
+        )  # fmt: skip
+
+    far = again(flexarm.load(file), 0.0)
+    assert not far.converged
+    assert "stopped after 1 runs" in far.message
+    assert "standard errors from there" in str(far)
+    # One that begins where the other ended has arrived, however soon it is stopped.
+    near = again(fit.arm, fit.values["angle: offset"])
+    assert near.converged
+    assert "all numbers are where the errors are least" in near.message
+
+
+def test_steps_err_by_less_than_the_noise(file: Path, exact: dict[str, Any]) -> None:
+    def fitted(noise: float) -> Fit:
+        return flexarm.identify(
+            flexarm.load(file), exact, fit=list(TRUTH), inputs={"shoulder": "torque"}, step=0.02,
+            outputs={"angle": Sensor("shoulder", fit=("offset",), noise=noise)},
+        )  # fmt: skip
+
+    rough, fine = fitted(1e-2), fitted(1e-7)
+    assert rough.problem.runs[0].runs.finer == 1
+    assert fine.problem.runs[0].runs.finer > 1
+    mass = "links.1.body.mass"
+    assert abs(fine.values[mass] / TRUTH[mass] - 1) < 0.1 * abs(rough.values[mass] / 1.3 - 1)
+
+
+def test_combinations_count_correlation() -> None:
+    rng = np.random.default_rng(6)
+    walk = np.convolve(rng.normal(size=4009), np.ones(10), "valid") / np.sqrt(10)
+    jacobian = np.column_stack([np.ones(4000), 2 * rng.normal(size=4000)])
+    plain, counted = (
+        combinations(("level", "other"), np.ones(2), jacobian, walk, [4000], white=white)
+        for white in (True, False)
+    )
+    assert plain[0].error == pytest.approx(1 / np.sqrt(4000), rel=0.05)
+    # What is constant sees ten times the variance, what changes with every sample does not.
+    assert counted[0].shares["level"] == pytest.approx(1.0, abs=0.1)
+    assert 5 < (counted[0].error / plain[0].error) ** 2 < 15
+    assert counted[1].error == pytest.approx(plain[1].error, rel=0.2)
 
 
 def test_outliers_count_less_in_a_robust_fit(file: Path, exact: dict[str, Any]) -> None:

@@ -121,12 +121,60 @@ def test_an_adjoint_costs_at_most_six_simulations(runs: Differentiable) -> None:
     assert spent <= 6 * run.task.motion.compiled().operations
 
 
+def test_equal_steps_are_stable_where_friction_comes_to_rest(arm: flexarm.Arm) -> None:
+    rough = flexarm.change_arm(arm, {"links.1.joint.friction.smoothing": 1e-3})
+    runs = flexarm.differentiable(rough, t_end=0.01)
+    still, moving = (runs.at(v=np.eye(runs.equation.model.size)[0] * v) for v in (0.0, 0.5))
+    assert len(moving.steps) == len(still.steps)
+
+
+def test_numbers_at_their_upper_bound_have_derivatives(arm: flexarm.Arm) -> None:
+    runs = flexarm.differentiable(arm, t_end=0.03, parameters=["links.1.damping"], step=5e-4)
+    run = runs.at([0.99999])
+    before = runs.at([0.9989], steps=run)
+    slope = (run.q[-1] - before.q[-1]) / (0.99999 - 0.9989)
+    assert run.sensitivities()[0][-1, :, 0] == pytest.approx(slope, rel=1e-2, abs=1e-9)
+
+
 def test_checkpoints_grow_as_the_root_of_the_steps(runs: Differentiable) -> None:
     run = runs.at()
     count, starts = len(run.steps), run.plan.starts
     states = len(starts) + np.diff(starts).max()
     # By etd4 they stand where modes are taken anew, every twenty tries.
     assert states <= 2 * np.sqrt(count) + (20 if runs.method.name == "etd4" else 2)
+
+
+TOUCHING = """
+flexarm: 1
+name: hits a floor under a servo that saturates
+links:
+  - joint:
+      kind: revolute
+      axis: [0, 1, 0]
+      limits: {effort: 2}
+      servo: {stiffness: 60, damping: 3, target: {kind: constant, value: 0.4}}
+    length: 0.5
+    body: {mass: 1, com: [0.25, 0, 0], inertia: [0, 0.02, 0.02]}
+contacts:
+  - name: floor
+    point: {tip: [0, 0, 0]}
+    obstacle: {kind: plane, point: [0, 0, -0.05]}
+    stiffness: 2.0e+4
+    damping: 1 s/m
+"""
+
+
+def test_contacts_and_servos_at_their_limits_are_differentiated() -> None:
+    keys = ["links.1.body.mass", "contacts.1.stiffness", "links.1.joint.limits.effort"]
+    runs = flexarm.differentiable(loads(TOUCHING), t_end=0.4, dt=0.02, parameters=keys, step=1e-3)
+    run = runs.at()
+    assert run.q.max() > 0.1  # it has touched,
+    assert np.any(np.diff(run.q[:, 0]) < 0)  # and was thrown back
+    slopes = np.concatenate(run.sensitivities(), axis=1)
+    for k in range(len(keys)):
+        expected = differences(runs, k, run, share=1e-6)
+        off = np.abs(slopes[:, :, k] - expected).max(axis=0)
+        assert np.all(off <= EXACT * np.abs(expected).max(axis=0)), keys[k]
 
 
 RAIL = """
@@ -139,6 +187,19 @@ links:
     shapes: {kind: elements}
   - {joint: {kind: carriage, actuation: free, start: {position: 0.3}}, body: {mass: 1}}
 """
+
+
+def test_runs_end_before_the_first_event(arm: flexarm.Arm) -> None:
+    event = {"name": "stiffer", "at": 0.1, "servo": {"joint1": {"stiffness": 20.0}}}
+    late = flexarm.change_arm(arm, {"events": [event]})
+    options: dict[str, Any] = {"parameters": KEYS[:1], "step": 5e-4}
+    found, expected = (
+        flexarm.differentiable(each, t_end=0.1, **options).at().sensitivities()[0]
+        for each in (late, arm)
+    )
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(SimulationError, match=r"'stiffer' may happen from t = 0.1 s on"):
+        flexarm.differentiable(late, t_end=0.2, **options)
 
 
 def test_what_jumps_is_refused(arm: flexarm.Arm) -> None:

@@ -4,6 +4,7 @@ import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
+from flexarm.integrate.methods.exponential import find_modes
 from flexarm.integrate.methods.oscillator import (
     cholesky,
     diagonalise,
@@ -78,3 +79,23 @@ def test_modes_of_a_pencil_are_those_of_lapack(n: int) -> None:
 
 def test_a_matrix_that_is_not_positive_definite_is_told() -> None:
     assert cholesky(2, np.array([1.0, 2.0, 2.0, 1.0])) == 1
+
+
+def test_modes_of_one_frequency_are_those_of_the_damping() -> None:
+    # Two free modes beside an elastic one: whichever way they lie, damping tells them apart.
+    rng = np.random.default_rng(8)
+    ways = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    mass = np.diag([2.0, 1.0, 0.5])
+    root = np.sqrt(mass)
+    stiffness = root @ ways @ np.diag([0.0, 0.0, 9.0]) @ ways.T @ root
+    damping = (
+        root @ ways @ np.array([[3.0, 0, 0.4], [0, 7.0, 0.2], [0.4, 0.2, 1.0]]) @ ways.T @ root
+    )
+    modes, inverse, squares, losses, room = (np.zeros(k) for k in (9, 9, 3, 3, 3))
+    assert find_modes(3, mass.ravel().copy(), stiffness.ravel().copy(), damping.ravel(), modes,
+                      inverse, squares, losses, room) == 0  # fmt: skip
+    np.testing.assert_allclose(np.sort(losses), [1.0, 3.0, 7.0], rtol=1e-12)
+    rows = modes.reshape(3, 3)
+    np.testing.assert_allclose(rows @ mass @ rows.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(inverse.reshape(3, 3) @ rows, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(rows @ stiffness @ rows.T, np.diag(squares), atol=1e-12)

@@ -30,7 +30,7 @@ from flexarm.fitting.pieces import pieces
 from flexarm.fitting.problem import Problem, measured, read_recordings, tests_of
 from flexarm.fitting.recording import FEWEST
 from flexarm.fitting.sensor import Sensor
-from flexarm.fitting.statistics import LEVEL, combinations, covariance
+from flexarm.fitting.statistics import LEVEL, combinations, covariance, left_to_go
 from flexarm.formulations import DEFAULT
 from flexarm.gradients.differentiable import differentiable
 from flexarm.integrate.options import is_positive
@@ -42,6 +42,8 @@ LOSSES: tuple[Loss, ...] = ("linear", "soft_l1", "huber", "cauchy")
 OUTLIER = 1.5  # standard deviations from which on a robust loss counts less
 FREE = 1e3  # times or over its value: how far a number goes that has no bounds
 PASSES, SETTLED = 4, 0.05  # of the noise, where it is not known, and its change at the last
+ROUGH, FINEST = 0.1, 16  # of the noise: what steps may err by; parts that they are cut into
+CLOSE = 0.1  # of its standard error: a number that is no further from the minimum has arrived
 
 Fitted = Sequence[str] | Mapping[str, tuple[float, float] | None]
 Outputs = Mapping[str, str | Gauge | Sensor]
@@ -113,7 +115,8 @@ def identify(
     Notes
     -----
     Where a sensor's noise is not given it is estimated from what is left, and the fit repeated with
-    it.  Derivatives are those of the run itself (`flexarm.differentiable`).
+    it, in shorter steps if theirs err by more than a tenth of it.  Derivatives are those of the run
+    itself (`flexarm.differentiable`).
     """
     require_kind("arm", arm, Arm, "an Arm, such as flexarm.load(path) or flexarm.sample(name)")
     if not is_word(loss, LOSSES):
@@ -159,11 +162,10 @@ def identify(
             )
         ]
         begin = _searched(replace(problem, runs=short, _last={}), begin, limits, loss,
-                          most_evaluations)[0]  # fmt: skip
+                          most_evaluations, whole=False)[1]  # fmt: skip
         if problem.at(begin) is None:
             begin = problem.first
-    found = _searched(problem, begin, limits, loss, most_evaluations)
-    return _fit(arm, problem, limits, *found)
+    return _fit(arm, limits, *_searched(problem, begin, limits, loss, most_evaluations))
 
 
 def _bounds(fit: object) -> dict[str, tuple[float, float] | None]:
@@ -224,9 +226,13 @@ def _require_samples(horizon: float, problem: Problem) -> None:
 
 
 def _searched(
-    problem: Problem, begin: Array, limits: Array, loss: Loss, most: int
-) -> tuple[Array, Array, Array, Any, int]:
-    """Search: values, noise of the sensors and which of it was given, how it ended."""
+    problem: Problem, begin: Array, limits: Array, loss: Loss, most: int, *, whole: bool = True
+) -> tuple[Problem, Array, Array, Array, Any, int]:
+    """Search: values, noise of the sensors and which of it was given, how it ended.
+
+    Steps of whole runs get shorter where they err by more than a part of the noise: the least of
+    errors is not seen through those of steps.
+    """
     from scipy.optimize import least_squares
 
     low, high = limits
@@ -235,7 +241,7 @@ def _searched(
     noise = np.where(np.isnan(given), _spread(problem), given)
     values, evaluations = begin.copy(), 0
     found: Any = None
-    for _ in range(PASSES if np.isnan(given).any() else 1):
+    for _ in range(PASSES):
         found = least_squares(
             problem.residuals, np.clip(values, low, high), problem.jacobian, (low, high),
             args=(noise,), x_scale="jac", loss=loss, f_scale=1.0 if loss == "linear" else OUTLIER,
@@ -243,9 +249,13 @@ def _searched(
         )  # fmt: skip
         values, evaluations = found.x, evaluations + int(found.nfev)
         before, noise = noise, _noise(problem, values, given, loss)
-        if np.all(np.abs(noise / before - 1) < SETTLED):
+        rough = problem.roughness(values, noise) if whole else 0.0
+        parts = math.ceil(min((2 * rough / ROUGH) ** 0.25, FINEST))
+        if rough > ROUGH and parts * problem.runs[0].runs.finer <= FINEST:
+            problem = problem.finer(parts)
+        elif np.all(np.abs(noise / before - 1) < SETTLED):
             break
-    return values, noise, given, found, evaluations
+    return problem, values, noise, given, found, evaluations
 
 
 def _spread(problem: Problem) -> Array:
@@ -270,8 +280,8 @@ def _noise(problem: Problem, values: Array, given: Array, loss: Loss) -> Array:
 
 def _fit(
     arm: Arm,
-    problem: Problem,
     limits: Array,
+    problem: Problem,
     values: Array,
     noise: Array,
     given: Array,
@@ -299,18 +309,35 @@ def _fit(
     sizes = np.where(np.arange(len(values)) < len(problem.keys), span, 0.0)
     sizes = np.where(sizes > 0, sizes, np.maximum(span, errors / 0.1))
     runs = {run.recording.name: run.recording.digest for run in problem.runs}
+    left = left_to_go(found.jac, found.grad, errors, found.active_mask == 0)
     return Fit(
         arm=fitted_arm(arm, estimates, problem.keys, runs),
         estimates=estimates,
         covariance=spread,
         correlated=correlated,
-        combinations=combinations(problem.names, sizes, jacobian),
+        combinations=combinations(
+            problem.names, sizes, jacobian, residuals, lengths, white=not correlated
+        ),
         residuals=tests,
         noise=dict(zip(problem.noises, noise.tolist(), strict=True)),
-        converged=bool(found.success),
-        message=str(found.message),
+        converged=bool(left.max() <= CLOSE),
+        message=_ending(problem.names, left, stopped=found.status == 0, evaluations=evaluations),
         evaluations=evaluations,
         problem=problem,
+    )
+
+
+def _ending(names: Sequence[str], left: Array, *, stopped: bool, evaluations: int) -> str:
+    """Say how a search ended: how far numbers are from the minimum, in standard errors."""
+    worst = int(np.argmax(left))
+    far = f"{names[worst]}, the last to arrive, is {left[worst]:.2g} standard errors from there"
+    if left[worst] <= CLOSE:
+        return f"all numbers are where the errors are least: {far}."
+    if stopped:
+        return f"it was stopped after {evaluations} runs: {far}."
+    return (
+        f"no step of it made the errors less, though derivatives say that some would: {far}. Runs "
+        "do not follow their derivatives here: their steps are too long, or their motion diverges."
     )
 
 

@@ -125,6 +125,21 @@ class Problem:
                 like = like or found[-1]  # type: ignore[assignment]
         return tuple(found)
 
+    def finer(self, times: int) -> "Problem":
+        """Give the same with so many times as many steps."""
+        runs = [
+            replace(run, runs=replace(run.runs, finer=run.runs.finer * times)) for run in self.runs
+        ]
+        return replace(self, runs=runs, _last={})
+
+    def roughness(self, values: Array, noise: Array) -> float:
+        """Give what readings err by the length of steps, over the noise of the worst sensor."""
+        worst = 0.0
+        for one, other in zip(self.at(values) or (), self.finer(2).at(values) or (), strict=True):
+            off = (one.readings - other.readings) / self.noise_of(one.run, noise)
+            worst = max(worst, float(np.sqrt(np.mean(off**2, axis=0)).max()))
+        return worst
+
     def left(self, values: Array) -> list[Array]:
         """Give what is left of all that is believed, in the order of `noises`."""
         found = self.at(values)

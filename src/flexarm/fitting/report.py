@@ -44,7 +44,7 @@ RESIDUALS = ("run", "sensor", "rms over std", "rms [SI]", "what is left", "from 
 
 def judgement(fit: FitData) -> list[str]:
     """Say how far the fit is to be trusted."""
-    said = [f"The search {'ended' if fit.converged else 'did NOT end'}: {fit.message}"]
+    said = [f"The search {'arrived' if fit.converged else 'did NOT arrive'}: {fit.message}"]
     if not fit.converged:
         said.append(
             "Let it go on (most_evaluations, --most) from these numbers, begin with short pieces "

@@ -88,7 +88,15 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
     bread = _inverse_square(jacobian)
     if white:
         return np.asarray(bread / scale)
-    filling = np.zeros_like(bread)
+    filling = _scatter(jacobian, residuals, lengths)
+    found = bread @ filling @ bread
+    # Correlated errors never tell more than as many independent ones.
+    return np.asarray(np.where(np.eye(len(found)) == 1, np.maximum(found, bread), found) / scale)
+
+
+def _scatter(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
+    """Estimate the covariance of J^T r, (k, k), of residuals that are correlated in time."""
+    filling = np.zeros((jacobian.shape[1],) * 2)
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
         moments = jacobian[end - length : end] * residuals[end - length : end, None]
         reach = max(1, min(length // 4, _memory(residuals[end - length : end])))
@@ -97,10 +105,7 @@ def covariance(jacobian: Array, residuals: Array, lengths: Sequence[int], *, whi
             share = moments[lag:].T @ moments[:-lag]
             filling += (1 - lag / reach) * (share + share.T)
     values, vectors = np.linalg.eigh(filling)  # the window keeps it positive but for rounding
-    filling = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    found = bread @ filling @ bread
-    # Correlated errors never tell more than as many independent ones.
-    return np.asarray(np.where(np.eye(len(found)) == 1, np.maximum(found, bread), found) / scale)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 def _inverse_square(jacobian: Array) -> Array:
@@ -150,21 +155,51 @@ def from_inputs(series: Array, inputs: Array) -> float:
     return worst * math.sqrt(len(series)) / 2.0
 
 
-def combinations(names: Sequence[str], sizes: Array, jacobian: Array) -> tuple[Combination, ...]:
+def combinations(
+    names: Sequence[str],
+    sizes: Array,
+    jacobian: Array,
+    residuals: Array,
+    lengths: Sequence[int],
+    *,
+    white: bool,
+) -> tuple[Combination, ...]:
     """List the principal combinations of numbers, worst known first.
 
     Parameters
     ----------
     names, sizes
         The numbers and their sizes, (k,).
-    jacobian
-        Of the residuals over their noise by the numbers, (N, k).
+    jacobian, residuals, lengths, white
+        As for `covariance`: combinations are those of the singular vectors.
     """
-    _, values, rows = np.linalg.svd(jacobian * sizes, full_matrices=False)
-    found = []
-    for value, row in zip(values[::-1], rows[::-1], strict=True):
-        lead = row[np.argmax(np.abs(row))]
-        shares = dict(zip(names, (row * np.sign(lead)).tolist(), strict=True))
-        error = 1 / value if value > 1e-12 * values[0] else math.inf
-        found.append(Combination(shares, float(error)))
-    return tuple(found)
+    rows, values, shares = np.linalg.svd(jacobian * sizes, full_matrices=False)
+    wider = np.ones(len(values))
+    if not white:
+        wider = np.sqrt(np.maximum(np.diag(_scatter(rows, residuals, lengths)), 1.0))
+    errors = np.where(values > 1e-12 * values[0], wider / np.maximum(values, 1e-300), math.inf)
+    found = [
+        Combination(dict(zip(names, (row * np.sign(row[np.argmax(np.abs(row))])).tolist(),
+                             strict=True)), float(error))
+        for row, error in zip(shares, errors, strict=True)
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda each: -each.error))
+
+
+def left_to_go(jacobian: Array, gradient: Array, errors: Array, free: Array) -> Array:
+    """Give how far each number is from the minimum of its parabola, in standard errors, (k,).
+
+    Parameters
+    ----------
+    jacobian, gradient
+        Of the residuals, (N, k), and of half the sum of their squares, (k,).
+    errors, free
+        Standard errors, and which numbers are not at a bound, (k,).
+    """
+    found = np.zeros(len(errors))
+    sizes = np.maximum(np.linalg.norm(jacobian[:, free], axis=0), 1e-150)
+    _, values, rows = np.linalg.svd(jacobian[:, free] / sizes, full_matrices=False)
+    seen = values > 1e-12 * values.max(initial=1e-150)
+    along = rows[seen] @ (gradient[free] / sizes) / values[seen] ** 2
+    found[free] = np.abs(along @ rows[seen] / sizes) / np.maximum(errors[free], 1e-300)
+    return found

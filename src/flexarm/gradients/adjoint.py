@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flexarm.gradients.modes import congruence, turn_back
+from flexarm.gradients.modes import turn_back
 from flexarm.gradients.steps import (
     Steps,
     hold_known,
@@ -14,6 +14,7 @@ from flexarm.gradients.steps import (
     take_modes,
     to_modes,
 )
+from flexarm.integrate.methods.oscillator import congruence
 from flexarm.integrate.system import PIECE, System, drive, rounding
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations

@@ -31,16 +31,17 @@ from flexarm.integrate.choice.equal_step import equal_step
 from flexarm.integrate.laws import refuse_control
 from flexarm.integrate.methods import METHODS, dop853, rk4
 from flexarm.integrate.methods.base import Method
-from flexarm.integrate.mission.course import Course
+from flexarm.integrate.mission.situation import Situation
 from flexarm.integrate.options import seconds
 from flexarm.integrate.problem import Channel, jumps
 from flexarm.integrate.sampling import sample_times
 from flexarm.integrate.simulate import refuse
 from flexarm.integrate.solve import begin_march
+from flexarm.integrate.system import rounding
 from flexarm.integrate.task import Task, equation_of, prepare
 from flexarm.io.model_file import validated
 from flexarm.links.base import Array
-from flexarm.model import Model, build
+from flexarm.model import Model, build, start_state
 from flexarm.model.profiles import evaluate
 
 TABLEAUS = {
@@ -82,8 +83,8 @@ def differentiable(
     Raises
     ------
     SimulationError
-        If the arm cannot be simulated, or what happens in a run makes its equations jump: events,
-        dry friction, brakes that slip, sampled servos, nodes of a rail.
+        If the arm cannot be simulated, or what happens in a run makes its equations jump: events
+        before its end, dry friction, closed brakes, sampled servos, nodes of a rail.
     """
     t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
     refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step, formulation=formulation)
@@ -96,13 +97,7 @@ def differentiable(
     model = build(validated(arm))
     keys = parameter_keys(arm, parameters) if parameters else ()
     equation = equation_of(model, name=formulation).among(Structures())
-    course = Course(model, {}, float(t_end), lambda model: equation_of(model, name=formulation))
-    if not course.plain or arm.start != "stated":
-        raise SimulationError(
-            "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-            "events, dry friction (take 'smooth' or 'lugre'), brakes and 'start: equilibrium'; "
-            "between events begin a run by at(q=..., v=...)"
-        )
+    _refuse_jumps(model, float(t_end))
     for part in model.links:
         if part.rail is not None and len(part.rail.jumps):
             raise SimulationError(
@@ -113,6 +108,25 @@ def differentiable(
         equation, keys, sample_times(float(t_end), dt), METHODS[method], float(rtol), step,
         dict(inputs or {}), RateFunctions(equation.structures or Structures(), control),
     )  # fmt: skip
+
+
+def _refuse_jumps(model: Model, t_end: float) -> None:
+    """Refuse what makes equations jump before the end: gradients are of what is smooth."""
+    start = Situation.at_start(model, ())
+    if start.closed or model.arm.start != "stated":
+        raise SimulationError(
+            "gradients: are of runs whose equations do not jump, from a stated start: leave out "
+            "dry friction (take 'smooth' or 'lugre'), brakes that are closed (take 'actuation: "
+            "locked') and 'start: equilibrium'"
+        )
+    times = [(event.after if event.at is None else event.at, event) for event in model.arm.events]
+    first, event = min(times, key=lambda each: each[0], default=(t_end, None))
+    if event is not None and first < t_end - rounding(t_end):
+        raise SimulationError(
+            f"gradients: are of runs up to the first event, and '{event.title}' may happen from "
+            f"t = {first:g} s on: end the run there (t_end), and begin another by at(q=..., "
+            "v=...) with the arm as it is after it"
+        )
 
 
 @dataclass(frozen=True)
@@ -129,6 +143,8 @@ class Differentiable:
         Of the samples [s], (T,).
     method, rtol, step, inputs, functions
         How runs are made.
+    finer
+        Into how many parts each step by rk4 is cut.
     """
 
     equation: Equation
@@ -139,6 +155,7 @@ class Differentiable:
     step: float | None
     inputs: Mapping[str, Any]
     functions: RateFunctions
+    finer: int = 1
 
     @property
     def values(self) -> Array:
@@ -163,6 +180,7 @@ class Differentiable:
             Of the parameters, (k,); those of the arm if None.
         q, v
             Where it starts, (n,) each; where the model file says if both are None, and 0 if one is.
+            Servos without a target hold the model file's start.
         inputs
             At the samples, (T, inputs), with straight lines between them; those of the arm if None.
         steps
@@ -232,7 +250,7 @@ class Differentiable:
         )
         task = prepare(
             model, self.times, inputs=self.inputs, control=self.functions.law, equation=equation,
-            state=state, wanted=self.rtol,
+            state=state, home=start_state(model)[0], wanted=self.rtol,
         )  # fmt: skip
         if inputs is None:
             return task
@@ -266,9 +284,11 @@ class Differentiable:
         stops = _apart(np.concatenate([self.times, inside]))
         if self.method.adaptive:
             return self._recorded(task, stops)
-        h = equal_step(self.method, task.vibration, float(self.times[-1]), self.rtol, self.step)
+        # Smooth friction decays fastest at rest, where a joint that moves now may come to.
+        rest = self._task(task.equation.model, task.q, None, None) if task.v.any() else task
+        h = equal_step(self.method, rest.vibration, float(self.times[-1]), self.rtol, self.step)
         left = np.diff(stops)
-        parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int)
+        parts = np.maximum(1, np.floor(left / h + 0.999999)).astype(int) * self.finer
         inner = [
             begin + (end - begin) * np.arange(count) / count
             for begin, end, count in zip(stops[:-1], stops[1:], parts, strict=True)

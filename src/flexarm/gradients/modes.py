@@ -4,12 +4,9 @@ A basis is one array: modes and their inverse (n, n) each, squared frequencies, 
 the damping in modes (n, n); changes of a basis, or derivatives by it, leave the last one out.
 """
 
-from flexarm.integrate.methods.oscillator import TERMS, double_time
+from flexarm.integrate.methods.oscillator import TERMS, double_time, gap, largest
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array
-
-ALIKE = 1e-9  # squared frequencies whose modes are not told apart, of the larger one
-NOTHING = 1e-13  # and of the largest of all, which rounding leaves of those that are 0
 
 
 @kernel
@@ -109,49 +106,12 @@ def _double_along(
 
 
 @kernel
-def congruence(
-    n: int, rows: Array, down: int, across: int, matrix: Array, room: Array, out: Array
-) -> None:
-    """Compute R A R^T of a matrix whose rows begin ``down`` apart and go on ``across``."""
-    for r in range(n):
-        for j in range(n):
-            total = 0.0
-            for i in range(n):
-                total += rows[r * down + i * across] * matrix[i * n + j]
-            room[r * n + j] = total
-    for r in range(n):
-        for c in range(n):
-            total = 0.0
-            for j in range(n):
-                total += room[r * n + j] * rows[c * down + j * across]
-            out[r * n + c] = total
-
-
-@kernel
-def gap(n: int, squares: Array, i: int, j: int) -> float:
-    """Give by how much mode j's squared frequency is above mode i's; 0 of modes that are alike."""
-    top = 0.0
-    for r in range(n):
-        top = max(top, abs(squares[r]))
-    apart: float = squares[j] - squares[i]
-    if abs(apart) <= max(ALIKE * max(abs(squares[i]), abs(squares[j])), NOTHING * top):
-        return 0.0
-    return apart
-
-
-@kernel
 def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> None:
     """Find how a basis changes with mass, stiffness and damping, whose changes are in modes."""
     squares = basis[2 * n * n :]
     inverse = basis[n * n :]
     damping = basis[2 * n * n + 2 * n :]
-    for i in range(n):
-        for j in range(n):
-            at = i * n + j
-            apart = gap(n, squares, i, j)
-            mixing[at] = -0.5 * changes[at]  # modes that are alike stay orthogonal
-            if apart != 0.0:
-                mixing[at] = (changes[n * n + at] - squares[j] * changes[at]) / apart
+    _mix_modes(n, squares, damping, changes, mixing)
     for r in range(n):
         own = r * n + r
         loss = changes[2 * n * n + own]
@@ -169,6 +129,40 @@ def turn(n: int, basis: Array, changes: Array, mixing: Array, out: Array) -> Non
 
 
 @kernel
+def _mix_modes(n: int, squares: Array, damping: Array, changes: Array, mixing: Array) -> None:
+    """Find how modes turn into each other: those of one frequency keep their damping diagonal."""
+    top = largest(n, squares)
+    for i in range(n):
+        for j in range(n):
+            at = i * n + j
+            apart = gap(top, squares[i], squares[j])
+            mixing[at] = -0.5 * changes[at]  # those that are alike in all stay orthogonal
+            if apart != 0.0:
+                mixing[at] = (changes[n * n + at] - squares[j] * changes[at]) / apart
+    most = largest_loss(n, damping)
+    for i in range(n):
+        for j in range(n):
+            at = i * n + j
+            apart = gap(most, damping[i * n + i], damping[j * n + j])
+            if apart != 0.0 and gap(top, squares[i], squares[j]) == 0.0:
+                rest = changes[2 * n * n + at] - damping[j * n + j] * changes[at]
+                for k in range(n):
+                    if gap(top, squares[k], squares[i]) != 0.0:
+                        rest += mixing[k * n + i] * damping[k * n + j]
+                        rest += mixing[k * n + j] * damping[i * n + k]
+                mixing[at] = rest / apart
+
+
+@kernel
+def largest_loss(n: int, damping: Array) -> float:
+    """Give the largest damping rate."""
+    top = 0.0
+    for r in range(n):
+        top = max(top, abs(damping[r * n + r]))
+    return top
+
+
+@kernel
 def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
     """Find derivatives by mass, stiffness and damping in modes from those by a basis."""
     squares = basis[2 * n * n :]
@@ -176,20 +170,45 @@ def turn_back(n: int, basis: Array, by: Array, out: Array) -> None:
     damping = basis[2 * n * n + 2 * n :]
     for k in range(n):
         for r in range(n):
-            at = k * n + r
             loss = by[2 * n * n + n + r] if damping[r * n + r] >= 0.0 else 0.0
             mixing = 2.0 * damping[r * n + k] * loss
             for i in range(n):
                 mixing += by[r * n + i] * basis[k * n + i]
                 mixing -= by[n * n + i * n + k] * inverse[i * n + r]
-            apart = gap(n, squares, k, r)
-            out[at] = -0.5 * mixing
+            out[k * n + r] = mixing
+            out[2 * n * n + k * n + r] = loss if k == r else 0.0
+    _unmix_modes(n, squares, damping, out)
+    for r in range(n):
+        own = r * n + r
+        out[own] -= squares[r] * by[2 * n * n + r]
+        out[n * n + own] = by[2 * n * n + r]
+
+
+@kernel
+def _unmix_modes(n: int, squares: Array, damping: Array, out: Array) -> None:
+    """Go back from how modes turn into each other, in the first third, to what turned them."""
+    top = largest(n, squares)
+    most = largest_loss(n, damping)
+    for i in range(n):
+        for j in range(n):
+            at = i * n + j
+            apart = gap(most, damping[i * n + i], damping[j * n + j])
+            if gap(top, squares[i], squares[j]) == 0.0:
+                by = out[at]
+                out[at] = -0.5 * by
+                if apart != 0.0:
+                    by = by / apart
+                    out[at] = -damping[j * n + j] * by
+                    out[2 * n * n + at] = by
+                    for k in range(n):
+                        if gap(top, squares[k], squares[i]) != 0.0:
+                            out[k * n + i] += by * damping[k * n + j]
+                            out[k * n + j] += by * damping[i * n + k]
+    for i in range(n):
+        for j in range(n):
+            at = i * n + j
+            apart = gap(top, squares[i], squares[j])
             out[n * n + at] = 0.0
-            out[2 * n * n + at] = 0.0
             if apart != 0.0:
-                out[at] = -squares[r] * mixing / apart
-                out[n * n + at] = mixing / apart
-            if k == r:
-                out[at] -= squares[r] * by[2 * n * n + r]
-                out[n * n + at] = by[2 * n * n + r]
-                out[2 * n * n + at] = loss
+                out[n * n + at] = out[at] / apart
+                out[at] = -squares[j] * out[n * n + at]

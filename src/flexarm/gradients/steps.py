@@ -7,7 +7,7 @@ modes anew at given steps.
 
 from dataclasses import dataclass
 
-from flexarm.gradients.modes import congruence, double_all, responses_along
+from flexarm.gradients.modes import double_all, responses_along
 from flexarm.integrate.loop import FINISHED, march
 from flexarm.integrate.march import March
 from flexarm.integrate.methods.exponential import detach, find_modes
@@ -132,7 +132,8 @@ def take_modes(s: Steps) -> None:
                    squares[n:], s.room) != 0
     ):  # fmt: skip
         s.y[0] = NAN
-    congruence(n, s.basis, n, 1, damping, s.square, squares[2 * n :])
+    for r in range(n * n):
+        squares[2 * n + r] = s.matrix[n * n + r]
     s.table_h = 0.0
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flexarm.gradients.modes import congruence, turn
+from flexarm.gradients.modes import turn
 from flexarm.gradients.steps import (
     Steps,
     begin_step,
@@ -17,6 +17,7 @@ from flexarm.gradients.steps import (
     to_modes,
     unfold,
 )
+from flexarm.integrate.methods.oscillator import congruence
 from flexarm.integrate.system import prescribe
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, run_equations

@@ -1,6 +1,7 @@
 """Numbers of the model file as inputs of an equation: other values, and derivatives by them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import casadi as ca
@@ -19,7 +20,7 @@ from flexarm.model import Model, build
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
 STEP = 1e-4  # of a number, or of 1
 # Places of a number and weights of what is found there, both in steps: differences of fourth order
-# about it, and from it on for a number that cannot be less.
+# about it, and to one side for a number that cannot be less, or more.
 CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))
 FORWARD = ((0.0, 1.0, 2.0, 3.0, 4.0), (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4))
 
@@ -110,10 +111,10 @@ class Nearby:
         """Change a number a little, to both sides if the model file allows it."""
         value = float(parameter_values(model.arm, [key])[0])
         step = STEP * abs(value) or STEP
-        try:
-            return cls._at(model, key, value, step, *CENTRAL)
-        except ModelError:
-            return cls._at(model, key, value, step, *FORWARD)
+        for places, weights in (CENTRAL, FORWARD):
+            with suppress(ModelError):
+                return cls._at(model, key, value, step, places, weights)
+        return cls._at(model, key, value, -step, *FORWARD)
 
     @classmethod
     def _at(

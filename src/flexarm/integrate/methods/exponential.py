@@ -13,8 +13,10 @@ from flexarm.integrate.march import March, measure
 from flexarm.integrate.methods.oscillator import (
     RESPONSES,
     cholesky,
+    congruence,
     diagonalise,
     double_time,
+    part_alike,
     reduce_pencil,
     responses,
     tridiagonalise,
@@ -122,7 +124,10 @@ def find_modes(
     n: int, mass: Array, stiffness: Array, damping: Array,
     modes: Array, inverse: Array, squares: Array, losses: Array, room: Array,
 ) -> int:  # fmt: skip
-    """Find the modes of matrices, of which mass and stiffness are used up; 0 if there are some."""
+    """Find the modes of matrices; 0 if there are some.
+
+    Mass is used up, and stiffness becomes the damping in modes.
+    """
     if cholesky(n, mass) != 0:
         return 1
     reduce_pencil(n, mass, stiffness)
@@ -130,14 +135,10 @@ def find_modes(
     if diagonalise(n, inverse, squares, losses) != 0:
         return 1
     _modes_from_rotation(n, mass, modes, inverse)
+    congruence(n, modes, n, 1, damping, mass, stiffness)
+    part_alike(n, squares, stiffness, modes, inverse)
     for r in range(n):
-        total = 0.0
-        for i in range(n):
-            row = 0.0
-            for j in range(n):
-                row += damping[i * n + j] * modes[r * n + j]
-            total += modes[r * n + i] * row
-        losses[r] = max(total, 0.0)
+        losses[r] = max(stiffness[r * n + r], 0.0)
     return 0
 
 

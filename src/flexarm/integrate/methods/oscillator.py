@@ -7,6 +7,9 @@ from flexarm.loops.language import Array
 
 RESPONSES = 5
 TERMS = 18
+ALIKE = 1e-9  # squared frequencies whose modes are not told apart, of the larger one
+NOTHING = 1e-13  # and of the largest of all, which rounding leaves of those that are 0
+SWEEPS = 20  # of rotations, at most
 
 
 @kernel
@@ -241,3 +244,80 @@ def _chase(n: int, first: int, last: int, q: Array, d: Array, e: Array) -> None:
     d[first] -= p
     e[first] = g
     e[last] = 0.0
+
+
+@kernel
+def congruence(
+    n: int, rows: Array, down: int, across: int, matrix: Array, room: Array, out: Array
+) -> None:
+    """Compute R A R^T of a matrix whose rows begin ``down`` apart and go on ``across``."""
+    for r in range(n):
+        for j in range(n):
+            total = 0.0
+            for i in range(n):
+                total += rows[r * down + i * across] * matrix[i * n + j]
+            room[r * n + j] = total
+    for r in range(n):
+        for c in range(n):
+            total = 0.0
+            for j in range(n):
+                total += room[r * n + j] * rows[c * down + j * across]
+            out[r * n + c] = total
+
+
+@kernel
+def largest(n: int, squares: Array) -> float:
+    """Give the largest squared frequency."""
+    top = 0.0
+    for r in range(n):
+        top = max(top, abs(squares[r]))
+    return top
+
+
+@kernel
+def gap(top: float, one: float, other: float) -> float:
+    """Give by how much another squared frequency is above one; 0 of those that are alike."""
+    apart: float = other - one
+    if abs(apart) <= max(ALIKE * max(abs(one), abs(other)), NOTHING * top):
+        return 0.0
+    return apart
+
+
+@kernel
+def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Array) -> None:
+    """Turn modes of one frequency, such as those of free joints, into those that damping has.
+
+    Of such modes any combination is one: without this rounding would choose.  ``damping`` is in
+    modes; Jacobi's rotations.
+    """
+    top = largest(n, squares)
+    for _ in range(SWEEPS):
+        turned = 0
+        for r in range(n):
+            for s in range(r + 1, n):
+                own = damping[r * n + r]
+                other = damping[s * n + s]
+                both = damping[r * n + s]
+                alike = gap(top, squares[r], squares[s]) == 0.0
+                if alike and abs(both) > 1e-16 * (abs(own) + abs(other)):
+                    turned += 1
+                    ratio = (other - own) / (2.0 * both)
+                    size = 1.0 / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
+                    tangent = size if ratio >= 0.0 else -size
+                    c = 1.0 / math.sqrt(tangent * tangent + 1.0)
+                    _turn_pair(n, modes, r * n, s * n, 1, c, tangent * c)
+                    _turn_pair(n, inverse, r, s, n, c, tangent * c)
+                    _turn_pair(n, damping, r * n, s * n, 1, c, tangent * c)
+                    _turn_pair(n, damping, r, s, n, c, tangent * c)
+        if turned == 0:
+            break
+
+
+@kernel
+def _turn_pair(n: int, a: Array, one: int, other: int, apart: int, c: float, s: float) -> None:
+    """Turn two rows or columns into each other, which begin somewhere and go on so far apart."""
+    for k in range(n):
+        x = a[one + k * apart]
+        y = a[other + k * apart]
+        a[one + k * apart] = c * x - s * y
+        a[other + k * apart] = s * x + c * y
