@@ -1,5 +1,7 @@
 """Statements of the papers against their verdicts; the slow ones belong to the campaign."""
 
+from multiprocessing import active_children
+
 import pytest
 
 from flexarm.errors import FlexarmError
@@ -135,3 +137,15 @@ def test_papers_that_are_computed_side_by_side_give_the_same_in_the_same_order()
     assert [result.item for result in one] == [result.item for result in two] == items
     assert [result.found.statements for result in one] == [x.found.statements for x in two]
     assert len(said) == 2
+
+
+@pytest.mark.campaign
+def test_papers_that_are_stopped_leave_no_process_behind() -> None:
+    items = [*choose_items("theodore-1995", ["table-1"]), *choose_items("chu", ["table-1"])]
+
+    def stop(said: str) -> None:
+        raise KeyboardInterrupt(said)
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(items, workers=2, progress=stop)
+    assert not active_children()

@@ -55,10 +55,15 @@ def run(args: argparse.Namespace) -> int:
         check_report(folder, force=args.force)
     from rich.console import Console
 
-    with Console(stderr=True).status("") as status:
-        tell = (lambda text: status.update(text)) if sys.stderr.isatty() else None
-        results = reproduce(items, full=args.full, readings=dict(args.reading or ()),
-                            progress=tell, workers=os.cpu_count() or 1)  # fmt: skip
+    try:
+        with Console(stderr=True).status("") as status:
+            tell = (lambda text: status.update(text)) if sys.stderr.isatty() else None
+            results = reproduce(items, full=args.full, readings=dict(args.reading or ()),
+                                progress=tell, workers=os.cpu_count() or 1)  # fmt: skip
+    except KeyboardInterrupt:
+        print("flexarm reproduce: stopped before all was computed: nothing is decided, and no "
+              "report is written", file=sys.stderr)  # fmt: skip
+        raise
     if folder is not None:
         write_report(results, folder, force=args.force)
     if args.json:

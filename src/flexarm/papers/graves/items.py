@@ -18,7 +18,6 @@ from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.simulate import simulate
 from flexarm.io.overrides import change_arm
 from flexarm.links.base import Array
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
@@ -41,6 +40,7 @@ from flexarm.papers.base import (
 from flexarm.papers.graves.loads import SYMBOLS, TURNED, christoffel, transposes
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed, column, plain_link, slopes, tip_deflection
+from flexarm.papers.whole import simulate
 from flexarm.runs.run import Run
 
 PAPER = "graves-1989"

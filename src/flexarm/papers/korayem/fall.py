@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 
 from flexarm.formulations import DEFAULT
-from flexarm.integrate.simulate import simulate
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
 from flexarm.papers.base import Figure, Found, Limit, Table, curve, search, undecidable
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import apart, bounds, changed, column, main_frequency, rms
+from flexarm.papers.whole import simulate
 from flexarm.runs.run import Run
 
 T_END, DT = 2.0, 1e-3  # [s]; the paper's figures have no numbers in the text
