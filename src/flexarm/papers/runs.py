@@ -101,7 +101,8 @@ def main_frequency(t: Array, y: Array, above: float = 0.0) -> float:
     windowed = (y - line(t)) * np.hanning(len(t))
     size = np.abs(np.fft.rfft(windowed, 4 * len(t)))
     first = 1 + int(above * 4 * len(t) * (t[1] - t[0]))
-    k = int(np.argmax(size[first:-1])) + first
+    peak = (size[1:-1] > size[:-2]) & (size[1:-1] >= size[2:])  # no flank of what is below
+    k = int(np.argmax(np.where(peak, size[1:-1], 0.0)[first - 1 :])) + first
     low, mid, high = np.log(size[k - 1 : k + 2])
     shift = 0.5 * (low - high) / (low - 2 * mid + high)
     return float((k + shift) / (4 * len(t) * (t[1] - t[0])))
