@@ -142,6 +142,7 @@ def _print(results: "list[Result]", folder: Path | None) -> None:
             for count, verdict in zip(row[2:], summary(results).head[2:], strict=True)
             if count != "0"
         )
-        console.print(f"{row[0]}: {row[1]} statements, {words}", style="bold")
+        number = f"{row[1]} statement{'s' if row[1] != '1' else ''}"
+        console.print(f"{row[0]}: {number}, {words}", style="bold")
     if folder is not None:
         print_line(console, f"report: {folder / 'report.html'}", indent=0)
