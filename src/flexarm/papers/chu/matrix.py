@@ -161,8 +161,8 @@ def deficiency(scope: Scope) -> Found:
         tables=(Table("Cantilever frequencies over the exact ones",
                       ("elements", "mass matrix", "mode 1", "mode 2", "mode 3"), rows),),
         because=f"The mass matrix of example 1 without motor inertia has the rank {rank} of "
-        f"{size}: a motion of the nodes that no element's centre takes part in has no inertia. With "
-        f"a motor's the fastest mode of the arm has {_fastest(True):.1e} rad/s, beside "
+        f"{size}: a motion of the nodes that no element's centre takes part in has no inertia. "
+        f"With a motor's the fastest mode of the arm has {_fastest(True):.1e} rad/s, beside "
         f"{_fastest(False):.1e} rad/s by the consistent matrix.",
         checks=checks,
     )  # fmt: skip
