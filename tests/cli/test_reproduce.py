@@ -1,11 +1,15 @@
 """`flexarm reproduce`: verdicts on standard output, a report in a folder, one JSON document."""
 
 import json
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flexarm import papers
 from flexarm.cli import main, reproduce
+from flexarm.integrate import solve
 from flexarm.papers import PAPERS
 
 ITEM = ["reproduce", "theodore-1995", "--item", "frequency-equation"]
@@ -61,7 +65,7 @@ def test_a_reading_is_taken_as_it_is_listed(capsys: pytest.CaptureFixture[str]) 
 
 def test_errata_are_run_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "graves-1989", "--errata"]) == 0
-    assert "M, at tips bent by 0.1 m, wrong by" in capsys.readouterr().out
+    assert "M, of a unit diagonal, wrong by" in capsys.readouterr().out
     assert main(["reproduce", "graves-1989", "--errata", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["errata"]
     assert {"where", "printed", "right", "effect"} <= set(found[0])
@@ -69,3 +73,31 @@ def test_errata_are_run_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_command_line_knows_the_papers_that_there_are() -> None:
     assert set(reproduce.PAPERS) == set(PAPERS)
+
+
+def test_a_run_that_is_stopped_decides_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real, runs = solve._drive, []
+
+    def drive(*args: Any) -> solve.Ending | None:
+        runs.append(1)
+        signal.raise_signal(signal.SIGTERM)  # what `timeout` does while a motion is computed
+        return real(*args)
+
+    monkeypatch.setattr(solve, "_drive", drive)
+    assert main(["reproduce", "graves-1989", "--item", "rotation-limit", "--json"]) == 143
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err == (
+        "flexarm reproduce: stopped before all was computed: nothing is decided, and no report is "
+        "written\n"
+    )
+    assert len(runs) == 1
+
+
+def test_every_motion_of_the_papers_is_whole() -> None:
+    folder = Path(papers.__file__).parent
+    for file in folder.rglob("*.py"):
+        if file.name != "whole.py":
+            assert "integrate.simulate import" not in file.read_text("utf-8"), file

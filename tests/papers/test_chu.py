@@ -73,6 +73,8 @@ def test_the_rigid_robot_of_table_1_is_a_plane_arm_in_closed_form() -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("name", ["fig-8", "fig-21", "fig-22"])
-def test_both_mass_matrices_agree_on_a_deflection_with_one_per_cent_of_damping(name: str) -> None:
-    assert {"damping of the links": ("1 %", "2 %")} in compute(name).statements[0].conditions
+def test_both_mass_matrices_agree_on_the_experiments_figures_as_our_own_check_alone() -> None:
+    for name in ("fig-21", "fig-22"):
+        found = compute(name)
+        assert not found.statements[0].tried
+        assert "each other" in found.checks[0].says

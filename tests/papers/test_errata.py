@@ -70,6 +70,7 @@ def test_every_paper_has_errata_that_run() -> None:
 def test_what_a_paper_says_that_it_approximates_is_no_error_of_it() -> None:
     stated = {(each.paper, each.where) for each in errata() if each.kind == "approximation"}
     assert stated == {
+        ("korayem-2009", "step 1"),
         ("graves-1989", "eq. 5"), ("graves-1989", "eq. 25"), ("graves-1989", "nonlinear force"),
         ("chu", "eqs. 18, 25"), ("chen-2012", "eqs. 2, 3"), ("chen-2012", "eq. 13"),
     }  # fmt: skip
@@ -90,3 +91,15 @@ def test_eqs_67_and_69_of_korayem_add_up_to_the_recursion_of_eq_59() -> None:
             added += back[k] @ (link.r_v + second + tilde(w_d) @ link.r + turned)  # (eq. 67)
         off = float(ca.norm_2(ca.DM(added - r_dd[-1])))
         assert (off < 1e-12) is exact  # with the whole omega', and not with omega'_v
+
+
+def test_what_a_transcription_damages_is_no_number_against_the_paper() -> None:
+    damaged = [each for each in errata() if each.kind == "transcription"]
+    assert {each.where for each in damaged} >= {"eqs. 43, 44", "eqs. 59-66", "eqs. 15, 16, 18-22"}
+    assert not any(each.runs for each in damaged)
+    assert all(measured(each).startswith("none: ") for each in damaged)
+
+
+def test_table_2_as_printed_does_not_give_the_numbers_beside_it() -> None:
+    (one,) = [each for each in errata("korayem-2009") if each.where == "Table 2, this work"]
+    assert "2250 M, 1220 A beside the printed 2706 M, 2134 A" in measured(one)

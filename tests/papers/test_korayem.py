@@ -14,8 +14,10 @@ from flexarm.papers.korayem.fall import (
     GOOD,
     LOOKS,
     MEAN,
+    PLOTTED,
     SIZE,
     T_END,
+    WHOLE,
     fall,
     history,
     off,
@@ -28,6 +30,20 @@ def test_moving_means_and_bounds_leave_the_edges_out() -> None:
     assert LOOKS[MEAN](y).shape == (len(y) - 2 * EDGE,)
     assert LOOKS[SIZE](y).shape == (2, len(y) - 2 * EDGE)
     assert LOOKS[MEAN](y)[0] == pytest.approx(np.mean(y[: 2 * EDGE + 1]))
+
+
+def test_no_measure_of_concordance_passes_a_flat_line_or_half_the_size() -> None:
+    t = np.arange(round(T_END / DT) + 1) * DT
+    y = np.sin(3 * t) + 0.3 * np.sin(400 * t)
+    flat = np.full_like(y, y.mean())
+    for seen in (WHOLE, SIZE, MEAN, PLOTTED):
+        assert off(seen, y, y) == 0
+        assert off(seen, flat, y) > 4 * GOOD.high
+        assert off(seen, y.mean() + (y - y.mean()) / 2, y) > 2 * GOOD.high
+        assert not GOOD.holds(off(seen, 1.5 * y, y))
+    assert off(WHOLE, flat, y) == pytest.approx(100)
+    late = np.sin(3 * t - 0.1)  # a small angle late
+    assert off(WHOLE, late, np.sin(3 * t)) == pytest.approx(10, rel=0.05)
 
 
 @pytest.mark.campaign

@@ -75,7 +75,7 @@ def test_the_document_lists_statements_with_all_that_was_tried() -> None:
 
 
 def test_a_paper_is_summed_up_in_words() -> None:
-    assert in_words([result()]) == "1 statement: 1 hold if something is read in one way."
+    assert in_words([result()]) == "1 statement: 1 holds if something is read in one way."
 
 
 def test_statements_are_counted_by_paper() -> None:

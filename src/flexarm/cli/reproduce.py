@@ -55,10 +55,15 @@ def run(args: argparse.Namespace) -> int:
         check_report(folder, force=args.force)
     from rich.console import Console
 
-    with Console(stderr=True).status("") as status:
-        tell = (lambda text: status.update(text)) if sys.stderr.isatty() else None
-        results = reproduce(items, full=args.full, readings=dict(args.reading or ()),
-                            progress=tell, workers=os.cpu_count() or 1)  # fmt: skip
+    try:
+        with Console(stderr=True).status("") as status:
+            tell = (lambda text: status.update(text)) if sys.stderr.isatty() else None
+            results = reproduce(items, full=args.full, readings=dict(args.reading or ()),
+                                progress=tell, workers=os.cpu_count() or 1)  # fmt: skip
+    except KeyboardInterrupt:
+        print("flexarm reproduce: stopped before all was computed: nothing is decided, and no "
+              "report is written", file=sys.stderr)  # fmt: skip
+        raise
     if folder is not None:
         write_report(results, folder, force=args.force)
     if args.json:
@@ -137,6 +142,7 @@ def _print(results: "list[Result]", folder: Path | None) -> None:
             for count, verdict in zip(row[2:], summary(results).head[2:], strict=True)
             if count != "0"
         )
-        console.print(f"{row[0]}: {row[1]} statements, {words}", style="bold")
+        number = f"{row[1]} statement{'s' if row[1] != '1' else ''}"
+        console.print(f"{row[0]}: {number}, {words}", style="bold")
     if folder is not None:
         print_line(console, f"report: {folder / 'report.html'}", indent=0)

@@ -1,13 +1,14 @@
 """The five papers: their examples, tables and figures, computed beside what they print."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING
 
-from flexarm.errors import FlexarmError
+from flexarm.errors import FlexarmError, LongRun
 
 if TYPE_CHECKING:
     from flexarm.papers.base import Found, Item, Result
@@ -84,6 +85,8 @@ def reproduce(
     ------
     FlexarmError
         If there is no such reading in any item.
+    KeyboardInterrupt
+        If it was stopped: half a motion decides nothing.
     """
     scope = _scope(items, full, readings or {})
     names = dict.fromkeys(item.paper for item in items)
@@ -94,16 +97,25 @@ def reproduce(
             for k, item in enumerate(items, 1)
         ]
     found: dict[tuple[str, str], Result] = {}
+    others = active_children()
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting = {
             pool.submit(_compute_paper, paper, scope, [item.name for item in papers[paper]]): paper
             for paper in sorted(papers, key=SLOWEST_FIRST.index)
         }
-        for k, done in enumerate(as_completed(waiting), 1):
-            for item, (computed, seconds) in zip(papers[waiting[done]], done.result(), strict=True):
-                found[item.paper, item.name] = _result(item, computed, seconds)
-            if progress is not None:
-                progress(f"{k} of {len(papers)} papers: {waiting[done]} done")
+        try:
+            for k, done in enumerate(as_completed(waiting), 1):
+                computed = zip(papers[waiting[done]], done.result(), strict=True)
+                for item, (each, seconds) in computed:
+                    found[item.paper, item.name] = _result(item, each, seconds)
+                if progress is not None:
+                    progress(f"{k} of {len(papers)} papers: {waiting[done]} done")
+        except BaseException:  # Ctrl-C, or a paper that failed: end at once
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(active_children()) - set(others):
+                process.terminate()
+                process.join()
+            raise
     return [found[item.paper, item.name] for item in items]
 
 
@@ -128,7 +140,9 @@ def _compute(
     if progress is not None:
         progress(f"{where}: {item.paper} {item.name}")
     begun = time.perf_counter()
-    found = item.compute(scope)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LongRun)  # what takes long here is known to end
+        found = item.compute(scope)
     return _result(item, found, time.perf_counter() - begun)
 
 

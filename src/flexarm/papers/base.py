@@ -52,8 +52,9 @@ class Limit:
         return max(sides)
 
     def text(self, value: float) -> str:
-        """Write a number with the unit."""
-        return f"{value:.3g} {self.unit}".strip()
+        """Write a number with the unit; counts whole."""
+        count = abs(value) < 1e6 and value == round(value)
+        return f"{value:.0f} {self.unit}".strip() if count else f"{value:.3g} {self.unit}".strip()
 
     def __str__(self) -> str:
         """Say what is needed."""

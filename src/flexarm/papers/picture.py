@@ -36,7 +36,7 @@ def draw(figure: Figure, form: str = "png", *, key: str = "") -> bytes:
         axes = canvas.add_subplot()
         dense = max((len(each.x) for each in figure.curves), default=0) > DENSE
         for k, each in enumerate(figure.curves):
-            style = ("o", "s", "^")[k % 3] if each.points else ("-", "-", "--", ":")[k % 4]
+            style = ("o", "s", "^")[k % 3] if each.points else ("-", "--", ":", "-.")[k % 4]
             axes.plot(each.x, each.y, style, label=each.label, color=CURVES[k % len(CURVES)],
                       linewidth=0.7 if dense else 1.4, markersize=4.5,
                       markerfacecolor="none")  # fmt: skip

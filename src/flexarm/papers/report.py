@@ -24,6 +24,7 @@ NAMES = {
 # Figures and tables of which the text says nothing that could be decided.
 WITHOUT = {
     "korayem-2009": "Figs. 1-3 (frames, deflections, the start), Table 3 (data)",
+    "graves-1989": "Figs. 1, 2 (parameters of a link, vectors of influence)",
     "theodore-1995": "Figs. 1-3 (frames, an element, the arm), Table 3 (data)",
     "chu": "Figs. 1-3, 9, 15 (second of that number), 16 (drawings and photographs), "
     "Figs. 4, 5, 10, 11, 17, 18 (inputs, without values in the text)",
@@ -31,8 +32,10 @@ WITHOUT = {
 }
 MOST_ROWS = 60  # of readings that stand in a page; all are in its CSV
 WORDS = dict(zip(VERDICTS, (
-    "hold for every reading", "hold if something is read in one way",
-    "are contradicted by every reading", "cannot be decided",
+    ("holds for every reading", "hold for every reading"),
+    ("holds if something is read in one way", "hold if something is read in one way"),
+    ("is contradicted by every reading", "are contradicted by every reading"),
+    ("cannot be decided", "cannot be decided"),
 ), strict=True))  # fmt: skip
 MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
 _COLOURS = {
@@ -60,11 +63,13 @@ _STYLE = (
     "vertical-align:top}td:first-child a{white-space:nowrap}"
     "th{color:var(--soft);font-weight:600}svg{max-width:100%;height:auto;"
     "font-family:inherit}figure{margin:10px 0}figcaption,.soft{color:var(--soft);font-size:13px}"
+    "@media(max-width:560px){td,th{padding-right:6px}table{font-size:12px}"
+    "td{overflow-wrap:anywhere;min-width:56px}}"
     "summary{cursor:pointer;color:var(--soft);font-size:13.5px}code{font-size:12.5px}"
     + "".join(f".{mark}{{color:var(--{mark})}}" for mark in MARKS.values())
 )
 _ABOUT = (
-    "Every statement of five papers, computed anew by flexarm. The papers' curves are not at hand "
+    "Statements of papers, computed anew by flexarm. The papers' curves are not at hand "
     "as numbers: figures show ours, with the values that a text has. What a paper leaves open (a "
     "tip body, a direction, damping, what is plotted) is varied, and each statement is searched "
     "over these readings: it holds for every one of them, holds if something is read in one way, "
@@ -219,7 +224,7 @@ def in_words(results: Sequence[Result]) -> str:
     """Sum a paper up: how many of its statements have which verdict, and which are contradicted."""
     counted = {verdict: n for verdict, n in totals(results).items() if n}
     found = [each for result in results for each in result.found.statements]
-    parts = ", ".join(f"{n} {WORDS[verdict]}" for verdict, n in counted.items())
+    parts = ", ".join(f"{n} {WORDS[verdict][n > 1]}" for verdict, n in counted.items())
     text = f"{len(found)} statement{'s' if len(found) > 1 else ''}: {parts}."
     against = "; ".join(each.says for each in found if each.verdict == NEVER)
     return f"{text} Contradicted: {against}." if against else text

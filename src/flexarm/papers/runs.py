@@ -70,9 +70,18 @@ def apart(one: Array, other: Array) -> float:
     return rms(one - other) / float(np.ptp(other))
 
 
+def discord(one: Array, other: Array) -> float:
+    """Measure how far two histories are apart: rms of the difference over the other's spread.
+
+    A flat line at the mean has 1, the other at half its size 0.5, a sine that is late by a small
+    angle this angle; spreads differ by no more than it.
+    """
+    return rms(one - other) / float(np.std(other))
+
+
 def farthest(one: Array, other: Array) -> float:
-    """Measure how far two histories are apart at most, over the other's range."""
-    return float(np.abs(one - other).max() / np.ptp(other))
+    """Measure how far two histories are apart at most, over half the other's range."""
+    return 2 * float(np.abs(one - other).max() / np.ptp(other))
 
 
 def bounds(y: Array, width: int) -> Array:
@@ -81,8 +90,8 @@ def bounds(y: Array, width: int) -> Array:
     return np.stack([windows.max(axis=1), windows.min(axis=1)])
 
 
-def main_frequency(t: Array, y: Array) -> float:
-    """Find the strongest frequency [Hz] of evenly sampled values, less their trend.
+def main_frequency(t: Array, y: Array, above: float = 0.0) -> float:
+    """Find the strongest frequency [Hz] above some of evenly sampled values, less their trend.
 
     Notes
     -----
@@ -91,7 +100,9 @@ def main_frequency(t: Array, y: Array) -> float:
     line = np.polynomial.Polynomial.fit(t, y, 1)
     windowed = (y - line(t)) * np.hanning(len(t))
     size = np.abs(np.fft.rfft(windowed, 4 * len(t)))
-    k = int(np.argmax(size[1:-1])) + 1
+    first = 1 + int(above * 4 * len(t) * (t[1] - t[0]))
+    peak = (size[1:-1] > size[:-2]) & (size[1:-1] >= size[2:])  # no flank of what is below
+    k = int(np.argmax(np.where(peak, size[1:-1], 0.0)[first - 1 :])) + first
     low, mid, high = np.log(size[k - 1 : k + 2])
     shift = 0.5 * (low - high) / (low - 2 * mid + high)
     return float((k + shift) / (4 * len(t) * (t[1] - t[0])))

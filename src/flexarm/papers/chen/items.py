@@ -9,7 +9,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from flexarm.formulations import DEFAULT
-from flexarm.integrate.simulate import simulate
 from flexarm.linear.equilibrium import equilibrium
 from flexarm.linear.modes import modes
 from flexarm.links.base import Array
@@ -35,6 +34,7 @@ from flexarm.papers.chen.offset import OFFSET_ITEM
 from flexarm.papers.chen.ratios import EI, LENGTH, MASS, chordwise_squares, frequency_ratios
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, bounds, changed, tip_deflection
+from flexarm.papers.whole import simulate
 from flexarm.runs.run import Run
 
 EA = 2.84e7  # [N]

@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 
-from flexarm.integrate.simulate import simulate
 from flexarm.papers.base import Found, Item, Limit, search, undecidable
 from flexarm.papers.chen.fall import (
     ARMS,
@@ -26,6 +25,7 @@ from flexarm.papers.chen.fall import (
 )
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import apart, changed
+from flexarm.papers.whole import simulate
 from flexarm.runs.run import Run
 
 TWISTED = Limit(low=1.0, unit="mrad")  # "will perform torsion"

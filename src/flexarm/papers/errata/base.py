@@ -27,8 +27,9 @@ class Erratum:
     code
         File under ``flexarm`` whose lines have the right form, marked ``erratum``; "" if none.
     kind
-        An error, which may be the print's; an approximation that the paper itself states; or a
-        remark on what is not defined, or can be read otherwise.
+        An error, which may be the print's; an approximation that the paper itself states; a
+        transcription that is damaged, where the paper has it right elsewhere; or a remark on what
+        is not defined, or can be read otherwise.
     """
 
     paper: str
@@ -37,7 +38,7 @@ class Erratum:
     right: str
     effect: Callable[[], str] | str
     code: str = ""
-    kind: Literal["error", "approximation", "remark"] = "error"
+    kind: Literal["error", "approximation", "transcription", "remark"] = "error"
 
     @property
     def runs(self) -> bool:

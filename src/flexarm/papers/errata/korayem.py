@@ -24,9 +24,9 @@ from flexarm.formulations.gibbs_appell.steps import (
     rotations,
     sums,
 )
-from flexarm.formulations.gibbs_appell.terms import beam, link_constants, tilde
+from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
-from flexarm.model import LinkModel, Model, build
+from flexarm.model import Model, build
 from flexarm.papers.errata.base import STATES, Erratum, wrong_by
 from flexarm.papers.korayem.counts import TABLE_1, book, korayem_shafei, printed_step
 from flexarm.papers.runs import changed
@@ -140,15 +140,9 @@ def _efforts(q: Expr, v: Expr, a: Expr | None, printed: str) -> Expr:
         walked = _with(links, omega, lambda x, w: {"theta_v": x.theta_v - tilde(w) @ x.theta_d})
     if printed == "eq. 69":
         walked = _with(links, omega_d, lambda x, w: {"r_v": x.r_v - tilde(w) @ x.r})
-    if printed == "eq. 59":
-        walked = _with(links, omega, lambda x, w: {"r": x.r_d})
     spun, spun_d, r_dd = motions(walked, R, v, a, none)
-    if printed == "eqs. 43, 44":
-        spun = spun_d
     weighed = links
-    if printed == "eqs. 15-22" and a is not None:
-        weighed = [links[0], *map(partial(_as_printed, a, v), links[1:], _model().links)]
-    S, T = link_forces(weighed, spun, spun_d, r_dd, a)
+    S, T = link_forces(links, spun, spun_d, r_dd, a)
     if printed == "eq. 102":  # deflections where their rates belong
         still = ca.vertcat(*[q[k] if "." in x else v[k] for k, x in enumerate(names)])
         rates = [link.body.c for link in paper_chain(_model(), q, still, delta_squared=True)]
@@ -181,22 +175,6 @@ def _mixed(joints: Expr, deflections: Expr) -> Expr:
     return ca.vertcat(
         *[deflections[k] if "." in x else joints[k] for k, x in enumerate(_model().names)]
     )
-
-
-def _as_printed(a: Expr, v: Expr, link: Link, part: LinkModel) -> Link:
-    """Put accelerations, as printed, where positions belong in B3, B8 and B9."""
-    assert part.elastic is not None  # all links bend
-    constants = link_constants(part.elastic.integrals)
-    rate, faster = picked(v, link), picked(a, link)
-    shapes = [
-        x - c
-        for x, c in zip(
-            beam(constants, faster, rate, delta_squared=True).beta, constants.C_j, strict=True
-        )
-    ]
-    B8, B9 = (sum((y[j] * x for j, x in enumerate(shapes)), ca.SX(3, 3)) for y in (rate, faster))
-    body = replace(link.body, B3=tilde(link.body.eps @ faster), B8=B8, B9=B9)
-    return replace(link, body=body)
 
 
 def _amplitudes() -> str:
@@ -240,9 +218,25 @@ def _lines(step: int) -> str:
     )
 
 
-def _negative() -> str:
-    one = korayem_shafei(1, 1, 1)[1]
-    return f"{_lines(10)}; for one link with one mode Table 2 has {one:.0f} sums in all"
+def _step_9_gap() -> str:
+    """Say by how much the lines of step 9 are more, as formulas in n that hold for all."""
+    sizes = range(3, 9)
+    gaps = [np.subtract(printed_step(9, n, 1), TABLE_1[9](n, n, 1)) for n in sizes]
+    (M, m), (A, a) = (np.polyfit(sizes, [gap[k] for gap in gaps], 1) for k in (0, 1))
+    return (
+        f"{_lines(9)}; the lines have {M:.0f} n - {-m:.0f} M and {A:.0f} n - {-a:.0f} A more, of "
+        "which 27 n M and 18 n A are jU_k+ of k = n - 1, a sum without terms"
+    )
+
+
+def _step_10_gap() -> str:
+    gap = {(n, m): printed_step(10, n, m)[0] - TABLE_1[10](n, n, m)[0]
+           for n in range(3, 9) for m in range(1, 5)}  # fmt: skip
+    (each,) = {x / (m**2 * (n - 1)) for (n, m), x in gap.items()}
+    return (
+        f"{_lines(10)}; of the products {each:.0f} m^2 (n - 1) are missing, as if the last line's "
+        "48M were 24M"
+    )
 
 
 def _sums() -> str:
@@ -254,37 +248,55 @@ def _garbled() -> str:
     """Evaluate Book's formulas with the factors m that stand twice in some terms."""
     n, f, m = 3, 2, 2
     more = [(x * f * m + y * n * f) * (m - 1) for x, y in ((137.5, 86), (123, 80))]
-    found = [a + b for a, b in zip(book(n, f, m), more, strict=True)]
+    return _beside([a + b for a, b in zip(book(n, f, m), more, strict=True)], "4922 M, 4851 A")
+
+
+def _garbled_own() -> str:
+    """Evaluate the paper's own formulas with the factors m that stand twice in some terms."""
+    n, f, m = 3, 2, 2
+    more = [(x * m * f + y * m**2 * f) * (m - 1) for x, y in ((6, -60), (-49.5, -89.5))]
+    own = korayem_shafei(n, f, m)
+    return _beside([a + b for a, b in zip(own, more, strict=True)], "2706 M, 2134 A")
+
+
+def _beside(found: list[float], printed: str) -> str:
     return (
         f"for n = 3, n_f = 2, m = 2 they give {found[0]:.0f} M, {found[1]:.0f} A beside the "
-        "printed 4922 M, 4851 A"
+        f"printed {printed}"
     )
 
 
 ERRATA = (
     Erratum(PAPER, "eq. 13", "-2 omega'^T B5", "-2 omega^T B5: r'' . (2 omega x r')",
             partial(_all_forces, "eq. 13")),
-    Erratum(PAPER, "eqs. 15, 16, 18-22", "plain vectors; B3 = int mu r''; 20-22 all the same",
-            "skew matrices: B2 = int mu r'~, B3 = int mu r~, B5 = int mu r''~ r', B6 = int mu r~ "
-            "r'', B7 = int mu r~^T r''~, B8 = int mu r~^T r'~, B9 = int mu r~^T r~",
-            partial(_all_forces, "eqs. 15-22", what="B3, B8 and B9 alone as printed, which can be "
-                    "formed: forces at given accelerations"), "formulations/gibbs_appell/terms.py"),
+    Erratum(PAPER, "eqs. 15, 16, 18-22", "plain vectors, some with dots too many; 20 and 22 the "
+            "same", "skew matrices: B2 = int mu r'~, B3 = int mu r~, B5 = int mu r''~ r', B6 = int "
+            "mu r~ r'', B7 = int mu r~^T r''~, B8 = int mu r~^T r'~, B9 = int mu r~^T r~",
+            "none: the text after eq. 22 says that they are skew-symmetric tensors, and eqs. 24 to "
+            "31, which follow from them, are right", "formulations/gibbs_appell/terms.py",
+            kind="transcription"),
     Erratum(PAPER, "eq. 26", "d''_ij d_ik sC", "d''_ij d''_ik sc_ijk",
             partial(_all_forces, "eq. 26")),
     Erratum(PAPER, "eqs. 27, 36-39", "the scalar's letter sC; tildes in 37-39",
             "27 with the vector c_ijk; 36 with a tilde on eta, which has an arrow, 37 a scalar, 38 "
-            "and 39 vectors", "a matrix where eqs. 13 and 26 need a number or a vector: "
-            "cannot be formed"),
+            "and 39 vectors", "none: the list before eq. 34 has arrows on c_ijk and c_ij, a tilde "
+            "on M r, and none on sc_ijk", kind="transcription"),
     Erratum(PAPER, "eq. 44", "- omega~ B9 omega in the second sum", "+ omega~ B9 omega",
             partial(_forces, "eq. 44"), STEPS),
     Erratum(PAPER, "eqs. 43, 44", "omega' where B2, B3, B8, B9, beta and c multiply velocities",
-            "omega in all of these; omega'_j^T alpha_jf is right",
-            partial(_all_forces, "eqs. 43, 44")),
+            "omega in all of these; omega'_j^T alpha_jf is right", "none: eqs. 96, 97 and 102 have "
+            "the same terms with omega", kind="transcription"),
     Erratum(PAPER, "eqs. 46, 47", "sum dy_ij/d eta", "sum delta_ij dy_ij/d eta; eq. 47 likewise",
             _amplitudes),
     Erratum(PAPER, "eqs. 59-66", "a dot too many: r' for r in 59 and 60, omega' for omega in 63",
             "as in eq. 10: omega' x r + omega x (omega x r), r of eq. 60 without a dot",
-            partial(_forces, "eq. 59"), STEPS),
+            "none: l_i and z_i, which are constant, have the same dot, so that it is an arrow; eq. "
+            "10 and step 2 are right", STEPS, kind="transcription"),
+    Erratum(PAPER, "eqs. 67, 69", "sums over links 1 to i - 1 alone", "+ iR_0 r''_O0, the base's",
+            "none: step 2 begins with it"),
+    Erratum(PAPER, "gravity, step 2", "r''_O0 = g, 'the acceleration of gravity'",
+            "g upwards, as '1 g to the top' says: less the vector along which weights pull",
+            "a vector that points down would let the arm fall up", kind="remark"),
     Erratum(PAPER, "eq. 68", "iR_k omega'_k in the first sum", "iR_k z_k q''_k",
             "omega'_i stands on both sides and cancels, and no acceleration of a joint is in it: "
             "it gives nothing that could be run"),
@@ -299,14 +311,14 @@ ERRATA = (
     Erratum(PAPER, "eq. 70, step 2", "omega x theta' of eq. 65 left out", "it is part of omega'_v",
             partial(_forces, "step 2"), STEPS),
     Erratum(PAPER, "eq. 74", "derivative by delta^2_jf", "by delta''_jf",
-            "the right side is that by delta''_jf: nothing else can be meant"),
+            "none: eq. 72 has delta''_jf, and the right side is that by it", kind="transcription"),
     Erratum(PAPER, "eq. 81", "times delta_kt", "times delta''_kt",
             partial(_all_forces, "eq. 81"), STEPS),
     Erratum(PAPER, "eq. 85", "sc_jft of no k", "for k = j",
             "the sum over t alone, of link j, has no other k", STEPS),
     Erratum(PAPER, "eq. 86", "j+sigma_k+ with B3", "with B9", partial(_inertia, _eq_86), STEPS),
-    Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A", "only if E is orthogonal",
-            _transposed, STEPS),
+    Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A, of the small angles of eq. 6",
+            "only if E is orthogonal", _transposed, STEPS, kind="approximation"),
     Erratum(PAPER, "step 8", "for j = 2:1:n-1; j = i-1:-1:1", "for i = 2:1:n-1; j = i-1:-1:1",
             "j is given twice, i never: cannot be run"),
     Erratum(PAPER, "step 9, U", "gamma_k + xi_k+1; gamma_n-1 + xi_n-1 to begin with",
@@ -323,14 +335,20 @@ ERRATA = (
     Erratum(PAPER, "eq. 102", "delta_jk c_jk", "2 omega_j^T sum delta'_jk c_jfk",
             partial(_forces, "eq. 102"), STEPS),
     Erratum(PAPER, "Table 1, step 9", "formulas of products and sums",
-            "the sum of what is printed beside the lines of step 9", partial(_lines, 9)),
+            "the sum of what is printed beside the lines, less jU_k+ of k = n - 1",
+            _step_9_gap),
+    Erratum(PAPER, "step 9, V_n-2", "18M 9A", "45M 27A: lambda r~ R are two products, 18M 9A and "
+            "27M 18A", "27M 18A too few for each of n - 1 links"),
     Erratum(PAPER, "Table 1, step 10", "formulas of products and sums",
-            "the sum of what is printed beside the lines of step 10", _negative),
+            "the sum of what is printed beside the lines of step 10", _step_10_gap),
     Erratum(PAPER, "Table 2", "column headed n = 6, n_f = 6, m = 3", "is for m = 2", _column,
             "papers/korayem/tables.py"),
     Erratum(PAPER, "Table 2", "2134M", "2134 A", _sums),
     Erratum(PAPER, "Table 2, Book", "137.5 m n_f m, 86 n n_f m; 123 m n_f m, 80 n n_f m",
             "137.5 n_f m, 86 n n_f; 123 n_f m, 80 n n_f", _garbled, "papers/korayem/counts.py"),
+    Erratum(PAPER, "Table 2, this work", "6 m n_f m, -60 m^2 n_f m; -49.5 m n_f m, -89.5 m^2 n_f m",
+            "6 m n_f, -60 m^2 n_f; -49.5 m n_f, -89.5 m^2 n_f, as in Table 1", _garbled_own,
+            "papers/korayem/counts.py"),
     Erratum(PAPER, "simulation", "delta_12(0), delta_22(0)", "only delta_11 and delta_21 exist",
             "one mode per link: there is no such variable to begin with"),
 )  # fmt: skip

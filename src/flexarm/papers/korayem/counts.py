@@ -53,7 +53,12 @@ TABLE_1: dict[int, Formula] = {
 
 
 def korayem_shafei(n: int, nf: int, m: int) -> tuple[float, float]:
-    """Evaluate the formulas of Korayem & Shafei for multiplications and additions (Table 2)."""
+    """Evaluate the formulas of Korayem & Shafei for multiplications and additions (Table 2).
+
+    Notes
+    -----
+    The printed ones are damaged (erratum); these give the numbers printed beside them.
+    """
     both = 18 * m**2
     multiplications = (
         both - 15 * m - 790.5 * n + 6 * m * nf + 475.5 * n**2 + 42 * m**2 * nf**2

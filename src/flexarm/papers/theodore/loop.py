@@ -12,13 +12,13 @@ import scipy.linalg
 from flexarm.control import Timing, Trajectory, decoupling_law, joint_move, lqr
 from flexarm.formulations import DEFAULT, formulation
 from flexarm.integrate.batch.many import simulate_many
-from flexarm.integrate.simulate import simulate
 from flexarm.io.sample import sample
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.papers.base import Check, Figure, Found, Limit, compare, curve, search
 from flexarm.papers.readings import Choice, Grid, Reading, Scope, over, ways
 from flexarm.papers.runs import changed, rms
+from flexarm.papers.whole import simulate
 from flexarm.runs.run import Run
 
 PAPER = "theodore-1995"
