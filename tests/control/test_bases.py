@@ -1,5 +1,7 @@
 """Laws and motions of arms on free and moved bases, by momentum and closed forms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -292,7 +294,7 @@ def test_a_law_on_a_free_base_is_that_of_the_arm_without_contacts() -> None:
         model = flexarm.build(arm)
         law = decoupling_law(joint_move(model, {"joint1": 0.2}, TIMING), stiffness=16, damping=6)
         found.append(np.array(law(0.3, np.full(8, 0.1), np.full(8, 0.05))))
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
     with pytest.raises(ModelError, match="such as joint_move, do so with contacts"):
         drives(model)
 
@@ -304,7 +306,7 @@ def test_a_wall_disturbs_a_law_on_a_free_base() -> None:
     law = decoupling_law(
         joint_move(flexarm.build(arm), {"joint1": 0.2}, TIMING), stiffness=16, damping=6
     )
-    options = {"t_end": 1.2, "dt": 0.1, "rtol": 1e-8, "control": law}
+    options: dict[str, Any] = {"t_end": 1.2, "dt": 0.1, "rtol": 1e-8, "control": law}
     free, far = (flexarm.simulate(each, **options) for each in (floating(2), arm))
     assert np.abs(free.q - far.q).max() < 1e-7
     at = 0.5 * float(free.tip[0, 0] + free.tip[:, 0].max())

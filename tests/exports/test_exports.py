@@ -153,9 +153,9 @@ def test_a_unit_runs_in_the_importer_of_casadi(made: Plant, tmp_path: Path, fmi:
     close(found[None], states(made, run)[-1:], 1e-12)
     changes = described.create("changes", ["t", "x", "u"], ["jac_ode_x"])(0, x, u).full()
     t, since, symbols, given, d = made.rates().sx_in()
-    found = made.rates().call([t, since, symbols, given, d], True, False)[0]
+    rates = made.rates().call([t, since, symbols, given, d], True, False)[0]
     exact = ca.Function("exact", [symbols], [ca.substitute(
-        ca.jacobian(found, symbols), ca.vertcat(t, since, given), ca.DM.zeros(4)
+        ca.jacobian(rates, symbols), ca.vertcat(t, since, given), ca.DM.zeros(4)
     )])  # fmt: skip
     wanted = exact(np.array(x).ravel()[np.argsort(order)]).full()[np.ix_(order, order)]
     np.testing.assert_allclose(changes, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())

@@ -412,7 +412,8 @@ def test_the_recursion_carries_contacts_of_the_tip_as_jacobians_do(
     """Deep in a ball, with friction and damping: force, powers and their slopes."""
     deep = {"kind": "sphere", "centre": [0, 0, 0], "radius": 9.0}
     arm = flexarm.change_arm(loads(WALL), {"contacts.1.obstacle": deep})
-    random, found = np.random.default_rng(1), []
+    random = np.random.default_rng(1)
+    found: list[tuple[list[np.ndarray], list[np.ndarray]]] = []
     for carried in (True, False):
         if not carried:
             monkeypatch.setattr(Composite, "touched_expression", lambda *given: None)

@@ -1,7 +1,9 @@
 """Plans: simulated motions that leave no vibration, against known optima, and refusals."""
 
 import sys
+from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,7 +74,7 @@ def swung(kind: str = "", allowed: float = 1e6) -> Plan:
 def largest(run: Run, kind: str) -> float:
     """Find what is limited otherwise than plans do: from places, momentum and torque."""
     turned = np.array([np.cos(run.q[:, 0]), np.sin(run.q[:, 0])]).T
-    found = {
+    found: dict[str, Callable[[], Any]] = {
         "speed": lambda: np.gradient(run.q[:, 0], run.t),
         "deflection": lambda: np.linalg.norm(run.tip[:, :2] - run.tip[0, 0] * turned, axis=1),
         "strain": lambda: run.section_forces(stations=21)["strain"].to_numpy(),

@@ -38,7 +38,7 @@ class Limit:
 
     def holds(self, value: float) -> bool:
         """Say whether a number is within; what is no number is not."""
-        return self.low < value < self.high
+        return bool(self.low < value < self.high)
 
     def miss(self, value: float) -> float:
         """Measure by how much a number is outside, over the limit; less than 0 inside."""

@@ -89,7 +89,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
                 "title": result.item.title,
                 "statements": [_described(result, each) for each in result.found.statements],
                 "checks": [
-                    {"says": each.says, "holds": each.holds, "because": each.because}
+                    {"says": each.says, "holds": bool(each.holds), "because": each.because}
                     for each in result.found.checks
                 ],
                 "seconds": round(result.seconds, 3),

@@ -64,10 +64,12 @@ def lumped(model: Model, *, own: bool) -> ca.Function:
     for part, frame in zip(model.links, frames(model, q), strict=True):
         section, half = part.link.section, part.link.length / 2
         assert section is not None  # a beam, rigid or not
+        assert section.mass_per_length is not None
         mass, bent = 2 * half * section.mass_per_length, [0.0, 0.0]
         if part.elastic is not None:
-            bent = [ca.DM(part.elastic.shapes.values(axis, np.array([half]))[0]).T
-                    @ picked(q, part.own) for axis in "yz"]  # fmt: skip
+            shapes, at = part.elastic.shapes, np.array([half])
+            rows = [shapes.values("y", at)[0], shapes.values("z", at)[0]]
+            bent = [ca.DM(row).T @ picked(q, part.own) for row in rows]
         R = frame.R_WL
         J = ca.jacobian(frame.p_WL + R @ ca.vertcat(half, *bent), q)
         turning = ca.reshape(ca.jtimes(ca.vec(R), q, v), 3, 3) @ R.T
