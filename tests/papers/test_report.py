@@ -1,7 +1,9 @@
 """The report: every file there, figures inside the page, nothing overwritten unasked."""
 
 import csv
+import json
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -17,12 +19,12 @@ GRID = Grid((ways("gain", "1", "2"),))
 def result() -> Result:
     t = np.linspace(0.0, 1.0, 5)
     found = Found(
-        (search("grows <fast>", GRID.readings(Scope()), lambda x: float(x["gain"]), Limit(low=1.5),
-                "speed | 2", printed="8 mm"),),
+        (search("grows <fast>", GRID.readings(Scope()), lambda x: np.float64(x["gain"]),
+                Limit(low=1.5), "speed | 2", printed="8 mm"),),
         tables=(Table("Numbers", ("a", "b"), (("1", "x | y"),)),),
         figures=(Figure("Fig. 1", "time [s]", "y [m]", (curve("ours", t, t**2),),
                         reading="gain: 2"),),
-        checks=(Check("it is smooth", False, "no"),),
+        checks=(Check("it is smooth", cast("bool", np.bool_(False)), "no"),),
     )  # fmt: skip
     item = Item("chu", "fig-1", "a figure", lambda scope: found, GRID)
     return Result(item, found, 1.0)
@@ -63,7 +65,7 @@ def test_a_report_is_not_overwritten_unasked(tmp_path: Path) -> None:
 
 
 def test_the_document_lists_statements_with_all_that_was_tried() -> None:
-    found = document([result()])
+    found = json.loads(json.dumps(document([result()]), allow_nan=False))
     (item,) = found["items"]
     (said,) = item["statements"]
     assert said["verdict"] == "holds if"
