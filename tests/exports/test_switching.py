@@ -178,12 +178,15 @@ def test_units_pass_the_validation_of_fmpy_and_run_there(
     assert validation.validate_fmu(str(path)) == []
     folder, run = importer.unpacked(path, tmp_path / "unpacked"), closely(name)
     importer.use_our_solver()
-    for kind, off in (("CoSimulation", 1e-9), ("ModelExchange", 1e-7)):
-        given: dict[str, Any] = {"fmi_type": kind, "stop_time": END, "relative_tolerance": 1e-9}
+    # The importer solves in model exchange, and locates events: its own errors count.
+    for kind, tolerance in (("CoSimulation", 1e-9), ("ModelExchange", 1e-12)):
+        given: dict[str, Any] = {
+            "fmi_type": kind, "stop_time": END, "relative_tolerance": tolerance
+        }  # fmt: skip
         found = fmpy.simulate_fmu(
             str(folder), output_interval=END / SAMPLES, output=["tip.x", "tip.y", "tip.z"], **given
         )
         wanted = np.arange(SAMPLES + 1) * END / SAMPLES
         kept = np.searchsorted(found["time"], wanted + 1e-9) - 1
         place = np.array([found[f"tip.{axis}"][kept] for axis in "xyz"]).T
-        np.testing.assert_allclose(place, run.tip[at_samples(run)], rtol=0, atol=off)
+        np.testing.assert_allclose(place, run.tip[at_samples(run)], rtol=0, atol=1e-9)
