@@ -167,11 +167,13 @@ SAMPLE = (
     11, 13, 14, 23, 24, 44, 47, 89, 92, 94, 95, 284, 291, 295, 297, 302, 321, 322, 330, 331, 343,
     348, 511, 514, 524, 589, 592, 594, 595, 784, 791, 795, 797, 802, 821, 822, 830, 831, 843, 848,
 )  # fmt: skip
-# Each by one method at one tolerance, of which two or three arms have any pair.
+ALL_WAYS = 92
+# Each by one method at one tolerance, of which two or three arms have any pair; one by all.
 CASES = [
     (number, (*METHODS, "auto")[k % (len(METHODS) + 1)], RTOLS[k % len(RTOLS)])
     for k, number in enumerate(SAMPLE)
-]
+    if number != ALL_WAYS
+] + [(ALL_WAYS, method, rtol) for method in (*METHODS, "auto") for rtol in RTOLS]
 
 
 def closely(moved: Motion) -> Run:

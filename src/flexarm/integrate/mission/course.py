@@ -234,7 +234,8 @@ class Course:
         """Let happen what was looked out for: all events that come at once, or one holder."""
         look = self.looks[looks[0]]
         if look.event >= 0:
-            due = [self.looks[k].event for k in looks if self.looks[k].event >= 0]
+            own = [self.looks[k] for k in looks if k < len(self.looks)]  # then nodes
+            due = [each.event for each in own if each.event >= 0]
             return self._stopped(self._happen(due + self._due(state.t), state))
         before, count = self._changes
         count = count + 1 if state.t - before <= rounding(state.t) else 0

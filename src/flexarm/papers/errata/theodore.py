@@ -7,7 +7,6 @@ import numpy as np
 from flexarm.control import Timing, joint_move
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
-from flexarm.integrate.simulate import simulate
 from flexarm.io.sample import sample
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
 from flexarm.papers.errata.base import Erratum
@@ -23,6 +22,7 @@ from flexarm.papers.theodore.theory import (
     overestimates,
     stiffness_gain,
 )
+from flexarm.papers.whole import simulate
 
 PAPER = "theodore-1995"
 
