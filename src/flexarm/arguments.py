@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Kind = type[FlexarmError]
 WithUnit = float | str  # a number in SI units, or text such as "5 ms"
 LONGEST = 80  # characters of a value that a message shows
+# Endings that a file of a run must not have.
+OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")
 
 
 def refused(name: str, value: object, expected: str, error: Kind = FlexarmError) -> FlexarmError:
@@ -206,6 +208,15 @@ def require_path(name: str, value: object, error: Kind = FlexarmError) -> Path:
     if not possible:
         raise refused(name, value, "the path of a file", error)
     return Path(text)
+
+
+def require_run_file(path: str | Path) -> None:
+    """Refuse to keep a run under the ending of another kind of file, which programs go by."""
+    if require_path("path", path).suffix.lower() in OTHERS:
+        raise FlexarmError(
+            f"'{path}': runs are kept as NetCDF: end it in .nc, or export the run (run.export, "
+            "--export) to get a file of this kind"
+        )
 
 
 def require_kind(

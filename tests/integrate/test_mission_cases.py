@@ -184,3 +184,34 @@ def test_picked_samples_keep_their_legs() -> None:
     run = flexarm.simulate(arm, t_end=2.0)
     few = pick(run, np.arange(0, len(run.t), 10))
     assert [float(few.t[leg.first]) for leg in few.legs] == pytest.approx([0.0, 0.5, 1.0], abs=0.05)
+
+
+def test_an_end_with_a_capture_is_after_the_impact() -> None:
+    arm = flexarm.sample("driven-link")
+    place = flexarm.simulate(arm, t_end=0.2, rtol=1e-6).tip[-1].tolist()
+    body = {"name": "sat", "body": {"mass": 1.0}, "position": place, "reach": 0.1}
+    ends, goes_on = (
+        flexarm.simulate(
+            flexarm.change_arm(
+                arm,
+                {"bodies": [body], "events": [{"at": 0.2, "capture": "sat", "end": end}]},
+            ),
+            t_end=0.25,
+            dt=0.05,
+            rtol=1e-6,
+        )
+        for end in (True, False)
+    )
+    at = int(np.argmin(np.abs(goes_on.t - 0.2)))
+    assert ends.status == "finished"
+    assert ends.t[-1] == pytest.approx(0.2)
+    np.testing.assert_allclose(ends.v[-1], goes_on.v[at], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ends.works[-1], goes_on.works[at], rtol=1e-9, atol=1e-12)
+    assert ends.happenings[-1].lost == pytest.approx(ends.works[-1][3])
+    with pytest.raises(SimulationError, match="the tip holds other bodies"):
+        flexarm.simulate(arm, t_end=0.1, start=ends)
+
+
+def test_a_tolerance_may_be_a_text() -> None:
+    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.01, rtol="2 %")
+    assert run.rtol == 0.02

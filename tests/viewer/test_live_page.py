@@ -173,3 +173,19 @@ def test_no_file_is_overwritten_unasked(tmp_path: Path) -> None:
     with pytest.raises(FlexarmError, match=r"arm\.html"):
         flexarm.live(flexarm.sample(SAMPLE), path)
     assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["korayem-two-link", "count-6-6-3"])
+def test_servos_of_a_page_let_nothing_grow(name: str) -> None:
+    """Their integral parts too: by the roots of the arm that they hold."""
+    live = prepare_live(flexarm.build(flexarm.sample(name)), all_shapes=False)
+    arm, task, tuned = live.arm, live.task, live.tuned
+    found = task.equation.compiled("matrices").call(task.q, task.v)
+    M, K, D = (matrix.reshape(arm.model.size, -1) for matrix in found)
+    n, rows = arm.model.size, arm.rows
+    firm, lossy = (rows.T @ (tuned.servo[:, k : k + 1] * rows) for k in (1, 2))
+    top = np.hstack([np.zeros((n, n)), np.eye(n), np.zeros((n, len(rows)))])
+    middle = np.linalg.solve(M, np.hstack([-K - firm, -D - lossy, rows.T]))
+    below = np.hstack([-tuned.integral[:, None] * rows, np.zeros((len(rows), n + len(rows)))])
+    assert np.all(tuned.integral > 0)
+    assert np.linalg.eigvals(np.vstack([top, middle, below])).real.max() < -1e-3

@@ -31,6 +31,8 @@ STRETCHES = 16  # of a motion, in each of which the modes are those of its middl
 # Times what linear theory sees where servos come to their limits: those of other shapes do so at
 # other times, which it does not see (2.8 to 3.6 times too little with clamped-free shapes).
 CUT = 5.0
+# Times where damping of links, by ratios above this, couples modes (1.3 times too little else).
+COUPLED, STRONG = 1.6, 0.15
 AT_ONCE = 2_000_000  # numbers: long motions are gone through in blocks of samples
 
 
@@ -195,6 +197,7 @@ class RicherArm:
             loose = respond(motion.t, loads, iter(stretches))
             x = np.where(np.abs(loose) > np.abs(x), loose, x)
             x = CUT * x if _are_cut(self.given, motion) else x
+        x = COUPLED * x if any(_ratio(part) > STRONG for part in self.given.links) else x
         found: dict[str, Deviations] = {}
         for part in self.model.links:
             if part.elastic is not None:
@@ -297,6 +300,15 @@ def _are_cut(model: Model, motion: Motion) -> bool:
         if any(each is not None and largest >= (1 - 1e-6) * each for each in most):
             return True
     return False
+
+
+def _ratio(part: LinkModel) -> float:
+    """Give the largest damping ratio of a link's own shapes."""
+    if part.elastic is None:
+        return 0.0
+    integrals, losses = part.elastic.integrals, np.diag(part.elastic.damping)
+    firm = np.sqrt(np.diag(integrals.stiffness) * np.diag(integrals.modal_mass))
+    return float((losses / (2 * np.maximum(firm, 1e-300))).max(initial=0.0))
 
 
 def shortening_error(part: LinkModel) -> Array:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexarm.arguments import require_run_file
 from flexarm.cli.arguments import (
     Misuse,
     add_arm,
@@ -189,6 +190,8 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
         raise Misuse(f"--step: is for --method rk4, got {args.method}, which chooses its steps")
     if args.live and args.out is None:
         raise Misuse("--live: needs --out, the file to keep the run so far in")
+    if args.out is not None:
+        require_run_file(args.out)
     require_figure(args.plot)
     if args.export is not None:
         from flexarm.runs.export import require_export

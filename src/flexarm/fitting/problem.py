@@ -135,7 +135,10 @@ class Problem:
     def roughness(self, values: Array, noise: Array) -> float:
         """Give what readings err by the length of steps, over the noise of the worst sensor."""
         worst = 0.0
-        for one, other in zip(self.at(values) or (), self.finer(2).at(values) or (), strict=True):
+        found, closer = self.at(values), self.finer(2).at(values)
+        if found is None or closer is None:  # runs that cannot be made
+            return worst
+        for one, other in zip(found, closer, strict=True):
             off = (one.readings - other.readings) / self.noise_of(one.run, noise)
             worst = max(worst, float(np.sqrt(np.mean(off**2, axis=0)).max()))
         return worst

@@ -116,8 +116,8 @@ def _refuse_jumps(model: Model, t_end: float) -> None:
     if start.closed or model.arm.start != "stated":
         raise SimulationError(
             "gradients: are of runs whose equations do not jump, from a stated start: leave out "
-            "dry friction (take 'smooth' or 'lugre'), brakes that are closed (take 'actuation: "
-            "locked') and 'start: equilibrium'"
+            "dry friction (take 'smooth' or 'lugre'), brakes that are closed (make their "
+            "joints 'prescribed') and 'start: equilibrium'"
         )
     times = [(event.after if event.at is None else event.at, event) for event in model.arm.events]
     first, event = min(times, key=lambda each: each[0], default=(t_end, None))

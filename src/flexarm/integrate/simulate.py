@@ -8,7 +8,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import WithUnit, is_word, refused, require_flag, shown
+from flexarm.arguments import WithUnit, in_unit, is_word, refused, require_flag, shown
 from flexarm.arm import Arm
 from flexarm.arm.arm import STARTS
 from flexarm.arm.profile import Constant
@@ -55,7 +55,7 @@ def simulate(
     t_end: WithUnit,
     dt: WithUnit | None = None,
     method: str = "auto",
-    rtol: float = 1e-3,
+    rtol: WithUnit = 1e-3,
     step: WithUnit | None = None,
     formulation: str = DEFAULT,
     paper: bool = False,
@@ -140,13 +140,14 @@ def simulate(
         If it will take more than a minute of CPU, with what to change.
     """
     t_end, dt, step = seconds(t_end=t_end, dt=dt, step=step)
-    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=rtol, step=step,
+    tolerance = in_unit("rtol", rtol, "1", SimulationError)
+    refuse(arm, t_end=t_end, dt=dt, method=method, rtol=tolerance, step=step,
            formulation=formulation, paper=paper)  # fmt: skip
     refuse_kinds(
         inputs=inputs, locks=locks, energy_audit=energy_audit, progress=progress, live=live
     )
     refuse_control(control, inputs, t_end)
-    t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(rtol)
+    t_end, dt, rtol = float(t_end), None if dt is None else float(dt), float(tolerance)
     arm, acting = acting_on(validated(arm), wrenches)
     times = sample_times(t_end, dt)
     consider([preparation(arm, len(times))], allow_long=allow_long)
@@ -197,18 +198,17 @@ def simulate(
         allow_long=allow_long,
     )
 
+    def kept(task: Task, before: Run | None, solution: Solution) -> Run:
+        found = of_model(task.run(chosen, thin(solution, finer, curves), rtol, why), model)
+        kept_to = step is None and not (found.status == "finished" and found.reason)
+        found = replace(found, kept=kept_to, happenings=tuple(course.log))
+        if not course.plain:
+            found = replace(found, legs=(course.leg(task.equation.model),))
+        return found if before is None else joined(before, found)
+
     def go(task: Task, before: Run | None) -> tuple[Run, Solution]:
         task = replace(task, times=split(task.times, finer))
-
-        def whole(solution: Solution) -> Run:
-            kept = thin(solution, finer, curves)
-            found = of_model(task.run(chosen, kept, rtol, why), model)
-            kept_to = step is None and not (found.status == "finished" and found.reason)
-            found = replace(found, kept=kept_to, happenings=tuple(course.log))
-            if not course.plain:
-                found = replace(found, legs=(course.leg(task.equation.model),))
-            return found if before is None else joined(before, found)
-
+        whole = partial(kept, task, before)
         seen = None if live is None else lambda so_far: live(lambda: whole(so_far()))
         if chosen.adaptive or step is not None:
             found = solve(task.beginning(chosen, wanted, step), progress, law, seen)
@@ -235,9 +235,11 @@ def simulate(
             if found.ending.status == "seen":
                 state = course.seen(found.seen, found.value, state)
             state = course.enter(state)
-            if course.situation.over:
+            over, task = course.situation.over, ready(state)
+            if over:  # what it is after an impact, and what the tip holds, is the end
+                y = task.beginning(chosen, wanted, step).y
+                run = kept(task, run, Solution(task.times[:1], y[None], state.anchor[None]))
                 break
-            task = ready(state)
             run, found = go(task, run)
         except SimulationError as error:
             reason = f"at t = {state.t:.6g} s: {error}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexarm.arguments import require_flag, require_path
+from flexarm.arguments import require_flag, require_path, require_run_file
 from flexarm.arm import Arm
 from flexarm.arm.shapes import ModalBody, Tabulated
 from flexarm.arm.side_files import SideFile, SideFiles, parts_beside
@@ -72,6 +72,7 @@ def save_run(run: RunData, path: str | Path, *, force: bool = False) -> None:
     """
     import h5netcdf  # type: ignore[import-untyped]
 
+    require_run_file(path)
     # Made in memory: what HDF5 does when a disk is full is nothing to rely on.
     memory = io.BytesIO()
     variables = [*main_variables(run), *along_variables(run, None)]

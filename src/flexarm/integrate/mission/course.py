@@ -273,9 +273,9 @@ class Course:
         for i, event in zip(due, events, strict=True):
             if event.detach is not None:
                 state, losses[i] = self._detach(event.detach, state, losses[i])
+        for event in events:
             if event.attach is not None:
                 state = self._attach(event.attach, state)
-        for event in events:
             self._brake(event, state)
             self._change_servos(event, state.t)
         self.situation = replace(

@@ -32,7 +32,6 @@ FEW = 12  # modes that can be plucked
 PLUCKED = 0.06  # of the reach, by which the first mode moves the arm; the others as fast
 SEEN = 0.02  # of the reach: deflections beyond stretch the scale of colours
 TURN = np.deg2rad(150.0)  # how far a servo turns a joint without limits
-PATIENT = 0.15  # of a servo's rate: how fast it makes up for what it misses its target by
 ROOT = np.zeros(1)
 BROKEN = "its motion grew without bound"
 
@@ -188,7 +187,7 @@ def _joints(arm: LiveArm, tuned: Tuning) -> list[dict[str, Any]]:
                 "most": float(f"{most:.1g}"),
                 "row": arm.rows[k].tolist(),
                 "gains": [stiffness, damping],
-                "integral": PATIENT * stiffness * tuned.rate,
+                "integral": float(tuned.integral[k]),
                 "limit": 20 * most,
                 "hold": holding[k],
                 "played": played.index(k) if k in played else None,

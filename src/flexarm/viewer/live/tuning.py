@@ -16,6 +16,9 @@ from flexarm.viewer.live.equations import LiveArm
 QUICKEST, SLOWEST = 25.0, 1.5  # [rad/s] of a servo
 FIRM = 1.5  # times the first vibration of the arm: so that links bend more than joints give way
 DAMPED = 0.8  # damping ratio of a servo
+PATIENT = 0.15  # of a servo's rate: how fast it makes up for what it misses its target by, at most
+PRUDENT = 0.5  # of what makes nothing grow at the start: inertias change with the posture
+GROWS = 1e-3  # [1/s]; rounding makes free motions grow by less
 STRONG = 2.0  # times as firm as the arm: a pull
 PULLED = 0.35  # damping ratio of what pulls, about
 HEAVE = 3.0  # [rad/s] at which a pull moves the arm as a whole, at least
@@ -31,8 +34,8 @@ class Tuning:
     ----------
     servo
         Per input: target, stiffness, damping, (inputs, 3).
-    rate
-        How quick servos are [rad/s].
+    integral
+        Per input: how fast its servo makes up for what it misses, per that and second, (inputs,).
     grip
         Stiffness [N/m] and damping [N s/m] of a pull.
     square, decay, critical
@@ -42,7 +45,7 @@ class Tuning:
     """
 
     servo: Array
-    rate: float
+    integral: Array
     grip: tuple[float, float]
     square: float
     decay: float
@@ -64,7 +67,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     M, K, D = (matrix.reshape(arm.model.size, -1)[np.ix_(open_, open_)] for matrix in found)
     servo = np.zeros((len(arm.rows), 3))
     if not open_:
-        return Tuning(servo, 0.0, (0.0, 0.0), 0.0, 0.0, 0.0)
+        return Tuning(servo, servo[:, 0], (0.0, 0.0), 0.0, 0.0, 0.0)
     rows = arm.rows[:, open_]
     fastest = max(task.vibration.fastest, QUICKEST)
     rate = _servo_rate(M, K, rows)
@@ -73,10 +76,12 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
         moved = full[axis.index, axis.index] + (0 if axis.motor is None else row @ M @ row)
         at_hub = 1 / (row @ np.linalg.solve(M, row))
         servo[k, 1:] = _gains(moved, at_hub, rate, fastest)
+    own = rows.T @ (servo[:, 1:2] * rows), rows.T @ (servo[:, 2:] * rows)
+    integral = _patience(M, K + own[0], D + own[1], rows, PATIENT * rate * servo[:, 1])
     # Either its own servos or those of the file act: steps are short enough for both together.
     stiff, damped = Actuators(arm.programme.servos).stiffness(arm.model)
-    K = K + rows.T @ (servo[:, 1:2] * rows) + stiff[np.ix_(open_, open_)]
-    D = D + rows.T @ (servo[:, 2:] * rows) + damped[np.ix_(open_, open_)]
+    K = K + own[0] + stiff[np.ix_(open_, open_)]
+    D = D + own[1] + damped[np.ix_(open_, open_)]
     holds = hold_jacobians(arm, task)[:, :, open_]
     light = max(eigvalsh(J @ np.linalg.solve(M, J.T))[-1] for J in holds)
     firm = float(min(_firmness(arm.model, full, K, holds[-1]), fastest**2 / light))
@@ -84,7 +89,7 @@ def tuning(arm: LiveArm, task: Task) -> Tuning:
     square = eigh(K, M, eigvals_only=True)[-1] + firm * light
     decay = eigh(D, M, eigvals_only=True)[-1] + drag * light
     critical = eigh(arm.critical[np.ix_(open_, open_)], M, eigvals_only=True)[-1]
-    return Tuning(servo, rate, (firm, drag), float(square), float(decay), float(critical))
+    return Tuning(servo, integral, (firm, drag), float(square), float(decay), float(critical))
 
 
 def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[float, float]:
@@ -94,6 +99,20 @@ def _gains(moved: float, at_hub: float, rate: float, fastest: float) -> tuple[fl
     """
     stiffness, damping = moved * rate**2, 2 * DAMPED * moved * rate
     return min(stiffness, at_hub * fastest**2), min(damping, at_hub * fastest)
+
+
+def _patience(M: Array, K: Array, D: Array, rows: Array, wanted: Array) -> Array:
+    """Take as much of the integral gains that are wanted as makes nothing grow."""
+    n, m = len(M), len(wanted)
+    loop = np.zeros((2 * n + m, 2 * n + m))
+    loop[:n, n : 2 * n] = np.eye(n)
+    loop[n : 2 * n] = -np.linalg.solve(M, np.hstack([K, D, -rows.T]))
+    for share in (*0.5 ** np.arange(8), 0.0):
+        loop[2 * n :, :n] = -share * wanted[:, None] * rows
+        growth = float(np.linalg.eigvals(loop).real.max())
+        if growth < GROWS:
+            break
+    return np.asarray(PRUDENT * share * wanted)
 
 
 def _servo_rate(M: Array, K: Array, rows: Array) -> float:
