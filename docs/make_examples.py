@@ -13,8 +13,7 @@ PROGRAMS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem
 HEAD = """# Examples
 
 Short programs that end in a number which is known from elsewhere, and fail if they miss it. They
-are the files in `examples/`; `python examples/spin_up.py` runs one. To change this page, change a
-program and run `python -m docs.make_examples`.
+are the files in `examples/`; `python examples/spin_up.py` runs one.
 """
 
 

@@ -30,8 +30,7 @@ HEAD = """# Gallery
 
 Arms that come with flexarm, each where it bends most, as [the viewer](viewer.md) shows it.
 `flexarm samples NAME` prints the file of one, `flexarm simulate NAME --html FILE` makes a page of
-its run, `flexarm live NAME` one that you can pull. To change this page, run
-`python -m docs.make_gallery`.
+its run, `flexarm live NAME` one that you can pull.
 
 <div class="gallery" markdown>
 """
