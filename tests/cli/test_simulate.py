@@ -203,20 +203,30 @@ def test_a_full_disk_does_not_swallow_the_summary(
     assert [path.name for path in folder.iterdir() if path.name.startswith("run")] == ["run.csv"]
 
 
-@pytest.mark.parametrize("option", ["--out", "--csv", "--plot"])
+@pytest.mark.parametrize(
+    ("option", "name"), [("--out", "kept.nc"), ("--csv", "kept.csv"), ("--plot", "kept.png")]
+)
 def test_existing_file_is_refused_before_the_run_and_overwritten_if_forced(
-    capsys: pytest.CaptureFixture[str], folder: Path, option: str
+    capsys: pytest.CaptureFixture[str], folder: Path, option: str, name: str
 ) -> None:
-    path = folder / "kept.png"
+    path = folder / name
     path.write_text("mine")
     begun = time.process_time()
-    _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", option, "kept.png", status=1)
+    _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", option, name, status=1)
     assert time.process_time() - begun < 1.0
-    assert errors.startswith("flexarm: error: kept.png: the file is there already")
+    assert errors.startswith(f"flexarm: error: {name}: the file is there already")
     assert path.read_text() == "mine"
-    text, _ = simulate(capsys, "arm.yaml", *QUICK, option, "kept.png", "--force")
-    assert "kept.png" in text
+    text, _ = simulate(capsys, "arm.yaml", *QUICK, option, name, "--force")
+    assert name in text
     assert path.read_bytes() != b"mine"
+
+
+def test_a_run_is_not_kept_under_the_ending_of_another_kind(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    _, errors = simulate(capsys, "arm.yaml", "--t-end", "1e9", "--out", "run.mat", status=1)
+    assert "'run.mat': runs are kept as NetCDF: end it in .nc" in errors
+    assert not (folder / "run.mat").exists()
 
 
 def test_missing_folder_is_refused_before_the_run(capsys: pytest.CaptureFixture[str]) -> None:
