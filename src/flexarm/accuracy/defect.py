@@ -16,7 +16,7 @@ from flexarm.formulations import formulation
 from flexarm.formulations.quantities import trace
 from flexarm.links.base import Array
 from flexarm.links.integrals import shortening
-from flexarm.mechanics.drives import gear_gain, hub_row, motor_row
+from flexarm.mechanics.drives import hub_row, input_limit, motor_row
 from flexarm.mechanics.loads import (
     input_matrix,
     prescribed_accelerations,
@@ -288,18 +288,11 @@ def _is_cut(axis: Axis) -> bool:
 
 def _are_cut(model: Model, motion: Motion) -> bool:
     """Tell whether a servo comes to a limit of its effort or current in a motion."""
-    for column, axis in enumerate(axis for axis in model.axes if axis.driven):
-        servo, limits, drive = axis.acts.servo, axis.acts.limits, axis.acts.drive
-        if servo is None:
-            continue
-        most = [servo.effort, None if drive is None or drive.motor is None
-                else drive.motor.current_limit]  # fmt: skip
-        if limits is not None and limits.effort is not None:
-            most.append(limits.effort / abs(gear_gain(axis)))
-        largest = np.abs(motion.u[:, column]).max()
-        if any(each is not None and largest >= (1 - 1e-6) * each for each in most):
-            return True
-    return False
+    return any(
+        axis.acts.servo is not None
+        and bool(np.abs(motion.u[:, column]).max() >= (1 - 1e-6) * input_limit(axis))
+        for column, axis in enumerate(axis for axis in model.axes if axis.driven)
+    )
 
 
 def _ratio(part: LinkModel) -> float:

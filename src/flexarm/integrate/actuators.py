@@ -30,8 +30,8 @@ from flexarm.integrate.drivetrain import (
 from flexarm.integrate.mission.acting import Acting
 from flexarm.integrate.mission.lookouts import Lookout, Seen
 from flexarm.links.base import Array
-from flexarm.mechanics.drives import gear_gain, hub_row, motor_row
-from flexarm.model import Axis, Model
+from flexarm.mechanics.drives import gear_gain, hub_row, input_limit, motor_row
+from flexarm.model import Model
 from flexarm.model.profiles import AnyProfile
 from flexarm.spatial import Expr, constant
 
@@ -127,28 +127,17 @@ def _within(value: Expr, limit: float) -> Expr:
     return value if limit == math.inf else ca.fmin(ca.fmax(value, -limit), limit)
 
 
-def _amperes(axis: Axis) -> float:
-    """Give the largest current that a motor's input asks for; infinite if it is no current."""
-    drive = axis.acts.drive
-    if drive is None or drive.motor is None or drive.motor.input == "voltage":
-        return math.inf
-    return drive.motor.current_limit or math.inf
-
-
 def servos(model: Model) -> tuple[Servoed, ...]:
     """List the servos of an arm in the order of its inputs."""
     found: list[Servoed] = []
     states = 0
     for column, axis in enumerate(axis for axis in model.axes if axis.driven):
-        servo, limits = axis.acts.servo, axis.acts.limits
+        servo = axis.acts.servo
         if servo is None:
             continue
         at_motor = servo.side == "motor"
         row, gain = motor_row(model, axis) if at_motor else hub_row(model, axis), gear_gain(axis)
-        top = None if limits is None or limits.effort is None else limits.effort
-        most = math.inf if top is None else top / abs(gain)
-        bounds = [each for each in (servo.effort or most, _amperes(axis)) if each != math.inf]
-        limit = min(bounds, default=math.inf)
+        limit = input_limit(axis)
         state = None if servo.integral_time is None or servo.period is not None else states
         states += state is not None
         in_place = at_motor or axis.motor is None

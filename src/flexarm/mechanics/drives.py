@@ -34,6 +34,21 @@ def gear_gain(axis: Axis) -> float:
     return drive.gear_ratio * motor.torque_constant / (through or 1.0)
 
 
+def input_limit(axis: Axis) -> float:
+    """Give the largest input that the servo of an axis asks for; infinite without a limit."""
+    servo, limits, drive = axis.acts.servo, axis.acts.limits, axis.acts.drive
+    most = math.inf
+    if servo is not None and servo.effort:
+        most = servo.effort
+    elif limits is not None and limits.effort is not None:
+        most = limits.effort / abs(gear_gain(axis))
+    motor = None if drive is None else drive.motor
+    amperes = math.inf
+    if motor is not None and motor.input != "voltage":
+        amperes = motor.current_limit or math.inf
+    return min((each for each in (most, amperes) if each != math.inf), default=math.inf)
+
+
 def hub_row(model: Model, axis: Axis) -> Array:
     """Row that gives the hub's coordinate, joint plus root slope, from q, (n,)."""
     row: Array = np.eye(model.size)[axis.index]

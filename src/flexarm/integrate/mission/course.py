@@ -15,11 +15,10 @@ from flexarm.formulations.equation import Equation
 from flexarm.integrate.actuators import Actuators, actuators_of
 from flexarm.integrate.drivetrain import Holder, Slipping, Tied, accounts, holders, tie_account
 from flexarm.integrate.mission.bodies import at_tip, held_at_tip, joined, require_reach
-from flexarm.integrate.mission.digital import Memory, held_of, integral_of
 from flexarm.integrate.mission.locks import Locks, arrest, instants, legs
 from flexarm.integrate.mission.lookouts import Lookout, require_quantities
 from flexarm.integrate.mission.situation import Situation, State
-from flexarm.integrate.mission.starts import state_of, steady_state
+from flexarm.integrate.mission.starts import continued, state_of, steady_state
 from flexarm.integrate.problem import Channel
 from flexarm.integrate.system import WORKS, rounding
 from flexarm.linear.equilibrium import Equilibrium
@@ -27,7 +26,6 @@ from flexarm.links.base import Array
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
 from flexarm.runs.data import Happening, RunData, RunLeg
-from flexarm.spatial import Inertia
 
 MOST_AT_ONCE = 200  # changes of brakes at one instant
 ROUNDED = 1e-12  # of the largest rate: what impulses leave of one that was 0
@@ -133,7 +131,7 @@ class Course:
         state = State(0.0, q, v, self.model.start_anchors, works)
         self.home = q
         if isinstance(other, RunData):
-            state = _continued(self.model, state, other)
+            state = continued(self.model, state, other)
             self.home = state.q
         elif isinstance(other, Equilibrium):
             state = state_of(self.model, other, works)
@@ -418,35 +416,3 @@ def _spent(state: State, given: float, lost: float) -> Array:
     works = state.works.copy()
     works[2:WORKS] += (given, lost)
     return works
-
-
-def _continued(model: Model, state: State, other: RunData) -> State:
-    """Go on where another run ended; what is prescribed is where its motion has it at time 0."""
-    if other.model.names != model.names:
-        raise SimulationError(
-            f"start: the run's coordinates are not this arm's: {', '.join(other.model.names)}; "
-            "go on with the same links, joints and shapes"
-        )
-    held = other.legs[-1].tip if other.legs else None
-    if held is not None and not _is_same(held, model.links[-1].tip_body):
-        raise SimulationError(
-            "start: at the end of the run the tip holds other bodies than this arm's payload: give "
-            "the arm a payload like them"
-        )
-    known = list(model.prescribed)
-    q, v = other.q[-1].copy(), other.v[-1].copy()
-    q[known], v[known] = state.q[known], state.v[known]
-    states = {} if other.drives is None else other.drives.states
-    x = {name: float(values[-1]) for name, values in states.items()}
-    memory = {}
-    for axis in model.axes:
-        integral = x.get(integral_of(axis.name), 0.0)
-        x[axis.name] = integral
-        if held_of(axis.name) in x:
-            memory[axis.name] = Memory(integral=integral, held=x[held_of(axis.name)])
-    return replace(state, q=q, v=v, anchor=other.anchors[-1], x=x, memory=memory)
-
-
-def _is_same(one: Inertia, other: Inertia) -> bool:
-    pairs = ((one.mass, other.mass), (one.first, other.first), (one.second, other.second))
-    return all(np.allclose(a, b, rtol=1e-9) for a, b in pairs)

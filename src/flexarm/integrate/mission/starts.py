@@ -10,7 +10,7 @@ import numpy as np
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.actuators import Actuators, Servoed, servos
 from flexarm.integrate.drivetrain import windings
-from flexarm.integrate.mission.digital import Memory
+from flexarm.integrate.mission.digital import Memory, held_of, integral_of
 from flexarm.integrate.mission.situation import State
 from flexarm.integrate.problem import channels, read_inputs
 from flexarm.linear.balance import Push
@@ -20,6 +20,8 @@ from flexarm.links.base import Array
 from flexarm.mechanics.loads import input_matrix
 from flexarm.model import Model, start_state
 from flexarm.model.profiles import evaluate
+from flexarm.runs.data import RunData
+from flexarm.spatial import Inertia
 
 ROUNDS = 30  # of bringing joints to their targets
 SEEN = 1e-11  # [rad], [m], and of the place: how far from its target a servo may be
@@ -193,3 +195,35 @@ def _pushed(model: Model, working: tuple[Servoed, ...], u: Array, v: Array, r: A
         return inputs.ravel(), force.ravel(), slope
 
     return call
+
+
+def continued(model: Model, state: State, other: RunData) -> State:
+    """Go on where another run ended; what is prescribed is where its motion has it at time 0."""
+    if other.model.names != model.names:
+        raise SimulationError(
+            f"start: the run's coordinates are not this arm's: {', '.join(other.model.names)}; "
+            "go on with the same links, joints and shapes"
+        )
+    held = other.legs[-1].tip if other.legs else None
+    if held is not None and not _is_same(held, model.links[-1].tip_body):
+        raise SimulationError(
+            "start: at the end of the run the tip holds other bodies than this arm's payload: give "
+            "the arm a payload like them"
+        )
+    known = list(model.prescribed)
+    q, v = other.q[-1].copy(), other.v[-1].copy()
+    q[known], v[known] = state.q[known], state.v[known]
+    states = {} if other.drives is None else other.drives.states
+    x = {name: float(values[-1]) for name, values in states.items()}
+    memory = {}
+    for axis in model.axes:
+        integral = x.get(integral_of(axis.name), 0.0)
+        x[axis.name] = integral
+        if held_of(axis.name) in x:
+            memory[axis.name] = Memory(integral=integral, held=x[held_of(axis.name)])
+    return replace(state, q=q, v=v, anchor=other.anchors[-1], x=x, memory=memory)
+
+
+def _is_same(one: Inertia, other: Inertia) -> bool:
+    pairs = ((one.mass, other.mass), (one.first, other.first), (one.second, other.second))
+    return all(np.allclose(a, b, rtol=1e-9) for a, b in pairs)
