@@ -3,7 +3,9 @@
 import gc
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from itertools import groupby
 
 import pytest
@@ -41,17 +43,38 @@ def pytest_xdist_auto_num_workers() -> int:
     return 1 + (os.cpu_count() or 1)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Run the tests of a module that names a parameter in `TOGETHER` value by value of it.
+    """Leave most cases of tests marked `few` to campaigns, and run the others in a good order.
 
-    What several tests trace of an arm is then kept for as long as they need it, and a worker that
+    The tests of a module that names a parameter in `TOGETHER` run value by value of it: what
+    several of them trace of an arm is then kept for as long as they need it, and a worker that
     takes over some of them does not trace it again.
     """
+    tests: defaultdict[object, list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("campaign"):
+            tests[item.function].append(item)
+    for cases in tests.values():
+        _leave_to_campaigns(cases)
     items[:] = [
         item
         for _, group in groupby(items, key=lambda item: item.module)
         for item in _together(list(group))
     ]
+
+
+def _leave_to_campaigns(cases: list[pytest.Function]) -> None:
+    """Keep cases that meet many values of the parameters, by their names: no other case matters."""
+    mark = cases[0].get_closest_marker("few")
+    left = sorted(cases, key=lambda case: sha256(case.name.encode()).digest())
+    met = set[tuple[str, int]]()
+    for _ in range(min(mark.args[0] if mark else 0, len(left))):
+        kept = max(left, key=lambda case: len(case.callspec.indices.items() - met))
+        met |= kept.callspec.indices.items()
+        left.remove(kept)
+    for case in left:
+        case.add_marker("campaign")
 
 
 def _together(items: list[pytest.Function]) -> list[pytest.Function]:

@@ -83,7 +83,23 @@ def test_every_arm_loads_and_builds(
     build(loads(model_text(block)))
 
 
-@pytest.mark.parametrize(("page", "number"), numbered("python"))
+# Pages whose examples take seconds: for campaigns.
+LONG_EXAMPLES = (
+    "control.md", "gradients.md", "live.md", "how-to/choose-a-basis.md",
+    "how-to/design-a-controller.md", "how-to/drive-trains.md", "how-to/fit-a-model.md",
+    "how-to/free-base.md", "how-to/from-measurement-to-motion.md", "how-to/mission.md",
+    "how-to/plan-a-motion.md", "how-to/riding-links.md", "how-to/shape-inputs.md",
+    "how-to/telescoping-links.md", "how-to/touch-things.md",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [
+        pytest.param(page, number, marks=campaign_if(page in LONG_EXAMPLES))
+        for page, number in numbered("python")
+    ],
+)
 def test_every_python_block_runs_and_prints_what_the_page_shows(
     page: str,
     number: int,
@@ -97,7 +113,11 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(
 
 
 # Pages whose commands other tests run on smaller arms.
-SLOW = ("how-to/choose-a-basis.md", "how-to/lighter-arm.md", "compare.md", "viewer.md")
+SLOW = (
+    "compare.md", "converge.md", "engine.md", "live.md", "reproduce.md", "study.md", "viewer.md",
+    "how-to/choose-a-basis.md", "how-to/lighter-arm.md", "how-to/other-programs.md",
+    "how-to/plan-a-motion.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -157,6 +177,7 @@ def test_the_gallery_is_as_the_samples_say() -> None:
     assert GALLERY.read_text(encoding="utf-8") == gallery()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name in LONGER)) for name in FIGURES]
 )

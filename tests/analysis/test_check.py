@@ -91,6 +91,7 @@ def report_of(name: str) -> Report:
     return checked(name)[0]
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     "left_out", [SIBLINGS, pytest.param((), marks=pytest.mark.campaign)], ids=["distinct", "all"]
 )

@@ -124,6 +124,7 @@ def test_search_ends_at_its_bound_of_work_and_says_what_it_came_to() -> None:
     assert any("No shapes within 1e-07 % were found in 2 trials" in line for line in found.advice)
 
 
+@pytest.mark.campaign
 def test_a_family_that_lacks_a_shape_is_found_out_and_another_is_advised() -> None:
     found = converge(two_links(clamped_free(2)), t_end=0.5)
     assert found.mismatch

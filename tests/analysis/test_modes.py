@@ -328,6 +328,7 @@ STATES: dict[str, tuple[float, str, dict[str, float]]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("state", "kind"),
     [

@@ -140,6 +140,7 @@ def worst(python: dict[str, Callable[..., Array]], model: Model, formulation: Co
     return float(max(errors))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("sample", "stiffening"),
     [

@@ -140,6 +140,7 @@ SMALL = {
 }  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 @pytest.mark.parametrize(
     "command",

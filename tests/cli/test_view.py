@@ -78,6 +78,7 @@ def test_view_of_what_is_no_run_says_so_even_if_its_page_is_there(
     assert (tmp_path / "k.html").read_text() == "mine"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("argv", "message"),
     [

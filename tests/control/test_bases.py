@@ -95,6 +95,7 @@ def test_a_base_turns_by_the_ratio_of_inertias_that_momentum_leaves() -> None:
     np.testing.assert_allclose(found.base + found.arm, 0.0, atol=1e-8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arm", "axes", "by"),
     [
@@ -205,6 +206,7 @@ def test_feedforward_alone_moves_a_rigid_arm_on_a_free_base() -> None:
     assert off(run, motion.at(run.t)[0], run.model.names) < 1e-7
 
 
+@pytest.mark.campaign
 def test_a_regulator_on_a_free_base_damps_all_but_the_momentum() -> None:
     arm = flexible()
     motion = joint_move(flexarm.build(arm), {"joint1": 0.5}, Timing("septic", 0.5))

@@ -19,6 +19,7 @@ def bearing(tip: Array) -> Array:
     return np.asarray(np.unwrap(np.arctan2(tip[:, 1], tip[:, 0])))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("duration", "to", "tolerance"), [(1.0, 1.0, 2e-6), (0.4, 0.5, 2e-6)])
 def test_the_tip_follows_where_the_rigid_arms_input_leaves_it_behind(
     duration: float, to: float, tolerance: float

@@ -20,6 +20,7 @@ from flexarm.io.model_file import loads
 from tests.control.arms import elastic_joint, two_links
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("gravity", "least", "most"), [("posture", 0.0, 1e-4), ("none", 2e-3, 0.2)]
 )

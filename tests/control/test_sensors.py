@@ -80,6 +80,7 @@ def test_a_law_that_sees_joints_and_enough_strains_controls_as_one_that_sees_all
     np.testing.assert_allclose(np.array(seen(0.1, q, v)), np.array(law(0.1, q, v)), rtol=1e-7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("gauges", "least", "most"), [(GAUGES, 0.0, 1e-6), ([], 1e-4, 1.0)])
 def test_joints_follow_by_strains_and_do_not_without(
     gauges: list[Gauge], least: float, most: float

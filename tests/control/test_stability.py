@@ -166,6 +166,7 @@ def test_a_simulated_vibration_grows_or_dies_at_the_rate_of_its_eigenvalue(facto
     assert (fastest.real > 0) == (factor > 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("gravity", "error"), [(0.0, 0.1), (-9.81, 0.0)])
 def test_eigenvalues_along_a_run_at_rest_are_those_of_the_frozen_loop(
     gravity: float, error: float

@@ -129,6 +129,7 @@ def test_a_matrix_function_is_stored_row_by_row_and_every_element_is_written(
     np.testing.assert_array_equal(nothing, np.zeros((30, *lanes.shape[2:])))
 
 
+@pytest.mark.campaign
 def test_the_code_grows_with_the_number_of_operations_and_its_functions_do_not() -> None:
     def chain(length: int) -> str:
         x = casadi.SX.sym("x", 3)

@@ -63,6 +63,7 @@ def check(seed: int, folder: Path) -> None:
         assert outcome(compiled, given) == outcome(plain, given), f"seed {seed}, input {given}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("block", range(2))
 def test_random_kernels_do_what_python_does(block: int, tmp_path: Path) -> None:
     for seed in range(6 * block, 6 * block + 6):

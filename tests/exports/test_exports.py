@@ -133,6 +133,7 @@ def test_a_unit_of_fmi_runs_as_simulate_does(
         Unit(path, tmp_path / "another", "another").begin(1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fmi", ["2.0", "3.0"])
 def test_a_unit_runs_in_the_importer_of_casadi(made: Plant, tmp_path: Path, fmi: str) -> None:
     compiler()

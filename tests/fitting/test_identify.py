@@ -349,6 +349,7 @@ def test_responses_that_are_none_are_refused(
                          inputs={"shoulder": "torque"}, outputs={"angle": "shoulder"})  # fmt: skip
 
 
+@pytest.mark.campaign
 def test_short_pieces_lead_a_search_out_of_the_wrong_valley(file: Path) -> None:
     """A vibration of 20 periods with a stiffness of a third: over all of them, one valley each."""
     light = {"links.1.joint.friction.viscous": 0.01, "links.1.joint.spring.damping": 0.01}

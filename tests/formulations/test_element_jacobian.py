@@ -107,6 +107,7 @@ def test_a_sample_has_the_equation_of_its_hermite_elements(name: str) -> None:
         assert compare(got, expected, condition=condition).good
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "case",
     [
@@ -344,6 +345,7 @@ def test_one_point_mass_matrix_is_that_of_rods_at_the_element_centres() -> None:
     assert np.abs((got - expected) / np.outer(scale, scale)).max() < 1e-8
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["chu-example-2", "tg-rrp-elements"])
 @pytest.mark.parametrize("paper", [True, False])
 def test_forces_are_those_of_the_summed_energies(name: str, paper: bool) -> None:

@@ -123,6 +123,7 @@ def test_every_quantity_is_called_here() -> None:
 
 
 # One code for all formulations: all but the default one are for campaigns.
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "which"), pairs(ARMS, light=(), core=CORE[:1]))
 def test_a_batch_is_its_states_one_by_one(name: str, which: str) -> None:
     model = arm(which)

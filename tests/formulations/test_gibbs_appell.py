@@ -344,6 +344,7 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found | {"page": (folder / "page.md").read_text()}
 
 
+@pytest.mark.campaign
 def test_steps_are_counted_beside_the_papers_table(counted: dict[str, Any]) -> None:
     (row,) = counted["steps"]
     assert (row["links"], row["flexible"], row["modes"]) == (3, 2, 2)

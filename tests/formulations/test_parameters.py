@@ -111,6 +111,7 @@ def changed(equation: Equation, values: np.ndarray) -> Equation:
     return flexarm.formulation(equation.name, model)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("sample", "name"), MATRIX)
 def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str) -> None:
     equation = kept(sample, *CASES[sample])
@@ -125,6 +126,7 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str
     assert equation.structures.traces == traces
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("sample", "name"),
     [
@@ -180,6 +182,7 @@ def fitting(sample: str) -> list[str]:
     return [name for name, kind in FORMULATIONS.items() if not kind.refusal(model, paper=False)]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("sample", "name"),
     [
@@ -217,6 +220,7 @@ def test_energy_grows_with_the_payload_by_its_own_motion_and_height() -> None:
     assert found["gravitational"].item() == pytest.approx(height, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.campaign
 def test_stiffness_and_payload_are_identified_from_torques() -> None:
     keys = ["payload.mass", "links.1.section.EIz"]
     equation = kept("driven-link-payload", *keys)

@@ -19,6 +19,7 @@ from tests.physics.states import Array
 from tests.physics.test_against_reference import CASES
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sample", "stiffening"),
     [("count-3-2-2", False), ("count-3-2-2", True), ("tg-rr-payload-2planes", True)],
@@ -33,6 +34,7 @@ def test_first_order_tips_give_the_equation_of_their_energies(
         assert verdict.good, f"{name}: {verdict}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sample", ["chen-two-link", "driven-link-payload"])
 def test_the_paper_s_equation_is_that_of_its_energies(sample: str) -> None:
     model = build(flexarm.sample(sample))

@@ -86,6 +86,7 @@ def bent(equation: Equation, amplitude: float) -> Array:
     return q
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "kind", "options", "small", "large"),
     [

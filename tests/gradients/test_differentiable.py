@@ -51,6 +51,7 @@ def differences(runs: Differentiable, key: int, like: Trajectory, share: float =
     return np.asarray((found[0] - 8 * found[1] + 8 * found[2] - found[3]) / (12 * h))
 
 
+@pytest.mark.few(1)
 def test_sensitivities_are_the_differences_of_runs(runs: Differentiable) -> None:
     run = runs.at()
     by_q, by_v = run.sensitivities()

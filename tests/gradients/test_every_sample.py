@@ -112,6 +112,7 @@ def checked(runs: Differentiable, given: dict[str, Any]) -> Iterator[tuple[str, 
     yield "transpose", float(np.max(apart, initial=0.0))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name",
     [

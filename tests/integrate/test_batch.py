@@ -72,6 +72,7 @@ def test_arms_end_at_their_limits_and_begin_anew() -> None:
     assert not np.any(arms.ended)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 def test_arms_of_other_operations_wrenches_and_limits_go_their_own_way(device: Any) -> None:
@@ -100,6 +101,7 @@ def test_a_servo_without_a_target_is_not_begun_elsewhere() -> None:
         arms.reset(starts=[{"joint1": 0.2}])
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 def test_a_free_base_turns_on_and_on(device: Any) -> None:

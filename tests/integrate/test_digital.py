@@ -91,6 +91,7 @@ def test_events_and_limits_fall_between_its_ticks() -> None:
     assert np.abs(run.u).max() == 1.5
 
 
+@pytest.mark.campaign
 def test_its_integral_takes_away_a_load_within_the_current_that_there_is() -> None:
     motor = {"torque_constant": 0.1, "current_limit": 3.0}
     servo = {"stiffness": 40.0, "damping": 12.0, "integral_time": 0.5, "period": 0.002}

@@ -212,6 +212,7 @@ def through_a_gap(speed: float, times: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rtol", TIGHT)
 def test_a_servo_swings_through_backlash(rtol: float) -> None:
     arm = one_joint(
@@ -271,6 +272,7 @@ def test_backlash_has_its_limit_cycle(rtol: float) -> None:
     assert np.abs(run.v - run.v[0]).max() <= 5 * rtol
 
 
+@pytest.mark.campaign
 def test_backlash_leaves_a_limit_cycle_whatever_the_start() -> None:
     ranges = []
     for speed in (0.3, 1.0):

@@ -185,6 +185,7 @@ def test_what_the_digits_are_to_keep_is_the_tolerance() -> None:
         flexarm.simulate_many(one("kind: revolute"), t_end=1.0, starts=[{"joint1": 1e15}])
 
 
+@pytest.mark.campaign
 def test_a_motion_that_loses_its_digits_stops() -> None:
     run = flexarm.simulate(one("kind: revolute, start: {speed: 1e8}"), t_end=100.0)
     assert run.status == "stopped"

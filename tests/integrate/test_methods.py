@@ -89,6 +89,7 @@ def reference_of(case: str, rtol: float, dt: float) -> Run:
     return flexarm.simulate(arm, t_end=t_end, dt=dt, method="dop853", rtol=rtol)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("case", "name"),
     [
@@ -143,6 +144,7 @@ def test_the_same_run_twice_gives_identical_bits(name: str) -> None:
 
 
 # Every method on one of two arms, every other one on each; campaigns take all pairs.
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arm", "name"),
     [

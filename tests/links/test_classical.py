@@ -241,6 +241,7 @@ def test_finite_elements_count_the_same_eigenvalues_between_the_roots(ends: Beam
         assert negative == index + 1 + ends.rigid_modes == count_below(ends, middle)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("ends", [*TEN, *NASTY, CLAMPED_FREE, PINNED_PINNED])
 def test_shapes_agree_with_the_exact_null_vector(ends: BeamEnds) -> None:
     roots = beam_roots(ends, 40)

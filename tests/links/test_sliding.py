@@ -237,6 +237,7 @@ def check_against_differences(
     assert values[:, -1] == pytest.approx(second, abs=1e-6 * max(1.0, float(np.abs(second).max())))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("stiffening", [True, False])
 @pytest.mark.parametrize("kind", [*BUILD, "proportional"])
 def test_velocity_and_acceleration_are_those_of_the_material(kind: str, stiffening: bool) -> None:

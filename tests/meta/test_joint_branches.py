@@ -18,9 +18,9 @@ def branches(package: Path) -> list[str]:
     """List the places outside the joints' own that decide by a joint's class or kind."""
     found = []
     for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package).as_posix()
-        if not name.startswith(OWN):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+        name, text = path.relative_to(package).as_posix(), path.read_text(encoding="utf-8")
+        if not name.startswith(OWN) and any(word in text for word in ("kind", *CLASSES)):
+            tree = ast.parse(text)
             known = joint_classes(tree)
             lines = {
                 node.lineno
@@ -72,6 +72,8 @@ def words(tree: ast.AST) -> set[str]:
 
 def is_kind(tree: ast.AST) -> bool:
     """Tell whether an expression is a kind; that of the arm's base is no joint's."""
+    if not isinstance(tree, ast.Name | ast.Attribute):
+        return False
     return ast.unparse(tree).endswith("kind") and not ast.unparse(tree).endswith("base.kind")
 
 

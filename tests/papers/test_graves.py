@@ -24,6 +24,7 @@ def all_hold(found: Found) -> bool:
     return all(each.verdict == EVERY for each in found.statements if each.tried)
 
 
+@pytest.mark.campaign
 def test_coriolis_forces_are_those_of_another_formulation() -> None:
     found = compensation(Scope())
     for each, most in zip(found.statements, (1e-10, 1e-8, 1e-8, 1e-10), strict=True):  # [%]

@@ -134,6 +134,7 @@ def test_a_reading_that_is_asked_for_decides_alone() -> None:
     assert totals([result])["holds for every reading"] == 6
 
 
+@pytest.mark.campaign
 def test_papers_that_are_computed_side_by_side_give_the_same_in_the_same_order() -> None:
     items = [*choose_items("theodore-1995", ["table-1"]), *choose_items("chu", ["table-1"])]
     said: list[str] = []

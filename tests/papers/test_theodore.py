@@ -83,6 +83,7 @@ def test_each_number_of_the_lemma_is_counted_once() -> None:
     assert sum(x.holds for x in definite.tried) == 5
 
 
+@pytest.mark.campaign
 def test_functions_of_elements_that_are_not_neighbours_are_orthogonal() -> None:
     near = statement(ease(Scope()), "nearly orthogonal")
     held = [each for each in near.tried if each.reading["nearly orthogonal"].startswith("those of")]

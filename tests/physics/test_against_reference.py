@@ -512,6 +512,7 @@ accelerations = pytest.mark.parametrize(("name", "case"), pairs(CASES, LIGHT, CO
 DEFAULT = next(iter(FORMULATIONS))
 
 
+@pytest.mark.few(14)
 @masses
 def test_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case: str, name: str) -> None:
     for number in range(3):
@@ -522,6 +523,7 @@ def test_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case: str, n
         assert_close(got / np.outer(size, size), expected / np.outer(size, size))
 
 
+@pytest.mark.few(35)
 @forces
 def test_inverse_dynamics_is_inertia_and_bias_less_the_wrenches(case: str, name: str) -> None:
     reference = prepared(case)[1]
@@ -536,6 +538,7 @@ def test_inverse_dynamics_is_inertia_and_bias_less_the_wrenches(case: str, name:
         assert_close(got.ravel() / size, expected / size)
 
 
+@pytest.mark.few(60)
 @accelerations
 def test_forward_dynamics_balances_every_coordinate(case: str, name: str) -> None:
     model, reference = prepared(case)

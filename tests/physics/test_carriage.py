@@ -72,6 +72,7 @@ def tip_under_load(speed: float, mass: float, force: float, t: Array) -> Array:
     return np.asarray(modes(LENGTH) @ found)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("speed", [3.0, pytest.param(8.0, marks=pytest.mark.campaign), 20.0])
 @pytest.mark.parametrize(("mass", "force"), [(0.0, 3.0), (1.4, 0.0)])
 def test_load_that_moves_along_a_cantilever_bends_it_as_its_modes_say(

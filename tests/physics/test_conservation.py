@@ -71,6 +71,7 @@ def drift(values: Array) -> float:
     return float(np.abs(values - values[0]).max() / np.abs(values).max())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "sample",
     [pytest.param(s, marks=campaign_if(s not in KINDS)) for s in flexarm.sample_names()],
@@ -131,6 +132,7 @@ def tumble(equation: Equation, t_end: float, limit: float) -> Tumble:
 
 
 # Where angles are measured from is one code for all formulations.
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name not in CORE)) for name in FORMULATIONS]
 )

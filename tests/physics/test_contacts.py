@@ -280,6 +280,7 @@ def test_an_arm_that_bumps_into_things_keeps_its_account(bumped: Run) -> None:
     assert bumped.energy_balance < 1e-8
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_formulations_agree_in_contact(name: str, bumped: Run) -> None:
     reason = FORMULATIONS[name].refusal(bumped.model, paper=False)

@@ -76,6 +76,7 @@ def test_many_coordinates_per_link_stay_cheap(
     assert max(exponents(coordinates, stiffening=stiffening)) < most
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "counts"),
     [

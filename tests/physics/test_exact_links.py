@@ -112,6 +112,7 @@ def made(name: str) -> Arm:
     ).arm  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=campaign_if(n in LONG)) for n in ARMS])
 def test_equations_come_to_the_continuum_with_nodes(name: str) -> None:
     two = made(name)

@@ -76,6 +76,7 @@ def test_cantilever_under_a_moment_is_an_arc_of_a_circle(moment: float) -> None:
     assert arc_error(exact, moment, 1) < 1e-12
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("extension", [np.inf, 300.0])
 def test_link_under_a_force_beside_its_tip_is_a_cosserat_rod(extension: float) -> None:
     rod = Rod(length=1.0, EIy=10, EIz=20, GJ=4, EA=extension)
@@ -106,6 +107,7 @@ def test_rotating_beam_vibrates_as_known(
     assert found == pytest.approx(beam.frequencies(speed, 24)[: len(expected)], rel=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("beam", "speed"), [(HEAVY, 10), (HEAVY, 80), (YOO_SHIN, 10)])
 def test_rotating_link_vibrates_about_its_stretched_state(beam: RotatingBeam, speed: float) -> None:
     assert rotation_error(exact, beam, speed, 10, 6) < 1e-6

@@ -135,6 +135,7 @@ def bent(model: Model, angle: float, length: float = 0.7) -> tuple[Array, Array]
     return q, v
 
 
+@pytest.mark.few(1)
 @every_kind
 @every_angle
 def test_energies_are_those_of_particles_that_keep_their_place_in_the_beam(
@@ -260,6 +261,7 @@ def test_amplitudes_that_scale_with_the_length_describe_the_same_motion() -> Non
     assert masses.potential(same)[0] == pytest.approx(tips.potential(q)[0], rel=1e-10)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["kind: clamped-free", FOLLOWING])
 def test_energy_is_kept_while_a_soft_beam_slides(kind: str) -> None:
     section = f"mass_per_length: {MASS}, EIz: 3"

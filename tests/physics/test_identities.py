@@ -96,6 +96,7 @@ def test_sample_obeys(identity: str, name: str, arm: str) -> None:
     check(identity, name, traced_sample(arm))
 
 
+@pytest.mark.few(400)
 @pytest.mark.parametrize(
     ("identity", "name", "arm"), checks(RANDOM, LIGHT_RANDOM, RANDOM, agree=AGREEING_RANDOM)
 )

@@ -140,6 +140,7 @@ class InertialAxes(Reference):
         self._weight += pulled
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("links", LINKS)
 def test_every_mass_feels_the_gradient_and_the_turning_frame(links: str) -> None:
     model = in_orbit(links)

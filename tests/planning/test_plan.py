@@ -86,6 +86,7 @@ def largest(run: Run, kind: str) -> float:
     return float(np.abs(found[kind]()).max())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "share"),
     [
@@ -200,6 +201,7 @@ def test_command_plans_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert "each joint once" in capsys.readouterr().err
 
 
+@pytest.mark.campaign
 def test_shapes_that_follow_the_actuation_do_not_hinder_the_comparison() -> None:
     changes = {"links.1.shapes": GONE, "gravity": [0, -9.81, 0]}
     arm = flexarm.change_arm(flexarm.sample("driven-link"), changes)

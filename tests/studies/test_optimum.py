@@ -100,6 +100,7 @@ def test_the_command_writes_the_arm_and_says_what_is_at_its_limit(
     assert flexarm.load("best.yaml").links[0].length == 1
 
 
+@pytest.mark.campaign
 def test_limits_that_no_design_keeps_are_told_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

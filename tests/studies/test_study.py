@@ -185,6 +185,7 @@ def test_a_study_goes_on_where_it_stopped_and_touches_nothing_else(tmp_path: Pat
         StudyResult.open(tmp_path)
 
 
+@pytest.mark.campaign
 def test_the_chunk_of_a_process_that_dies_is_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +221,7 @@ def test_sobol_indices_are_those_of_the_closed_form(tmp_path: Path) -> None:
     assert (tmp_path / "sobol.png").stat().st_size > 5000
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("numbers", [True, False], ids=["numbers", "starts"])
 def test_a_gpu_finds_the_same_rows(tmp_path: Path, numbers: bool) -> None:
@@ -261,6 +263,7 @@ def test_designs_in_arrays_are_what_each_is_by_itself(monkeypatch: pytest.Monkey
         assert np.ptp(apart[name]) > 1e-3 * np.abs(apart[name]).max()
 
 
+@pytest.mark.campaign
 @pytest.mark.usefixtures("emulated_gpu")
 def test_designs_in_arrays_begin_where_their_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
     # Those that start at 0 and the others are groups, each with a start of its own.

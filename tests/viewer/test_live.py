@@ -150,6 +150,7 @@ def test_the_page_grows_with_the_run_and_keeps_what_was_chosen(
     assert page.evaluate("flexarm.pose()[0].tip") == pytest.approx(kept.tip[-1].tolist(), abs=1e-5)
 
 
+@pytest.mark.campaign
 def test_a_simulation_that_is_killed_leaves_a_whole_file_that_says_so(path: Path) -> None:
     often = ["5" if given == "50" else given for given in ENDLESS]
     started = flexarm("simulate", "korayem-two-link", *often, "--out", str(path), "--live")

@@ -132,6 +132,7 @@ def test_attitudes_are_measured_anew_before_they_are_singular(tmp_path: Path) ->
     assert np.abs(states - expected).max() < 1e-12 * np.abs(expected).max()
 
 
+@pytest.mark.campaign
 def test_servos_of_the_file_and_their_timed_targets_are_played(tmp_path: Path) -> None:
     sample = flexarm.sample("carriage-on-rail")
     later = {"at": 0.3, "servo": {"joint2": {"target": {"kind": "constant", "value": 0.5}}}}
