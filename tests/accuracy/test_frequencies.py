@@ -72,6 +72,7 @@ def vibrations(found: Modes) -> list[tuple[float, FrequencyErrors]]:
     return [(mode.frequency_rad_s, each) for mode, each in pairs if each is not None]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["tg-rr", "korayem-two-link", "tg-rr-elements"])
 def test_frequencies_of_few_shapes_are_judged(name: str) -> None:
     arm = flexarm.sample(name)

@@ -68,6 +68,7 @@ def on_polynomials(arm: Arm) -> Arm:
     return flexarm.change_arm(arm, dict.fromkeys(keys, shapes))
 
 
+@pytest.mark.campaign
 def test_servos_hold_the_arm_with_more_shapes_too() -> None:
     """Joints that were free to yield to what is left in these would hide half of it."""
     case = cases()["servos, clamped-free"]

@@ -99,6 +99,7 @@ def test_samples_are_checked_within_a_minute_of_cpu(left_out: tuple[str, ...]) -
     assert sum(checked(name)[1] for name in sample_names() if name not in left_out) < 60
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", distinct_samples())
 def test_sample_has_no_notice_but_those_it_is_known_for(name: str) -> None:
     assert codes(report_of(name)) == EXPECTED.get(name, set())
@@ -177,6 +178,7 @@ def test_modes_of_two_elements_are_those_of_theodore_table_1() -> None:
     assert np.all(cut < np.repeat([0.01, 0.1, 0.1, 1], 2))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("length", "printed"),
     [("0.3", "175.6187 1720.119"), ("0.65", "49.04398 385.0750"), ("1.0", "23.38656 168.5833")],
@@ -212,6 +214,7 @@ payload: {{mass: 0.1, inertia: [0, 0, 5.0e-4]}}
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("elbow", "locked", "free"),
     [
@@ -256,6 +259,7 @@ def korayem(elbow: float, root: str, modes: int) -> Report:
     return report_on(one_link(rest) + one_link(rest, joint), "stiffening: false")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("elbow", "modes", "printed"),
     [(0, 30, "1.9784537 12.3987577 34.7168805"), (90, 20, "2.6374331 7.1821061 35.4602947")],

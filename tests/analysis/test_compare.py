@@ -35,6 +35,7 @@ def found(monkeypatch: pytest.MonkeyPatch, name: str, error: float) -> Compared:
     return compare(flexarm.sample(name)).formulations["kinematic-influence"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("error", [1e-6, pytest.param(1e-2, marks=pytest.mark.campaign), -1.0])
 def test_an_error_of_the_coriolis_force_shows_as_large_as_it_is(
     monkeypatch: pytest.MonkeyPatch, error: float

@@ -79,6 +79,7 @@ def truth(arm: Arm) -> Arm:
     return arm.model_copy(update={"links": type(arm.links)(links)})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=campaign_if(name not in QUICK)) for name in ARMS]
 )
@@ -171,6 +172,7 @@ def test_large_slopes_are_no_error_of_exact_links() -> None:
     assert not any("split the link" in line for line in found.advice)
 
 
+@pytest.mark.campaign
 def test_enough_shapes_are_kept_and_an_arm_at_rest_is_told() -> None:
     enough = converge(
         one_link(joint=DRIVEN, section=SOFT, shapes="{kind: loaded, root: free, bending_y: 2}"),
@@ -220,6 +222,7 @@ payload: {mass: 0.5}
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["graves-rms", "following"])
 def test_arms_that_cannot_have_static_shapes_are_enriched_all_the_same(name: str) -> None:
     """Loaded modes under a heavy body have them already; shapes that follow a length cannot."""

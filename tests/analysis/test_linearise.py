@@ -47,6 +47,7 @@ def derivative(function, at: Array, step: float = 1e-5) -> Array:  # type: ignor
     return np.array(columns).T
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -78,6 +79,7 @@ def test_a_and_b_are_the_derivatives_of_forward_dynamics(name: str) -> None:
         assert pytest.approx(B, rel=1e-7, abs=1e-7 * float(np.abs(B).max())) == found.B
 
 
+@pytest.mark.campaign
 def test_c_and_d_are_the_derivatives_of_what_the_tip_does() -> None:
     model = build(sample("chen-two-link-rigid-joints"))
     eq, point, n = formulation("articulated", model), moving_point(model), model.size

@@ -115,6 +115,7 @@ def test_a_wide_axis_of_frequencies_has_plain_numbers() -> None:
     assert len(written) >= 3
 
 
+@pytest.mark.campaign
 def test_branches_that_veer_end_at_the_same_frequencies_however_many_points_there_are() -> None:
     """The sliding link's bending mixes with that of the link that carries it."""
     model = build(sample("theodore-rrp"))

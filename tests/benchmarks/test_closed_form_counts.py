@@ -13,6 +13,7 @@ from flexarm.papers.theodore.written import nested, written_out
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.mark.campaign
 def test_the_quick_page_has_the_published_count_and_the_shorter_compiled_one(
     tmp_path: Path,
 ) -> None:

@@ -24,6 +24,7 @@ def run(script: str, folder: Path) -> tuple[Any, str]:
     return json.loads(out.read_text()), page.read_text()
 
 
+@pytest.mark.campaign
 def test_forward_dynamics_is_timed_and_the_page_says_on_what(tmp_path: Path) -> None:
     found, page = run("forward_dynamics.py", tmp_path)
     times = {each["contender"]: each["microseconds"] for each in found["chains"]}

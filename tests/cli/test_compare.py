@@ -51,6 +51,7 @@ def test_papers_approximations_show(capsys: pytest.CaptureFixture[str]) -> None:
         assert 1e-6 < rows[name]["mass_matrix_error"] < 0.1  # type: ignore[operator]
 
 
+@pytest.mark.campaign
 def test_elements_agree_by_default_and_differ_with_fewer_points(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +63,7 @@ def test_elements_agree_by_default_and_differ_with_fewer_points(
     assert rows["element-jacobian"]["mass_matrix_error"] == pytest.approx(0.038, abs=5e-4)
 
 
+@pytest.mark.campaign
 def test_nodes_bend_smoothly_and_errors_grow_with_the_power_of_the_deflection(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -298,6 +298,7 @@ def test_a_horizon_is_for_time_histories(file: Path, response: dict[str, Any]) -
         )  # fmt: skip
 
 
+@pytest.mark.campaign
 def test_a_frequency_response_tells_numbers_and_how_its_sensor_lags(
     file: Path, response: dict[str, Any]
 ) -> None:

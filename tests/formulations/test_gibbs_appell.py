@@ -356,6 +356,7 @@ def test_steps_are_counted_beside_the_papers_table(counted: dict[str, Any]) -> N
     assert row["counted"]["5"] == [84, 68 + 4]
 
 
+@pytest.mark.campaign
 def test_the_page_shows_what_the_script_counts(counted: dict[str, Any]) -> None:
     page = (ROOT / "docs" / "formulations" / "gibbs-appell.md").read_text(encoding="utf-8")
     tables = page.partition("<!-- counted -->")[2]

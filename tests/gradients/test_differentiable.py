@@ -62,6 +62,7 @@ def test_sensitivities_are_the_differences_of_runs(runs: Differentiable) -> None
         assert np.all(np.abs(slopes[:, :, k] - expected) <= EXACT * scale), KEYS[k]
 
 
+@pytest.mark.few(1)
 def test_adjoint_is_the_transpose_of_the_sensitivities(runs: Differentiable) -> None:
     run = runs.at()
     rng = np.random.default_rng(1)

@@ -30,6 +30,7 @@ def apart(one: Run, other: Run) -> float:
     return float((np.abs(one.q - other.q)[:, moves] / size[moves]).max())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_every_formulation_simulates_the_same_motion(name: str) -> None:
     refused = FORMULATIONS[name].refusal(build(flexarm.sample(ARM)), paper=False)

@@ -315,6 +315,7 @@ def test_runs_are_one_dataset() -> None:
         flexarm.runs_dataset(runs, masses[:1])
 
 
+@pytest.mark.campaign
 def test_a_sliding_link_that_twists_is_one_of_many() -> None:
     arm = loads(
         "flexarm: 1\nname: twisting\ngravity: [0, 0, -9.81]\nlinks:\n"

@@ -85,6 +85,7 @@ def test_an_integral_does_not_wind_up() -> None:
     assert run.q.max() < 2.6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("side", ["motor", "link"])
 def test_both_sides_of_an_elastic_joint_hold_a_flexible_arm(side: str) -> None:
     """At rest the side that is measured is at its target less the load over the stiffness."""

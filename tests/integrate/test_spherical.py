@@ -80,6 +80,7 @@ def test_a_top_turns_as_eulers_equations_about_its_pivot_say() -> None:
     assert np.abs(attitude - y[:9].reshape(3, 3)).max() < 1e-6
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_agree_across_changes_of_attitude(method: str) -> None:
     truth = flexarm.simulate(flail(), t_end=1.0, dt=0.05, method="dop853", rtol=1e-10)

@@ -33,6 +33,7 @@ def law(wrench: Any) -> ca.Function:
     return ca.Function("wrench", list(SYMBOLS), [wrench])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("frame", ["world", "link"])
 def test_a_function_of_time_is_the_wrench_of_the_file(frame: Any) -> None:
     arm = loads(ARM)
@@ -122,6 +123,7 @@ def test_wrenches_are_listed() -> None:
         flexarm.simulate(loads(ARM), t_end=1, wrenches=law(ca.SX(6, 1)))  # type: ignore[arg-type]
 
 
+@pytest.mark.campaign
 def test_many_runs_feel_it_too() -> None:
     arm = loads(ARM)
     push = [flexarm.StateWrench(law(ca.vertcat(-3 * q[0], 1, 0, 0, 0, -v[0])), "boom", POINT)]

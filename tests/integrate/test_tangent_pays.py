@@ -67,6 +67,7 @@ def state(model: Model) -> list[Any]:
     return [*random.uniform(-0.1, 0.1, (2, model.size))]
 
 
+@pytest.mark.campaign
 def test_slopes_of_forces_are_those_of_accelerations() -> None:
     model = build(flexible_arm())
     n, held = model.size, model.axes[0].index
@@ -99,6 +100,7 @@ def test_slopes_of_forces_are_those_of_accelerations() -> None:
         np.testing.assert_allclose(mine, power, rtol=1e-9, atol=1e-9 * np.abs(power).max())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_machine_code_of_a_given_load_is_that_of_any(name: str) -> None:
     model = build(one_joint(base=BASE))

@@ -101,6 +101,7 @@ def error(run: Run, reference: Run) -> float:
     return float((apart / scale[measures.group][deflects]).max(initial=0.0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "values", "t_end"),
     [
@@ -127,6 +128,7 @@ def exact(text: str, t_end: float) -> Run:
     return flexarm.simulate(loads(text), t_end=t_end, method="dop853", rtol=1e-8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("text", "t_end", "method"),
     [

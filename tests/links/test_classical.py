@@ -270,6 +270,7 @@ def test_shapes_agree_with_the_exact_null_vector(ends: BeamEnds) -> None:
             np.testing.assert_allclose(ours, scaled, rtol=0, atol=1e-12 * np.abs(ours[peak]))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     "ends", [*TEN, *NASTY, CLAMPED_FREE, PINNED_FREE, PINNED_PINNED, FREE_FREE]
 )

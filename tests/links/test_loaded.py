@@ -89,6 +89,7 @@ def test_mass_normalisation_counts_translation_and_rotary_inertia_of_the_span_al
         assert curve(np.array([1.4]))[0] > 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("normalise", ["tip", "mass", "none"])
 def test_stiffness_is_the_strain_energy_integral(normalise: str) -> None:
     span = tapered()

@@ -68,6 +68,7 @@ def shapes_named(kind: str) -> SlidingShapes:
     return proportional() if kind == "proportional" else followed(kind)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", BUILD)
 @pytest.mark.parametrize("length", [LENGTHS[0], *RANGE])
 def test_fit_is_the_shapes_built_at_that_length(kind: str, length: float) -> None:

@@ -16,6 +16,7 @@ def compute(name: str) -> Found:
     return computed.compute("chen-2012", name)
 
 
+@pytest.mark.campaign
 def test_the_unstiffened_link_is_unstable_above_its_first_frequency() -> None:
     assert "20.3735 and 20.3735" in check(compute("critical-speed"), "critical speed is").because
 

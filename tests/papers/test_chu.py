@@ -32,6 +32,7 @@ def test_the_expression_of_m_grows_with_the_number_of_elements_integrals_or_not(
         assert fine / coarse == pytest.approx(2.0, rel=0.05)
 
 
+@pytest.mark.campaign
 def test_one_point_per_element_gives_wrong_cantilever_frequencies() -> None:
     rows = compute("deficiency").tables[0].rows
     found = {row[:2]: [float(x) for x in row[2:]] for row in rows}

@@ -20,6 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 RUN = [each for each in errata() if each.runs]
 
 
+@pytest.mark.campaign
 def test_the_page_is_made_by_running_every_misprint() -> None:
     assert PAGE.read_text("utf-8") == markdown()
 

@@ -161,6 +161,7 @@ def test_a_full_tumble_keeps_energy_and_momentum(name: str) -> None:
     assert np.all(angle <= 1.01 * allowed + 1e-7)
 
 
+@pytest.mark.campaign
 def test_where_angles_are_measured_from_does_not_matter() -> None:
     equation = formulation("articulated", build(loads(TUMBLER)))
     n = equation.model.size

@@ -315,6 +315,7 @@ def walls(count: int) -> list[tuple[float, float, str, float]]:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("method", "rtol"), [("dop853", 1e-2), ("etd4", 1e-2), ("rodas4", 1e-2), ("dop853", 1e-3)]
 )
@@ -347,6 +348,7 @@ contacts:
     assert run.v[-1] == pytest.approx(known.v[-1], abs=3e-3 * np.abs(known.v).max())
 
 
+@pytest.mark.campaign
 def test_many_runs_are_the_single_ones() -> None:
     arm = loads(WALL)
     values = [{"contacts.wall.stiffness": k, "contacts.2.obstacle.radius": r}

@@ -65,6 +65,7 @@ def test_operations_grow_linearly_with_the_number_of_links(stiffening: bool) -> 
     assert np.abs(np.diff(growth)).max() <= 0.01 * growth.mean()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("stiffening", "most"), [(False, 1.3), (True, 2.1)])
 @pytest.mark.parametrize(
     "coordinates", [(10, 20), pytest.param((10, 20, 40), marks=pytest.mark.campaign)], ids=str

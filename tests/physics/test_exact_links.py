@@ -64,6 +64,7 @@ def test_link_bent_and_twisted_by_a_force_beside_its_tip_is_a_cosserat_rod() -> 
     assert rod_error(of_library, rod, FORCE, BESIDE, 7) < 1e-4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("offset", "apart"), [(AHEAD, 2e-6), (BESIDE, 4e-5)])
 def test_link_that_shears_is_a_reissner_rod(offset: Array, apart: float) -> None:
     """Shear follows bending: what a torque adds to it is left out."""

@@ -147,6 +147,7 @@ def test_energies_are_those_of_particles_that_keep_their_place_in_the_beam(
     assert made.potential(q)[0] == pytest.approx(by_hand.elastic(q), rel=1e-6)
 
 
+@pytest.mark.few(1)
 @every_kind
 @every_angle
 def test_tip_is_where_rotation_vectors_lead(kind: str, angle: float) -> None:
@@ -239,6 +240,7 @@ def test_small_deflections_are_those_of_the_series_to_second_order() -> None:
     assert elastic[0] / elastic[1] == pytest.approx(16, rel=0.1)
 
 
+@pytest.mark.campaign
 def test_amplitudes_that_scale_with_the_length_describe_the_same_motion() -> None:
     shapes = f"{FOLLOWING}, {PLANAR}"
     text = f"mass_per_length: {MASS}, EIz: 14"

@@ -89,6 +89,7 @@ def check(identity: str, name: str, equations: Equations) -> None:
     assert verdict.good, str(verdict)
 
 
+@pytest.mark.few(400)
 @pytest.mark.parametrize(
     ("identity", "name", "arm"), checks(SAMPLES, LIGHT, DISTINCT, agree=AGREEING)
 )

@@ -97,6 +97,7 @@ def servo_law(arm: LiveArm, servo: np.ndarray) -> ca.Function:
     return ca.Function("servo", [t, q, v], [u])
 
 
+@pytest.mark.campaign
 def test_24_coordinates_held_by_servos_move_as_in_python(tmp_path: Path) -> None:
     sample = flexarm.sample("count-6-6-3")
     arm = LiveArm(flexarm.build(sample))
