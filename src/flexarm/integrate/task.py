@@ -236,14 +236,16 @@ class Task:
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
         rides = any(part.rail is not None for part in self.equation.model.links)
-        if bumps(self.equation.model):
+        touches = bumps(self.equation.model)
+        if touches:
             wanted *= method.under_contact
         elif rides:
             wanted = max(wanted * method.under_contact, min(wanted, ROUNDS))
         followed = method.adaptive and method.reach < np.inf
         counted = self.vibrations(rates=not method.solves_vibrations, followed=followed)
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
-        damped = self.damped and not rides  # what rides changes the modes, and jolts them at nodes
+        # What rides or touches changes the modes and jolts them.
+        damped = self.damped and not rides and not touches
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property
