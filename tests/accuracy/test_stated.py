@@ -1,6 +1,7 @@
 """Stated errors of runs are no less than the true ones, and not much more."""
 
 from functools import cache
+from itertools import count
 
 import numpy as np
 import pytest
@@ -154,6 +155,35 @@ def test_integration_is_judged_by_a_closer_solution() -> None:
     found = run.errors.integration
     assert found is not None
     assert max(differences(run, tight).values()) <= found < 2 * 1e-2
+
+
+def test_slow_machines_state_the_same_error_of_the_integration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arm, clock = flexarm.sample("driven-link"), count(0.0, 10.0)
+    run = flexarm.simulate(arm, t_end=0.05, dt=1e-3)
+    monkeypatch.setattr("time.process_time", lambda: next(clock))
+    slow = flexarm.simulate(arm, t_end=0.05, dt=1e-3)
+    assert slow.statistics.cpu_seconds > 1 > run.statistics.cpu_seconds
+    assert slow.errors.integration == run.errors.integration != run.rtol
+    monkeypatch.setattr("flexarm.integrate.simulate.CHEAP", 1e-9)
+    dear = flexarm.simulate(arm, t_end=0.05, dt=1e-3)
+    assert dear.errors.integration == run.rtol
+
+
+def test_a_closer_solution_that_is_interrupted_judges_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    run = flexarm.simulate(flexarm.sample("driven-link"), t_end=0.05, dt=1e-3)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("flexarm.integrate.solve._drive", stop)
+        with pytest.raises(KeyboardInterrupt):
+            assert run.errors
+    assert run.errors.integration is not None
+    assert 0 < run.errors.integration < run.rtol
 
 
 def test_without_a_tolerance_nothing_is_said_of_the_integration() -> None:

@@ -99,3 +99,22 @@ def test_modes_of_one_frequency_are_those_of_the_damping() -> None:
     np.testing.assert_allclose(rows @ mass @ rows.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(inverse.reshape(3, 3) @ rows, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(rows @ stiffness @ rows.T, np.diag(squares), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_modes_in_a_row_of_which_neighbours_are_alike_stay_modes(seed: int) -> None:
+    """Turned into each other in pairs, the first and the last would no longer be modes."""
+    rng = np.random.default_rng(seed)
+    ways, loss = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(3, 3))
+    stiffness = ways @ np.diag(100 * (1 + 0.9e-9 * np.arange(3))) @ ways.T
+    damping = loss @ loss.T
+    modes, inverse, squares, losses, room = (np.zeros(k) for k in (9, 9, 3, 3, 3))
+    assert find_modes(3, np.eye(3).ravel(), stiffness.ravel().copy(), damping.ravel(), modes,
+                      inverse, squares, losses, room) == 0  # fmt: skip
+    rows = modes.reshape(3, 3)
+    alike = squares == squares[:, None]
+    assert alike.sum() in (5, 9)  # two of them, or all if the middle one comes first
+    firm, damped = (rows @ each @ rows.T for each in (stiffness, damping))
+    assert np.abs(firm[~alike]).max(initial=0.0) < 1e-12 * 100
+    assert np.abs(firm - np.diag(squares)).max() < 1e-9 * 100
+    assert np.abs(damped[alike & ~np.eye(3, dtype=bool)]).max() < 1e-12

@@ -15,7 +15,7 @@ from flexarm.arm.profile import Constant
 from flexarm.errors import SimulationError
 from flexarm.formulations import DEFAULT, FORMULATIONS
 from flexarm.integrate.choice.choose import choose
-from flexarm.integrate.choice.effort import consider, preparation, solution
+from flexarm.integrate.choice.effort import by_count, consider, preparation, solution
 from flexarm.integrate.choice.halving import solve_in_equal_steps
 from flexarm.integrate.laws import Sampled, refuse_control
 from flexarm.integrate.methods import METHODS
@@ -45,7 +45,7 @@ from flexarm.runs.curves import curves_of, split
 from flexarm.runs.run import Run
 
 AUDIT = 1e-8  # of the energy exchanged: an audit's balance
-CHEAP = 0.1  # seconds of CPU: what a run may take to be run once more, closely
+CHEAP = 0.1  # seconds, by its operations: what a run may take to be run once more, closely
 CLOSER = 30  # times the tolerance
 
 
@@ -214,7 +214,9 @@ def simulate(
             found = solve(task.beginning(chosen, wanted, step), progress, law, seen)
             run = whole(found)
             once = course.single and law is None and step is None and run.status == "finished"
-            if once and run.statistics.cpu_seconds <= CHEAP and wanted / CLOSER >= TIGHTEST:
+            tried = run.statistics.steps + run.statistics.rejections
+            once = once and by_count(task, chosen, tried) <= CHEAP
+            if once and wanted / CLOSER >= TIGHTEST:
                 closer = partial(closely, task, chosen, wanted / CLOSER, run.t)
                 run = replace(run, closer=closer)
             return run, found
@@ -372,8 +374,15 @@ def closely(task: Task, method: Method, wanted: float, times: Array) -> Array:
         The tolerance.
     times
         Times [s] among those that the task keeps.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it is interrupted: a part of it says nothing of the rest.
     """
     solution = solve(task.beginning(method, wanted, None))
+    if solution.ending.status == "interrupted":
+        raise KeyboardInterrupt(solution.ending.reason)
     kept = np.searchsorted(task.times, times - rounding(float(times[-1])))
     last = len(solution.times) - 1  # where it ended, if it did so before the time
     return np.asarray(solution.states[np.minimum(kept, last), : task.equation.model.size])

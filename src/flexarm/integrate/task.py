@@ -195,16 +195,20 @@ class Task:
         shares = self.vibration.modes.carried(measured.rows, measured.group, rates=rates)
         return np.asarray(shares[..., np.array(measured.deflects, dtype=bool), :])
 
-    def vibrations(self, *, rates: bool = False) -> float:
+    def vibrations(self, *, rates: bool = False, followed: bool = False) -> float:
         """Count vibrations that add up their errors in a deflection, or its rate.
 
-        Those that damping has forgotten do not count.
+        Those that damping has forgotten do not count.  Modes count by their shares; but where steps
+        follow even the fastest that has some, all of their errors may be in that one.
         """
         modes = self.vibration.modes
         memory = 1 / np.maximum(modes.ratios * modes.frequencies, 1e-300)
         lasting = np.minimum(float(self.times[-1] - self.times[0]), memory)
         each = lasting * modes.frequencies / (2 * np.pi)
-        counted = (self._carried(rates=rates) @ each[..., None])[..., 0]
+        shares = self._carried(rates=rates)
+        shares = np.where(shares > CARRIES, 1.0, 0.0) if followed else shares
+        counted = shares * each[..., None, :]
+        counted = counted.max(axis=-1, initial=0.0) if followed else counted.sum(axis=-1)
         return plain(counted.max(axis=-1, initial=0.0))
 
     @cached_property
@@ -232,13 +236,16 @@ class Task:
         elif has_dry_friction(self.equation.model) or has_strong_dampers(self) or self._rubs:
             wanted *= method.under_friction
         rides = any(part.rail is not None for part in self.equation.model.links)
-        if bumps(self.equation.model):
+        touches = bumps(self.equation.model)
+        if touches:
             wanted *= method.under_contact
         elif rides:
             wanted = max(wanted * method.under_contact, min(wanted, ROUNDS))
-        counted = self.vibrations(rates=not method.solves_vibrations)
+        followed = method.adaptive and method.reach < np.inf
+        counted = self.vibrations(rates=not method.solves_vibrations, followed=followed)
         share = np.minimum(1.0, CALIBRATED / np.maximum(counted, 1.0))
-        damped = self.damped and not rides  # what rides changes the modes, and jolts them at nodes
+        # What rides or touches changes the modes and jolts them.
+        damped = self.damped and not rides and not touches
         return plain(np.maximum(method.per_step(wanted, damped) * share, 1e-14))
 
     @property

@@ -135,11 +135,7 @@ def solution(
     if not method.adaptive:
         given = step or equal_step(method, task.vibration, duration, wanted, None)
         steps = (1 if step else 3) * duration / given  # without one it runs again in smaller ones
-    pieces = Operations(task.equation.model.size, task.motion)
-    work = steps * method.work(pieces)
-    if method.renewal is not None:
-        work += steps / method.renewed_after * method.renewal(pieces)
-    seconds = OPERATION * work
+    seconds = by_count(task, method, steps)
     if seconds > PROBED and method.adaptive:
         tried = _probe(Pilot(task, method, wanted, period), duration, min(PROBE, 0.02 * seconds))
         # A short trial tells no more than that next to nothing happens.
@@ -148,6 +144,15 @@ def solution(
     cause = f"{steps:.2g} steps of {method.name} follow {worst}"
     cause += f" of {rates[worst]:.3g} rad/s" if worst in rates else ""
     return Effort(seconds + ASKED * asked, KEPT * asked, f"{cause}: {REMEDIES[worst]}")
+
+
+def by_count(task: Task, method: Method, steps: float) -> float:
+    """Say what trial steps take [s] by their operations: the same on every machine."""
+    pieces = Operations(task.equation.model.size, task.motion)
+    work = method.work(pieces)
+    if method.renewal is not None:
+        work += method.renewal(pieces) / method.renewed_after
+    return OPERATION * work * steps
 
 
 REMEDIES = {

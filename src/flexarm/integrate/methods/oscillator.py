@@ -288,9 +288,15 @@ def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Ar
     """Turn modes of one frequency, such as those of free joints, into those that damping has.
 
     Of such modes any combination is one: without this rounding would choose.  ``damping`` is in
-    modes; Jacobi's rotations.
+    modes; Jacobi's rotations.  They get the frequency of the first one, so that of three in a row
+    of which only neighbours are alike the third is of one frequency with both others or with none.
     """
     top = largest(n, squares)
+    for s in range(n):
+        for r in range(s):
+            if gap(top, squares[r], squares[s]) == 0.0:
+                squares[s] = squares[r]
+                break
     for _ in range(SWEEPS):
         turned = 0
         for r in range(n):
@@ -298,7 +304,7 @@ def part_alike(n: int, squares: Array, damping: Array, modes: Array, inverse: Ar
                 own = damping[r * n + r]
                 other = damping[s * n + s]
                 both = damping[r * n + s]
-                alike = gap(top, squares[r], squares[s]) == 0.0
+                alike = squares[r] == squares[s]
                 if alike and abs(both) > 1e-16 * (abs(own) + abs(other)):
                     turned += 1
                     ratio = (other - own) / (2.0 * both)
