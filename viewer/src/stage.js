@@ -9,6 +9,9 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 const Z = new Vector3(0, 0, 1);
 const FILLED = 0.74; // of the picture, by what moves
 
+// Where a dot of the screen is two of the page, nobody sees smooth edges.
+const fine = () => window.devicePixelRatio > 0.5;
+
 const GRID = {
   vertexShader: `
     varying vec2 place;
@@ -36,7 +39,7 @@ const GRID = {
 
 /** Makes the stage for a box that holds all that will move; throws where there is no WebGL. */
 export function makeStage(canvas, box, up) {
-  const context = canvas.getContext("webgl2", { antialias: true, alpha: true });
+  const context = canvas.getContext("webgl2", { antialias: fine(), alpha: true });
   if (!context) throw new Error("it may be switched off.");
   const renderer = new WebGLRenderer({ canvas, context });
   renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
@@ -84,7 +87,7 @@ function addLight(stage) {
   sun.position.addScaledVector(view, 1.1 * radius).addScaledVector(side, -0.9 * radius);
   sun.target.position.copy(centre);
   sun.castShadow = true;
-  sun.shadow.mapSize.set(2048, 2048);
+  sun.shadow.mapSize.setScalar(fine() ? 2048 : 512);
   sun.shadow.radius = 4;
   sun.shadow.normalBias = 0.004 * radius;
   const c = sun.shadow.camera;

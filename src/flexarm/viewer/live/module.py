@@ -52,8 +52,8 @@ class LiveModule:
         Of each of the equations, the places that it takes.
     record, slots
         Place of the integrator's record, and of its numbers by name.
-    ends
-        When a table of the file ends [s].
+    ends, lasts
+        When a table of the file ends [s], and when the last of what it plays changes.
     """
 
     program: Program
@@ -64,6 +64,7 @@ class LiveModule:
     record: int
     slots: dict[str, int]
     ends: float
+    lasts: float
 
 
 def live_task(arm: LiveArm) -> Task:
@@ -113,6 +114,7 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         place,
         {name: place + 8 * names.index(name) for name in ("t", "h", "steps", "watched")},
         min([last_time(each.profile) for each in (*pushed, *moved)], default=np.inf),
+        float(breaks.max(initial=0.0)),
     )
 
 

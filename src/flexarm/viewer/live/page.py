@@ -24,6 +24,7 @@ from flexarm.viewer.live.equations import SETTINGS, LiveArm
 from flexarm.viewer.live.module import LiveModule, live_module, live_watches
 from flexarm.viewer.live.shapes import Prepared, prepare_live
 from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
+from flexarm.viewer.outlook import mode_outlook
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import save_page
 from flexarm.viewer.scene import rigidity, scene, shows_strain, states
@@ -112,6 +113,8 @@ def live_page(prepared: Prepared) -> str:
         "holds": [list(each) for each in made.holds],
         "curves": _curves(model),
         "modes": _modes(made, hold_jacobians(made, task)),
+        "lasts": module.lasts,
+        "view": {"towards": _look(model, task.q), "scale": 1.0},
     }
     data = to_json(document | {"arrays": arrays.encode()})
     return fill_page(f"{model.arm.name} (flexarm)", data, runs=True)
@@ -145,6 +148,12 @@ def _simulation(
         "codes": {"finished": FINISHED, "running": RUNNING, "watched": WATCHED},
         "ends": module.ends if np.isfinite(module.ends) else None,
     }
+
+
+def _look(model: Model, q: Array) -> list[float]:
+    """Look square at the plane in which the arm can move and bend, if there is one."""
+    seen = mode_outlook(model, q, model.start_anchors, np.eye(model.size))
+    return [float(x) for x in seen.towards]
 
 
 def _packed(data: bytes) -> str:
