@@ -23,13 +23,7 @@ from flexarm.cli.arguments import (
     seconds,
     share,
 )
-from flexarm.cli.console import (
-    finite,
-    open_console,
-    print_line,
-    print_table,
-    warnings_in_a_line,
-)
+from flexarm.cli.console import finite, open_console, print_line, print_table, warnings_in_a_line
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import refuse_options
 

@@ -132,10 +132,7 @@ def _buffers(arm: LiveArm, streams: Sequence[Stream], task: Task) -> dict[str, A
 
 
 def _system(
-    arm: LiveArm,
-    buffers: dict[str, Array],
-    table: list[int],
-    groups: tuple[list[Channel], ...],
+    arm: LiveArm, buffers: dict[str, Array], table: list[int], groups: tuple[list[Channel], ...]
 ) -> System:
     """Join the equations to the inputs, wrenches, motions and targets of the file."""
     driven, pushed, moved = groups[:3]
@@ -165,12 +162,7 @@ def _system(
 
 
 def _record(
-    task: Task,
-    system: System,
-    buffers: dict[str, Array],
-    step: float,
-    breaks: Array,
-    states: Array,
+    task: Task, system: System, buffers: dict[str, Array], step: float, breaks: Array, states: Array
 ) -> ExplicitMarch:
     """Make the integrator's record: equal steps, whose error nobody measures."""
     nothing = np.zeros(0)

@@ -114,7 +114,12 @@ def live_page(prepared: Prepared) -> str:
         "curves": _curves(model),
         "modes": _modes(made, hold_jacobians(made, task)),
         "lasts": module.lasts,
-        "view": {"towards": _look(model, task.q), "scale": 1.0},
+        "view": {
+            "towards": mode_outlook(
+                model, task.q, model.start_anchors, np.eye(model.size)
+            ).towards.tolist(),
+            "scale": 1.0,
+        },
     }
     data = to_json(document | {"arrays": arrays.encode()})
     return fill_page(f"{model.arm.name} (flexarm)", data, runs=True)
@@ -148,12 +153,6 @@ def _simulation(
         "codes": {"finished": FINISHED, "running": RUNNING, "watched": WATCHED},
         "ends": module.ends if np.isfinite(module.ends) else None,
     }
-
-
-def _look(model: Model, q: Array) -> list[float]:
-    """Look square at the plane in which the arm can move and bend, if there is one."""
-    seen = mode_outlook(model, q, model.start_anchors, np.eye(model.size))
-    return [float(x) for x in seen.towards]
 
 
 def _packed(data: bytes) -> str:
