@@ -8,6 +8,7 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const Z = new Vector3(0, 0, 1);
 const FILLED = 0.74; // of the picture, by what moves
+const OTHER = 0.15; // of a stage's sides, by whose change its view is another
 
 // Where a dot of the screen is two of the page, nobody sees smooth edges.
 const fine = () => window.devicePixelRatio > 0.5;
@@ -189,7 +190,8 @@ export function fitStage(stage) {
   const height = canvas.parentElement.clientHeight;
   if (!width || !height || (stage.width === width && stage.height === height)) return false;
   const first = stage.width === undefined;
-  const turned = !first && stage.width > stage.height !== width > height;
+  const other = Math.abs(Math.log((width * stage.height) / (height * stage.width))) > OTHER;
+  const turned = !first && (stage.width > stage.height !== width > height || (other && !stage.touched));
   Object.assign(stage, { width, height });
   renderer.setSize(width, height, false);
   camera.aspect = width / height;
