@@ -8,7 +8,6 @@ import argparse
 import json
 import re
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from flexarm.io.sample import sample
 from flexarm.model import build
 from flexarm.papers.korayem.counts import TABLE_1, added, counted_steps, operations, symbols
 from flexarm.studies.operations import operation_counts
-from gibbs_appell_ledger import KINDS, Cost, differences, ledger_9, ledger_10, less
+from gibbs_appell_ledger import Cost, differences, ledger_9, ledger_10, less
 from report import table, write
 
 CASES = ((3, 2, 2), (6, 6, 2), (6, 6, 3))  # links, flexible links, modes
@@ -44,7 +43,6 @@ def main() -> None:
     parts = [
         _steps_table(found["steps"]),
         _differences_table(found["steps"]),
-        _lines_table(found["lines"], _size(found["steps"][-1])),
         _dropped_table(found["delta_squared"]),
     ]
     text = "\n\n".join(parts)
@@ -135,15 +133,6 @@ def _differences_table(rows: list[dict[str, Any]]) -> str:
 
 
 NOTHING = "-"
-
-
-def _lines_table(costs: Mapping[str, Mapping[str, Cost]], size: str) -> str:
-    cells = []
-    for line, cost in costs.items():
-        kinds = list(KINDS)
-        steps = [_pair(less(cost[k], cost[before]), "+") for before, k in pairwise(kinds)]
-        cells.append([line, _pair(cost["stands"]), *steps, _pair(cost["formed"])])
-    return table([f"line, {size}", *KINDS.values(), "counted"], cells)
 
 
 def _dropped_table(rows: list[dict[str, Any]]) -> str:

@@ -24,7 +24,7 @@ from flexarm.io.model_file import load
 from flexarm.linear.at_start import Linear, elastic_modes, moves
 from flexarm.model import Model, start_state, undeformed
 from flexarm.model.small_motions import mass_matrix, stiffness_matrix
-from flexarm.samples import sample_names, sample_path
+from flexarm.samples import COUNTED, sample_names, sample_path
 from report import table, write
 
 Array = npt.NDArray[np.float64]
@@ -231,14 +231,14 @@ def page(rows: list[Row]) -> str:
             f"{', '.join(single)}."
         )
         parts += [TRADED, _traded([row for row in own if row.apart])]
-    parts += ["## Joints as they are", _table(own)]
+    parts += [LEFT_OUT, "## Joints as they are", _table(own)]
     held = [row for row in rows if row.joints == "held"]
     parts += ["## Driven joints held", HELD, _table(held)]
     return "\n\n".join(parts) + "\n"
 
 
 def _table(rows: list[Row]) -> str:
-    samples = dict.fromkeys(row.sample for row in rows)
+    samples = dict.fromkeys(row.sample for row in rows if not row.sample.startswith(COUNTED))
     lines = []
     for sample in samples:
         mine = sorted((row for row in rows if row.sample == sample), key=lambda row: row.shapes)
@@ -286,6 +286,8 @@ The bar: at most 1.2 times the best family's error, or 0.1 %."""
 TRADED = """\
 One shape per link and direction makes a choice: errors of the first and of the second frequency [%]
 with the default, and with the families that have the first and the second one best."""
+LEFT_OUT = """\
+The tables leave out the arms on which operations are counted (`count-`, `tg-`); `--out` has all."""
 HELD = """\
 The same shapes where a position controller holds the joints that the file calls driven. One or two
 arm modes are of the arm as it is, with such joints free; from three on there is room for both."""

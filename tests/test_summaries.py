@@ -1,5 +1,6 @@
 """What `print` and notebooks show: a few lines, and HTML in which names are only text."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -67,7 +68,30 @@ def test_notebooks_get_whole_html_in_which_names_are_text(
     title = root.find("b")
     assert title is not None
     assert "<b>two</b> & one" in "".join(title.itertext())
-    assert {"arm": "svg", "run": "img"}.get(name, "table") in {each.tag for each in root.iter()}
+    assert {"arm": "svg", "run": "iframe"}.get(name, "table") in {each.tag for each in root.iter()}
+
+
+def test_pieces_are_told_in_a_line_of_what_is_given(shown: dict[str, object]) -> None:
+    arm = shown["arm"]
+    assert isinstance(arm, flexarm.Arm)
+    assert repr(arm.links[0].joint) == str(arm.links[0].joint) == "Revolute(kind='revolute')"
+    assert repr(arm.links[1]).startswith("Link(name='tool', joint=Prismatic(kind='prismatic'), ")
+    equation = flexarm.formulation("gibbs-appell", flexarm.build(arm))
+    assert repr(equation) == "Equation of <b>two</b> & one by gibbs-appell: 3 coordinates"
+    assert repr(flexarm.batch(arm, 2, dt=0.01)).startswith(
+        "Batch of 2 times <b>two</b> & one: 0.01"
+    )
+    many = replace(shown["sweep"], notices=tuple("abcdef"), notes=())  # type: ignore[type-var]
+    assert "a\n  b\n  c\n  ... 3 more\n" in repr(many)
+
+
+def test_a_run_whose_page_is_large_is_a_picture_in_a_notebook(
+    shown: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexarm.runs.run.PAGE_SIZE", 1000)
+    html = shown["run"]._repr_html_()  # type: ignore[attr-defined]
+    assert "data:image/png" in html
+    assert "srcdoc" not in html
 
 
 def test_bodies_with_modes_name_their_file_and_are_drawn_apart(tmp_path: Path) -> None:

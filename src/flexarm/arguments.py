@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from flexarm.errors import FlexarmError
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 Kind = type[FlexarmError]
 WithUnit = float | str  # a number in SI units, or text such as "5 ms"
+# Names that editors and shells complete: those of METHODS and FORMULATIONS.
+MethodName = Literal["auto", "etd4", "dop853", "rodas4", "rk4"]
+FormulationName = Literal[
+    "articulated", "composite", "gibbs-appell", "kinematic-influence", "lagrange",
+    "element-jacobian", "recursive-lagrange",
+]  # fmt: skip
 LONGEST = 80  # characters of a value that a message shows
 # Endings that a file of a run must not have.
 OTHERS = (".csv", ".mat", ".xlsx", ".parquet", ".npz", ".html", ".json", ".yaml", ".png")

@@ -3,12 +3,16 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import flexarm
+from flexarm.arguments import FormulationName, MethodName
 from flexarm.check.check import check
 from flexarm.cli import COMMANDS, main
+from flexarm.formulations import FORMULATIONS
+from flexarm.integrate.methods import METHODS
 
 
 @pytest.mark.parametrize("plane", ["upright", "level"])
@@ -72,6 +76,15 @@ def test_bash_completes_commands_options_and_choices(capsys: pytest.CaptureFixtu
     assert completed(script, "simulate", "--rig") == ["--rigid"]
     assert completed(script, "new", "arm", "--material", "t") == ["titanium"]
     assert completed(script, "completion", "f") == ["fish"]
+    assert completed(script, "modes", "kor") == ["korayem-two-link"]
+    assert completed(script, "samples", "puma") == ["puma-560"]
+    assert completed(script, "simulate", "puma-560", "--method", "rod") == ["rodas4"]
+    assert completed(script, "simulate", "puma-560", "--formulation", "l") == ["lagrange"]
+
+
+def test_names_that_are_completed_are_those_of_the_registries() -> None:
+    assert get_args(MethodName) == ("auto", *METHODS)
+    assert get_args(FormulationName) == tuple(FORMULATIONS)
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -175,7 +175,7 @@ def test_wrong_usage_exits_with_2_before_anything_is_read(
     assert f"{argv[0]}" in errors
 
 
-@pytest.mark.parametrize("value", ["0", "1e-20", "nan", "0.5"])
+@pytest.mark.parametrize("value", ["0", "1e-20", "nan", "0.5", "50 %"])
 def test_a_tolerance_out_of_range_is_told_the_range(
     capsys: pytest.CaptureFixture[str], value: str
 ) -> None:

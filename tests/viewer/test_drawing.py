@@ -26,8 +26,6 @@ from tests.viewer.test_outlook import catcher, swing
 
 MARK = np.array([225, 29, 116])  # colour of the mark at the tip, light
 SAMPLES = (
-    # bending, twist and stretch, elastic joints, stiffening; a sliding link, a payload
-    ("chen-two-link", "theodore-rrp"),
     # a free base, rigid links between; universal, spherical, screw
     ("canadarm-free-base", "crossed-joints"),
     # DH constants, rigid
@@ -122,12 +120,8 @@ def set_scale(page: Page, shown: str) -> None:
     assert page.locator("#scale-value").inner_text() == shown
 
 
-@pytest.mark.parametrize("names", SAMPLES, ids=" and ".join)
-def test_every_section_and_the_tip_are_where_the_run_has_them(
-    names: tuple[str, ...], open_page: Opener
-) -> None:
-    runs = [random_run(flexarm.sample(name), 3) for name in names]
-    page = open_page(run_page(runs))
+def require_drawn(page: Page, runs: list[Run]) -> None:
+    """Compare every section and the tip with where the runs have them."""
     for number, run in enumerate(runs):
         reference = arm_outline(run, np.arange(3), STATIONS)
         size = np.abs(reference).max()
@@ -135,6 +129,28 @@ def test_every_section_and_the_tip_are_where_the_run_has_them(
             pose = at_sample(page, run, k, number)
             assert np.abs(points(pose) - reference[k]).max() < 3e-6 * size
             assert np.abs(np.array(pose["tip"]) - run.tip[k]).max() < 3e-6 * size
+
+
+@pytest.mark.parametrize("names", SAMPLES, ids=" and ".join)
+def test_every_section_and_the_tip_are_where_the_run_has_them(
+    names: tuple[str, ...], open_page: Opener
+) -> None:
+    runs = [random_run(flexarm.sample(name), 3) for name in names]
+    require_drawn(open_page(run_page(runs)), runs)
+
+
+def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) -> None:
+    """Of arms with twist and stretch, elastic joints, stiffening, a sliding link, a payload."""
+    runs = [random_run(flexarm.sample(name), 3) for name in ("chen-two-link", "theodore-rrp")]
+    page = open_page(run_page(runs, ["with", "without"]))
+    require_drawn(page, runs)
+    assert page.locator("#runs li").all_inner_texts() == ["with", "without"]
+    assert page.locator("#field").input_value() == "plain"  # each arm in the colour of its run
+    assert not page.locator("#ghost").is_checked()
+    page.evaluate("flexarm.seek(1)")
+    said = page.locator('.panel[data-panel="tip"] output').first.inner_text()
+    values = [float(text.replace("−", "-")) for text in said.split(" | ")]
+    assert values == pytest.approx([run.tip[2, 0] for run in runs], abs=0.006)
 
 
 def test_the_drawn_tip_is_where_the_run_says_in_pixels(run: Run, page: Page) -> None:
@@ -181,25 +197,49 @@ def with_amplitudes(run: Run, factor: float) -> Array:
     return np.asarray(arm_outline(run_of(run.model, q, run.anchors), np.array([2]), STATIONS)[0])
 
 
-def test_deflections_by_linear_theory_are_drawn_to_scale_and_rigid_at_0(open_page: Opener) -> None:
-    run = random_run(loads(TUBE, "tube"), 3, stiffening=False)
-    page = open_page(run_page([run]))
-    true, rigid = points(at_sample(page, run, 2)), with_amplitudes(run, 0.0)
+THICK, THIN = (
+    [(x * k, y * (k if x > 0.01 else k * k)) for k in np.linspace(1.0, 0.4, STATIONS)]
+    for x, y in ((0.1, 0.06), (0.004, 0.004))
+)
+
+
+@pytest.fixture(scope="module")
+def scaled(open_shared: Opener) -> tuple[Page, Run, Run]:
+    """Open a page of a tapered arm, and of a tube by linear theory and as an exact beam."""
+    tube = loads(TUBE, "tube")
+    linear = random_run(tube, 3, stiffening=False)
+    exact = random_run(tube, 3, stiffening=True, nodes=1)
+    links = [
+        tapered(THICK, ("EIz", "EIy", "EA")),  # radii of gyration by stiffness
+        tapered(THICK, ("EIz", "EIy", "Jz", "Jy")),  # by inertia
+        tapered(THIN, ("EIz", "EIy", "EA")),
+        tapered(THICK, ("EIz", "EIy")),  # only up to the material
+    ]
+    text = "flexarm: 1\nname: tapered\ngravity: [0, 0, 0]\nlinks:\n" + "".join(links)
+    runs = [random_run(loads(text, "tapered"), 3), linear, exact]
+    return open_shared(run_page(runs)), linear, exact
+
+
+def test_deflections_by_linear_theory_are_drawn_to_scale_and_rigid_at_0(
+    scaled: tuple[Page, Run, Run],
+) -> None:
+    page, run, _ = scaled
+    set_scale(page, "×1")
+    true, rigid = points(at_sample(page, run, 2, 1)), with_amplitudes(run, 0.0)
     set_scale(page, "×0")
-    assert np.abs(points(page.evaluate("flexarm.pose()[0]")) - rigid).max() < 1e-5
+    assert np.abs(points(page.evaluate("flexarm.pose()[1]")) - rigid).max() < 1e-5
     set_scale(page, "×3")
-    scaled = points(page.evaluate("flexarm.pose()[0]"))
+    drawn = points(page.evaluate("flexarm.pose()[1]"))
     first = slice(0, STATIONS)  # the first link's root does not move: only its deflection grows
-    assert np.abs(scaled[first] - rigid[first] - 3 * (true[first] - rigid[first])).max() < 1e-5
+    assert np.abs(drawn[first] - rigid[first] - 3 * (true[first] - rigid[first])).max() < 1e-5
 
 
-def test_exact_links_are_drawn_with_larger_amplitudes(open_page: Opener) -> None:
-    run = random_run(loads(TUBE, "tube"), 3, stiffening=True, nodes=1)
-    page = open_page(run_page([run]))
-    at_sample(page, run, 2)
+def test_exact_links_are_drawn_with_larger_amplitudes(scaled: tuple[Page, Run, Run]) -> None:
+    page, _, run = scaled
+    at_sample(page, run, 2, 2)
     for shown, factor in (("×0", 0.0), ("×1", 1.0), ("×3", 3.0)):
         set_scale(page, shown)
-        drawn = points(page.evaluate("flexarm.pose()[0]"))
+        drawn = points(page.evaluate("flexarm.pose()[2]"))
         assert np.abs(drawn - with_amplitudes(run, factor)).max() < 1e-5
 
 
@@ -231,13 +271,6 @@ def test_the_legend_says_the_largest_value_of_the_run(run: Run, page: Page) -> N
     assert page.locator("#legend-high").inner_text() == f"{1e3 * largest:.3g} mm"
 
 
-def test_a_link_whose_section_is_not_known_has_no_strain_to_choose(open_page: Opener) -> None:
-    page = open_page(run_page([random_run(flexarm.sample("korayem-two-link"), 2)]))
-    assert page.locator("#field option").all_inner_texts() == [
-        "Plain", "Deflection", "Curvature", "Bending moment",
-    ]  # fmt: skip
-
-
 def tapered(sides: list[tuple[float, float]], names: tuple[str, ...]) -> str:
     """Write a link of 1 m by its solid elliptic sections' axes along y and z [m]."""
     rows = []
@@ -254,39 +287,16 @@ def tapered(sides: list[tuple[float, float]], names: tuple[str, ...]) -> str:
     )
 
 
-def test_a_tapered_link_is_drawn_as_thick_as_it_is_everywhere(open_page: Opener) -> None:
-    part = np.linspace(1.0, 0.4, STATIONS)
-    thick = [(0.1 * k, 0.06 * k) for k in part]
-    thin = [(0.004 * k, 0.004 * k * k) for k in part]
-    links = [
-        tapered(thick, ("EIz", "EIy", "EA")),  # radii of gyration by stiffness
-        tapered(thick, ("EIz", "EIy", "Jz", "Jy")),  # by inertia
-        tapered(thin, ("EIz", "EIy", "EA")),
-        tapered(thick, ("EIz", "EIy")),  # only up to the material
-    ]
-    text = "flexarm: 1\nname: tapered\ngravity: [0, 0, 0]\nlinks:\n" + "".join(links)
-    page = open_page(run_page([random_run(loads(text, "tapered"), 2)]))
-    drawn = [np.reshape(link, (-1, 2)) for link in page.evaluate("flexarm.girths()[0]")]
-    assert drawn[0] == pytest.approx(np.array(thick), rel=1e-4)
-    assert drawn[1] == pytest.approx(np.array(thick), rel=1e-4)
-    for k, sides in ((2, thin), (3, thick)):
+def test_a_tapered_link_is_drawn_as_thick_as_it_is_everywhere(
+    scaled: tuple[Page, Run, Run],
+) -> None:
+    drawn = [np.reshape(link, (-1, 2)) for link in scaled[0].evaluate("flexarm.girths()[0]")]
+    assert drawn[0] == pytest.approx(np.array(THICK), rel=1e-4)
+    assert drawn[1] == pytest.approx(np.array(THICK), rel=1e-4)
+    for k, sides in ((2, THIN), (3, THICK)):
         factor = drawn[k][0, 0] / sides[0][0]
         assert drawn[k] == pytest.approx(factor * np.array(sides), rel=1e-4)
         assert 0.005 < drawn[k][0, 0] / 4 < 0.04  # of the reach: it can be seen
-
-
-def test_two_runs_are_drawn_over_each_other_each_where_it_is(open_page: Opener) -> None:
-    runs = [random_run(loads(TUBE, "tube"), 4, seed=seed) for seed in (1, 2)]
-    page = open_page(run_page(runs, ["with", "without"]))
-    page.evaluate("t => flexarm.seek(t)", float(np.float32(runs[0].t[2])))
-    tips = [pose["tip"] for pose in page.evaluate("flexarm.pose()")]
-    assert np.abs(np.array(tips) - [run.tip[2] for run in runs]).max() < 1e-5
-    assert page.locator("#runs li").all_inner_texts() == ["with", "without"]
-    assert page.locator("#field").input_value() == "plain"  # each arm in the colour of its run
-    assert not page.locator("#ghost").is_checked()
-    said = page.locator('.panel[data-panel="tip"] output').first.inner_text()
-    values = [float(text.replace("−", "-")) for text in said.split(" | ")]
-    assert values == pytest.approx([run.tip[2, 0] for run in runs], abs=0.006)
 
 
 def test_three_runs_bodies_obstacles_events_and_the_scale_are_shown(open_page: Opener) -> None:
@@ -330,10 +340,14 @@ def test_three_runs_bodies_obstacles_events_and_the_scale_are_shown(open_page: O
     assert width == pytest.approx(metres / page.evaluate("flexarm.around().pixel"), rel=0.02)
 
 
-def test_without_webgl_the_page_says_so_and_shows_its_curves(run: Run, open_page: Opener) -> None:
+def test_without_webgl_the_page_says_so_and_shows_its_curves(open_page: Opener) -> None:
+    run = random_run(flexarm.sample("korayem-two-link"), 2)
     page = open_page(run_page([run]), flags=["--disable-3d-apis"])
     assert "no WebGL" in page.locator("#warning").inner_text()
     assert page.locator(".panel:visible").count() >= 3
+    assert page.locator("#field option").all_inner_texts() == [  # no strain: its section is unknown
+        "Plain", "Deflection", "Curvature", "Bending moment",
+    ]  # fmt: skip
 
 
 TOUCHING = """

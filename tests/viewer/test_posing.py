@@ -209,3 +209,22 @@ def test_a_body_of_any_shape_stands_on_its_line_and_carries_the_next(
     rotation, tip = end_frame(model, ca.DM(drawn))
     assert page["tip"]["p"] == pytest.approx(np.array(tip).ravel(), abs=1e-9)
     assert page["tip"]["R"] == pytest.approx(np.array(ca.DM(rotation)).ravel(), abs=1e-9)
+
+
+def test_a_live_page_opens_at_the_speed_at_which_its_motion_is_seen() -> None:
+    """Vibrations of 0.3 to 4 Hz stay as they are, the others are shown at some 1.5 Hz."""
+    asked = [
+        [2.0, 0, 1e3],
+        [40, 0, 1e3],
+        [0.1, 0, 1e3],
+        [0.1, 0, 3],
+        [40, 100, 1e3],
+        [None, 0, 1e3],
+    ]
+    code = f"""
+import {{ seenRate }} from "{(KINEMATICS.parent / "player.js").as_uri()}";
+console.log(JSON.stringify({json.dumps(asked)}.map((each) => seenRate(...each))));
+"""
+    command = [find_node()[0], "--input-type=module", "-e", code]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout) == [1, 0.05, 10, 2, 5, 1]

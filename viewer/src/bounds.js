@@ -53,6 +53,7 @@ export function enclose(points, up, reach, thick, towards) {
     thick,
     centre: back(middle.x, middle.y, middle.z),
     floor: back(middle.x, middle.y, low.z),
+    top: high.z,
     radius,
     view,
     side,

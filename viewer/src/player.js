@@ -2,6 +2,9 @@
 
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const PLEASANT = 8; // [s] that a run should last on the screen
+const PATIENT = 30; // [s] that what an arm plays may last there
+const SWINGS = 1.5; // [Hz] at which a vibration is followed best,
+const SEEN = [0.3, 4]; // and between which it is left as it is
 const KEPT = 600;
 
 /**
@@ -44,6 +47,18 @@ function pleasantRate(duration) {
   if (duration >= 3 && duration <= 30) return 1;
   const off = (rate) => Math.abs(Math.log(duration / rate / PLEASANT));
   return RATES.reduce((best, rate) => (off(rate) < off(best) ? rate : best), 1);
+}
+
+/**
+ * Finds the rate at which an arm is seen to move: its slowest vibration [Hz] neither blurs nor creeps,
+ * and what it plays [s] takes no minutes, if `most` lets it.
+ */
+export function seenRate(hz, lasts, most) {
+  const off = (rate) => Math.abs(Math.log((rate * hz) / SWINGS));
+  const plain = !hz || (hz > SEEN[0] && hz < SEEN[1]);
+  const seen = plain ? 1 : RATES.reduce((best, rate) => (off(rate) < off(best) ? rate : best), 1);
+  const least = RATES.find((rate) => rate * PATIENT >= lasts) ?? Infinity;
+  return RATES.filter((rate) => rate <= Math.min(Math.max(seen, least), Math.max(most, 1))).pop();
 }
 
 function advance(player, by) {

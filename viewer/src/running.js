@@ -6,7 +6,8 @@ import { connect, sayTime } from "./controls.js";
 import { byId, make, named } from "./dom.js";
 import { sayWarning } from "./heading.js";
 import { jointKnobs, settingKnobs } from "./knobs.js";
-import { makePlayer, play } from "./player.js";
+import { makePose, poseArm } from "./kinematics.js";
+import { makePlayer, play, seenRate } from "./player.js";
 import { connectPull, drawPull, weigh } from "./pull.js";
 import { addTrails, drawShow, openShow, poseShow, sayLegend } from "./show.js";
 import { advance, array, holdPoint, makeSimulation, observe, restart, setInput, stateOf, stepsOf, timeOf } from "./simulation.js";
@@ -16,7 +17,9 @@ import { followTip, forgetTip, makeTail } from "./trail.js";
 
 const SCALES = [0, 0.5, 1, 2, 3, 5, 10, 20, 50];
 const PATIENCE = [11, 60]; // [ms] of a picture that the equations may take, at least and at most
-const KEPT = 8; // [s] of curves
+const KEPT = 8; // [s] of curves, as they are seen
+const PIECES = 12; // of the motion between two pictures that are traced: no vibration hides between them
+const STEPS = 30000; // per second that any machine takes
 const CURVES_EVERY = 100; // [ms]
 const FACTS_EVERY = 1000; // [ms]
 const LEAD = 3; // [rad/s] with which a servo is led to its target
@@ -31,15 +34,17 @@ export async function startRunning(data) {
   page.history = { t: [], rows: [] };
   const player = makePlayer(0, Infinity, (t) => picture(page, t));
   page.player = player;
+  player.rate = seenRate(data.modes[0]?.hz, data.lasts, STEPS * simulation.numbers[data.simulation.slots.h / 8]);
   byId("running").hidden = false;
   connectArm(page);
   if (!show.blind) {
-    page.tail = makeTail();
+    page.tail = makeTail(show.reach);
+    page.between = makePose(data.arms[0]);
     addTrails(show, [page.tail]);
     page.pull = connectPull(show, { holds: data.holds, hold: (held) => takeHold(page, held) });
   }
   poseShow(show, [start]);
-  keepSample(page, observe(simulation));
+  trace(page);
   page.charts = makeCharts(byId("charts"), byId("choose"), [motionOf(page)], readTheme(), () => {});
   page.controls = connect(show, player, {
     field: "deflection",
@@ -157,8 +162,7 @@ function picture(page, t) {
   const seen = observe(simulation);
   poseShow(show, [seen.drawn]);
   paint(page);
-  keepSample(page, seen);
-  if (page.tail) followTip(page.tail, show.arms[0].pose.tip.p);
+  trace(page);
   if (page.pull) drawPull(page.pull);
   if (begun - page.said > CURVES_EVERY || !player.playing) {
     page.said = begun;
@@ -178,7 +182,15 @@ function go(page, t) {
   const before = timeOf(simulation);
   drive(page, Math.min(t - before, 0.1));
   const end = data.simulation.ends ?? Infinity;
-  const stopped = advance(simulation, Math.min(t, end), patience(player));
+  const until = Math.min(t, end);
+  const h = simulation.numbers[data.simulation.slots.h / 8];
+  const piece = h * Math.ceil((until - before) / PIECES / h);
+  const latest = performance.now() + patience(player);
+  let stopped = "";
+  for (let left = 1; !stopped && left > 0 && timeOf(simulation) < until; left = latest - performance.now()) {
+    stopped = advance(simulation, Math.min(timeOf(simulation) + piece, until), left);
+    trace(page);
+  }
   const y = stateOf(simulation);
   if (stopped === data.simulation.broken && page.good && page.good.halved < 4) {
     halve(page);
@@ -189,6 +201,14 @@ function go(page, t) {
   } else {
     page.good = { y: Float64Array.from(y), t: timeOf(simulation), halved: page.good?.halved ?? 0 };
   }
+}
+
+// Keeps what there is between two pictures: where the tip went, and the curves.
+function trace(page) {
+  const { show, data, simulation } = page;
+  const seen = observe(simulation);
+  if (page.tail) followTip(page.tail, poseArm(data.arms[0], seen.drawn, show.settings.scale, page.between).tip.p);
+  keepSample(page, seen);
 }
 
 // Half of the time between pictures: where drawing takes long, the equations may as well.
@@ -218,15 +238,15 @@ function keepSample(page, seen) {
   row.push(...seen.tip, kinetic, elastic, gravitational, kinetic + elastic + gravitational);
   history.t.push(t);
   history.rows.push(row);
-  const span = KEPT * Math.min(player.rate, 1);
+  const span = KEPT * player.rate;
   while (history.t.length > 2 && history.t[0] < t - span) {
     history.t.shift();
     history.rows.shift();
   }
 }
 
-const bentLinks = ({ show, data }) =>
-  show.blind ? [] : show.arms[0].pose.links.filter((_, i) => data.arms[0].links[i].shape);
+const bentLinks = ({ between, data }) =>
+  between ? between.links.filter((_, i) => data.arms[0].links[i].shape) : [];
 
 const ENERGIES = ["kinetic", "elastic", "gravitational", "sum"];
 

@@ -8,6 +8,10 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const Z = new Vector3(0, 0, 1);
 const FILLED = 0.74; // of the picture, by what moves
+const OTHER = 0.15; // of a stage's sides, by whose change its view is another
+
+// Where a dot of the screen is two of the page, nobody sees smooth edges.
+const fine = () => window.devicePixelRatio > 0.5;
 
 const GRID = {
   vertexShader: `
@@ -36,7 +40,7 @@ const GRID = {
 
 /** Makes the stage for a box that holds all that will move; throws where there is no WebGL. */
 export function makeStage(canvas, box, up) {
-  const context = canvas.getContext("webgl2", { antialias: true, alpha: true });
+  const context = canvas.getContext("webgl2", { antialias: fine(), alpha: true });
   if (!context) throw new Error("it may be switched off.");
   const renderer = new WebGLRenderer({ canvas, context });
   renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
@@ -84,7 +88,7 @@ function addLight(stage) {
   sun.position.addScaledVector(view, 1.1 * radius).addScaledVector(side, -0.9 * radius);
   sun.target.position.copy(centre);
   sun.castShadow = true;
-  sun.shadow.mapSize.set(2048, 2048);
+  sun.shadow.mapSize.setScalar(fine() ? 2048 : 512);
   sun.shadow.radius = 4;
   sun.shadow.normalBias = 0.004 * radius;
   const c = sun.shadow.camera;
@@ -186,7 +190,8 @@ export function fitStage(stage) {
   const height = canvas.parentElement.clientHeight;
   if (!width || !height || (stage.width === width && stage.height === height)) return false;
   const first = stage.width === undefined;
-  const turned = !first && stage.width > stage.height !== width > height;
+  const other = Math.abs(Math.log((width * stage.height) / (height * stage.width))) > OTHER;
+  const turned = !first && (stage.width > stage.height !== width > height || (other && !stage.touched));
   Object.assign(stage, { width, height });
   renderer.setSize(width, height, false);
   camera.aspect = width / height;

@@ -1,7 +1,8 @@
-// What carries the arm: a foot on the ground, or the body of a free base.
+// What carries the arm: a foot on the ground, a plate above an arm that hangs, or the body of a free base.
 import { BoxGeometry, CylinderGeometry, Group, Mesh, MeshStandardMaterial, Quaternion, Vector3 } from "three";
 
 const Y = new Vector3(0, 1, 0);
+const HANGS = 0.35; // of the height of its base, which an arm that hangs does not rise above it
 
 /** Adds the stand of an arm to a stage's surroundings; a moving base takes its body along. */
 export function addStand(stage, arm, reach) {
@@ -11,6 +12,8 @@ export function addStand(stage, arm, reach) {
   if (arm.base.kind === "fixed") {
     const base = new Vector3(...arm.base.pose.p);
     const height = base.clone().sub(stage.box.floor).dot(stage.up);
+    const above = stage.box.top - base.dot(stage.up);
+    const hangs = height > 4 * size && above < HANGS * height;
     const foot = new Mesh(new CylinderGeometry(1.5 * size, 1.7 * size, 0.35 * size, 40), material);
     // An arm may swing through where its column stands: a tall one is no more than a hint.
     const tall = height > 4 * size;
@@ -19,7 +22,11 @@ export function addStand(stage, arm, reach) {
     const column = new Mesh(new CylinderGeometry(width, width, height, 24), tall ? hint : material);
     foot.position.set(0, 0.17 * size - height, 0);
     column.position.set(0, -height / 2, 0);
-    group.add(foot, column);
+    const plate = new Mesh(new BoxGeometry(6 * size, 0.35 * size, 4 * size), material);
+    const stub = new Mesh(new CylinderGeometry(0.5 * size, 0.5 * size, 1.2 * size, 24), material);
+    plate.position.set(0, 1.3 * size, 0);
+    stub.position.set(0, 0.6 * size, 0);
+    group.add(...(hangs ? [plate, stub] : [foot, column]));
     group.quaternion.copy(new Quaternion().setFromUnitVectors(Y, stage.up));
     group.position.copy(base);
   } else {

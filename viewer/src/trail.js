@@ -41,31 +41,32 @@ export function goTo(trail, sample) {
   trail.gone.geometry.instanceCount = sample;
 }
 
-const TAIL = 240; // pieces of the path behind a tip whose future nobody knows
+const TAIL = 1500; // pieces of the path behind a tip whose future nobody knows
+const APART = 1e-3; // of the reach: what is nearer is the same place
 
 /** Makes the path behind a tip, as far as it is remembered. */
-export function makeTail() {
+export function makeTail(reach) {
   const material = new LineMaterial({ linewidth: 2.5, transparent: true, opacity: 0.75, depthWrite: false });
   const line = new Line2(new LineGeometry(), material);
   line.geometry.setPositions(new Float32Array(3 * (TAIL + 1)));
   line.frustumCulled = false;
   const group = new Group();
   group.add(line);
-  const tail = { group, whole: line, gone: line, count: 0, last: null };
+  const tail = { group, whole: line, gone: line, count: 0, last: null, apart: APART * reach };
   forgetTip(tail);
   return tail;
 }
 
-/** Adds a place of the tip to the path, and forgets the oldest. */
+/** Adds a place of the tip to the path, in the place of the oldest piece. */
 export function followTip(tail, tip) {
   const from = tail.last ?? tip;
-  if (tail.last && Math.hypot(...tip.map((x, k) => x - from[k])) === 0) return;
-  const { data } = tail.gone.geometry.attributes.instanceStart;
-  data.array.copyWithin(6, 0);
-  data.array.set([...tip, ...from]);
+  if (tail.last && Math.hypot(...tip.map((x, k) => x - from[k])) < tail.apart) return;
+  const { geometry } = tail.gone;
+  const { data } = geometry.attributes.instanceStart;
+  data.array.set([...from, ...tip], 6 * (tail.count % TAIL));
   data.needsUpdate = true;
-  tail.count = Math.min(tail.count + 1, TAIL);
-  tail.gone.geometry.instanceCount = tail.count;
+  tail.count += 1;
+  geometry.instanceCount = Math.min(tail.count, TAIL);
   tail.last = Array.from(tip);
 }
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from typing_extensions import TypeVar as DefaultTypeVar
 
 from flexarm.arm.drive import Drive, Friction, SpringTable, require_positive
-from flexarm.arm.part import Body, Frame, Name, Number, Part, fault
+from flexarm.arm.part import Body, Frame, Name, Number, Part, Terse, fault
 from flexarm.arm.profile import (
     AngleProfile,
     AngularSpeedProfile,
@@ -99,7 +99,7 @@ class Start(Part, Generic[Q, S]):
     motor_speed: S | None = None
 
 
-class Placed(Part):
+class Placed(Terse):
     """Where a joint sits: plain frames before and after it, or DH constants.
 
     ``turns_about`` are the axes (0, 1, 2) of its frame that its coordinates turn about, one after

@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
 from flexarm.arm.forces import At, Wrench
 from flexarm.arm.joint import Joint, Sliding
-from flexarm.arm.part import Body, Flag, Name, Number, Part, fault
+from flexarm.arm.part import Body, Flag, Name, Number, Part, Terse, fault
 from flexarm.arm.section import MaterialDamping, Section
 from flexarm.arm.shapes import (
     ArmModes,
@@ -96,7 +96,7 @@ LinkBody = Annotated[
 ]
 
 
-class Link(Part):
+class Link(Terse):
     """One link with the joint that carries it; its axis runs along x of its root frame.
 
     ``length`` is the whole length along x, rigid ends included; for a sliding link the total

@@ -30,6 +30,7 @@ def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
     return PydanticCustomError("rule", message, {"path": path, **values})
 
 
+SHOWN = 300  # characters of a piece that is printed
 MAX_NAME = 60
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_plain_name)]
 Number = Annotated[float, Field(strict=True)]
@@ -62,6 +63,26 @@ class Part(BaseModel):
         made = type(self).__pydantic_generic_metadata__
         given = (made["origin"], made["args"]) if made["origin"] else (type(self), ())
         return _unpickled, given, self.__getstate__()
+
+
+class Terse(Part):
+    """A piece that is shown in a line or two: without what is as by default, in its pieces too."""
+
+    def __repr__(self) -> str:
+        """Say what is given."""
+        text = _terse(self)
+        return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+    __str__ = __repr__
+
+
+def _terse(value: object) -> str:
+    if not isinstance(value, BaseModel):
+        return repr(value)
+    fields = type(value).model_fields
+    given = [(name, _terse(x)) for name, x in value if x != fields[name].default]
+    told = ", ".join(f"{name}={text}" for name, text in given if not text.endswith("()"))
+    return f"{type(value).__name__.partition('[')[0]}({told})"
 
 
 class Frame(Part):

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,16 +91,19 @@ def file_path(text: str) -> Path:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def seconds(text: str) -> float:
-    """Read a time [s], plain or with a unit."""
+def seconds(text: str, unit: str = "s") -> float:
+    """Read a time [s], or a number in another unit, plain or with a unit."""
     try:
         return float(text)
     except ValueError:
         pass
     try:
-        return float(in_unit("time", text, "s"))
+        return float(in_unit("time", text, unit))
     except FlexarmError as error:
         raise argparse.ArgumentTypeError(str(error).removeprefix("time: ")) from None
+
+
+share = partial(seconds, unit="1")  # plain, or in per cent
 
 
 def _change(text: str) -> "Change":

@@ -10,7 +10,7 @@ SUMMARY = "list the arms that come with flexarm, or print one as a model file"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `flexarm samples`."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print this sample's model file")
+    parser.add_argument("name", nargs="?", metavar="SAMPLE", help="print this sample's model file")
     parser.add_argument(
         "--all", action="store_true",
         help="list also the arms on which operations are counted and formulations compared",

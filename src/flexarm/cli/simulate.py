@@ -21,14 +21,9 @@ from flexarm.cli.arguments import (
     require_figure,
     require_outputs,
     seconds,
+    share,
 )
-from flexarm.cli.console import (
-    finite,
-    open_console,
-    print_line,
-    print_table,
-    warnings_in_a_line,
-)
+from flexarm.cli.console import finite, open_console, print_line, print_table, warnings_in_a_line
 from flexarm.errors import FlexarmError, SimulationError
 from flexarm.integrate.options import refuse_options
 
@@ -55,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="integrator, such as etd4 (default auto)",
     )  # fmt: skip
     add(
-        "--rtol", type=float, default=1e-3, metavar="X",
-        help="error of the deflections that is allowed, over their range (default 1e-3)",
+        "--rtol", type=share, default=1e-3, metavar="X",
+        help="error of the deflections that is allowed, over their range (default '0.1 %%')",
     )  # fmt: skip
     add_options(parser, "--formulation")
     add("--paper", action="store_true", help="keep the approximations of the formulation's paper")

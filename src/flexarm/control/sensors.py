@@ -76,6 +76,11 @@ def sensors(
     rates
         ``none``: amplitudes are taken to stand still.
 
+    Returns
+    -------
+    Sensors
+        What laws of `flexarm.control` take in place of the true state.
+
     Notes
     -----
     Measured rates are exact time derivatives of the readings; a `flexarm.Sampled` law can take

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from flexarm.arguments import (
+    FormulationName,
     WithUnit,
     in_unit,
     is_number,
@@ -62,7 +63,7 @@ def identify(
     loss: Loss = "linear",
     step: WithUnit | None = None,
     rtol: float = 1e-3,
-    formulation: str = DEFAULT,
+    formulation: FormulationName | str = DEFAULT,
     most_evaluations: int = 100,
 ) -> Fit:
     """Fit numbers of an arm to measured time histories and frequency responses.

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flexarm.arguments import require_flag, require_names, shown
+from flexarm.arguments import FormulationName, require_flag, require_names, shown
 from flexarm.arm import Arm
 from flexarm.errors import FlexarmError
 from flexarm.formulations.articulated import Articulated
@@ -33,7 +33,7 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 
 
 def formulation(
-    name: str,
+    name: FormulationName | str,
     model: Model,
     *,
     paper: bool = False,
@@ -60,6 +60,11 @@ def formulation(
     parameters
         Keys of numbers in the model file, such as ``payload.mass``, that are inputs: `at` of the
         equation takes other values of them, `by_parameters` differentiates by them.
+
+    Returns
+    -------
+    Equation
+        Accelerations, forces, energies and matrices of the arm, for one state or a batch.
 
     Raises
     ------

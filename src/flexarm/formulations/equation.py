@@ -50,7 +50,7 @@ ROUNDED = 1e-6  # of an anchor that was written down with few digits
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Equation:
     """The equation ``M(q) a + c(q, v) = B u + sum J^T f`` of an arm, by a formulation.
 
@@ -79,7 +79,11 @@ class Equation:
     anchor: Array
     structures: Structures | None = None
     parameters: tuple[str, ...] = ()
-    _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict, repr=False)
+    _compiled: dict[tuple[str, Level], Compiled] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say in a line what it is."""
+        return f"Equation of {self.model.arm.name} by {self.name}: {self.model.size} coordinates"
 
     @classmethod
     def of(cls, formulation: Formulation, parameters: Sequence[str] = ()) -> "Equation":

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import WithUnit, require_kind, require_names
+from flexarm.arguments import FormulationName, MethodName, WithUnit, require_kind, require_names
 from flexarm.arm import Arm
 from flexarm.arm.profile import Table
 from flexarm.engine.compile import real_numbers
@@ -58,10 +58,10 @@ def differentiable(
     t_end: WithUnit,
     dt: WithUnit | None = None,
     parameters: Sequence[str] = (),
-    method: str = "rk4",
+    method: MethodName | str = "rk4",
     rtol: float = 1e-3,
     step: WithUnit | None = None,
-    formulation: str = DEFAULT,
+    formulation: FormulationName | str = DEFAULT,
     inputs: Mapping[str, Any] | None = None,
     control: ca.Function | None = None,
 ) -> "Differentiable":
@@ -79,6 +79,11 @@ def differentiable(
     method
         ``rk4`` in equal steps; ``dop853`` or ``etd4`` in steps that a run by it has recorded,
         samples added; ``etd4`` takes modes where that run did.
+
+    Returns
+    -------
+    Differentiable
+        Its ``at`` makes a run; ``gradient`` and ``sensitivities`` of that differentiate it.
 
     Raises
     ------
@@ -129,7 +134,7 @@ def _refuse_jumps(model: Model, t_end: float) -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Differentiable:
     """Runs of an arm as a function of its numbers, start and inputs.
 
@@ -156,6 +161,11 @@ class Differentiable:
     inputs: Mapping[str, Any]
     functions: RateFunctions
     finer: int = 1
+
+    def __repr__(self) -> str:
+        """Say in a line what it is."""
+        by = ", ".join(self.parameters) or "start and inputs"
+        return f"Differentiable: {self.equation.model.arm.name} for {self.times[-1]:g} s by {by}"
 
     @property
     def values(self) -> Array:

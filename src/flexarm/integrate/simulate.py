@@ -8,7 +8,16 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from flexarm.arguments import WithUnit, in_unit, is_word, refused, require_flag, shown
+from flexarm.arguments import (
+    FormulationName,
+    MethodName,
+    WithUnit,
+    in_unit,
+    is_word,
+    refused,
+    require_flag,
+    shown,
+)
 from flexarm.arm import Arm
 from flexarm.arm.arm import STARTS
 from flexarm.arm.profile import Constant
@@ -54,10 +63,10 @@ def simulate(
     *,
     t_end: WithUnit,
     dt: WithUnit | None = None,
-    method: str = "auto",
+    method: MethodName | str = "auto",
     rtol: WithUnit = 1e-3,
     step: WithUnit | None = None,
-    formulation: str = DEFAULT,
+    formulation: FormulationName | str = DEFAULT,
     paper: bool = False,
     tip_rotation: TipRotation = "cayley",
     nodes: int | None = None,
@@ -343,7 +352,7 @@ def refuse(
     method: str,
     rtol: float,
     step: float | None = None,
-    formulation: str = DEFAULT,
+    formulation: FormulationName | str = DEFAULT,
     paper: bool = False,
 ) -> None:
     """Refuse what cannot be simulated, before anything is built."""

@@ -20,6 +20,11 @@ def sample(name: str) -> Arm:
     name
         One of `flexarm.sample_names()`.
 
+    Returns
+    -------
+    Arm
+        The arm, as `flexarm.load` reads one.
+
     Raises
     ------
     ModelError

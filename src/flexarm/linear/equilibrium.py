@@ -91,6 +91,11 @@ def equilibrium(
     joints
         Another name of ``at``.
 
+    Returns
+    -------
+    Equilibrium
+        The state, with the inputs that hold it.
+
     Raises
     ------
     FlexarmError

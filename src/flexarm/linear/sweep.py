@@ -48,6 +48,11 @@ def sweep(
     joints, straight, friction, friction_speed, following
         As for `modes`.
 
+    Returns
+    -------
+    Sweep
+        A track per mode: its frequency and damping over the points.
+
     Notes
     -----
     Modes of neighbouring points are matched by the assurance criterion in the inner product of

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SHOWN = 12  # modes in a figure, if nobody says how many
 MAPS = 6
+SAID = 3  # notes in a summary
 ORDERS = 4  # excitation lines of a Campbell diagram
 SMOOTH = 200  # points of such a line
 WIDE = 20  # range of frequencies from which on their axis is logarithmic
@@ -89,7 +90,8 @@ class Sweep(Summarised):
             for name, values, unit in zip(self.names, self.values, self.units, strict=True)
         )
         title = f"Modes of {self.model.arm.name} over the {what} of {over}"
-        lines = (*self.notes, *self.notices)
+        said = [*self.notes, *self.notices]
+        lines = (*said[:SAID], *([f"... {len(said) - SAID} more"] if len(said) > SAID else []))
         return Summary(title, lines, ("mode", "least [Hz]", "greatest [Hz]"), rows)
 
     def __getitem__(self, name: str) -> Track:

@@ -44,6 +44,11 @@ def build(
         With stiffening, keep positions to the second order of the amplitudes and elastic energy to
         the fourth, as versions before 0.2 did; not of sliding links.
 
+    Returns
+    -------
+    Model
+        The arm made ready for equations, which does not change any more.
+
     Raises
     ------
     ModelError

@@ -54,6 +54,11 @@ def fit_curve(
     stations
         Distances [m] from the root of its flexible span; 41 along it if None.
 
+    Returns
+    -------
+    CurveFit
+        Amplitudes, as a link's ``start`` takes them, and what they leave of the curve.
+
     Notes
     -----
     Deflections are those of the shapes, of first order: what shortening and large slopes add is

@@ -11,12 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexarm.io.model_file import dumps
 from flexarm.links.base import Array
-from flexarm.mechanics.deformed import (
-    along,
-    flexible_links,
-    read_stations,
-    section_forces,
-)
+from flexarm.mechanics.deformed import along, flexible_links, read_stations, section_forces
 from flexarm.model import Model
 from flexarm.runs.data import RunData
 from flexarm.runs.forces import joint_wrenches

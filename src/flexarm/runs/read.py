@@ -33,6 +33,11 @@ def load_run(path: str | Path) -> Run:
     path
         The file.
 
+    Returns
+    -------
+    Run
+        The run, as `flexarm.simulate` gave it.
+
     Raises
     ------
     FlexarmError

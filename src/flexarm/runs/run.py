@@ -4,6 +4,7 @@ import base64
 import io
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from flexarm.runs.contents import Variable
 
 
-STILL_DPI = 72  # of the picture in a notebook
+PAGE_SIZE = 3_000_000  # of the page in a notebook; a run with a larger one is a picture there
+FRAME = "width:100%;height:640px;border:0"
+STILL_DPI = 72  # of that picture
 
 
 def _named(variables: "list[Variable]") -> "xarray.Dataset":
@@ -33,6 +36,12 @@ class Run(RunData):
     """A simulated motion: its arrays, tables of them, files, figures and pages."""
 
     def _repr_html_(self) -> str:
+        from flexarm.viewer.page import run_page
+
+        page = run_page([self])
+        if len(page) <= PAGE_SIZE:
+            look = f'style="{FRAME}" title="the run" srcdoc="{escape(page)}"'
+            return self._summary().html(f"<iframe {look}></iframe>")
         memory = io.BytesIO()
         self.plot().savefig(memory, dpi=STILL_DPI, format="png")
         data = base64.b64encode(memory.getvalue()).decode("ascii")

@@ -154,6 +154,11 @@ def compare(
     progress
         Called with the name of the formulation under way.
 
+    Returns
+    -------
+    Comparison
+        By formulation, how far it is from the others and how long it takes.
+
     Raises
     ------
     FlexarmError

@@ -87,6 +87,11 @@ def converge(
     progress
         Called with what is run next.
 
+    Returns
+    -------
+    Convergence
+        Errors of the shapes and their reasons, and which shapes would do.
+
     Raises
     ------
     FlexarmError

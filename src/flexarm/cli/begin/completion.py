@@ -3,6 +3,10 @@
 import argparse
 from collections.abc import Iterator
 from shlex import quote
+from typing import get_args
+
+from flexarm.arguments import FormulationName, MethodName
+from flexarm.samples import sample_names
 
 SUMMARY = "print a script by which bash, zsh or fish completes commands and options"
 BASH = """\
@@ -45,8 +49,8 @@ def _bash(commands: dict[str, argparse.ArgumentParser]) -> str:
         reply = f'COMPREPLY=($(compgen -W {quote(" ".join([*words, *_fixed(parser)]))} -- "$word"))'
         options.append(f"    {name}) {reply} ;;")
         for flags, action in _options(parser):
-            if action.choices:
-                given = quote(" ".join(map(str, action.choices)))
+            if _words(action):
+                given = quote(" ".join(_words(action)))
                 cases = "|".join(quote(f"{name} {flag}") for flag in flags)
                 values.append(
                     f'    {cases}) COMPREPLY=($(compgen -W {given} -- "$word")); return ;;'
@@ -68,12 +72,12 @@ def _fish(commands: dict[str, argparse.ArgumentParser]) -> str:
         within = f"complete -c flexarm -n {quote(f'__fish_seen_subcommand_from {name}')}"
         fixed = _fixed(parser)
         if fixed:
-            lines.append(f"{within} -f -a {quote(' '.join(fixed))}")
+            lines.append(f"{within} -a {quote(' '.join(fixed))}")
         for flags, action in _options(parser):
             names = " ".join(f"-l {f[2:]}" if f.startswith("--") else f"-s {f[1:]}" for f in flags)
             value = "" if action.nargs == 0 else " -r"
-            if action.choices:
-                value += f" -f -a {quote(' '.join(map(str, action.choices)))}"
+            if _words(action):
+                value += f" -f -a {quote(' '.join(_words(action)))}"
             lines.append(f"{within} {names}{value} -d {quote(action.help or '')}")
     return "\n".join(lines) + "\n"
 
@@ -85,9 +89,18 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argpa
 
 
 def _fixed(parser: argparse.ArgumentParser) -> list[str]:
-    """List the words that stand for themselves: choices of arguments without a dash."""
-    named = [a for a in parser._actions if not a.option_strings and a.choices]
-    return [str(word) for action in named for word in action.choices or ()]
+    """List what arguments without a dash may be."""
+    return [word for each in parser._actions if not each.option_strings for word in _words(each)]
+
+
+def _words(action: argparse.Action) -> list[str]:
+    """List what an argument may be: its choices, or samples, integrators and formulations."""
+    if action.choices:
+        return [str(word) for word in action.choices]
+    if action.metavar in ("ARM", "SAMPLE"):
+        return list(sample_names())
+    known = {"method": get_args(MethodName), "formulation": get_args(FormulationName)}
+    return list(known.get(action.dest, ()))
 
 
 SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish}

@@ -12,6 +12,7 @@ from flexarm.cli.arguments import (
     require_figure,
     require_outputs,
     seconds,
+    share,
 )
 from flexarm.cli.console import warnings_in_a_line
 
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        ("deflection", "[m]"), ("strain", ""), ("base-force", "[N]"),
                        ("base-torque", "[N m]")):  # fmt: skip
         add(f"--{name}", type=float, metavar="X", help=f"largest {name.replace('-', ' ')} {unit}")
-    add("--tolerance", type=float, default=1e-3, metavar="X",
+    add("--tolerance", type=share, default=1e-3, metavar="X",
         help="most vibration left, of what the unshaped motion leaves (default 1e-3)")  # fmt: skip
     add("--robustness", action="store_true", help="vary payload and stiffness too")
     add("--out", type=file_path, metavar="FILE", help="write the arm with the plan's inputs")

@@ -158,6 +158,11 @@ class Batch:
         """Give the number of arms."""
         return len(self._tasks)
 
+    def __repr__(self) -> str:
+        """Say in a line what it is."""
+        name = self._tasks[0].equation.model.arm.name
+        return f"Batch of {len(self)} times {name}: {self.dt:g} s in {self.substeps} steps"
+
     def _seen(self) -> Array:
         """Give times and states of all as they are now."""
         if self._stale or self._lent:

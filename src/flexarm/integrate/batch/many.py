@@ -11,6 +11,8 @@ import casadi as ca
 import numpy as np
 
 from flexarm.arguments import (
+    FormulationName,
+    MethodName,
     WithUnit,
     refused,
     require_count,
@@ -57,9 +59,9 @@ def simulate_many(
     *,
     t_end: WithUnit,
     dt: WithUnit | None = None,
-    method: str = "auto",
+    method: MethodName | str = "auto",
     rtol: float | Sequence[float] = 1e-3,
-    formulation: str = DEFAULT,
+    formulation: FormulationName | str = DEFAULT,
     paper: bool = False,
     tip_rotation: TipRotation = "cayley",
     nodes: int | None = None,

@@ -67,6 +67,11 @@ def reduce(
     name
         Of the body.
 
+    Returns
+    -------
+    ReducedBody
+        The body, which `write_body` writes to the file that a link names.
+
     Raises
     ------
     ModelError

@@ -52,8 +52,8 @@ class LiveModule:
         Of each of the equations, the places that it takes.
     record, slots
         Place of the integrator's record, and of its numbers by name.
-    ends
-        When a table of the file ends [s].
+    ends, lasts
+        When a table of the file ends [s], and when the last of what it plays changes.
     """
 
     program: Program
@@ -64,6 +64,7 @@ class LiveModule:
     record: int
     slots: dict[str, int]
     ends: float
+    lasts: float
 
 
 def live_task(arm: LiveArm) -> Task:
@@ -113,6 +114,7 @@ def live_module(arm: LiveArm, task: Task, step: float) -> LiveModule:
         place,
         {name: place + 8 * names.index(name) for name in ("t", "h", "steps", "watched")},
         min([last_time(each.profile) for each in (*pushed, *moved)], default=np.inf),
+        float(breaks.max(initial=0.0)),
     )
 
 
@@ -130,10 +132,7 @@ def _buffers(arm: LiveArm, streams: Sequence[Stream], task: Task) -> dict[str, A
 
 
 def _system(
-    arm: LiveArm,
-    buffers: dict[str, Array],
-    table: list[int],
-    groups: tuple[list[Channel], ...],
+    arm: LiveArm, buffers: dict[str, Array], table: list[int], groups: tuple[list[Channel], ...]
 ) -> System:
     """Join the equations to the inputs, wrenches, motions and targets of the file."""
     driven, pushed, moved = groups[:3]
@@ -163,12 +162,7 @@ def _system(
 
 
 def _record(
-    task: Task,
-    system: System,
-    buffers: dict[str, Array],
-    step: float,
-    breaks: Array,
-    states: Array,
+    task: Task, system: System, buffers: dict[str, Array], step: float, breaks: Array, states: Array
 ) -> ExplicitMarch:
     """Make the integrator's record: equal steps, whose error nobody measures."""
     nothing = np.zeros(0)

@@ -24,6 +24,7 @@ from flexarm.viewer.live.equations import SETTINGS, LiveArm
 from flexarm.viewer.live.module import LiveModule, live_module, live_watches
 from flexarm.viewer.live.shapes import Prepared, prepare_live
 from flexarm.viewer.live.tuning import LONGEST, SHARE, Tuning, hold_jacobians
+from flexarm.viewer.outlook import mode_outlook
 from flexarm.viewer.pack import Arrays, to_json
 from flexarm.viewer.page import save_page
 from flexarm.viewer.scene import rigidity, scene, shows_strain, states
@@ -112,6 +113,13 @@ def live_page(prepared: Prepared) -> str:
         "holds": [list(each) for each in made.holds],
         "curves": _curves(model),
         "modes": _modes(made, hold_jacobians(made, task)),
+        "lasts": module.lasts,
+        "view": {
+            "towards": mode_outlook(
+                model, task.q, model.start_anchors, np.eye(model.size)
+            ).towards.tolist(),
+            "scale": 1.0,
+        },
     }
     data = to_json(document | {"arrays": arrays.encode()})
     return fill_page(f"{model.arm.name} (flexarm)", data, runs=True)
