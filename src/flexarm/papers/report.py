@@ -226,7 +226,12 @@ def in_words(results: Sequence[Result]) -> str:
     found = [each for result in results for each in result.found.statements]
     parts = ", ".join(f"{n} {WORDS[verdict][n > 1]}" for verdict, n in counted.items())
     text = f"{len(found)} statement{'s' if len(found) > 1 else ''}: {parts}."
-    against = "; ".join(each.says for each in found if each.verdict == NEVER)
+    where: dict[str, list[str]] = {}
+    for result in results:
+        for each in result.found.statements:
+            if each.verdict == NEVER:
+                where.setdefault(each.says, []).append(result.item.name)
+    against = "; ".join(f"{says} ({', '.join(names)})" for says, names in where.items())
     return f"{text} Contradicted: {against}." if against else text
 
 

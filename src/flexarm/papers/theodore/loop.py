@@ -28,11 +28,13 @@ MOVE, T_END, DT = 0.5, 1.0, 1e-3  # [s]
 GAINS = (400.0, 40.0)  # G_p [1/s^2], G_v [1/s]: the paper gives none
 BANDWIDTH = 40.0  # [rad/s] of the second loop, whose weights the paper does not give either
 # What the modes of link 2 may see at its tip: mass [kg] and inertia [kg m^2], which the paper does
-# not give.  Inertias are of link 3 and the payload when it is out by 0.65 m and by 1 m.
-TIP = over("tip body of link 2's modes", "links.2.shapes.tip", (
-    {"mass": 0.5131, "inertia": 0.09558}, {"mass": 0.0, "inertia": 0.0},
-    {"mass": 0.5131, "inertia": 0.0}, {"mass": 0.5131, "inertia": 0.19611},
-), "{0[mass]:g} kg, {0[inertia]:g} kg m^2")  # fmt: skip
+# not give.  Inertias are of link 3 and the payload when it is out by 0.65 m and by 1 m; or of all
+# 1.3 m of Table 3, in each plane its own, none about link 3 itself.
+TIP = Choice("tip body of link 2's modes", {
+    **{f"{m:g} kg, {J:g} kg m^2": {"links.2.shapes.tip": {"mass": m, "inertia": J}}
+       for m, J in ((0.5131, 0.09558), (0.0, 0.0), (0.5131, 0.0), (0.5131, 0.19611))},
+    "0.5131 kg, link 3 at full length, its inertia in one plane": {"links.2.shapes.tip": "auto"},
+})  # fmt: skip
 # Eq. 6 and eq. 1: link 2 lies along x_2, and link 3 slides along z_2, across it.
 DIRECTION = Choice("direction of link 3", {
     name: {"links.3.joint.before": {"rotation": list(turned)}}
