@@ -27,12 +27,11 @@ from flexarm.formulations.gibbs_appell.steps import (
 from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
 from flexarm.model import Model, build
-from flexarm.papers.errata.base import STATES, Erratum, wrong_by
+from flexarm.papers.errata.base import STATES, wrong_by
 from flexarm.papers.korayem.counts import TABLE_1, book, korayem_shafei, printed_step
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 
-PAPER, STEPS = "korayem-2009", "formulations/gibbs_appell/steps.py"
 Change = Callable[[list[Link], list[list[Expr]], Sums], Sums]
 DEFLECTION = 0.05  # [m] of the amplitudes, as large as their rates are in m/s
 
@@ -61,11 +60,11 @@ def _number(expression: Expr) -> Array:
     return np.asarray(ca.DM(expression), dtype=float)
 
 
-def _inertia(change: Change) -> str:
+def _inertia(change: str) -> str:
     """Say how wrong M is with sums that are changed."""
     pairs = [
         tuple(_number(inertia_matrix(links, R, r, x, _model().size))
-              for x in (change(links, R, s), s))
+              for x in (CHANGES[change](links, R, s), s))
         for links, R, r, s in _sums_of()
     ]  # fmt: skip
     return wrong_by(pairs, "M")
@@ -106,7 +105,10 @@ def _step_9(links: list[Link], R: list[list[Expr]], s: Sums) -> Sums:
     return replace(s, U=U, U_k=U_k, U_jk=U_jk)
 
 
-def _forces(kind: str, *, accelerated: bool = False, what: str = "Re") -> str:
+CHANGES: dict[str, Change] = {"step 10": _step_10, "eq. 86": _eq_86, "step 9": _step_9}
+
+
+def _forces(kind: str, what: str = "Re", *, accelerated: bool = False) -> str:
     """Say how wrong forces are with a term as printed: nonlinear ones, or with accelerations."""
     return wrong_by(
         [(_forces_at(k, kind, accelerated), _forces_at(k, "", accelerated)) for k in range(STATES)],
@@ -264,91 +266,3 @@ def _beside(found: list[float], printed: str) -> str:
         f"for n = 3, n_f = 2, m = 2 they give {found[0]:.0f} M, {found[1]:.0f} A beside the "
         f"printed {printed}"
     )
-
-
-ERRATA = (
-    Erratum(PAPER, "eq. 13", "-2 omega'^T B5", "-2 omega^T B5: r'' . (2 omega x r')",
-            partial(_all_forces, "eq. 13")),
-    Erratum(PAPER, "eqs. 15, 16, 18-22", "plain vectors, some with dots too many; 20 and 22 the "
-            "same", "skew matrices: B2 = int mu r'~, B3 = int mu r~, B5 = int mu r''~ r', B6 = int "
-            "mu r~ r'', B7 = int mu r~^T r''~, B8 = int mu r~^T r'~, B9 = int mu r~^T r~",
-            "none: the text after eq. 22 says that they are skew-symmetric tensors, and eqs. 24 to "
-            "31, which follow from them, are right", "formulations/gibbs_appell/terms.py",
-            kind="transcription"),
-    Erratum(PAPER, "eq. 26", "d''_ij d_ik sC", "d''_ij d''_ik sc_ijk",
-            partial(_all_forces, "eq. 26")),
-    Erratum(PAPER, "eqs. 27, 36-39", "the scalar's letter sC; tildes in 37-39",
-            "27 with the vector c_ijk; 36 with a tilde on eta, which has an arrow, 37 a scalar, 38 "
-            "and 39 vectors", "none: the list before eq. 34 has arrows on c_ijk and c_ij, a tilde "
-            "on M r, and none on sc_ijk", kind="transcription"),
-    Erratum(PAPER, "eq. 44", "- omega~ B9 omega in the second sum", "+ omega~ B9 omega",
-            partial(_forces, "eq. 44"), STEPS),
-    Erratum(PAPER, "eqs. 43, 44", "omega' where B2, B3, B8, B9, beta and c multiply velocities",
-            "omega in all of these; omega'_j^T alpha_jf is right", "none: eqs. 96, 97 and 102 have "
-            "the same terms with omega", kind="transcription"),
-    Erratum(PAPER, "eqs. 46, 47", "sum dy_ij/d eta", "sum delta_ij dy_ij/d eta; eq. 47 likewise",
-            _amplitudes),
-    Erratum(PAPER, "eqs. 59-66", "a dot too many: r' for r in 59 and 60, omega' for omega in 63",
-            "as in eq. 10: omega' x r + omega x (omega x r), r of eq. 60 without a dot",
-            "none: l_i and z_i, which are constant, have the same dot, so that it is an arrow; eq. "
-            "10 and step 2 are right", STEPS, kind="transcription"),
-    Erratum(PAPER, "eqs. 67, 69", "sums over links 1 to i - 1 alone", "+ iR_0 r''_O0, the base's",
-            "none: step 2 begins with it"),
-    Erratum(PAPER, "gravity, step 2", "r''_O0 = g, 'the acceleration of gravity'",
-            "g upwards, as '1 g to the top' says: less the vector along which weights pull",
-            "a vector that points down would let the arm fall up", kind="remark"),
-    Erratum(PAPER, "eq. 68", "iR_k omega'_k in the first sum", "iR_k z_k q''_k",
-            "omega'_i stands on both sides and cancels, and no acceleration of a joint is in it: "
-            "it gives nothing that could be run"),
-    Erratum(PAPER, "eqs. 69, 96", "r''_v without omega'_v,k x r_k, which eq. 67 has in its second "
-            "sum: both together are eq. 59",
-            "+ iR_k (omega'_v,k x r_k) in r''_v, for it is to be all terms 'that do not contain "
-            "the second derivatives', and eq. 96 takes it for that; step 2 has it",
-            partial(_forces, "eq. 69", what="r''_v of eq. 69 put into eq. 96: Re"), STEPS),
-    Erratum(PAPER, "first interchange of sums, i from j, k to i",
-            "sum over k to n - 1, i from max(k + 1, j)", "sum over k to n, i from max(k, j)",
-            _interchanged),
-    Erratum(PAPER, "eq. 70, step 2", "omega x theta' of eq. 65 left out", "it is part of omega'_v",
-            partial(_forces, "step 2"), STEPS),
-    Erratum(PAPER, "eq. 74", "derivative by delta^2_jf", "by delta''_jf",
-            "none: eq. 72 has delta''_jf, and the right side is that by it", kind="transcription"),
-    Erratum(PAPER, "eq. 81", "times delta_kt", "times delta''_kt",
-            partial(_all_forces, "eq. 81"), STEPS),
-    Erratum(PAPER, "eq. 85", "sc_jft of no k", "for k = j",
-            "the sum over t alone, of link j, has no other k", STEPS),
-    Erratum(PAPER, "eq. 86", "j+sigma_k+ with B3", "with B9", partial(_inertia, _eq_86), STEPS),
-    Erratum(PAPER, "step 1", "(E A)^T for the inverse of E A, of the small angles of eq. 6",
-            "only if E is orthogonal", _transposed, STEPS, kind="approximation"),
-    Erratum(PAPER, "step 8", "for j = 2:1:n-1; j = i-1:-1:1", "for i = 2:1:n-1; j = i-1:-1:1",
-            "j is given twice, i never: cannot be run"),
-    Erratum(PAPER, "step 9, U", "gamma_k + xi_k+1; gamma_n-1 + xi_n-1 to begin with",
-            "gamma_k + xi_k+, xi_k+ = xi_k+1 k+1R_k",
-            partial(_inertia, _step_9), STEPS),
-    Erratum(PAPER, "step 9, beginnings", "ngamma_k, npsi_k, jU_n and V_n-1 used, never given",
-            "all 0: their sums (eqs. 77-79, 88) have no terms",
-            "values that are not there cannot be run", STEPS),
-    Erratum(PAPER, "step 10, last block", "jgamma, jxi_k+, jsigma_k+, jpsi_k+, jU_k+",
-            "j+gamma, j+xi_k+, j+sigma_k+, j+psi_k+, j+U_k+", partial(_inertia, _step_10), STEPS),
-    Erratum(PAPER, "step 10, last block, k = j", "- r_jf^T (...) within the bracket behind "
-            "theta_jf^T", "the bracket closes before it, as for k > j",
-            "a number among vectors: cannot be formed"),
-    Erratum(PAPER, "eq. 102", "delta_jk c_jk", "2 omega_j^T sum delta'_jk c_jfk",
-            partial(_forces, "eq. 102"), STEPS),
-    Erratum(PAPER, "Table 1, step 9", "formulas of products and sums",
-            "the sum of what is printed beside the lines, less jU_k+ of k = n - 1",
-            _step_9_gap),
-    Erratum(PAPER, "step 9, V_n-2", "18M 9A", "45M 27A: lambda r~ R are two products, 18M 9A and "
-            "27M 18A", "27M 18A too few for each of n - 1 links"),
-    Erratum(PAPER, "Table 1, step 10", "formulas of products and sums",
-            "the sum of what is printed beside the lines of step 10", _step_10_gap),
-    Erratum(PAPER, "Table 2", "column headed n = 6, n_f = 6, m = 3", "is for m = 2", _column,
-            "papers/korayem/tables.py"),
-    Erratum(PAPER, "Table 2", "2134M", "2134 A", _sums),
-    Erratum(PAPER, "Table 2, Book", "137.5 m n_f m, 86 n n_f m; 123 m n_f m, 80 n n_f m",
-            "137.5 n_f m, 86 n n_f; 123 n_f m, 80 n n_f", _garbled, "papers/korayem/counts.py"),
-    Erratum(PAPER, "Table 2, this work", "6 m n_f m, -60 m^2 n_f m; -49.5 m n_f m, -89.5 m^2 n_f m",
-            "6 m n_f, -60 m^2 n_f; -49.5 m n_f, -89.5 m^2 n_f, as in Table 1", _garbled_own,
-            "papers/korayem/counts.py"),
-    Erratum(PAPER, "simulation", "delta_12(0), delta_22(0)", "only delta_11 and delta_21 exist",
-            "one mode per link: there is no such variable to begin with"),
-)  # fmt: skip
