@@ -14,13 +14,7 @@ from flexarm.papers.theodore.items import table_1
 from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 from flexarm.papers.theodore.robot import STROKE
 from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
-from flexarm.papers.theodore.theory import (
-    ALIKE,
-    SIGNS,
-    equation_of,
-    overestimates,
-    stiffness_gain,
-)
+from flexarm.papers.theodore.theory import ALIKE, SIGNS, equation_of, overestimates, stiffness_gain
 from flexarm.papers.whole import simulate
 
 

@@ -310,11 +310,7 @@ def rotation_limit() -> Found:
                "by the equations of the paper, whose inertias (eq. 25) do not vary, nothing grows; "
                f"the largest deflection is {max(steady):.2f} of the length"),
     )  # fmt: skip
-    return Found(
-        statements,
-        tables=(_spin_table(ends), _bend_table(bends)),
-        checks=checks,
-    )
+    return Found(statements, tables=(_spin_table(ends), _bend_table(bends)), checks=checks)
 
 
 class Spun(NamedTuple):

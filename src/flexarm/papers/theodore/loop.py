@@ -99,10 +99,7 @@ def loop(kind: str) -> Loop:
     arm = sample(KINDS[kind])
     motion = joint_move(build(arm), GOALS, Timing("cycloid", MOVE))
     law = decoupling_law(
-        motion,
-        stiffness=GAINS[0],
-        damping=GAINS[1],
-        regulator=lqr(motion, bandwidth=BANDWIDTH),
+        motion, stiffness=GAINS[0], damping=GAINS[1], regulator=lqr(motion, bandwidth=BANDWIDTH)
     )
     return Loop(motion, simulate(arm, t_end=T_END, dt=DT, control=law, rtol=1e-4), law)
 
@@ -127,10 +124,7 @@ def joints() -> Found:
                reading=READ)
         for name, k in zip(GOALS, ends, strict=True)
     )  # fmt: skip
-    return Found(
-        statements,
-        figures=figures,
-    )
+    return Found(statements, figures=figures)
 
 
 def joint_errors() -> Found:
@@ -151,10 +145,7 @@ def joint_errors() -> Found:
                      for kind, each in both.items()), reading=READ)
         for k, name in enumerate(GOALS)
     )  # fmt: skip
-    return Found(
-        statements,
-        figures=figures,
-    )
+    return Found(statements, figures=figures)
 
 
 def tip_errors(scope: Scope) -> Found:
