@@ -15,6 +15,7 @@ from flexarm.papers.chen.fall import BOTH
 from flexarm.papers.chen.ratios import LENGTH, MASS, chordwise_squares
 from flexarm.papers.errata.base import wrong_by
 from flexarm.papers.graves.items import BENT_BY, EQUATIONS, RIGHT, obtained
+from flexarm.papers.graves.loads import turned
 from flexarm.papers.readings import Reading
 from flexarm.papers.runs import changed
 
@@ -66,8 +67,7 @@ def _transposed() -> str:
     """Multiply rotations of small angles by their transposes."""
     found = []
     for angle in (0.01, 0.1, 0.3):
-        x, y, z = angle * np.array([1.0, 2.0, 2.0]) / 3
-        T = np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]])
+        T = turned(angle)
         found.append(f"{100 * np.abs(T @ T.T - np.eye(3)).max():.2g} % at {angle:g} rad")
     return f"T T^T is off 1 by {', '.join(found)}"
 
