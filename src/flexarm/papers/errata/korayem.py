@@ -8,22 +8,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from flexarm.formulations.gibbs_appell import steps
 from flexarm.formulations.gibbs_appell.chain import Link, paper_chain
-from flexarm.formulations.gibbs_appell.steps import (
-    Sums,
-    Table,
-    compound_rotations,
-    deflection_forces,
-    gathered_forces,
-    generalised_forces,
-    inertia_matrix,
-    link_forces,
-    motions,
-    picked,
-    positions,
-    rotations,
-    sums,
-)
 from flexarm.formulations.gibbs_appell.terms import tilde
 from flexarm.links.base import Array
 from flexarm.model import Model, build
@@ -32,7 +18,7 @@ from flexarm.papers.korayem.counts import TABLE_1, book, korayem_shafei, printed
 from flexarm.papers.runs import changed
 from flexarm.spatial import Expr
 
-Change = Callable[[list[Link], list[list[Expr]], Sums], Sums]
+Change = Callable[[list[Link], list[list[Expr]], steps.Sums], steps.Sums]
 DEFLECTION = 0.05  # [m] of the amplitudes, as large as their rates are in m/s
 
 
@@ -63,7 +49,7 @@ def _number(expression: Expr) -> Array:
 def _inertia(change: str) -> str:
     """Say how wrong M is with sums that are changed."""
     pairs = [
-        tuple(_number(inertia_matrix(links, R, r, x, _model().size))
+        tuple(_number(steps.inertia_matrix(links, R, r, x, _model().size))
               for x in (CHANGES[change](links, R, s), s))
         for links, R, r, s in _sums_of()
     ]  # fmt: skip
@@ -71,28 +57,28 @@ def _inertia(change: str) -> str:
 
 
 @cache
-def _sums_of() -> list[tuple[list[Link], Table, Table, Sums]]:
+def _sums_of() -> list[tuple[list[Link], steps.Table, steps.Table, steps.Sums]]:
     """Take steps 1 and 7 to 9 at every state."""
     found = []
     for q, v in _states():
         links = paper_chain(_model(), q, v, delta_squared=True)
-        R = compound_rotations(rotations(links))
-        r = positions(links, R)
-        found.append((links, R, r, sums(links, R, r)))
+        R = steps.compound_rotations(steps.rotations(links))
+        r = steps.positions(links, R)
+        found.append((links, R, r, steps.sums(links, R, r)))
     return found
 
 
-def _step_10(links: list[Link], R: list[list[Expr]], s: Sums) -> Sums:
+def _step_10(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
     return replace(s, sigma_jk=s.sigma_k, psi_jk=s.psi_k, U_jk=s.U_k, gamma_j=s.gamma,
                    xi_jk=s.xi_k)  # fmt: skip
 
 
-def _eq_86(links: list[Link], R: list[list[Expr]], s: Sums) -> Sums:
+def _eq_86(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
     thin = [replace(link, body=replace(link.body, B9=link.body.B3)) for link in links]
-    return replace(s, sigma_jk=sums(thin, R, positions(thin, R)).sigma_jk)
+    return replace(s, sigma_jk=steps.sums(thin, R, steps.positions(thin, R)).sigma_jk)
 
 
-def _step_9(links: list[Link], R: list[list[Expr]], s: Sums) -> Sums:
+def _step_9(links: list[Link], R: list[list[Expr]], s: steps.Sums) -> steps.Sums:
     n = len(links)
     U = [[ca.SX(3, 3) for _ in range(n)] for _ in range(n)]
     for j in range(n):
@@ -132,37 +118,37 @@ def _efforts(q: Expr, v: Expr, a: Expr | None, printed: str) -> Expr:
     """
     names = _model().names
     links = paper_chain(_model(), q, v, delta_squared=True)
-    R, none = rotations(links), ca.SX(3, 1)
+    R, none = steps.rotations(links), ca.SX(3, 1)
     if printed == "eq. 81" and a is not None:  # amplitudes for their accelerations
         still = ca.vertcat(*[q[k] if "." in x else a[k] for k, x in enumerate(names)])
         return _mixed(_efforts(q, v, still, ""), _efforts(q, v, a, ""))
-    omega, omega_d, _ = motions(links, R, v, a, none)
+    omega, omega_d, _ = steps.motions(links, R, v, a, none)
     walked = links
     if printed == "step 2":  # omega x theta' is left out
         walked = _with(links, omega, lambda x, w: {"theta_v": x.theta_v - tilde(w) @ x.theta_d})
     if printed == "eq. 69":
         walked = _with(links, omega_d, lambda x, w: {"r_v": x.r_v - tilde(w) @ x.r})
-    spun, spun_d, r_dd = motions(walked, R, v, a, none)
+    spun, spun_d, r_dd = steps.motions(walked, R, v, a, none)
     weighed = links
-    S, T = link_forces(links, spun, spun_d, r_dd, a)
+    S, T = steps.link_forces(links, spun, spun_d, r_dd, a)
     if printed == "eq. 102":  # deflections where their rates belong
         still = ca.vertcat(*[q[k] if "." in x else v[k] for k, x in enumerate(names)])
         rates = [link.body.c for link in paper_chain(_model(), q, still, delta_squared=True)]
         weighed = _with(links, rates, lambda x, c: {"body": replace(x.body, c=c)})
-    Q = deflection_forces(weighed, spun, spun_d, r_dd, a)
+    Q = steps.deflection_forces(weighed, spun, spun_d, r_dd, a)
     for j, link in enumerate(links):
         if printed == "eq. 13":
             Q[j] += 2 * link.body.c.T @ (omega_d[j] - omega[j])
         if printed == "eq. 26" and a is not None and link.variables:
-            Q[j] += link.body.sc @ (picked(a, link) - picked(q, link) / 2)
-    phi, chi = gathered_forces(links, R, S, T)
-    right = generalised_forces(links, R, phi, chi, Q, len(names))
+            Q[j] += link.body.sc @ (steps.picked(a, link) - steps.picked(q, link) / 2)
+    phi, chi = steps.gathered_forces(links, R, S, T)
+    right = steps.generalised_forces(links, R, phi, chi, Q, len(names))
     if printed != "eq. 44":
         return right
     turned = [t - 2 * tilde(w) @ (link.body.B9 @ w)
               for t, w, link in zip(T, omega, links, strict=True)]  # fmt: skip
-    chi = gathered_forces(links, R, S, turned)[1]
-    return _mixed(right, generalised_forces(links, R, phi, chi, Q, len(names)))
+    chi = steps.gathered_forces(links, R, S, turned)[1]
+    return _mixed(right, steps.generalised_forces(links, R, phi, chi, Q, len(names)))
 
 
 def _with(
@@ -242,8 +228,8 @@ def _step_10_gap() -> str:
 
 
 def _sums() -> str:
-    products, sums = korayem_shafei(3, 2, 2)
-    return f"the formulas give {products:g} products and {sums:g} sums"
+    products, added = korayem_shafei(3, 2, 2)
+    return f"the formulas give {products:g} products and {added:g} sums"
 
 
 def _garbled() -> str:

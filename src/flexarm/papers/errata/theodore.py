@@ -10,11 +10,11 @@ from flexarm.formulations.equation import Equation
 from flexarm.io.sample import sample
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
 from flexarm.papers.readings import Scope
+from flexarm.papers.theodore import theory
 from flexarm.papers.theodore.items import table_1
 from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 from flexarm.papers.theodore.robot import STROKE
 from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
-from flexarm.papers.theodore.theory import ALIKE, SIGNS, equation_of, overestimates, stiffness_gain
 from flexarm.papers.whole import simulate
 
 
@@ -93,7 +93,7 @@ def _swapped() -> str:
 
 def _arm() -> Equation:
     """Give the equations of the arm of section 5, modes normalised as there for a link 3 of 1 m."""
-    return equation_of(next(iter(DIRECTION.ways)))
+    return theory.equation_of(next(iter(DIRECTION.ways)))
 
 
 def _growing() -> str:
@@ -110,7 +110,7 @@ def _definite() -> str:
     q = np.zeros(_arm().model.size)
     q[_arm().model.names.index("joint3")] = 1.0
     part = _arm().partitioned(q)
-    H = stiffness_gain(part)
+    H = theory.stiffness_gain(part)
     least = np.linalg.eigvalsh((H + H.T) / 2).min()
     other = np.linalg.eigvalsh(np.linalg.solve(part.ff, H)).min()
     return (f"least x^T H x of unit x is {least:.2g}, of x^T M_ff^-1 H x it is {abs(other):.1f}; "
@@ -120,8 +120,8 @@ def _definite() -> str:
 def _reduced() -> str:
     """Measure up to which alpha the lemma's matrix is definite, at the end of the motion."""
     end = joint_move(_arm().model, GOALS, Timing("cycloid", 0.5)).path.at(1.0)
-    found = overestimates(_arm(), end)
-    bound = found[SIGNS][ALIKE]
+    found = theory.overestimates(_arm(), end)
+    bound = found[theory.SIGNS][theory.ALIKE]
     spans = {sense: np.array(list(x.values())) / bound for sense, x in found.items()}
     return "; ".join(
         f"by {sense} alpha lambda_max(H) may be up to {x[0]:.2g} for dK = alpha K, "

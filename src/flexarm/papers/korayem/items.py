@@ -24,19 +24,8 @@ from flexarm.papers.base import (
     search,
     undecidable,
 )
+from flexarm.papers.korayem import fall
 from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
-from flexarm.papers.korayem.fall import (
-    FIGURES,
-    GRID,
-    MODES,
-    T_END,
-    VIBRATION,
-    distance_of_turns,
-    figure,
-    largest_turn,
-    more_modes,
-    vibration,
-)
 from flexarm.papers.korayem.tables import COLUMN, GENERAL, SPEED, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, slopes
@@ -61,15 +50,15 @@ def tip_rotation(scope: Scope) -> Found:
     rates = {label: _hanging(*kind) for label, kind in KINDS.items()}
     rows = tuple((label, *(f"{x:.3f}" for x in found)) for label, found in rates.items())
     off = {label: float(np.abs(found / rates["exact"] - 1).max()) for label, found in rates.items()}
-    gaps = distance_of_turns()
+    gaps = fall.distance_of_turns()
     head = ("equations", *(f"{k} [rad/s]" for k in ("1st", "2nd", "3rd", "4th")))
     return Found(
         (
             compare("E = 1 + skew of small angles may be used for the rotation (eq. 6)",
                     gaps["the paper's"], SMALL, "change of the tips' deflections and slopes over "
-                    f"{T_END:g} s, of the spread"),
+                    f"{fall.T_END:g} s, of the spread"),
             search("its transpose may be used for its inverse (step 1)",
-                   VIBRATION.readings(scope), largest_turn, SMALL,
+                   fall.VIBRATION.readings(scope), fall.largest_turn, SMALL,
                    "largest entry of E^T E - 1 in the fall"),
         ),
         tables=(Table("Frequencies about hanging straight down", head, rows),),
@@ -162,9 +151,9 @@ ITEMS = (
     Item(PAPER, "identities", "symmetries, sizes of matrices, the term of second order",
          identities, SMALL_TERM),
     Item(PAPER, "tip-rotation", "eq. 6: tips that turn by 1 + skew of their angles", tip_rotation,
-         VIBRATION),
-    *(Item(PAPER, f"fig-{k}", f"Fig. {k}: {title}", partial(figure, k), GRID)
-      for k, (_, title, _) in FIGURES.items()),
-    Item(PAPER, "more-modes", "Figs. 4-15: more mode shapes", more_modes, MODES),
-    Item(PAPER, "vibration", "Figs. 8-15: vibration modes", vibration, VIBRATION),
+         fall.VIBRATION),
+    *(Item(PAPER, f"fig-{k}", f"Fig. {k}: {title}", partial(fall.figure, k), fall.GRID)
+      for k, (_, title, _) in fall.FIGURES.items()),
+    Item(PAPER, "more-modes", "Figs. 4-15: more mode shapes", fall.more_modes, fall.MODES),
+    Item(PAPER, "vibration", "Figs. 8-15: vibration modes", fall.vibration, fall.VIBRATION),
 )  # fmt: skip
