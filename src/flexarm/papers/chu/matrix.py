@@ -307,7 +307,7 @@ def _clamped(count: int, paper: bool = True, thin: bool = False) -> tuple[Array,
     mass, stiff = (x[np.ix_(rest, rest)] for x in matrices(model, paper))
     if thin and (elastic := model.links[1].elastic):
         size = elastic.span.length / count
-        slope = elastic.shapes.values("y", size * (np.arange(count) + 0.5), 1)
+        slope = elastic.shapes.values("y", np.asarray(size * (np.arange(count) + 0.5)), 1)
         mass = (
             mass - float(elastic.span.table["mass_per_length"][0]) * size**3 / 12 * slope.T @ slope
         )

@@ -215,8 +215,8 @@ def frequencies(
     for q, v, a, (fields, inner) in zip(*motion, _fine(axis, direction), strict=True):
         moving = _moving(equation, q, v, a) if axis == "yz" else None
         rates, vectors, share = _modes(equation, q, axis, moving)
-        shapes = np.linalg.solve(fields, _fields(equation.model, q, axis) @ vectors)
-        shapes /= np.sqrt(_product(shapes, inner, shapes).diagonal().real)
+        shapes = np.asarray(np.linalg.solve(fields, _fields(equation.model, q, axis) @ vectors))
+        shapes = np.asarray(shapes / np.sqrt(_product(shapes, inner, shapes).diagonal().real))
         order = np.arange(len(rates))
         if found:  # a mode is the one that has most in common with what it was just before
             order = linear_sum_assignment(-_alike(found[-1][2], inner, shapes))[1]
