@@ -1,12 +1,13 @@
 """Chu et al.: what one point per element costs and leaves out."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from flexarm.formulations import formulation
 from flexarm.model import build
 from flexarm.papers.base import Found
-from flexarm.papers.chu.matrix import EXACT, _cantilever
+from flexarm.papers.chu.matrix import EXACT, _cantilever, _chain, assembled
 from flexarm.papers.runs import changed
 from tests.papers import computed
 from tests.papers.computed import check
@@ -20,6 +21,15 @@ def test_elements_are_integrated_exactly_where_their_cost_is_compared() -> None:
     model = build(changed("chu-example-2"), stiffening=False)
     q = np.random.default_rng(1).uniform(-0.02, 0.02, model.size)
     ours = formulation("element-jacobian", model, points=EXACT).mass_matrix(q)
+    exact = formulation("composite", model).mass_matrix(q)
+    assert np.abs(ours - exact).max() < 1e-12 * np.abs(exact).max()
+
+
+def test_integrals_of_elements_that_are_added_up_give_the_consistent_mass_matrix() -> None:
+    model = build(_chain("count-2-2-2", 2), stiffening=False)
+    symbols = ca.SX.sym("q", model.size)
+    q = np.random.default_rng(1).uniform(-0.1, 0.1, model.size)
+    ours = np.array(ca.Function("M", [symbols], [assembled(model, symbols)])(q))
     exact = formulation("composite", model).mass_matrix(q)
     assert np.abs(ours - exact).max() < 1e-12 * np.abs(exact).max()
 

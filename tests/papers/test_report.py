@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 
 from flexarm.errors import FlexarmError
-from flexarm.papers.base import Check, Figure, Found, Item, Limit, Result, Table, curve, search
+from flexarm.papers.base import (
+    Check,
+    Figure,
+    Found,
+    Item,
+    Limit,
+    Result,
+    Table,
+    compare,
+    curve,
+    search,
+)
 from flexarm.papers.readings import Grid, Scope, ways
 from flexarm.papers.report import document, in_words, page, summary, write_report
 
@@ -78,6 +89,13 @@ def test_the_document_lists_statements_with_all_that_was_tried() -> None:
 
 def test_a_paper_is_summed_up_in_words() -> None:
     assert in_words([result()]) == "1 statement: 1 holds if something is read in one way."
+
+
+def test_what_is_contradicted_twice_is_said_once_with_where() -> None:
+    never = Found((compare("as by Usoro et al.", 2.0, Limit(high=1.0), "size"),))
+    items = [Item("chu", name, "", lambda scope: never) for name in ("fig-1", "fig-2")]
+    text = in_words([Result(item, never, 1.0) for item in items])
+    assert text.endswith("reading. Contradicted: as by Usoro et al. (fig-1, fig-2).")
 
 
 def test_statements_are_counted_by_paper() -> None:

@@ -34,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--numbers", action="store_true", help="with --latex, list the values of its symbols"
     )
+    parser.add_argument(
+        "--letters", choices=("korayem", "theodore"), default="korayem",
+        help="with --latex, whose: delta and phi (default), or xi and psi",
+    )  # fmt: skip
     add_options(parser, "--stiffening", "--tip-rotation", "--nodes")
     parser.add_argument("--out", type=file_path, metavar="FILE", help="write it to a file")
     add_options(parser, "--force", "--json")
@@ -59,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.latex is not None:
         named = closed_form(model, named=True)
-        document = as_latex_document(named, numbers=args.numbers)
+        document = as_latex_document(named, numbers=args.numbers, letters=args.letters)
         write_whole(args.latex, document.encode(), force=args.force)
         print(f"{named.terms} terms written to {args.latex}", file=sys.stderr)
         if args.out is None and not args.json:

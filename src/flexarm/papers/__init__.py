@@ -88,6 +88,8 @@ def reproduce(
     KeyboardInterrupt
         If it was stopped: half a motion decides nothing.
     """
+    from flexarm.papers.base import Result
+
     scope = _scope(items, full, readings or {})
     names = dict.fromkeys(item.paper for item in items)
     papers = {paper: [item for item in items if item.paper == paper] for paper in names}
@@ -107,7 +109,7 @@ def reproduce(
             for k, done in enumerate(as_completed(waiting), 1):
                 computed = zip(papers[waiting[done]], done.result(), strict=True)
                 for item, (each, seconds) in computed:
-                    found[item.paper, item.name] = _result(item, each, seconds)
+                    found[item.paper, item.name] = Result(item, each, seconds)
                 if progress is not None:
                     progress(f"{k} of {len(papers)} papers: {waiting[done]} done")
         except BaseException:  # Ctrl-C, or a paper that failed: end at once
@@ -137,21 +139,17 @@ def _scope(items: "Sequence[Item]", full: bool, taken: Mapping[str, str]) -> "Sc
 def _compute(
     item: "Item", scope: "Scope", where: str, progress: Callable[[str], None] | None
 ) -> "Result":
+    from flexarm.papers.base import Result
+
     if progress is not None:
         progress(f"{where}: {item.paper} {item.name}")
     begun = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LongRun)  # what takes long here is known to end
         found = item.compute(scope)
-    return _result(item, found, time.perf_counter() - begun)
+    return Result(item, found, time.perf_counter() - begun)
 
 
 def _compute_paper(paper: str, scope: "Scope", names: list[str]) -> "list[tuple[Found, float]]":
     results = [_compute(item, scope, "", None) for item in choose_items(paper, names)]
     return [(result.found, result.seconds) for result in results]
-
-
-def _result(item: "Item", found: "Found", seconds: float) -> "Result":
-    from flexarm.papers.base import Result
-
-    return Result(item, found, seconds)

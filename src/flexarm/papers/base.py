@@ -111,9 +111,9 @@ class Statement:
 
     @property
     def ours(self) -> str:
-        """What came out, least to largest."""
+        """What came out, least to largest; nothing where nothing was tried."""
         if self.limit is None or not self.tried:
-            return self.because
+            return self.because if self.tried else ""
         values = [each.value for each in self.tried if not math.isnan(each.value)]
         if not values:
             return "no number"
@@ -137,7 +137,7 @@ class Statement:
         count = len(self.tried)
         number = f"{count} tried" if count > 1 else "nothing that matters is left open"
         if self.verdict == NOTHING:
-            return f"Nothing stated that can be decided: {self.because}."
+            return f"Nothing stated that can be decided; not given: {self.because}."
         if self.verdict == EVERY:
             return f"Holds for every reading ({number})."
         if self.verdict == SOME:

@@ -38,36 +38,6 @@ WORDS = dict(zip(VERDICTS, (
     ("cannot be decided", "cannot be decided"),
 ), strict=True))  # fmt: skip
 MARKS = dict(zip(VERDICTS, ("every", "some", "never", "nothing"), strict=True))
-_COLOURS = {
-    "light": "--page:#f3f4f6;--surface:#fff;--ink:#16202b;--soft:#5b6876;--line:#e3e7ec;"
-    "--accent:#0b6e99;--every:#13795b;--some:#0b6e99;--never:#b45309;--nothing:#5b6876;"
-    "--curve0:#0072b2;--curve1:#d55e00;--curve2:#009e73;--curve3:#cc79a7;--curve4:#e69f00;"
-    "--curve5:#56b4e9;--curve6:#882255;--curve7:#22262b",
-    "dark": "--page:#0e1318;--surface:#161d24;--ink:#e8edf2;--soft:#98a6b3;--line:#27313b;"
-    "--accent:#5bb8e0;--every:#3ecf9a;--some:#5bb8e0;--never:#f0a05a;--nothing:#98a6b3;"
-    "--curve0:#62bdf2;--curve1:#e8703a;--curve2:#2a9d6a;--curve3:#f0a8d0;--curve4:#f0e05a;"
-    "--curve5:#4a78d8;--curve6:#b04a90;--curve7:#f4f4f4",
-}
-_STYLE = (
-    f":root{{color-scheme:light dark;{_COLOURS['light']}}}"
-    f"@media(prefers-color-scheme:dark){{:root{{{_COLOURS['dark']}}}}}"
-    "*{box-sizing:border-box}body{margin:0 auto;padding:14px clamp(10px,2.2vw,28px) 28px;"
-    "max-width:1180px;background:var(--page);color:var(--ink);"
-    "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
-    "h1{font-size:24px;margin:0 0 8px}h2{margin:40px 0 8px}h3{margin:28px 0 4px;font-size:16px}"
-    "a{color:var(--accent)}.card{background:var(--surface);border:1px solid var(--line);"
-    "border-radius:14px;padding:8px 16px;margin:10px 0;overflow-x:auto}"
-    "table{border-collapse:collapse;margin:6px 0;font-size:13.5px;"
-    "font-variant-numeric:tabular-nums}"
-    "td,th{border-bottom:1px solid var(--line);padding:5px 10px 5px 0;text-align:left;"
-    "vertical-align:top}td:first-child a{white-space:nowrap}"
-    "th{color:var(--soft);font-weight:600}svg{max-width:100%;height:auto;"
-    "font-family:inherit}figure{margin:10px 0}figcaption,.soft{color:var(--soft);font-size:13px}"
-    "@media(max-width:560px){td,th{padding-right:6px}table{font-size:12px}"
-    "td{overflow-wrap:anywhere;min-width:56px}}"
-    "summary{cursor:pointer;color:var(--soft);font-size:13.5px}code{font-size:12.5px}"
-    + "".join(f".{mark}{{color:var(--{mark})}}" for mark in MARKS.values())
-)
 _ABOUT = (
     "Statements of papers, computed anew by flexarm. The papers' curves are not at hand "
     "as numbers: figures show ours, with the values that a text has. What a paper leaves open (a "
@@ -182,9 +152,10 @@ def page(results: Sequence[Result]) -> str:
             parts.append(f'<p class="soft">Without a statement: {_e(WITHOUT[paper])}.</p>')
         for result in own:
             parts += _section(result)
+    style = (Path(__file__).parent / "report.css").read_text("utf-8")
     head = (
         "<meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>The papers, argued</title><style>{_STYLE}</style>"
+        f"<title>The papers, argued</title><style>{style}</style>"
     )
     return f"<!doctype html>\n<html lang=en>{head}\n" + "\n".join(parts) + "\n</html>\n"
 
@@ -226,7 +197,12 @@ def in_words(results: Sequence[Result]) -> str:
     found = [each for result in results for each in result.found.statements]
     parts = ", ".join(f"{n} {WORDS[verdict][n > 1]}" for verdict, n in counted.items())
     text = f"{len(found)} statement{'s' if len(found) > 1 else ''}: {parts}."
-    against = "; ".join(each.says for each in found if each.verdict == NEVER)
+    where: dict[str, list[str]] = {}
+    for result in results:
+        for each in result.found.statements:
+            if each.verdict == NEVER:
+                where.setdefault(each.says, []).append(result.item.name)
+    against = "; ".join(f"{says} ({', '.join(names)})" for says, names in where.items())
     return f"{text} Contradicted: {against}." if against else text
 
 

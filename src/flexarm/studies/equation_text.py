@@ -17,6 +17,8 @@ ENTIRE = (
     '    """Sum (-x)**n / (2 n + k)! over n, up to x = 10."""',
     "    return sum((-x) ** n / factorial(2 * n + k) for n in range(20))",
 )
+# Letters of Theodore & Ghosal 1995 for those of Korayem & Shafei 2009, one after the other.
+OTHERS = {r"\psi": r"\vartheta", r"\phi": r"\psi", r"\delta": r"\xi", r"\mu\,": r"\rho A\,"}
 LETTERS = 50  # in a line of a LaTeX document, indices as half of one
 Write = Callable[[Polynomial], str]
 
@@ -49,7 +51,9 @@ def as_latex(equations: Equations, *, digits: int = 6) -> str:
     return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"]) + "\n"
 
 
-def as_latex_document(equations: Equations, *, numbers: bool = False, digits: int = 6) -> str:
+def as_latex_document(
+    equations: Equations, *, numbers: bool = False, digits: int = 6, letters: str = "korayem"
+) -> str:
     """Print equations as a LaTeX document, with a list of what its symbols are.
 
     Parameters
@@ -60,6 +64,9 @@ def as_latex_document(equations: Equations, *, numbers: bool = False, digits: in
         Whether the list has the values of symbols that stand for numbers.
     digits
         Of values and coefficients.
+    letters
+        ``korayem``: amplitudes delta of shapes phi, mu the mass per length; ``theodore``: xi, psi
+        and rho A.
     """
     coordinates = equations.generators[: len(equations.names)]
     symbols = [
@@ -73,13 +80,16 @@ def as_latex_document(equations: Equations, *, numbers: bool = False, digits: in
             symbols.append(rf"{each.latex} &\quad {each.about}{value} \\")
     lines = [rf"{left} &= {_broken(text)} \\" for left, text in _latex_lines(equations, digits)]
     vector = ",\\ ".join(each.latex for each in coordinates)
-    return "\n".join([
+    text = "\n".join([
         r"\documentclass{article}", r"\usepackage{amsmath}", r"\usepackage[margin=2cm]{geometry}",
         r"\allowdisplaybreaks", r"\begin{document}", rf"\section*{{{_escaped(equations.arm)}}}",
         r"\[ M \ddot q + h + c + K q + k = B u, \qquad", rf"q = ({vector})^T \]",
         r"\begin{align*}", *symbols, r"\end{align*}", r"\begin{align*}", *lines, r"\end{align*}",
         r"\end{document}", "",
     ])  # fmt: skip
+    for mine, its in OTHERS.items() if letters == "theodore" else ():
+        text = text.replace(mine, its)
+    return text
 
 
 def _latex_lines(equations: Equations, digits: int) -> Iterator[tuple[str, str]]:

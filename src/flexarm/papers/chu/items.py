@@ -89,6 +89,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "link 2 of 1 kg/m": {"links.2.section.mass_per_length": 1.0},
     "link 1 of 4 kg": {"links.1.section.mass_per_length": 20.0},
     "4 elements": {"links.2.shapes.bending_y": 4},
+    # of a section that keeps its form EI goes with the square of the area
+    "section of 1.2e-4 m^2": {"links.2.section.EIz": 13.5 * (12 / 9) ** 2},
 }
 CHANGE = "parameter changed"
 CHANGED = Grid(tuple(each for each in GRIDS[1].choices if each.name in (DAMPING, MEASURE)),

@@ -1,6 +1,10 @@
 """Errata of the five papers, run: printed, right, and what each misprint does."""
 
+import csv
+from collections.abc import Callable
+from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 
 from flexarm.errors import FlexarmError
 from flexarm.papers.base import Table
@@ -16,6 +20,7 @@ FILES = {
 }
 
 
+@cache
 def errata(paper: str | None = None) -> tuple[Erratum, ...]:
     """List the errata of a paper, or of all.
 
@@ -26,10 +31,18 @@ def errata(paper: str | None = None) -> tuple[Erratum, ...]:
     """
     if paper is not None and paper not in FILES:
         raise FlexarmError(f"no paper '{paper}': there are {', '.join(FILES)}")
-    chosen = [paper] if paper else list(FILES)
-    return tuple(
-        each for name in chosen for each in import_module(FILES[name]).ERRATA if each.paper == name
-    )
+    with (Path(__file__).parent / "errata.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if paper in (None, row["paper"])]
+    return tuple(_erratum(**row) for row in rows)
+
+
+def _erratum(*, paper: str, effect: str, **words: str) -> Erratum:
+    """Make an erratum of a row of the table."""
+    run: Callable[[], str] | str = effect
+    if effect.startswith("="):
+        name, *given = effect[1:].split(":", 2)
+        run = partial(getattr(import_module(FILES[paper]), f"_{name}"), *given)
+    return Erratum(paper, effect=run, **words)  # type: ignore[arg-type]
 
 
 def markdown() -> str:

@@ -23,7 +23,8 @@ class Erratum:
     printed, right
         Both, in words and symbols.
     effect
-        Runs the misprint and says what it does; or words, where there is nothing to run.
+        Runs the misprint and says what it does; or words, where there is nothing to run.  In the
+        table it is the name of a function behind =, and what that takes behind colons.
     code
         File under ``flexarm`` whose lines have the right form, marked ``erratum``; "" if none.
     kind

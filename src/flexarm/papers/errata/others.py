@@ -13,13 +13,12 @@ from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape
 from flexarm.model import build
 from flexarm.papers.chen.fall import BOTH
 from flexarm.papers.chen.ratios import LENGTH, MASS, chordwise_squares
-from flexarm.papers.errata.base import Erratum, wrong_by
+from flexarm.papers.errata.base import wrong_by
 from flexarm.papers.graves.items import BENT_BY, EQUATIONS, RIGHT, obtained
+from flexarm.papers.graves.loads import turned
 from flexarm.papers.readings import Reading
 from flexarm.papers.runs import changed
 
-GRAVES, CHU, CHEN = "graves-1989", "chu", "chen-2012"
-CHU_FILE = "formulations/element_jacobian/formulation.py"
 GJ, POLAR = 1.93e6, 15.41  # [N m^2], [kg m^2] of a boom of Chen et al.
 
 
@@ -68,8 +67,7 @@ def _transposed() -> str:
     """Multiply rotations of small angles by their transposes."""
     found = []
     for angle in (0.01, 0.1, 0.3):
-        x, y, z = angle * np.array([1.0, 2.0, 2.0]) / 3
-        T = np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]])
+        T = turned(angle)
         found.append(f"{100 * np.abs(T @ T.T - np.eye(3)).max():.2g} % at {angle:g} rad")
     return f"T T^T is off 1 by {', '.join(found)}"
 
@@ -191,85 +189,3 @@ def _stretched() -> str:
         f"at 80 rad/s the root of an undeformed link would be strained by {100 * strain:.0f} %; an "
         "undeformed link at constant speed is at rest only if it cannot stretch"
     )
-
-
-ERRATA = (
-    Erratum(GRAVES, "eqs. 10, 11", "psi x R + psi", "psi_r x R + psi_t over psi_r",
-            _influence),
-    Erratum(GRAVES, "eq. 5", "inverse = transpose, 'may be approximated'",
-            "exact to the first order of the angles, wrong by their squares",
-            _transposed, kind="approximation"),
-    Erratum(GRAVES, "eqs. 17, 18", "Lagrange's equation for angular velocities, which are no rates "
-            "of coordinates", "Euler's equation, which eq. 18 is",
-            "none: eq. 18, which is used, is right", kind="remark"),
-    Erratum(GRAVES, "eqs. 19-22", "omega_p beside a_p; q' beside phi'' in 21 and 22",
-            "alpha_p beside a_p, as in eq. 27; q''",
-            "letters and dots: eq. 28 has q'', and M times velocities is no force"),
-    Erratum(GRAVES, "after eq. 22", "the integral involves a similarity transformation",
-            "a congruence: J^T, not J^-1",
-            "a word: J has 6 rows and n + m columns, so that nothing else can be formed"),
-    Erratum(GRAVES, "eqs. 25c, f, g", "stacked blocks",
-            "int rho psi_t; int rho x~ psi_t + (I/V) psi_r; int rho psi_t^T psi_t + psi_r^T (I/V) "
-            "psi_r", "m x 6, 6 x m and 2m x 2m where M has room for 3 x m, 3 x m and m x m: they "
-            "cannot be put in"),
-    Erratum(GRAVES, "eq. 25", "'variations due to the flexibility are not considered'",
-            "all terms in the deflection", _undeflected,
-            "formulations/kinematic_influence/formulation.py", kind="approximation"),
-    Erratum(GRAVES, "eq. 27", "omega_a x v_b",
-            "alpha_a x r + omega_a x (v_b - v_a) + omega_a x v_rel",
-            _nonlinear_acceleration),
-    Erratum(GRAVES, "nonlinear force", "tau'', Q'' on the left", "generalised forces tau, Q",
-            "two dots that no force has: the right side says what is meant"),
-    Erratum(GRAVES, "nonlinear force", "'approximated by' J_cm^T times loads of the centre of mass",
-            "+ int rho psi_t^T a: the link's own modes", _modal_row, kind="approximation"),
-    Erratum(CHU, "section 2, sliding prismatic joint", "not defined here",
-            "that of the authors' earlier paper: the next link runs along the flexible one before",
-            "flexarm's joint `carriage`, and not `sliding`, where a beam grows out of a hub "
-            "(Theodore & Ghosal's prismatic link)", kind="remark"),
-    Erratum(CHU, "eqs. 2, 7", "u_1, u_2 of the clamped node in q", "0, the boundary condition",
-            _clamped_node, kind="remark"),
-    Erratum(CHU, "F, before eq. 8", "2 n_i + 2 zeros behind tau_1", "2 n_1 + 2",
-            "an index: i counts no link there"),
-    Erratum(CHU, "eq. 25", "no term of a payload", "+ m_p J_p^T J_p, for example 2 has one of 50 g",
-            "none here: both mass matrices have it", kind="remark"),
-    Erratum(CHU, "eqs. 14, 15", "omega^r + omega^f", "omega^r + A omega^f",
-            "none: the paper's robots are planar, where A turns about omega^f"),
-    Erratum(CHU, "text after eq. 18", "14 and 17 into 19", "13 and 16 into 18",
-            "numbers of equations: nothing is computed from them"),
-    Erratum(CHU, "eqs. 18, 25", "one point per element, 'approximated'",
-            "right as elements get small; three Gauss points or more leave M regular", _ranks,
-            CHU_FILE, kind="approximation"),
-    Erratum(CHU, "eq. 24", "inner sum to n_j", "to n_i",
-            "j is the sum's own index: no number n_j is there to run to"),
-    Erratum(CHU, "Table 1", "m_i ... dV", "mass per length over dx, or density over dV",
-            _per_volume),
-    Erratum(CHU, "figures, sections", "two figures 15, sections 4 and 6",
-            "slope of example 2, and a photograph; the conclusion is section 5",
-            "numbers of figures: nothing is computed from them"),
-    Erratum(CHEN, "eqs. 2, 3", "tip without shortening, E of the first order",
-            "x = L + ... - 1/2 sum sum delta delta x, and E of the second order",
-            _drawn_in, "formulations/recursive_lagrange.py", kind="approximation"),
-    Erratum(CHEN, "eq. 13", "a rotor's energy of its spin alone, 'for simplicity'",
-            "with the turning of the link that carries it",
-            "not run: the examples leave out gear ratios, and of the rate that is kept it is 1/n "
-            "where the link before turns as fast", kind="approximation"),
-    Erratum(CHEN, "eq. 11", "torsional energy of the relative rate",
-            "1/2 int J_x (omega_x + theta_x')^2", _torsion, "formulations/recursive_lagrange.py"),
-    Erratum(CHEN, "Table 1", "J_x in kg m^2, per length in the text", "of the whole link", _polar,
-            "samples/chen-two-link.yaml"),
-    Erratum(CHEN, "Kt", "N/m", "N m/rad",
-            "a unit: eq. 43 makes a torque of it and an angle, so that the number is used alike"),
-    Erratum(CHEN, "eqs. 34-37, 46", "J_jkk; a scalar transposed; a bracket missing",
-            "J_jhk; no transpose; bracket of eq. 35 as in eq. 41", "the terms of these "
-            "equations are 'omitted here': nothing printed could be run"),
-    Erratum(CHEN, "eq. 43", "F_j, not defined", "F_j = -n_j tau_j, tau_j the motor's torque",
-            "by virtual work with eq. 14, phi = -n q_1: the examples have no torque",
-            kind="remark"),
-    Erratum(CHEN, "first example, Table 1", "EA = 2.84e7 N, twice alike",
-            "not known; 1.55e8 N would suit J_x, were the boom of one material", _stretched,
-            "samples/chen-rotating-link.yaml", kind="remark"),
-    Erratum(CHEN, "eqs. 38, 39", "tr{N_jfk}, without W_j", "tr{W_j N_jfk W_j^T}", _unturned,
-            "formulations/recursive_lagrange.py", kind="remark"),
-    Erratum(CHEN, "eqs. 42, 45, 46", "R_111, R_j11; R_jff", "R_11, R_j1; R_jf",
-            "indices: a force per mode, as many as rows of eq. 30"),
-)  # fmt: skip

@@ -9,22 +9,13 @@ from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.io.sample import sample
 from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots, beam_shape, clamped_mass
-from flexarm.papers.errata.base import Erratum
 from flexarm.papers.readings import Scope
+from flexarm.papers.theodore import theory
 from flexarm.papers.theodore.items import table_1
 from flexarm.papers.theodore.loop import DIRECTION, EI, GOALS
 from flexarm.papers.theodore.robot import STROKE
 from flexarm.papers.theodore.roots import DENSITY, PAYLOAD
-from flexarm.papers.theodore.theory import (
-    ALIKE,
-    SIGNS,
-    equation_of,
-    overestimates,
-    stiffness_gain,
-)
 from flexarm.papers.whole import simulate
-
-PAPER = "theodore-1995"
 
 
 def _hertz() -> str:
@@ -102,7 +93,7 @@ def _swapped() -> str:
 
 def _arm() -> Equation:
     """Give the equations of the arm of section 5, modes normalised as there for a link 3 of 1 m."""
-    return equation_of(next(iter(DIRECTION.ways)))
+    return theory.equation_of(next(iter(DIRECTION.ways)))
 
 
 def _growing() -> str:
@@ -119,7 +110,7 @@ def _definite() -> str:
     q = np.zeros(_arm().model.size)
     q[_arm().model.names.index("joint3")] = 1.0
     part = _arm().partitioned(q)
-    H = stiffness_gain(part)
+    H = theory.stiffness_gain(part)
     least = np.linalg.eigvalsh((H + H.T) / 2).min()
     other = np.linalg.eigvalsh(np.linalg.solve(part.ff, H)).min()
     return (f"least x^T H x of unit x is {least:.2g}, of x^T M_ff^-1 H x it is {abs(other):.1f}; "
@@ -129,59 +120,11 @@ def _definite() -> str:
 def _reduced() -> str:
     """Measure up to which alpha the lemma's matrix is definite, at the end of the motion."""
     end = joint_move(_arm().model, GOALS, Timing("cycloid", 0.5)).path.at(1.0)
-    found = overestimates(_arm(), end)
-    bound = found[SIGNS][ALIKE]
+    found = theory.overestimates(_arm(), end)
+    bound = found[theory.SIGNS][theory.ALIKE]
     spans = {sense: np.array(list(x.values())) / bound for sense, x in found.items()}
     return "; ".join(
         f"by {sense} alpha lambda_max(H) may be up to {x[0]:.2g} for dK = alpha K, "
         f"{x[1:].min():.2g} to {x[1:].max():.3g} for four others"
         for sense, x in spans.items()
     )
-
-
-ERRATA = (
-    Erratum(PAPER, "eqs. 5, 6", "beams along x_j or z_j from O_j-1, without a condition",
-            "d_j = 0 if the joint is revolute, alpha_j = 0 if prismatic",
-            "none in the example: link 1, whose l_1 = 0.1 m (Table 3) is a_1 or d_1, is rigid",
-            kind="remark"),
-    Erratum(PAPER, "eq. 9", "C_i are constants", "of eta; they vary with beta_i and M, thus with l",
-            _constants, kind="remark"),
-    Erratum(PAPER, "eq. 8", "d psi/d eta; phi_y = u', phi_x = w'",
-            "over l_j; revolute: phi_z = v', phi_y = -w'; prismatic: phi_y = u', phi_x = -v'",
-            _slope),
-    Erratum(PAPER, "eq. 13 or 15", "phi_z = phi^w, phi_y = phi^v, phi_x = phi^u",
-            "as eq. 8, corrected: phi^v of eq. 13 is the slope of v; or eq. 15 stands, phi being "
-            "turns about the axes u, v, w, and eq. 13 has them in other places", _axes),
-    Erratum(PAPER, "eqs. 19, 21, Algorithm 1", "d/dt of r",
-            "d/dt of a material point: x = s - (l0 - l), d eta/dt = (1 - eta) l'/l",
-            _axial, kind="remark"),
-    Erratum(PAPER, "eq. 23", "EI_y with v'', EI_z with w''", "EI_z with v'', EI_y with w''",
-            "none here: both are equal, and each plane has the other's stiffness elsewhere"),
-    Erratum(PAPER, "eqs. 24, 25, S2.2 of Algorithm 3", "V = m g^T r, g the gravity vector",
-            "with g as it pulls V = - m g^T r, else g points up; the hub's part in eq. 24, and "
-            "S2.2 with payload and hub as well, as c_i of eq. 26", _weight, kind="remark"),
-    Erratum(PAPER, "eqs. 26-31", "no term of K in the joint rows",
-            "+ 1/2 q_f^T (dK/dl) q_f for a flexible prismatic link", _growing,
-            "mechanics/bodies/growing_terms.py"),
-    Erratum(PAPER, "eq. 47", "m_p^i", "m_p",
-            "an index that no mass has: eq. 46 and the payload's name say what is meant"),
-    Erratum(PAPER, "eqs. 48, 50", "u_f", "u_I, as in eqs. 31 and 36",
-            "a letter: no other input is defined"),
-    Erratum(PAPER, "Table 1", "Hz", "rad/s", _hertz, "papers/theodore/items.py"),
-    Erratum(PAPER, "Table 1", "2.0873e2; 2.0864e2, 1.5709e4, 3.1318e4; 1.1860e4",
-            "2.0874e2 (2 elements); 2.0866e2, 1.5710e4, 3.1319e4 (3 elements); 1.1859e4 (exact)",
-            _digits),
-    Erratum(PAPER, "Remark 2", "the matrix H is positive semidefinite",
-            "by its eigenvalues, and M_ff^-1 H is; x^T H x may be negative, for H is not symmetric",
-            _definite, kind="remark"),
-    Erratum(PAPER, "Lemma", "alpha, the percentage error", "the error as a fraction",
-            "the proof has it: lambda_max(dK) = alpha lambda_K; in per cent the condition would be "
-            "100 times too strict"),
-    Erratum(PAPER, "Lemma, proof", "'reduces to' alpha lambda_max(H) < 1: K - H dK definite",
-            "by eigenvalues both necessary and sufficient for dK = alpha K alone, of those tried; "
-            "nor is it sufficient for the closed loop (item `lemma`)",
-            _reduced),
-    Erratum(PAPER, "Appendix, inverse of M", "off-diagonal blocks swapped",
-            "upper right: - M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1", _swapped,
-            "control/laws/decoupling.py"),
-)  # fmt: skip

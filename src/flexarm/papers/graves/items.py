@@ -143,7 +143,7 @@ def _shuttle(spring: str, kind: str = DEFAULT, *, from_file: bool = True) -> Run
             write_modal_data(file, elastic.shapes, elastic.span, stations=41)
             values["links.2.shapes"] = {"kind": "table", "file": str(file)}
         arm = change_arm(changed("graves-rms"), values)
-        return simulate(arm, formulation=kind, t_end=T_END, dt=0.01, method="dop853", rtol=1e-8)
+        return simulate(arm, formulation=kind, t_end=T_END, dt=0.01, rtol=1e-6)
 
 
 def shuttle() -> Found:
@@ -310,11 +310,7 @@ def rotation_limit() -> Found:
                "by the equations of the paper, whose inertias (eq. 25) do not vary, nothing grows; "
                f"the largest deflection is {max(steady):.2f} of the length"),
     )  # fmt: skip
-    return Found(
-        statements,
-        tables=(_spin_table(ends), _bend_table(bends)),
-        checks=checks,
-    )
+    return Found(statements, tables=(_spin_table(ends), _bend_table(bends)), checks=checks)
 
 
 class Spun(NamedTuple):

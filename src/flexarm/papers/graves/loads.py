@@ -26,13 +26,17 @@ OVERWHELMING = Limit(low=10.0, unit="times")
 def transposes(scope: Scope) -> Found:
     """Compare the inverse of a small rotation, 1 + skew, with its transpose."""
     readings = TURNED.readings(scope)
+
+    def turn(reading: Reading) -> Array:
+        return turned(ANGLES[reading[ANGLE]])
+
     return Found(
         (
             search("the determinant of a rotational transformation is very close to one", readings,
-                   lambda x: 100 * abs(float(np.linalg.det(_turn(x))) - 1), CLOSE,
+                   lambda x: 100 * abs(float(np.linalg.det(turn(x))) - 1), CLOSE,
                    "distance of the determinant from 1"),
             search("its inverse may be approximated as the transpose (eq. 5)", readings,
-                   lambda x: 100 * float(np.abs(_turn(x) @ _turn(x).T - np.eye(3)).max()), CLOSE,
+                   lambda x: 100 * float(np.abs(turn(x) @ turn(x).T - np.eye(3)).max()), CLOSE,
                    "largest entry of T T^T - 1"),
         ),
         because="Of an angle theta the determinant is 1 + theta^2, and T T^T is off by as much, 2 "
@@ -41,9 +45,9 @@ def transposes(scope: Scope) -> Found:
     )  # fmt: skip
 
 
-def _turn(reading: Reading) -> Array:
-    """Give the matrix of eq. 3 of a tip that turns about an axis askew."""
-    x, y, z = ANGLES[reading[ANGLE]] * np.array([1.0, 2.0, 2.0]) / 3.0
+def turned(angle: float) -> Array:
+    """Give the matrix of eq. 3 of a tip that turns about an axis askew [rad]."""
+    x, y, z = angle * np.array([1.0, 2.0, 2.0]) / 3.0
     return np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]])
 
 

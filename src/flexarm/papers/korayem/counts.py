@@ -11,20 +11,8 @@ import casadi as ca
 
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import counts
+from flexarm.formulations.gibbs_appell import steps
 from flexarm.formulations.gibbs_appell.chain import Hinge, Link
-from flexarm.formulations.gibbs_appell.steps import (
-    Sums,
-    compound_rotations,
-    deflection_forces,
-    gathered_forces,
-    generalised_forces,
-    inertia_matrix,
-    link_forces,
-    motions,
-    positions,
-    rotations,
-    sums,
-)
 from flexarm.formulations.gibbs_appell.terms import Body, nothing, tilde
 from flexarm.spatial import Expr
 
@@ -154,22 +142,22 @@ def counted_steps(n: int, flexible: int, m: int) -> dict[int, Pair]:
     )
     Q = [symbols("Q", len(link.variables)) for link in links]
     tables, places, summed = generic_tables(links, R)
-    forces = link_forces(links, omega, omega_d, r_dd, None)
-    gathered = gathered_forces(links, R, S, T)
-    step_9 = sums(links, tables, places)
-    matrices = [links_only(getattr(step_9, field.name)) for field in fields(Sums)]
-    rows = symbols("given", size) - generalised_forces(links, R, phi, chi, Q, size)
+    forces = steps.link_forces(links, omega, omega_d, r_dd, None)
+    gathered = steps.gathered_forces(links, R, S, T)
+    step_9 = steps.sums(links, tables, places)
+    matrices = [links_only(getattr(step_9, field.name)) for field in fields(steps.Sums)]
+    rows = symbols("given", size) - steps.generalised_forces(links, R, phi, chi, Q, size)
     results = {
-        1: rotations(links)[1:],
-        2: [x for y in motions(links, R, v, None, symbols("g", 3)) for x in y[1:]],
+        1: steps.rotations(links)[1:],
+        2: [x for y in steps.motions(links, R, v, None, symbols("g", 3)) for x in y[1:]],
         3: [*forces[0][2:], *forces[1][1:]],
         4: [*gathered[0][1:], *gathered[1][1:]],
-        5: deflection_forces(links, omega, omega_d, r_dd, None)[1:],
+        5: steps.deflection_forces(links, omega, omega_d, r_dd, None)[1:],
         6: [rows],
-        7: [x for row in compound_rotations(R)[1:] for x in row[1:]],
-        8: [x for row in positions(links, tables)[1:] for x in row[1:]],
+        7: [x for row in steps.compound_rotations(R)[1:] for x in row[1:]],
+        8: [x for row in steps.positions(links, tables)[1:] for x in row[1:]],
         9: [x for matrix in matrices for x in matrix],
-        10: [ca.triu(inertia_matrix(links, tables, places, summed, size))],
+        10: [ca.triu(steps.inertia_matrix(links, tables, places, summed, size))],
     }
     return {k: operations(result) for k, result in results.items()}
 
@@ -230,7 +218,7 @@ def _generic_body(m: int) -> Body:
 
 def generic_tables(
     links: list[Link], R: list[Expr]
-) -> tuple[list[list[Expr]], list[list[Expr]], Sums]:
+) -> tuple[list[list[Expr]], list[list[Expr]], steps.Sums]:
     """Give symbols for what steps 7, 8 and 9 hand on: jR_k, jr_Ok/Oj and the sums."""
     n = len(links)
     tables = [[ca.SX.eye(3) for _ in range(n)] for _ in range(n)]
@@ -241,11 +229,11 @@ def generic_tables(
             tables[k][j] = tables[j][k].T
             if j:
                 places[j][k] = links[j].r if k == j + 1 else symbols("r", 3)
-    known = sums(links, tables, places)
+    known = steps.sums(links, tables, places)
     # a matrix that is structurally zero stays so
-    names = [field.name for field in fields(Sums)]
+    names = [field.name for field in fields(steps.Sums)]
     matrices = [[[_like(x) for x in row] for row in getattr(known, name)] for name in names]
-    return tables, places, Sums(**dict(zip(names, matrices, strict=True)))
+    return tables, places, steps.Sums(**dict(zip(names, matrices, strict=True)))
 
 
 def operations(results: list[Expr]) -> tuple[int, int]:

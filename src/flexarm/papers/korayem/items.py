@@ -1,5 +1,6 @@
 """Korayem & Shafei 2009: operation counts, and the fall of a two-link arm."""
 
+from dataclasses import fields
 from functools import partial
 
 import casadi as ca
@@ -8,23 +9,24 @@ import numpy as np
 from flexarm.formulations import formulation
 from flexarm.formulations.equation import Equation
 from flexarm.formulations.gibbs_appell.formulation import GibbsAppell
+from flexarm.formulations.gibbs_appell.steps import Sums
 from flexarm.formulations.gibbs_appell.terms import link_constants
 from flexarm.links.base import Array
 from flexarm.model import TipRotation, build
-from flexarm.papers.base import Check, Found, Item, Limit, Table, compare, search
-from flexarm.papers.korayem.fall import (
-    FIGURES,
-    GRID,
-    MODES,
-    T_END,
-    VIBRATION,
-    distance_of_turns,
-    figure,
-    largest_turn,
-    more_modes,
-    vibration,
+from flexarm.papers.base import (
+    Check,
+    Found,
+    Item,
+    Limit,
+    Table,
+    compare,
+    decide,
+    search,
+    undecidable,
 )
-from flexarm.papers.korayem.tables import COLUMN, GENERAL, STEPS, table_1, table_2
+from flexarm.papers.korayem import fall
+from flexarm.papers.korayem.counts import generic_chain, generic_tables, links_only
+from flexarm.papers.korayem.tables import COLUMN, GENERAL, SPEED, STEPS, table_1, table_2
 from flexarm.papers.readings import Grid, Reading, Scope, ways
 from flexarm.papers.runs import changed, slopes
 
@@ -48,15 +50,15 @@ def tip_rotation(scope: Scope) -> Found:
     rates = {label: _hanging(*kind) for label, kind in KINDS.items()}
     rows = tuple((label, *(f"{x:.3f}" for x in found)) for label, found in rates.items())
     off = {label: float(np.abs(found / rates["exact"] - 1).max()) for label, found in rates.items()}
-    gaps = distance_of_turns()
+    gaps = fall.distance_of_turns()
     head = ("equations", *(f"{k} [rad/s]" for k in ("1st", "2nd", "3rd", "4th")))
     return Found(
         (
             compare("E = 1 + skew of small angles may be used for the rotation (eq. 6)",
                     gaps["the paper's"], SMALL, "change of the tips' deflections and slopes over "
-                    f"{T_END:g} s, of the spread"),
+                    f"{fall.T_END:g} s, of the spread"),
             search("its transpose may be used for its inverse (step 1)",
-                   VIBRATION.readings(scope), largest_turn, SMALL,
+                   fall.VIBRATION.readings(scope), fall.largest_turn, SMALL,
                    "largest entry of E^T E - 1 in the fall"),
         ),
         tables=(Table("Frequencies about hanging straight down", head, rows),),
@@ -83,15 +85,19 @@ def _hanging(kind: str, tip: TipRotation) -> Array:
 
 
 def identities(scope: Scope) -> Found:
-    """Decide what the text says of its integrals and of the inertia matrix."""
+    """Decide what the text says of its integrals, its matrices and the inertia matrix."""
     model = build(changed("count-3-2-2"), stiffening=False)
-    constants = [link_constants(x.elastic.integrals) for x in model.links if x.elastic is not None]
-    found = []
-    for each in constants:
+    pairs, rods = [], []
+    for part in model.links:
+        if part.elastic is None or part.link.section is None:
+            continue
+        each = link_constants(part.elastic.integrals)
         m = each.eps.shape[1]
-        pairs = np.array(ca.DM(each.mC)).reshape(m, 3, 3, m)  # mc_ikj, columns by rows
+        mc = np.array(ca.DM(each.mC)).reshape(m, 3, 3, m)  # mc_ikj, columns by rows
         sc = np.array(ca.DM(each.sc))
-        found += [np.abs(pairs - pairs.transpose(3, 2, 1, 0)).max(), np.abs(sc - sc.T).max()]
+        pairs += [np.abs(mc - mc.transpose(3, 2, 1, 0)).max(), np.abs(sc - sc.T).max()]
+        rod = float(part.link.section.mass_per_length or 0.0) * part.link.length**3 / 3
+        rods.append(np.abs(np.array(ca.DM(each.C)) - rod * np.diag([0.0, 1.0, 1.0])).max() / rod)
 
     def off(reading: Reading) -> float:
         size = DEFLECTED[reading[BENT]]
@@ -106,14 +112,32 @@ def identities(scope: Scope) -> Found:
     )
     rows = np.array([equation.inverse_dynamics(q, 0 * q, e) for e in np.eye(model.size)])
     M = rows - equation.inverse_dynamics(q, 0 * q, 0 * q)
+    K = slopes(equation, q, part="elastic")
+    links = generic_chain(3, 2, 2)
+    step_9 = generic_tables(links, [ca.SX.eye(3), *(link.A for link in links[1:])])[2]
+    matrices = [x for each in fields(Sums) for x in links_only(getattr(step_9, each.name))]
+    matrices += [getattr(y, name) for link in links[1:] for y, names in (
+        (link, ("A", "E")), (link.body, ("B2", "B3", "B8", "B9"))) for name in names]  # fmt: skip
+    vectors = [x for link in links[1:] for x in (link.r, link.r_d, link.theta_d)]
+    vectors += [x[:, k] for link in links[1:] for x in (link.r_f, link.theta_f, link.body.eps)
+                for k in range(x.shape[1])]  # fmt: skip
     return Found(
         (
-            compare("mc_ijk is the transpose of mc_ikj, and sc_ijk = sc_ikj", float(max(found)),
+            compare("mc_ijk is the transpose of mc_ikj, and sc_ijk = sc_ikj", float(max(pairs)),
                     ROUNDING, "largest difference"),
-            compare("the inertia coefficients for joint variables in the deflection equations are "
-                    "those of deflection variables in the joint equations: the matrix is symmetric",
-                    float(np.abs(M - M.T).max() / np.abs(M).max()), ROUNDING,
+            compare("c_i, the first term of B9, represents rigid-body inertia", float(max(rods)),
+                    ROUNDING, "distance from that of a rod about its end, of it"),
+            compare("K_ikl = K_ilk", float(np.abs(K - K.T).max() / np.abs(K).max()),
+                    Limit(high=1e-9), "largest difference of slopes of the elastic forces"),
+            compare("the inertia matrix is symmetric, that of joints, that of deflections and what "
+                    "couples both", float(np.abs(M - M.T).max() / np.abs(M).max()), ROUNDING,
                     "largest difference of eqs. 43 and 44, both sides by themselves"),
+            decide("all mathematical operations are done by only 3x3 and 3x1 matrices",
+                   {x.shape for x in matrices} == {(3, 3)} and {x.shape for x in vectors}
+                   == {(3, 1)}, f"{len(matrices)} rotations, inertias and sums of step 9 of an arm "
+                   f"of three links are 3x3, {len(vectors)} places, rates and shapes 3x1; numbers "
+                   "(masses, sc_ijk) and the inertia matrix that is put together are left"),
+            undecidable("which reduces computations", "the same method in other matrices"),
             search("the term of order delta^2 of B9 is small, a candidate for elimination",
                    SMALL_TERM.readings(scope), off, SMALL, "change of M without it"),
         ),
@@ -123,12 +147,13 @@ def identities(scope: Scope) -> Found:
 ITEMS = (
     Item(PAPER, "table-1", "Table 1: operations of the ten steps", table_1, STEPS),
     Item(PAPER, "table-2", "Table 2: operations beside Book's method", table_2,
-         Grid(COLUMN.choices + GENERAL.choices)),
-    Item(PAPER, "identities", "symmetries, and the term of second order", identities, SMALL_TERM),
+         Grid(COLUMN.choices + GENERAL.choices + SPEED.choices)),
+    Item(PAPER, "identities", "symmetries, sizes of matrices, the term of second order",
+         identities, SMALL_TERM),
     Item(PAPER, "tip-rotation", "eq. 6: tips that turn by 1 + skew of their angles", tip_rotation,
-         VIBRATION),
-    *(Item(PAPER, f"fig-{k}", f"Fig. {k}: {title}", partial(figure, k), GRID)
-      for k, (_, title, _) in FIGURES.items()),
-    Item(PAPER, "more-modes", "Figs. 4-15: more mode shapes", more_modes, MODES),
-    Item(PAPER, "vibration", "Figs. 8-15: vibration modes", vibration, VIBRATION),
+         fall.VIBRATION),
+    *(Item(PAPER, f"fig-{k}", f"Fig. {k}: {title}", partial(fall.figure, k), fall.GRID)
+      for k, (_, title, _) in fall.FIGURES.items()),
+    Item(PAPER, "more-modes", "Figs. 4-15: more mode shapes", fall.more_modes, fall.MODES),
+    Item(PAPER, "vibration", "Figs. 8-15: vibration modes", fall.vibration, fall.VIBRATION),
 )  # fmt: skip

@@ -11,31 +11,14 @@ from flexarm.links.beams.classical import CLAMPED_FREE, beam_roots
 from flexarm.papers.base import Check, Found, Item, Limit, Table, closed, compare, search
 from flexarm.papers.readings import Grid, Scope, ways
 from flexarm.papers.runs import plain_link
+from flexarm.papers.theodore import counts, loop
 from flexarm.papers.theodore.admissible import EASE, ease
-from flexarm.papers.theodore.counts import (
-    EFFICIENT,
-    LI_SANKAR_GRID,
-    TABLE_2,
-    equation_numbers,
-    li_sankar,
-    table_2,
-)
-from flexarm.papers.theodore.loop import (
-    DRIVE,
-    EI,
-    PAPER,
-    SECOND_LOOP,
-    TIP_ERROR,
-    cpu,
-    joint_errors,
-    joints,
-    tip_errors,
-)
 from flexarm.papers.theodore.rates import OPEN, eigenvalues
 from flexarm.papers.theodore.response import RESPONSE, deflections
 from flexarm.papers.theodore.roots import DENSITY, ROOT_GRID, frequency_equation
 from flexarm.papers.theodore.theory import LEMMA, SEMI, SUFFICIENT, lemma, ranks
 
+PAPER = loop.PAPER
 # Table 1, headed Hz (erratum: rad/s): modes 1.. with 1, 2 and 3 elements, and exact.
 PRINTED_1 = {
     1: (2.0963e2, 2.0654e3),
@@ -57,7 +40,7 @@ def table_1(scope: Scope) -> Found:
     """Compute the frequencies of a clamped link exactly and in 1, 2 and 3 elements."""
     ours = {count: _clamped(count) for count in (1, 2, 3)}
     lam = beam_roots(CLAMPED_FREE, 6)
-    ours[0] = np.square(lam) * math.sqrt(EI / DENSITY)
+    ours[0] = np.square(lam) * math.sqrt(loop.EI / DENSITY)
     off = []
     for count, printed in PRINTED_1.items():
         for k, value in enumerate(printed):
@@ -96,7 +79,7 @@ def table_1(scope: Scope) -> Found:
 
 
 def _clamped(count: int) -> Array:
-    arm = plain_link({"kind": "elements", "bending_y": count}, 1.0, DENSITY, EI)
+    arm = plain_link({"kind": "elements", "bending_y": count}, 1.0, DENSITY, loop.EI)
     found = modes(arm, joints="locked", straight=True)
     return np.sort([mode.frequency_rad_s for mode in found.modes])
 
@@ -109,10 +92,12 @@ def _cell(which: str, count: int, k: int, ours: dict[int, Array]) -> str:
 
 ITEMS = (
     Item(PAPER, "table-1", "Table 1: frequencies of a clamped link", table_1, UNITS),
-    Item(PAPER, "table-2", "Table 2: operations of the inertia matrix", table_2, TABLE_2),
-    Item(PAPER, "equation-numbers", "numbers of equations, section 4.4", closed(equation_numbers)),
-    Item(PAPER, "li-sankar", "Li & Sankar's count of -48", li_sankar,
-         Grid(LI_SANKAR_GRID.choices + EFFICIENT.choices)),
+    Item(PAPER, "table-2", "Table 2: operations of the inertia matrix", counts.table_2,
+         counts.TABLE_2),
+    Item(PAPER, "equation-numbers", "numbers of equations, section 4.4",
+         closed(counts.equation_numbers)),
+    Item(PAPER, "li-sankar", "Li & Sankar's count of -48", counts.li_sankar,
+         Grid(counts.LI_SANKAR_GRID.choices + counts.EFFICIENT.choices)),
     Item(PAPER, "frequency-equation", "time-dependent frequency equation, section 4.2",
          frequency_equation, ROOT_GRID),
     Item(PAPER, "ease-of-modelling", "matrices of modes and of elements, sections 2.2 and 4.1",
@@ -120,10 +105,10 @@ ITEMS = (
     Item(PAPER, "ranks", "ranks and definiteness, section 4.3", ranks, SEMI),
     Item(PAPER, "lemma", "lemma on overestimated stiffness, section 4.3", lemma,
          Grid(LEMMA.choices + SUFFICIENT.choices)),
-    Item(PAPER, "fig-4", "Fig. 4: joint trajectories", closed(joints)),
-    Item(PAPER, "fig-5", "Fig. 5: joint errors", closed(joint_errors)),
-    Item(PAPER, "fig-6", "Fig. 6: end-effector errors", tip_errors,
-         Grid(TIP_ERROR.choices + SECOND_LOOP.choices)),
+    Item(PAPER, "fig-4", "Fig. 4: joint trajectories", closed(loop.joints)),
+    Item(PAPER, "fig-5", "Fig. 5: joint errors", closed(loop.joint_errors)),
+    Item(PAPER, "fig-6", "Fig. 6: end-effector errors", loop.tip_errors,
+         Grid(loop.TIP_ERROR.choices + loop.SECOND_LOOP.choices)),
     *(
         Item(PAPER, f"fig-{5 + link}", f"Fig. {5 + link}: deflection and rotation of link {link}",
              partial(deflections, link), RESPONSE)
@@ -134,5 +119,5 @@ ITEMS = (
              partial(eigenvalues, mode), OPEN)
         for mode in (1, 2)
     ),
-    Item(PAPER, "cpu", "CPU time of both models", cpu, DRIVE),
+    Item(PAPER, "cpu", "CPU time of both models", loop.cpu, loop.DRIVE),
 )  # fmt: skip

@@ -36,11 +36,12 @@ QUANTITY, PLANE, LOWER, WHERE = "eigenvalues of", "plane", "lower range", "evide
 RANGES = ("link 2, in %", "link 2, in rad/s", "link 3 after 0.3 s, in %",
           "link 3 after 0.3 s, in rad/s")  # fmt: skip
 WHOLE, OWN = "all flexible variables together", "each link's own block, the other link held"
+LOOP = "the closed loop's jacobian along the motion, both planes"
 PLANES = {"of joint 2": "y", "out of that of joint 2": "z"}
 # Parallel to the axis of joint 2, link 3 bends in that joint's plane both ways.
 FLAT = Choice(DIRECTION.name, dict(list(DIRECTION.ways.items())[:2]))
 EIGENVALUES = Grid(
-    (ways(QUANTITY, WHOLE, OWN), ways(PLANE, *PLANES), TIP, FLAT),
+    (ways(QUANTITY, WHOLE, OWN, LOOP), ways(PLANE, *PLANES), TIP, FLAT),
     ((QUANTITY, PLANE, TIP.name),),
 )
 SEEN = {"all the time until 0.3 s": np.min, "at its largest until 0.3 s": np.max}
@@ -53,7 +54,7 @@ OPEN = Grid((*CONVERGENCE.choices, EVIDENCE.choices[-1]))
 
 @dataclass(frozen=True)
 class Rates:
-    """Frequencies in a plane at P postures, each column one mode.
+    """Frequencies in one plane or both at P postures, each column one mode.
 
     Attributes
     ----------
@@ -69,10 +70,13 @@ class Rates:
     second: Array
     shapes: Array
 
-    def of(self, link: int, mode: int) -> int:
-        """Find a link's mode where the motion begins, where the links hardly share any."""
-        mine = self.second[0] > 0.5
-        return int(np.flatnonzero(mine if link == 2 else ~mine)[mode - 1])
+    def of(self, link: int, mode: int, axis: str = "") -> int:
+        """Find a link's mode where the motion begins, where links and planes share hardly any."""
+        mine = (self.second[0] > 0.5) == (link == 2)
+        if axis:
+            y, z = (np.abs(x).max(axis=0) for x in np.split(self.shapes[0], 2))
+            mine &= (y > z) == (axis == "y")
+        return int(np.flatnonzero(mine)[mode - 1])
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,9 @@ def eigenvalues(mode: int, scope: Scope) -> Found:
     return Found(
         statements,
         because="Eigenvalues are those of M_ff and K, joints held where the motion has them, one "
-        "plane at a time: the paper's are of the closed loop's jacobian, which has the rates of "
-        "the joints too, and the terms of these are left out here.  Where frequencies of elements "
+        "plane at a time; or, as the paper has it, imaginary parts of those of eq. 36's jacobian, "
+        "with rates and accelerations of the joints, about straight links, the joints' own left "
+        "out.  Where frequencies of elements "
         f"are highest of all readings, the least excess is {excess(best).min():.1g} %: not lower, "
         "and in a figure equal, if that is below 0.5 %.",
         figures=(
@@ -157,10 +162,12 @@ def _pairs(reading: Reading, mode: int) -> dict[int, Pair]:
     if reading[QUANTITY] == OWN:
         both = [_own(kind, tip, axis, direction) for kind, tip in _models(reading)]
         return {n: Pair(both[0][n][:, mode - 1], both[1][n][:, mode - 1]) for n in (2, 3)}
-    few, many = (
-        frequencies(kind, tip=tip, axis=axis, direction=direction) for kind, tip in _models(reading)
-    )
-    return {n: _counterpart(few, many, few.of(n, mode), axis, direction) for n in (2, 3)}
+    moving = reading[QUANTITY] == LOOP
+    seen = "yz" if moving else axis
+    few, many = (frequencies(kind, tip=tip, axis=seen, direction=direction)
+                 for kind, tip in _models(reading))  # fmt: skip
+    found = {n: few.of(n, mode, axis if moving else "") for n in (2, 3)}
+    return {n: _counterpart(few, many, k, seen, direction) for n, k in found.items()}
 
 
 def _models(reading: Reading) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -170,7 +177,7 @@ def _models(reading: Reading) -> tuple[tuple[str, str], tuple[str, str]]:
 @cache
 def _own(kind: str, tip: str, axis: str, direction: str) -> dict[int, Array]:
     """Find the frequencies of each link's own block of M and K [rad/s], (P, k)."""
-    equation, wanted = _equation(kind, (2, 2), tip, axis, direction)
+    equation, (wanted, *_) = _equation(kind, 2, tip, direction)
     result = {}
     for n in (2, 3):
         rest = _plane(equation.model, axis)
@@ -188,42 +195,55 @@ def _own(kind: str, tip: str, axis: str, direction: str) -> dict[int, Array]:
 def frequencies(
     kind: str,
     *,
-    counts: tuple[int, int] = (2, 2),
     tip: str = next(iter(TIP.ways)),
     axis: str = "y",
     direction: str = next(iter(DIRECTION.ways)),
 ) -> Rates:
-    """Find the modes of the flexible variables in a plane, joints held.
+    """Find the modes of the flexible variables, of two shapes or elements per link and plane.
 
     Parameters
     ----------
-    kind, counts
-        Modes or elements, and how many of links 2 and 3 in that plane.
+    kind
+        Modes or elements.
     tip, direction
         How the modes of link 2, and the direction of link 3, are read.
     axis
-        Along which the links bend.
+        Along which the links bend, joints held; "yz": both, joints as they move.
     """
-    equation, wanted = _equation(kind, counts, tip, axis, direction)
+    equation, motion = _equation(kind, 2, tip, direction)
     found: list[tuple[Array, Array, Array]] = []
-    for q, (fields, inner) in zip(wanted, _fine(axis, direction), strict=True):
-        squares, vectors, share = _modes(equation, q, axis)
-        shapes = np.linalg.solve(fields, _fields(equation.model, q, axis) @ vectors)
-        shapes /= np.sqrt(np.einsum("ij,ik,kj->j", shapes, inner, shapes))
-        order = np.arange(len(squares))
+    for q, v, a, (fields, inner) in zip(*motion, _fine(axis, direction), strict=True):
+        moving = _moving(equation, q, v, a) if axis == "yz" else None
+        rates, vectors, share = _modes(equation, q, axis, moving)
+        shapes = np.asarray(np.linalg.solve(fields, _fields(equation.model, q, axis) @ vectors))
+        shapes = np.asarray(shapes / np.sqrt(_product(shapes, inner, shapes).diagonal().real))
+        order = np.arange(len(rates))
         if found:  # a mode is the one that has most in common with what it was just before
-            alike = np.square(found[-1][2].T @ inner @ shapes)
-            order = linear_sum_assignment(-alike)[1]
-        rates = np.asarray(np.sqrt(squares)[order])
-        found.append((rates, share[order], np.asarray(shapes[:, order], dtype=float)))
+            order = linear_sum_assignment(-_alike(found[-1][2], inner, shapes))[1]
+        found.append((rates[order], share[order], shapes[:, order]))
     return Rates(*(np.array(each) for each in zip(*found, strict=True)))
+
+
+def _product(one: Array, inner: Array, other: Array) -> Array:
+    return np.asarray(one.conj().T @ inner @ other)
+
+
+def _alike(one: Array, inner: Array, other: Array) -> Array:
+    """Say how alike shapes are, each with each, 1 if equal."""
+    return np.asarray(np.square(np.abs(_product(one, inner, other))))
 
 
 @cache
 def _fine(axis: str, direction: str) -> list[tuple[Array, Array]]:
-    """Give what nodes of the fine description do, and its mass matrix, at every time."""
-    first = next(iter(TIP.ways))
-    equation, wanted = _equation("elements", (FINE, FINE), first, axis, direction)
+    """Give what nodes of the fine description do, and its mass matrix, at every time.
+
+    Of both planes what couples them is left out: it is a measure of how alike two shapes are.
+    """
+    if axis == "yz":
+        both = zip(*(_fine(x, direction) for x in axis), strict=True)
+        return [tuple(scipy.linalg.block_diag(*x) for x in zip(*each, strict=True))  # type: ignore[misc]
+                for each in both]  # fmt: skip
+    equation, (wanted, *_) = _equation("elements", FINE, next(iter(TIP.ways)), direction, axis)
     model = equation.model
     rest = _plane(model, axis)
     return [(_fields(model, q, axis), _sub(equation.mass_matrix(q), rest)) for q in wanted]
@@ -231,29 +251,60 @@ def _fine(axis: str, direction: str) -> list[tuple[Array, Array]]:
 
 @cache
 def _equation(
-    kind: str, counts: tuple[int, int], tip: str, axis: str, direction: str
-) -> tuple[Equation, Array]:
-    """Make the arm that bends in one plane alone, and its coordinates at the times."""
+    kind: str, count: int, tip: str, direction: str, axes: str = "yz"
+) -> tuple[Equation, tuple[Array, Array, Array]]:
+    """Make the arm that bends along some axes, and its coordinates, rates and accelerations."""
     values: dict[str, Any] = dict(DIRECTION.ways[direction])
-    for k, count in zip((2, 3), counts, strict=True):
-        values |= {f"links.{k}.shapes.bending_{x}": count if x == axis else 0 for x in "yz"}
+    for k in (2, 3):
+        values |= {f"links.{k}.shapes.bending_{x}": count if x in axes else 0 for x in "yz"}
     if kind == "modes":
         values |= TIP.ways[tip]
         values["links.3.shapes.normalise"] = "mass"  # tips of higher modes may hardly move
     model = build(changed(KINDS[kind], values))
-    wanted = joint_move(model, GOALS, Timing("cycloid", MOVE)).at(TIMES)[0]
-    return formulation("composite", model), wanted
+    motion = joint_move(model, GOALS, Timing("cycloid", MOVE)).at(TIMES)
+    return formulation("composite", model), motion
 
 
-def _modes(equation: Equation, q: Array, axis: str) -> tuple[Array, Array, Array]:
-    """Give squares of frequencies, vectors, and link 2's shares of the elastic energy."""
+def _modes(
+    equation: Equation, q: Array, axis: str, moving: Array | None
+) -> tuple[Array, Array, Array]:
+    """Give frequencies, vectors, and link 2's shares of the elastic energy.
+
+    `moving` is the jacobian of the flexible variables, if joints are not held.
+    """
     rest = _plane(equation.model, axis)
     stiff = _stiffness(equation, q, axis)
-    squares, vectors = scipy.linalg.eigh(stiff, _sub(equation.mass_matrix(q), rest))
-    second = np.array([equation.model.names[k].startswith("link2") for k in rest])
-    own = vectors[second]
-    share = np.einsum("ij,ik,kj->j", own, stiff[np.ix_(second, second)], own) / squares
-    return np.asarray(squares), np.asarray(vectors), np.asarray(share)
+    if moving is None:
+        squares, vectors = scipy.linalg.eigh(stiff, _sub(equation.mass_matrix(q), rest))
+        rates = np.sqrt(squares)
+    else:
+        values, both = np.linalg.eig(moving)
+        order = np.argsort(values.imag)[len(rest) :]  # one of each pair
+        rates, vectors = values.imag[order], both[: len(rest), order]
+    own = np.array([equation.model.names[k].startswith("link2") for k in rest])
+    energy, part = (_product(x, k, x).diagonal().real for x, k in (
+        (vectors, stiff), (vectors[own], stiff[np.ix_(own, own)])))  # fmt: skip
+    return np.asarray(rates), np.asarray(vectors), np.asarray(part / energy)
+
+
+def _moving(equation: Equation, q: Array, v: Array, a: Array) -> Array:
+    """Give the jacobian of eq. 36 by flexible variables and their rates, joints as they move."""
+    rest = _plane(equation.model, "yz")
+    size, found = len(rest), []
+
+    def forced(x: Array) -> Array:
+        at, rates, wanted = (np.array(each) for each in (q, v, a))
+        at[rest] += x[:size]
+        rates[rest] += x[size:]
+        wanted[rest] = 0.0
+        mass = equation.mass_matrix(at)
+        force = (mass @ wanted + equation.bias(at, rates))[rest]
+        return np.asarray(-np.linalg.solve(_sub(mass, rest), force))
+
+    for e in np.eye(2 * size):
+        found.append((forced(STEP * e) - forced(-STEP * e)) / (2 * STEP))
+    above = np.hstack([np.zeros((size, size)), np.eye(size)])
+    return np.vstack([above, np.array(found).T])
 
 
 def _stiffness(equation: Equation, q: Array, axis: str) -> Array:
@@ -263,8 +314,8 @@ def _stiffness(equation: Equation, q: Array, axis: str) -> Array:
 
 
 def _plane(model: Model, axis: str) -> list[int]:
-    """List the amplitudes that bend links along an axis."""
-    return [k for k, name in enumerate(model.names) if name.rstrip("0123456789").endswith(axis)]
+    """List the amplitudes that bend links along an axis, or along some."""
+    return [k for k, x in enumerate(model.names) if x.rstrip("0123456789").endswith(tuple(axis))]
 
 
 def _sub(matrix: Array, rest: list[int]) -> Array:
@@ -275,17 +326,17 @@ def _fields(model: Model, q: Array, axis: str) -> Array:
     """Give deflection and slope at the nodes of the fine description per amplitude, (f, k)."""
     stations = np.arange(1, FINE + 1) / FINE
     unit = q + np.eye(model.size)[_plane(model, axis)]
-    k, rows = "xyz".index(axis), []
-    for part in model.links[1:]:
-        found = along(model, part, unit, stations)
-        rows += [found.deflection[:, :, k].T, found.slope[:, :, k].T]
-    return np.concatenate(rows)
+    seen = [along(model, part, unit, stations) for part in model.links[1:]]
+    return np.concatenate([
+        each[:, :, "xyz".index(x)].T
+        for x in axis for found in seen for each in (found.deflection, found.slope)
+    ])  # fmt: skip
 
 
 def _counterpart(few: Rates, many: Rates, column: int, axis: str, direction: str) -> Pair:
     """Pair a mode with another model's of most nearly its shape, at every posture."""
     rates = []
     for p, (_, inner) in enumerate(_fine(axis, direction)):
-        alike = np.square(few.shapes[p].T @ inner @ many.shapes[p])
+        alike = _alike(few.shapes[p], inner, many.shapes[p])
         rates.append(many.rates[p, linear_sum_assignment(-alike)[1][column]])
     return Pair(few.rates[:, column], np.array(rates))

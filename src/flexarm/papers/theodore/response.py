@@ -51,8 +51,8 @@ def deflections(link: int, scope: Scope) -> Found:
     return Found(
         (similar, lags, cause),
         figures=figures,
-        because="Modes of link 2 see the same body in both planes, here as in eq. 11, whose J_L is "
-        "one number; of a link 3 across link 2 the inertia is about its own axis in one of them.",
+        because="J_L of eq. 11 is one number, and modes of link 2 see it in both planes; but a "
+        "link 3 across link 2 has no inertia about its own axis, as in the last reading.",
     )
 
 

@@ -1,19 +1,20 @@
 """Algorithm 1 of Theodore & Ghosal (1995) over polynomials, under a reading of its Table 2."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import combinations_with_replacement
+from functools import cache, partial
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 
 from flexarm.links.base import Array
-from flexarm.links.beams.classical import beam_roots, clamped_mass
+from flexarm.links.beams.classical import CLAMPED_FREE, BeamShape, beam_roots, beam_shape
 from flexarm.papers.theodore.ways import TURNS, Way
 from flexarm.papers.theodore.written import Count, nested, written_out
 from flexarm.studies.polynomials import Generator, Monomial, Polynomial, Ring, cleaned, total
 
 Vector = list[Polynomial]
+Function = Callable[[Array], tuple[Array, Array]]
 Entries = dict[tuple[int, int], Polynomial]
 DENSITY, LENGTH, STROKE, HEIGHT, PAYLOAD = 0.331, 1.0, 1.3, 0.1, 0.0828  # Table 3
 DUST = 1e-12
@@ -32,11 +33,12 @@ def inertia_count(robot: str, kind: str, way: Way) -> Count:
 
 @dataclass(frozen=True)
 class Shape:
-    """A function of the position along a link, its slope, and what multiplies it, in link axes."""
+    """A function of the position along a link, its slope, both at the tip, and its factor."""
 
     values: Array
     slopes: Array
-    factor: Vector
+    end: tuple[float, float]
+    factor: Vector  # what multiplies it, in link axes
 
 
 class Robot:
@@ -132,17 +134,18 @@ class Robot:
     def _straight(self, axis: int, span: Polynomial) -> Shape:
         along: Vector = [{}, {}, {}]
         along[axis] = span
-        return Shape(ETA, np.ones_like(ETA), along)
+        return Shape(ETA, np.ones_like(ETA), (1.0, 1.0), along)
 
     def _shapes(self, across: list[int], span: Polynomial) -> list[Shape]:
         found = []
         for axis in across:
-            for values, slopes, by_length in _functions(self.kind):
+            for function, by_length in _functions(self.kind):
                 amplitude = self._coordinate("amplitude")
                 factor: Vector = [{}, {}, {}]
                 one: Polynomial = {((amplitude, 1),): 1.0}
                 factor[axis] = self._product(one, span) if by_length else one
-                found.append(Shape(values, slopes, factor))
+                value, slope = (float(x[0]) for x in function(np.ones(1)))
+                found.append(Shape(*function(ETA), (value, slope), factor))
         return found
 
     def _beam(self, shapes: list[Shape], mass: Polynomial, length: int | None) -> None:
@@ -222,13 +225,11 @@ class Robot:
 
     def _bend(self, shapes: list[Shape], span: Polynomial, axis: int) -> None:
         """Move place and axes to the tip: E is 1 + skew of the tip's angles (eqs 2, 8, 15)."""
-        ends = [_at_end(self.kind, shape, k) for k, shape in enumerate(shapes[1:])]
-        moved = [self._times({(): value}, shape.factor)
-                 for (value, _), shape in zip(ends, shapes[1:], strict=True)]  # fmt: skip
-        local = _sum([shapes[0].factor, *moved])
+        local = _sum([self._times({(): shape.end[0]}, shape.factor) for shape in shapes])
         angle: Vector = [{}, {}, {}]
         inverse = {tuple((g, -p) for g, p in powers): 1 / x for powers, x in span.items()}
-        for (_, slope), shape in zip(ends, shapes[1:], strict=True):
+        for shape in shapes[1:]:
+            slope = shape.end[1]
             for a, factor in enumerate(shape.factor):
                 if factor and abs(slope) > DUST:
                     # a beam along x turns about z by v' and about y by -w'; along z the same, moved
@@ -304,33 +305,20 @@ class Robot:
 _robot = cache(Robot)
 
 
-def _functions(kind: str) -> Iterator[tuple[Array, Array, bool]]:
+def _functions(kind: str) -> list[tuple[Function, bool]]:
     """Give two clamped-free modes, or the four Hermite functions of the free nodes of two elements.
 
-    Values, slopes by eta, and whether it is per unit slope, so that the length multiplies.
+    Each gives value and slope by eta; and whether it is per unit slope, so that the length
+    multiplies.
     """
     if kind == "modes":
-        for root in beam_roots(clamped_mass(0.0), 2):
-            value, slope = _mode(float(root))
-            yield value(ETA), slope(ETA), False
-        return
-    for node in (1, 2):
-        for by_slope in (False, True):
-            yield *_hermite(node, by_slope, ETA), by_slope
+        roots = beam_roots(CLAMPED_FREE, 2)
+        return [(partial(_mode, beam_shape(CLAMPED_FREE, float(x))), False) for x in roots]
+    return [(partial(_hermite, *each), each[1]) for each in product((1, 2), (False, True))]
 
 
-def _mode(root: float) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-    ratio = (np.sin(root) - np.sinh(root)) / (np.cos(root) + np.cosh(root))
-
-    def value(x: Array) -> Array:
-        a = root * x
-        return np.asarray(np.cos(a) - np.cosh(a) + ratio * (np.sin(a) - np.sinh(a)))
-
-    def slope(x: Array) -> Array:
-        a = root * x
-        return np.asarray(root * (-np.sin(a) - np.sinh(a) + ratio * (np.cos(a) - np.cosh(a))))
-
-    return value, slope
+def _mode(shape: BeamShape, eta: Array) -> tuple[Array, Array]:
+    return np.asarray(shape.evaluate(eta)), np.asarray(shape.evaluate(eta, 1))
 
 
 def _hermite(node: int, by_slope: bool, eta: Array) -> tuple[Array, Array]:
@@ -345,16 +333,6 @@ def _hermite(node: int, by_slope: bool, eta: Array) -> tuple[Array, Array]:
         slope = 2 * np.where(t < 0, 6 * before * (1 - before), -6 * after * (1 - after))
     inside = (t > -1 - 1e-12) & (t < 1 + 1e-12)
     return np.where(inside, value, 0.0), np.where(inside, slope, 0.0)
-
-
-def _at_end(kind: str, shape: Shape, k: int) -> tuple[float, float]:
-    """Give value and slope by eta of the k-th shape at the tip."""
-    end = np.ones(1)
-    if kind == "modes":
-        value, slope = _mode(float(beam_roots(clamped_mass(0.0), 2)[k % 2]))
-        return float(value(end)[0]), float(slope(end)[0])
-    value_, slope_ = _hermite(1 + k % 4 // 2, bool(k % 2), end)
-    return float(value_[0]), float(slope_[0])
 
 
 def _unit(axis: int) -> Vector:

@@ -117,11 +117,7 @@ def frequency_equation(scope: Scope) -> Found:
 
 
 def _may(
-    says: str,
-    readings: list[Reading],
-    measure: Callable[[Reading], float],
-    limit: Limit,
-    of: str,
+    says: str, readings: list[Reading], measure: Callable[[Reading], float], limit: Limit, of: str
 ) -> Statement:
     """Decide what may be, for which one case is enough."""
     most = max(map(measure, readings))
