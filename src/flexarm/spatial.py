@@ -96,21 +96,11 @@ IDENTITY = Pose(np.eye(3), np.zeros(3))
 
 @dataclass(frozen=True)
 class Inertia:
-    """A rigid body about a frame's origin, in its axes.
+    """A rigid body about a frame's origin, in its axes."""
 
-    Attributes
-    ----------
-    mass
-        [kg].
-    first
-        First moment, mass times centre [kg m], (3,).
-    second
-        Inertia matrix about the origin [kg m^2], (3, 3).
-    """
-
-    mass: float
-    first: Array
-    second: Array
+    mass: float  # [kg]
+    first: Array  # first moment, mass times centre [kg m], (3,)
+    second: Array  # inertia matrix about the origin [kg m^2], (3, 3)
 
     @property
     def weighs(self) -> bool:

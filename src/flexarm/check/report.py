@@ -42,190 +42,106 @@ class Frequency:
 
 @dataclass(frozen=True)
 class JointReport:
-    """The joint that carries a link.
-
-    Attributes
-    ----------
-    axis
-        In the joint's frame, unit length; None for a rigid attachment.
-    turns
-        Whether it turns the link, about the axis if it has one, rather than moves it along.
-    actuation
-        ``torque``, ``free``, ``prescribed``, or None for a rigid attachment.
-    reflected_inertia
-        Of the rotor, at the joint [kg m^2] (of a sliding joint [kg]).
-    """
+    """The joint that carries a link."""
 
     name: str
     kind: str
-    axis: Vector | None
+    axis: Vector | None  # in the joint's frame, unit length; None for a rigid attachment
+    # Whether it turns the link, about the axis if it has one, rather than moves it along.
     turns: bool
-    actuation: str | None
+    actuation: str | None  # ``torque``, ``free``, ``prescribed``, or None for a rigid attachment
     elastic: bool
-    reflected_inertia: float
+    reflected_inertia: float  # of the rotor, at the joint [kg m^2] (of a sliding joint [kg])
 
 
 @dataclass(frozen=True)
 class DirectionReport:
-    """A flexible span in one direction.
+    """A flexible span in one direction."""
 
-    Attributes
-    ----------
-    direction
-        ``bending_y``, ``bending_z``, ``torsion`` or ``stretch``.
-    stiffness
-        The section's property that resists it.
-    count
-        Number of shapes (elements, springs) that the link has in it.
-    coordinates
-        Their names, none where the direction is left rigid.
-    why
-        Where the number comes from.
-    clamped
-        The span's own frequencies, root clamped, with what its tip carries rigidly.
-    loaded
-        Its frequencies between what the rule of the default modes hangs on both ends.
-    """
-
-    direction: str
-    stiffness: str
-    count: int
-    coordinates: tuple[str, ...]
-    why: str
+    direction: str  # ``bending_y``, ``bending_z``, ``torsion`` or ``stretch``
+    stiffness: str  # the section's property that resists it
+    count: int  # number of shapes (elements, springs) that the link has in it
+    coordinates: tuple[str, ...]  # their names, none where the direction is left rigid
+    why: str  # where the number comes from
+    # The span's own frequencies, root clamped, with what its tip carries rigidly.
     clamped: tuple[Frequency, ...]
+    # Its frequencies between what the rule of the default modes hangs on both ends.
     loaded: tuple[Frequency, ...]
 
 
 @dataclass(frozen=True)
 class ShapeMode:
-    """A mode of the link in its chosen coordinates, joint at rest, with what its tip carries.
-
-    Attributes
-    ----------
-    damping
-        Damping ratio.
-    coordinate
-        Amplitude with the largest share in the strain energy.
-    """
+    """A mode of the link in its chosen coordinates, joint at rest, with what its tip carries."""
 
     frequency: Frequency
-    damping: float
-    coordinate: str
+    damping: float  # damping ratio
+    coordinate: str  # amplitude with the largest share in the strain energy
 
 
 @dataclass(frozen=True)
 class FlexibleReport:
-    """The flexible part of a link.
+    """The flexible part of a link."""
 
-    Attributes
-    ----------
-    span
-        Length of the flexible span [m]; of a sliding link the exposed length at the start.
-    shapes
-        Kind of the shape functions, and what that is.
-    root, why_root
-        What the rule of the loaded modes lets through at the root, ``free``, ``geared``, ``held``.
-    tip_mass, tip_inertia
-        What that rule hangs on the tip [kg], [kg m^2] about x, y, z.
-    directions
-        Every direction that the section gives a stiffness for.
-    modes
-        Modes of the chosen coordinates.
-    modal_data
-        Lines of the report on tabulated shapes, else none.
-    """
-
+    # Length of the flexible span [m]; of a sliding link the exposed length at the start.
     span: float
-    shapes: str
+    shapes: str  # kind of the shape functions, and what that is
     summary: str
+    # root, why_root: what the rule of the loaded modes lets through at the root, ``free``,
+    # ``geared``, ``held``.
     root: str
     why_root: str
+    # tip_mass, tip_inertia: what that rule hangs on the tip [kg], [kg m^2] about x, y, z.
     tip_mass: float
     tip_inertia: Vector
+    # Every direction that the section gives a stiffness for.
     directions: tuple[DirectionReport, ...]
-    modes: tuple[ShapeMode, ...]
-    modal_data: tuple[str, ...]
+    modes: tuple[ShapeMode, ...]  # modes of the chosen coordinates
+    modal_data: tuple[str, ...]  # lines of the report on tabulated shapes, else none
 
 
 @dataclass(frozen=True)
 class LinkReport:
-    """One link with its joint.
-
-    Attributes
-    ----------
-    length
-        Along x, rigid ends included [m].
-    mass
-        Of the link: span or body, and rigid ends [kg].
-    hub_mass
-        Of the bodies at its joint, both sides [kg].
-    flexible
-        The flexible part, or None.
-    """
+    """One link with its joint."""
 
     name: str
     joint: JointReport
-    length: float
-    mass: float
-    hub_mass: float
-    flexible: FlexibleReport | None
+    length: float  # along x, rigid ends included [m]
+    mass: float  # of the link: span or body, and rigid ends [kg]
+    hub_mass: float  # of the bodies at its joint, both sides [kg]
+    flexible: FlexibleReport | None  # the flexible part, or None
 
 
 @dataclass(frozen=True)
 class CoordinateReport:
-    """A coordinate of the arm.
-
-    Attributes
-    ----------
-    kind
-        ``base``, ``motor``, ``joint`` or ``amplitude``.
-    start, start_speed
-        Initial value and rate.
-    """
+    """A coordinate of the arm."""
 
     name: str
-    kind: str
+    kind: str  # ``base``, ``motor``, ``joint`` or ``amplitude``
     unit: str
     prescribed: bool
+    # start, start_speed: initial value and rate.
     start: float
     start_speed: float
 
 
 @dataclass(frozen=True)
 class ArmMode:
-    """A mode of the whole arm.
-
-    Attributes
-    ----------
-    coordinate, share
-        The coordinate with the largest share in the strain energy, and that share.
-    """
+    """A mode of the whole arm."""
 
     frequency: Frequency
+    # coordinate, share: the coordinate with the largest share in the strain energy, and that share.
     coordinate: str
     share: float
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """The step that a fixed-step Runge-Kutta method of order 4 can take.
+    """The step that a fixed-step Runge-Kutta method of order 4 can take."""
 
-    Attributes
-    ----------
-    rk4
-        Recommended step [s].
-    rate
-        Fastest rate of the linearised arm, oscillation or decay [rad/s].
-    limited_by
-        ``mode`` or ``damping``.
-    coordinate
-        The coordinate that has most of it.
-    """
-
-    rk4: float
-    rate: float
-    limited_by: Literal["mode", "damping"]
-    coordinate: str
+    rk4: float  # recommended step [s]
+    rate: float  # fastest rate of the linearised arm, oscillation or decay [rad/s]
+    limited_by: Literal["mode", "damping"]  # ``mode`` or ``damping``
+    coordinate: str  # the coordinate that has most of it
 
 
 @dataclass(frozen=True)

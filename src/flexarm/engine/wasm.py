@@ -25,27 +25,19 @@ UNDEFINED, EXPLICIT = 0x10, 0x40
 
 @dataclass(frozen=True)
 class WasmModule:
-    """A function as WebAssembly.
+    """A function as WebAssembly."""
 
-    Attributes
-    ----------
-    code
-        The module: imports ``env.__linear_memory``, ``env.__stack_pointer`` and
-        ``env.__indirect_function_table``.
-    entry
-        Name of the function that it exports: it takes the places in memory [bytes] of each input,
-        each output and a work array of ``work_size`` doubles.  Matrices are stored row by row.
-    reserved
-        Bytes of memory, from 0 on, that belong to the module: its data, and its stack, whose top
-        they are.
-    inputs, outputs
-        Their names and sizes.
-    """
-
+    # The module: imports ``env.__linear_memory``, ``env.__stack_pointer`` and
+    # ``env.__indirect_function_table``.
     code: bytes
+    # Name of the function that it exports: it takes the places in memory [bytes] of each input,
+    # each output and a work array of ``work_size`` doubles.  Matrices are stored row by row.
     entry: str
+    # Bytes of memory, from 0 on, that belong to the module: its data, and its stack, whose top they
+    # are.
     reserved: int
     work_size: int
+    # inputs, outputs: their names and sizes.
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 

@@ -110,18 +110,10 @@ def _refused(model: Model, part: str, reason: str) -> ModelError:
 
 @dataclass(frozen=True)
 class Plant:
-    """An arm as a differential equation.
+    """An arm as a differential equation."""
 
-    Attributes
-    ----------
-    task
-        Its motion, which begins where the model file says.
-    switches
-        What jumps while it moves.
-    """
-
-    task: Task
-    switches: Switches
+    task: Task  # its motion, which begins where the model file says
+    switches: Switches  # what jumps while it moves
 
     @property
     def model(self) -> Model:

@@ -28,29 +28,15 @@ OPEN = 2  # of a holder: neither held (0) nor slipping (-1, 1)
 
 @dataclass(frozen=True)
 class Switches:
-    """What jumps while an arm moves.
+    """What jumps while an arm moves."""
 
-    Attributes
-    ----------
-    model
-        The arm.
-    began
-        What holds it at the start.
-    holders
-        Brakes and dry friction.
-    events
-        Of the model file, and what else ends a motion.
-    looks
-        Quantities that are looked out for: those of events, then corners of the equations.
-    sampled, memory
-        Servos that are sampled, and what they know at the start, by name.
-    """
-
-    model: Model
-    began: Situation
-    holders: tuple[Holder, ...] = ()
-    events: tuple[Event, ...] = ()
+    model: Model  # the arm
+    began: Situation  # what holds it at the start
+    holders: tuple[Holder, ...] = ()  # brakes and dry friction
+    events: tuple[Event, ...] = ()  # of the model file, and what else ends a motion
+    # Quantities that are looked out for: those of events, then corners of the equations.
     looks: tuple[Lookout, ...] = ()
+    # sampled, memory: servos that are sampled, and what they know at the start, by name.
     sampled: tuple[Servoed, ...] = ()
     memory: Mapping[str, Memory] = field(default_factory=dict)
 

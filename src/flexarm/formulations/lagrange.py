@@ -137,18 +137,12 @@ class _Closed(NamedTuple):
 
 @dataclass(frozen=True)
 class Body:
-    """What is fixed in a frame, or moves in it by own coordinates.
+    """What is fixed in a frame, or moves in it by own coordinates."""
 
-    Attributes
-    ----------
-    T, D
-        The frame in the world, (4, 4), and its derivatives by the coordinates that move it.
-    weight, own
-        Moments, and the own coordinates that they go by.
-    """
-
+    # T, D: the frame in the world, (4, 4), and its derivatives by the coordinates that move it.
     T: Expr
     D: dict[int, Expr]
+    # weight, own: moments, and the own coordinates that they go by.
     weight: Moments
     own: tuple[int, ...] = ()
 

@@ -27,20 +27,11 @@ WORST = 1e10  # condition of the rows' compliance
 
 @dataclass(frozen=True)
 class LowRank:
-    """A tip's motion per rate of orthogonal amplitudes, ``frame rows``.
+    """A tip's motion per rate of orthogonal amplitudes, ``frame rows``."""
 
-    Attributes
-    ----------
-    frame
-        Where the rows act, (6, r).
-    rows
-        Constant, (r, m).
-    diagonal, body
-        Mass of the amplitudes, ``diagonal - rows^T body rows``, (m,) and (r, r).
-    """
-
-    frame: Expr
-    rows: Array
+    frame: Expr  # where the rows act, (6, r)
+    rows: Array  # constant, (r, m)
+    # diagonal, body: mass of the amplitudes, ``diagonal - rows^T body rows``, (m,) and (r, r).
     diagonal: Array
     body: Array
 

@@ -89,18 +89,11 @@ class Partitioned(NamedTuple):
 
 @dataclass(frozen=True)
 class Quantity:
-    """What can be traced.
+    """What can be traced."""
 
-    Attributes
-    ----------
-    expression
-        Of a formulation and the inputs.
-    inputs, outputs
-        Their names: coordinates q, rates v, accelerations a, inputs u, wrench factors w, and given
-        accelerations of the prescribed coordinates.
-    """
-
-    expression: Callable[..., Any]
+    expression: Callable[..., Any]  # of a formulation and the inputs
+    # inputs, outputs: their names: coordinates q, rates v, accelerations a, inputs u, wrench
+    # factors w, and given accelerations of the prescribed coordinates.
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 

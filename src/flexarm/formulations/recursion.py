@@ -21,75 +21,45 @@ from flexarm.spatial import NO_INERTIA, Expr, Inertia, base_rotation, constant
 
 @dataclass(frozen=True)
 class BaseState:
-    """The base in its own axes.
+    """The base in its own axes."""
 
-    Attributes
-    ----------
-    rotation
-        World from base axes, (3, 3).
-    angular, angular_inverse
-        Angular velocity per angle rate, (3, 3), and its inverse; None for a base at rest.
-    omega
-        Angular velocity in the world, (3,).
-    turning, turning_bias
-        Angular velocity against inertial axes, and its change at zero acceleration of the angles.
-    swept
-        Acceleration that its origin has against inertial axes while it has none in the world, in
-        world axes, (3,).
-    force
-        What its body needs from angular velocity and gravity's gradient alone, (6,).
-    """
-
-    rotation: Expr
+    rotation: Expr  # world from base axes, (3, 3)
+    # angular, angular_inverse: angular velocity per angle rate, (3, 3), and its inverse; None for a
+    # base at rest.
     angular: Expr | None
     angular_inverse: Expr | None
-    omega: Expr
+    omega: Expr  # angular velocity in the world, (3,)
+    # turning, turning_bias: angular velocity against inertial axes, and its change at zero
+    # acceleration of the angles.
     turning: Expr
     turning_bias: Expr
+    # Acceleration that its origin has against inertial axes while it has none in the world, in
+    # world axes, (3,).
     swept: Expr
-    force: Expr
+    force: Expr  # what its body needs from angular velocity and gravity's gradient alone, (6,)
 
 
 @dataclass(frozen=True)
 class LinkState:
-    """How a link is carried by what comes before it, and what it weighs.
-
-    Attributes
-    ----------
-    rotation
-        Axes of the previous tip frame from axes of L, (3, 3).
-    offset
-        From the previous tip to L's origin, in L, (3,), or None where they coincide.
-    columns
-        Angular and linear velocity of L per rate of each coordinate of its joint, in L, (6, k).
-    carrier
-        Angular velocity of the previous tip, in L.
-    omega
-        Angular velocity of L, in L.
-    bias
-        Acceleration that L gains over the previous tip from velocities alone, (6,).
-    terms, tip
-        The link's inertia and the motion of its tip, or of the station that the next link is at.
-    tip_force
-        What the tip's body needs from angular velocity and gravity's gradient alone, in T, (6,).
-    ridden
-        Whether the next link rides on it.
-    away
-        In orbit, the direction away from the planet, in L, (3,).
-    """
+    """How a link is carried by what comes before it, and what it weighs."""
 
     part: LinkModel
-    rotation: Expr
+    rotation: Expr  # axes of the previous tip frame from axes of L, (3, 3)
+    # From the previous tip to L's origin, in L, (3,), or None where they coincide.
     offset: Expr | None
+    # Angular and linear velocity of L per rate of each coordinate of its joint, in L, (6, k).
     columns: Expr
-    carrier: Expr
-    omega: Expr
-    bias: Expr
+    carrier: Expr  # angular velocity of the previous tip, in L
+    omega: Expr  # angular velocity of L, in L
+    bias: Expr  # acceleration that L gains over the previous tip from velocities alone, (6,)
+    # terms, tip: the link's inertia and the motion of its tip, or of the station that the next link
+    # is at.
     terms: Terms
     tip: Motion
+    # What the tip's body needs from angular velocity and gravity's gradient alone, in T, (6,).
     tip_force: Expr
-    ridden: bool = False
-    away: Expr | None = None
+    ridden: bool = False  # whether the next link rides on it
+    away: Expr | None = None  # in orbit, the direction away from the planet, in L, (3,)
 
 
 def base_state(model: Model, q: Expr, v: Expr) -> BaseState:

@@ -140,26 +140,16 @@ class Flow(NamedTuple):
 
 @dataclass(frozen=True)
 class Placed:
-    """A link (or the base: no part) on its way from base to tip.
+    """A link (or the base: no part) on its way from base to tip."""
 
-    Attributes
-    ----------
-    step
-        Joint transformation.
-    tip
-        Link transformation E with its derivatives.
-    before, W, W_hat
-        Transformations to the world of the previous tip, of the root and of the tip, each with
-        its rate and its acceleration.
-    weight, flow
-        What the link weighs.
-    """
-
-    step: Step
-    tip: Transform
+    step: Step  # joint transformation
+    tip: Transform  # link transformation E with its derivatives
+    # before, W, W_hat: transformations to the world of the previous tip, of the root and of the
+    # tip, each with its rate and its acceleration.
     before: tuple[Expr, Expr, Expr]
     W: tuple[Expr, Expr, Expr]
     W_hat: tuple[Expr, Expr, Expr]
+    # weight, flow: what the link weighs.
     weight: Moments
     flow: Flow
 

@@ -22,25 +22,15 @@ Motion = tuple[Expr, Expr, Expr]  # a transformation with its first and second d
 
 @dataclass(frozen=True)
 class Step:
-    """From the previous tip to a link's root: ``A = dH HH(q) Hb`` (Chen, Zhang & Liu 2012, eq 1).
+    """From the last tip to a link's root: ``A = dH HH(q) Hb`` (Chen, Zhang & Liu 2012, eq 1)."""
 
-    Attributes
-    ----------
-    A, U, UU
-        The transformation and its first and second derivative by the joint's coordinate.
-    coordinate
-        Index of that coordinate in q, or None for a joint that does not move.
-    part
-        The link that follows, None for the base.
-    body
-        What is fixed in the frame that it leads to, besides the link's span.
-    """
-
+    # A, U, UU: the transformation and its first and second derivative by the joint's coordinate.
     A: Expr
     U: Expr
     UU: Expr
-    coordinate: int | None
-    part: LinkModel | None
+    coordinate: int | None  # index of that coordinate in q, or None for a joint that does not move
+    part: LinkModel | None  # the link that follows, None for the base
+    # What is fixed in the frame that it leads to, besides the link's span.
     body: Inertia = NO_INERTIA
 
     @property

@@ -19,22 +19,13 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class ArmDesigns:
-    """Arms that differ in some numbers.
+    """Arms that differ in some numbers."""
 
-    Attributes
-    ----------
-    first
-        The first of them.
-    paths, columns
-        Where the numbers stand, and what they are by design, (N,) each.
-    arm
-        All of them: an arm that was not validated as a whole.
-    """
-
-    first: Arm
+    first: Arm  # the first of them
+    # paths, columns: where the numbers stand, and what they are by design, (N,) each.
     paths: tuple[Path, ...]
     columns: tuple[Array, ...]
-    arm: Arm
+    arm: Arm  # all of them: an arm that was not validated as a whole
 
     @classmethod
     def of(cls, arm: Arm, sets: Sequence[Mapping[str, Any]]) -> "ArmDesigns | None":

@@ -27,22 +27,13 @@ GONE = _Gone()
 
 @dataclass(frozen=True)
 class Change:
-    """A value for a key of a model file, as ``links.forearm.section.EIy=900`` writes it.
+    """A value for a key of a model file, as ``links.forearm.section.EIy=900`` writes it."""
 
-    Attributes
-    ----------
-    text
-        As written.
-    steps
-        Keys from the top of the file; links, contacts and springs by name or, as all lists, by
-        number from 1.
-    value
-        As a model file would have it; `GONE` to take the key away.
-    """
-
-    text: str
+    text: str  # as written
+    # Keys from the top of the file; links, contacts and springs by name or, as all lists, by number
+    # from 1.
     steps: tuple[str, ...]
-    value: Any
+    value: Any  # as a model file would have it; `GONE` to take the key away
 
 
 def read_change(text: str) -> Change:

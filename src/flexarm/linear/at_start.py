@@ -41,20 +41,13 @@ class Linear:
 
 @dataclass(frozen=True)
 class ElasticModes:
-    """Modes of a pair of matrices.
+    """Modes of a pair of matrices."""
 
-    Attributes
-    ----------
-    frequencies
-        Angular frequencies of the modes that strain something, slowest first [rad/s], (k,).
-    shares
-        Each coordinate's share in a mode's strain energy, (n, k).
-    rigid, unstable
-        Number of motions that strain nothing, and of those that elasticity drives away.
-    """
-
+    # Angular frequencies of the modes that strain something, slowest first [rad/s], (k,).
     frequencies: Array
-    shares: Array
+    shares: Array  # each coordinate's share in a mode's strain energy, (n, k)
+    # rigid, unstable: number of motions that strain nothing, and of those that elasticity drives
+    # away.
     rigid: int
     unstable: int
 

@@ -84,19 +84,12 @@ def _is_small(tangent: Balanced, start: Point, end: Point, columns: Array) -> bo
 
 @dataclass(frozen=True)
 class _Modes:
-    """What forces do along the modes at a point.
+    """What forces do along the modes at a point."""
 
-    Attributes
-    ----------
-    shapes, values
-        Modes of stiffness by mass: shapes (k, k), squared frequencies [1/s^2], (k,).
-    pushes
-        Accelerations along the modes, (k,).
-    """
-
+    # shapes, values: modes of stiffness by mass: shapes (k, k), squared frequencies [1/s^2], (k,).
     shapes: Any
     values: Any
-    pushes: Any
+    pushes: Any  # accelerations along the modes, (k,)
 
     @property
     def off(self) -> float:

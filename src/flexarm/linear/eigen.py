@@ -19,21 +19,11 @@ REAL = 1e-9  # imaginary part of an eigenvalue that is real, over its size
 
 @dataclass(frozen=True)
 class Eigen:
-    """Eigenvalues and shapes of small motions, slowest first; of a pair the one above the axis.
+    """Eigenvalues and shapes of small motions, slowest first; of a pair the one above the axis."""
 
-    Attributes
-    ----------
-    values
-        Eigenvalues [1/s], (k,).
-    vectors
-        Shapes, (n, k), of unit ``x^H M x``.
-    rigid
-        Motions that no force opposes, (n, r).
-    """
-
-    values: Complex
-    vectors: Complex
-    rigid: Array
+    values: Complex  # eigenvalues [1/s], (k,)
+    vectors: Complex  # shapes, (n, k), of unit ``x^H M x``
+    rigid: Array  # motions that no force opposes, (n, r)
 
 
 def eigen(linear: Linear) -> Eigen:

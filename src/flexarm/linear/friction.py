@@ -20,23 +20,18 @@ SECANT_SPEED = 0.1  # [rad/s], [m/s]
 class DryFriction:
     """What Coulomb friction ``F sign(v)`` is in a linear model.
 
-    Attributes
-    ----------
-    choice
-        ``off``: nothing, which is exact while a joint moves one way and tells the vibrations of an
-        arm without stiction.  ``secant``: its describing function, the viscous friction that takes
-        as much energy from an oscillation of the joint's speed.  ``tangent``: the slope of the
-        smoothed friction at the state, ``F/smoothing`` at rest, which is that of the smoothing.
-    speed
-        Amplitude V of the joint's speed for ``secant`` [rad/s], [m/s]; 0.1 if None.
-
     Notes
     -----
     An oscillation ``v0 + V sin(w t)`` has ``4 F/(pi V) sqrt(1 - (v0/V)^2)``, and 0 where the speed
     does not change sign (Gelb & Vander Velde 1968, the relay).
     """
 
+    # ``off``: nothing, which is exact while a joint moves one way and tells the vibrations of an
+    # arm without stiction.  ``secant``: its describing function, the viscous friction that takes as
+    # much energy from an oscillation of the joint's speed.  ``tangent``: the slope of the smoothed
+    # friction at the state, ``F/smoothing`` at rest, which is that of the smoothing.
     choice: FrictionChoice = "off"
+    # Amplitude V of the joint's speed for ``secant`` [rad/s], [m/s]; 0.1 if None.
     speed: WithUnit | None = None
 
     def __post_init__(self) -> None:

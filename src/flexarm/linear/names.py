@@ -25,21 +25,13 @@ ENDINGS = {"vibration": "swing", "decay": "decay", "growth": "fall"}
 
 @dataclass(frozen=True)
 class Group:
-    """A place that stores strain energy: a direction of a link, a joint's transmission or spring.
+    """What stores strain energy: a direction of a link, a joint's transmission or spring."""
 
-    Attributes
-    ----------
-    owner, what
-        ``link 2``, ``bending y``.
-    energy
-        Its part of the elastic stiffness, (n, n).
-    amplitudes
-        Indices of a link's coordinates in that direction; none of a joint.
-    """
-
+    # owner, what: ``link 2``, ``bending y``.
     owner: str
     what: str
-    energy: Array
+    energy: Array  # its part of the elastic stiffness, (n, n)
+    # Indices of a link's coordinates in that direction; none of a joint.
     amplitudes: tuple[int, ...] = ()
 
 

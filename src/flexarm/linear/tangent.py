@@ -32,25 +32,15 @@ LARGE = 30_000  # instructions that compiling takes longer than interpreting a f
 
 @dataclass(frozen=True)
 class Point:
-    """A state to linearise about.
+    """A state to linearise about."""
 
-    Attributes
-    ----------
-    q, v
-        Coordinates and rates in the order of ``model.names``, (n,).
-    u
-        Inputs in the order of the driven joints.
-    t
-        Time [s] at which wrenches and prescribed motions are taken.
-    anchor
-        Attitude that a free base's angles are relative to, world from anchor axes, (3, 3); that
-        of the model file if None.
-    """
-
+    # q, v: coordinates and rates in the order of ``model.names``, (n,).
     q: Array
     v: Array
-    u: Array
-    t: float = 0.0
+    u: Array  # inputs in the order of the driven joints
+    t: float = 0.0  # time [s] at which wrenches and prescribed motions are taken
+    # Attitude that a free base's angles are relative to, world from anchor axes, (3, 3); that of
+    # the model file if None.
     anchor: Array | None = None
 
 

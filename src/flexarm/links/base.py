@@ -39,27 +39,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class Shapes:
-    """The shape functions of a link.
+    """The shape functions of a link."""
 
-    Attributes
-    ----------
-    shapes
-        One per elastic coordinate, in the order of the coordinates.
-    edges
-        Panel edges [m] from 0 to the span's length between which every curve is smooth.
-    stiffness
-        Linear stiffness matrix (m, m) of the amplitudes.
-    mass
-        Modal mass matrix (m, m) where it is measured rather than integrated, else None.
-    damping
-        Modal damping matrix (m, m) where it is measured, else None.
-    """
-
-    shapes: tuple[Shape, ...]
-    edges: Array
-    stiffness: Array
+    shapes: tuple[Shape, ...]  # one per elastic coordinate, in the order of the coordinates
+    edges: Array  # panel edges [m] from 0 to the span's length between which every curve is smooth
+    stiffness: Array  # linear stiffness matrix (m, m) of the amplitudes
+    # Modal mass matrix (m, m) where it is measured rather than integrated, else None.
     mass: Array | None = None
-    damping: Array | None = None
+    damping: Array | None = None  # modal damping matrix (m, m) where it is measured, else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,23 +78,12 @@ class Ends:
 
     Inertias [kg m^2] are per axis of rotation x (twist), y (bending along z), z (bending along y);
     ``math.inf`` at the root means held.
-
-    Attributes
-    ----------
-    root_inertia
-        What the root's rotation has to turn, about the root.
-    tip_mass
-        Mass [kg] carried by the tip.
-    tip_inertia
-        Inertia about the tip, its mass's offset included.
-    tip_offset
-        Distance [m] of the tip mass's centre beyond the tip along x.
     """
 
-    root_inertia: tuple[float, float, float]
-    tip_mass: float
-    tip_inertia: tuple[float, float, float]
-    tip_offset: float = 0.0
+    root_inertia: tuple[float, float, float]  # what the root's rotation has to turn, about the root
+    tip_mass: float  # mass [kg] carried by the tip
+    tip_inertia: tuple[float, float, float]  # inertia about the tip, its mass's offset included
+    tip_offset: float = 0.0  # distance [m] of the tip mass's centre beyond the tip along x
 
 
 class Counts(NamedTuple):

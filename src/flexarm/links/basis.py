@@ -291,33 +291,18 @@ def _peak(curve: Curve, length: float) -> float:
 
 @dataclass(frozen=True)
 class Motion:
-    """How a span deforms in one direction.
+    """How a span deforms in one direction."""
 
-    Attributes
-    ----------
-    direction
-        What the curves measure.
-    key
-        The choice's name for its number of shapes.
-    stiffness, inertia, rotary
-        Names of the section's properties: stiffness, inertia of the displacement (of the twist),
-        inertia of the slope.
-    order
-        Which derivative is the strain: 2 for a beam, 1 for a rod.
-    axis
-        Index of the axis (x, y, z) that its ends turn about; None for stretch.
-    shear
-        Name of the section's shear stiffness along it, if it bends.
-    """
-
-    direction: Direction
-    key: str
+    direction: Direction  # what the curves measure
+    key: str  # the choice's name for its number of shapes
+    # stiffness, inertia, rotary: names of the section's properties: stiffness, inertia of the
+    # displacement (of the twist), inertia of the slope.
     stiffness: str
     inertia: str
     rotary: str | None
-    order: int
-    axis: int | None
-    shear: str | None = None
+    order: int  # which derivative is the strain: 2 for a beam, 1 for a rod
+    axis: int | None  # index of the axis (x, y, z) that its ends turn about; None for stretch
+    shear: str | None = None  # name of the section's shear stiffness along it, if it bends
 
 
 MOTIONS: dict[Direction, Motion] = {

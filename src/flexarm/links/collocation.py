@@ -33,64 +33,38 @@ STIFFNESSES = (("EIz", "EIy"), ("EIy", "EIz"), ("GJ",), ("GAy", "GAz"), ("GAz", 
 
 @dataclass(frozen=True)
 class Collocation:
-    """Shapes of a span at G nodes, and integrals of what the nodes' tangents span; m amplitudes.
+    """Shapes of a span at G nodes, and integrals of what the nodes' tangents span; m amplitudes."""
 
-    Attributes
-    ----------
-    x
-        Distance of the nodes from the root [m], (G,).
-    bend, curve
-        First and second derivatives of the displacements along y and z, (2, G, m); where sections
-        shear, the slopes of the axis, and the first derivatives of the sections' turn.
-    lean
-        Slopes of the axis less the sections' turn, (2, G, m).
-    stretch, straight
-        The tangent's length is ``straight + stretch d``: 1 and the derivative of the displacement
-        along x, (G,) and (G, m); where that displacement jumps, 0 and the jump.
-    twist, torsion
-        Rotation about x and its derivative, (G, m).
-    stiffness
-        EIz, EIy and GJ that a node stands for [N m^3], and GAy and GAz [N m], (5, G).
-    polar
-        Where sections' rotary inertia about their axes is taken, of a span that twists.
-    gram
-        ``int mu I^a I^b`` for two of the axes x, y, z, (3, 3, G, G).
-    mean
-        ``int mu I^a``, (3, G).
-    factor
-        ``gram[a, a] = factor[a].T @ factor[a]``, the first row along ``mean[a]``, (3, G, G).
-    tip
-        ``I^a`` at the tip, (3, G).
-    tip_bend, tip_twist
-        Slopes along y and z and rotation about x at the tip, (2, m) and (m,).
-    edges, series
-        Panels [m], and Legendre series of ``I^a`` on each, (3, panels, order, G).
-    common
-        Whether the three axes have one space.
-    more
-        How many nodes there are beyond the number of shapes.
-    """
-
-    x: Array
+    x: Array  # distance of the nodes from the root [m], (G,)
+    # bend, curve: first and second derivatives of the displacements along y and z, (2, G, m); where
+    # sections shear, the slopes of the axis, and the first derivatives of the sections' turn.
     bend: Array
     curve: Array
-    lean: Array
+    lean: Array  # slopes of the axis less the sections' turn, (2, G, m)
+    # stretch, straight: the tangent's length is ``straight + stretch d``: 1 and the derivative of
+    # the displacement along x, (G,) and (G, m); where that displacement jumps, 0 and the jump.
     stretch: Array
     straight: Array
+    # twist, torsion: rotation about x and its derivative, (G, m).
     twist: Array
     torsion: Array
+    # EIz, EIy and GJ that a node stands for [N m^3], and GAy and GAz [N m], (5, G).
     stiffness: Array
+    # Where sections' rotary inertia about their axes is taken, of a span that twists.
     polar: "Polar | None"
-    gram: Array
-    mean: Array
+    gram: Array  # ``int mu I^a I^b`` for two of the axes x, y, z, (3, 3, G, G)
+    mean: Array  # ``int mu I^a``, (3, G)
+    # ``gram[a, a] = factor[a].T @ factor[a]``, the first row along ``mean[a]``, (3, G, G).
     factor: Array
-    tip: Array
+    tip: Array  # ``I^a`` at the tip, (3, G)
+    # tip_bend, tip_twist: slopes along y and z and rotation about x at the tip, (2, m) and (m,).
     tip_bend: Array
     tip_twist: Array
+    # edges, series: panels [m], and Legendre series of ``I^a`` on each, (3, panels, order, G).
     edges: Array
     series: Array
-    common: bool
-    more: int
+    common: bool  # whether the three axes have one space
+    more: int  # how many nodes there are beyond the number of shapes
 
     @property
     def count(self) -> int:
@@ -143,26 +117,16 @@ class Collocation:
 
 @dataclass(frozen=True)
 class Cardinals:
-    """Functions that interpolate between G nodes.
+    """Functions that interpolate between G nodes."""
 
-    Attributes
-    ----------
-    nodes, weights
-        Where the nodes are [m], and how long each stands for [m], (G,).
-    counts, edges
-        Numbers of nodes, and the places [m] between which they are.
-    cards
-        The functions at fine points, per axis x, y, z, (p, G).
-    common
-        Whether the three axes have one space.
-    """
-
+    # nodes, weights: where the nodes are [m], and how long each stands for [m], (G,).
     nodes: Array
     weights: Array
+    # counts, edges: numbers of nodes, and the places [m] between which they are.
     counts: list[int]
     edges: Array
-    cards: list[Array]
-    common: bool
+    cards: list[Array]  # the functions at fine points, per axis x, y, z, (p, G)
+    common: bool  # whether the three axes have one space
 
     @classmethod
     def of(cls, fine: Fine, more: int) -> "Cardinals":
@@ -243,21 +207,11 @@ def _jumps(fine: Fine, shapes: Shapes) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Polar:
-    """Sections that stand for a span's rotary inertia about its axis, p of them.
+    """Sections that stand for a span's rotary inertia about its axis, p of them."""
 
-    Attributes
-    ----------
-    inertia
-        Inertia of each [kg m^2], (p,).
-    bend
-        Derivatives of the displacements along y and z, (2, p, m).
-    twist
-        Rotation about x, (p, m).
-    """
-
-    inertia: Array
-    bend: Array
-    twist: Array
+    inertia: Array  # inertia of each [kg m^2], (p,)
+    bend: Array  # derivatives of the displacements along y and z, (2, p, m)
+    twist: Array  # rotation about x, (p, m)
 
 
 def polar_nodes(found: Cardinals) -> tuple[Array, Array]:

@@ -97,19 +97,12 @@ class Combination:
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
-    """A polynomial on each panel; a jump at an edge belongs to the panel that it opens.
+    """A polynomial on each panel; a jump at an edge belongs to the panel that it opens."""
 
-    Attributes
-    ----------
-    edges
-        Panel edges [m], (p + 1,).
-    series
-        Legendre coefficients on each panel, (p, degree + 1), of the curve and its derivatives up
-        to the third.  Each is kept, because differentiating a series of high degree loses digits
-        and integrating one does not.
-    """
-
-    edges: Array
+    edges: Array  # panel edges [m], (p + 1,)
+    # Legendre coefficients on each panel, (p, degree + 1), of the curve and its derivatives up to
+    # the third.  Each is kept, because differentiating a series of high degree loses digits and
+    # integrating one does not.
     series: tuple[Array, ...]
 
     @classmethod

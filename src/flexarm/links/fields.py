@@ -55,19 +55,13 @@ class Moving:
 
 @dataclass(frozen=True)
 class Basis:
-    """Functions of the place along a link, n per axis, by their integrals over its mass.
+    """Functions of the place along a link, n per axis, by their integrals over its mass."""
 
-    Attributes
-    ----------
-    gram, mean
-        Integrals of products, (n, n) per pair of axes, and of the functions, (n,) per axis.
-    mass
-        Integral of 1.
-    """
-
+    # gram, mean: integrals of products, (n, n) per pair of axes, and of the functions, (n,) per
+    # axis.
     gram: Mapping[tuple[Axis, Axis], Array]
     mean: Mapping[Axis, Array]
-    mass: float
+    mass: float  # integral of 1
 
     @classmethod
     def of(cls, functions: Functions, weights: Array) -> "Basis":

@@ -23,21 +23,11 @@ SOFT = 0.1
 
 @dataclass(frozen=True)
 class Hold:
-    """What a joint lets through to a link, and why.
+    """What a joint lets through to a link, and why."""
 
-    Attributes
-    ----------
-    state
-        ``free``, ``geared`` or ``held``.
-    reason
-        Why, in words.
-    known
-        Whether the joint is held whatever its inputs do.
-    """
-
-    state: Literal["free", "geared", "held"]
-    reason: str
-    known: bool = False
+    state: Literal["free", "geared", "held"]  # ``free``, ``geared`` or ``held``
+    reason: str  # why, in words
+    known: bool = False  # whether the joint is held whatever its inputs do
 
 
 def hold(arm: Arm, index: int, which: int = 0, *, inboard: bool = False) -> Hold:

@@ -26,29 +26,14 @@ _DUST = 1e-14
 
 @dataclass(frozen=True)
 class Points:
-    """Values at quadrature points, g of them, for m amplitudes.
+    """Values at quadrature points, g of them, for m amplitudes."""
 
-    Attributes
-    ----------
-    x
-        Distance from the span's root [m], (g,).
-    mass
-        Mass that a point stands for [kg], (g,).
-    shape
-        Displacement columns Phi, (g, 3, m).
-    quadratic
-        Quadratic displacements X: ``1/2 d^T X[g, k] d`` along axis k, (g, 3, m, m).
-    bending
-        Bending stiffness that a point stands for [N m^3], along y and z, (2, g).
-    slope, curvature
-        First and second derivatives of the displacement along y and z, (2, g, m).
-    """
-
-    x: Array
-    mass: Array
-    shape: Array
-    quadratic: Array
-    bending: Array
+    x: Array  # distance from the span's root [m], (g,)
+    mass: Array  # mass that a point stands for [kg], (g,)
+    shape: Array  # displacement columns Phi, (g, 3, m)
+    quadratic: Array  # quadratic displacements X: ``1/2 d^T X[g, k] d`` along axis k, (g, 3, m, m)
+    bending: Array  # bending stiffness that a point stands for [N m^3], along y and z, (2, g)
+    # slope, curvature: first and second derivatives of the displacement along y and z, (2, g, m).
     slope: Array
     curvature: Array
 
@@ -74,61 +59,36 @@ class Points:
 
 @dataclass(frozen=True)
 class Used:
-    """Displacements that move, per axis x, y, z.
+    """Displacements that move, per axis x, y, z."""
 
-    Attributes
-    ----------
-    moving, pairs
-        Amplitudes with a linear displacement, and pairs of them with a quadratic one.
-    basis
-        The functions x, the linear and the quadratic displacements, in that order.
-    """
-
+    # moving, pairs: amplitudes with a linear displacement, and pairs of them with a quadratic one.
     moving: tuple[tuple[int, ...], ...]
     pairs: tuple[Pairs, ...]
-    basis: Basis
+    basis: Basis  # the functions x, the linear and the quadratic displacements, in that order
 
 
 @dataclass(frozen=True)
 class Integrals:
-    """Constant integrals of a span about its root, m amplitudes; mu is the mass per length.
+    """Constant integrals of a span about its root, m amplitudes; mu is the mass per length."""
 
-    Attributes
-    ----------
-    mass, first, second
-        int mu [kg], int mu r0 [kg m] (3,), int mu r0 r0^T [kg m^2] (3, 3), with r0 = x e_x.
-    shape
-        int mu Phi, (3, m).
-    position_shape
-        int mu r0 phi_j^T, (m, 3, 3).
-    shape_shape
-        int mu phi_i phi_j^T, (m, m, 3, 3); its trace is the modal mass of the translations.
-    rotary, rotary_shape, rotary_modal
-        int J (3, 3), int J theta (3, m), int theta^T J theta (m, m) of the sections' rotary inertia
-        J = diag(Jx, Jy, Jz) and first-order angles theta.
-    quadratic
-        int mu X, (3, m, m): first moment of the quadratic displacements.
-    position_quadratic
-        int mu x X, (3, m, m).
-    modal_mass
-        int mu Phi^T Phi + theta^T J theta, or what was measured, (m, m).
-    stiffness
-        Linear stiffness, (m, m).
-    """
-
+    # mass, first, second: int mu [kg], int mu r0 [kg m] (3,), int mu r0 r0^T [kg m^2] (3, 3), with
+    # r0 = x e_x.
     mass: float
     first: Array
     second: Array
-    shape: Array
-    position_shape: Array
+    shape: Array  # int mu Phi, (3, m)
+    position_shape: Array  # int mu r0 phi_j^T, (m, 3, 3)
+    # int mu phi_i phi_j^T, (m, m, 3, 3); its trace is the modal mass of the translations.
     shape_shape: Array
+    # rotary, rotary_shape, rotary_modal: int J (3, 3), int J theta (3, m), int theta^T J theta (m,
+    # m) of the sections' rotary inertia J = diag(Jx, Jy, Jz) and first-order angles theta.
     rotary: Array
     rotary_shape: Array
     rotary_modal: Array
-    quadratic: Array
-    position_quadratic: Array
-    modal_mass: Array
-    stiffness: Array
+    quadratic: Array  # int mu X, (3, m, m): first moment of the quadratic displacements
+    position_quadratic: Array  # int mu x X, (3, m, m)
+    modal_mass: Array  # int mu Phi^T Phi + theta^T J theta, or what was measured, (m, m)
+    stiffness: Array  # linear stiffness, (m, m)
 
 
 def shortening(shapes: Shapes, x: Array, edges: Array) -> Array:

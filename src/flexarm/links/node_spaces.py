@@ -27,22 +27,15 @@ LOCAL = 1.6  # panels are collocated one by one if that takes no more nodes than
 
 @dataclass(frozen=True)
 class Fine:
-    """Points close enough that functions of a span are known between them; p points in n panels.
+    """Points close enough that functions of a span are known between them; p points in n panels."""
 
-    Attributes
-    ----------
-    edges
-        Panels [m], (n + 1,).
-    x, weights, mass
-        Points [m], quadrature weights [m] and the mass that each stands for [kg], (p,).
-    slopes
-        Derivatives of the displacements along x, y, z, of those shapes that have any, (p, k) each.
-    """
-
-    edges: Array
+    edges: Array  # panels [m], (n + 1,)
+    # x, weights, mass: points [m], quadrature weights [m] and the mass that each stands for [kg],
+    # (p,).
     x: Array
     weights: Array
     mass: Array
+    # Derivatives of the displacements along x, y, z, of those shapes that have any, (p, k) each.
     slopes: tuple[Array, Array, Array]
 
     @classmethod

@@ -62,28 +62,15 @@ class Path:
 
 @dataclass(frozen=True)
 class Part:
-    """A number or an array that every thread has.
+    """A number or an array that every thread has."""
 
-    Attributes
-    ----------
-    paths
-        Where it is found.
-    size
-        Elements; 0 for a number of the record itself.
-    real
-        Whether it is of floats.
-    fate
-        ``constant``; ``given``, read from the image; ``kept``, written to it too; ``scratch``,
-        neither; ``outside``, left where it is, one after the other.
-    place
-        In the image.
-    """
-
-    paths: tuple[Path, ...]
-    size: int
-    real: bool
+    paths: tuple[Path, ...]  # where it is found
+    size: int  # elements; 0 for a number of the record itself
+    real: bool  # whether it is of floats
+    # ``constant``; ``given``, read from the image; ``kept``, written to it too; ``scratch``,
+    # neither; ``outside``, left where it is, one after the other.
     fate: str
-    place: int = -1
+    place: int = -1  # in the image
 
     @property
     def stored(self) -> bool:

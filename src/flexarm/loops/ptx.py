@@ -66,23 +66,14 @@ class Equations:
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """A program for a GPU.
+    """A program for a GPU."""
 
-    Attributes
-    ----------
-    texts
-        LLVM code, to be linked; the kernel `ENTRY` takes the number of runs, their codes, the image
-        and each array that is left outside.  Runs whose code is 0 go on; the code is then what the
-        kernel has returned.
-    parts
-        What threads have.
-    size
-        Numbers of a run in the image.
-    """
-
+    # LLVM code, to be linked; the kernel `ENTRY` takes the number of runs, their codes, the image
+    # and each array that is left outside.  Runs whose code is 0 go on; the code is then what the
+    # kernel has returned.
     texts: tuple[str, ...]
-    parts: tuple[Part, ...]
-    size: int
+    parts: tuple[Part, ...]  # what threads have
+    size: int  # numbers of a run in the image
 
     def ptx(self) -> str:
         """Compile it, or take it from the cache.

@@ -20,23 +20,15 @@ ALIGNMENT = 16  # [bytes]
 
 @dataclass(frozen=True)
 class Program:
-    """Kernels and equations as one WebAssembly module.
+    """Kernels and equations as one WebAssembly module."""
 
-    Attributes
-    ----------
-    code, reserved
-        As `flexarm.engine.wasm.WasmModule` has them.
-    entries
-        By the names of the equations and of the kernel, the names of what is exported.  Equations
-        take the places of each input, each output and a work array; the kernel its arguments.
-    work_sizes
-        Doubles of the equations' work arrays.
-    """
-
+    # code, reserved: as `flexarm.engine.wasm.WasmModule` has them.
     code: bytes
     reserved: int
+    # By the names of the equations and of the kernel, the names of what is exported.  Equations
+    # take the places of each input, each output and a work array; the kernel its arguments.
     entries: dict[str, str]
-    work_sizes: dict[str, int]
+    work_sizes: dict[str, int]  # doubles of the equations' work arrays
 
 
 def program(
@@ -79,17 +71,10 @@ def program(
 
 @dataclass
 class Memory:
-    """The memory of a module as it is to begin: arrays and records, and where they are.
+    """The memory of a module as it is to begin: arrays and records, and where they are."""
 
-    Attributes
-    ----------
-    size
-        Bytes so far, what the module reserves included.
-    parts
-        What is not 0: place [bytes] and contents.
-    """
-
-    size: int
+    size: int  # bytes so far, what the module reserves included
+    # What is not 0: place [bytes] and contents.
     parts: list[tuple[int, bytes]] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)
     _kept: list[Any] = field(default_factory=list)  # so that no other object gets its number

@@ -19,21 +19,14 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class Attached:
-    """A point in the world.
+    """A point in the world."""
 
-    Attributes
-    ----------
-    position, rotation
-        The point, and the axes of what carries it.
-    lever
-        From the point that the Jacobian is of, the section's axis point; None if it is that.
-    linear, angular
-        Jacobian of that point and of the section's rotation, (3, n) each.
-    """
-
+    # position, rotation: the point, and the axes of what carries it.
     position: Expr
     rotation: Expr
+    # From the point that the Jacobian is of, the section's axis point; None if it is that.
     lever: Expr | None
+    # linear, angular: Jacobian of that point and of the section's rotation, (3, n) each.
     linear: Expr
     angular: Expr
 

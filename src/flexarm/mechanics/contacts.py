@@ -19,22 +19,13 @@ TINY = 1e-30  # [m], [m^2]: below, a length counts as this, so that derivatives 
 
 @dataclass(frozen=True)
 class Touch:
-    """A contact at a state; its forces are 0 where the two do not touch.
+    """A contact at a state; its forces are 0 where the two do not touch."""
 
-    Attributes
-    ----------
-    contact, attached
-        As the model file has it, and its point of the arm.
-    depth
-        How far the ball about the point is inside the obstacle [m], negative outside.
-    normal
-        Direction out of the obstacle, (3,).
-    """
-
+    # contact, attached: as the model file has it, and its point of the arm.
     contact: Contact
     attached: Attached
-    depth: Expr
-    normal: Expr
+    depth: Expr  # how far the ball about the point is inside the obstacle [m], negative outside
+    normal: Expr  # direction out of the obstacle, (3,)
 
     @property
     def elastic(self) -> Expr:

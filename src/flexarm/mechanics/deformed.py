@@ -27,21 +27,12 @@ AT_ONCE = 1_000_000  # values per field: long runs are gone through in blocks of
 
 @dataclass(frozen=True)
 class Along:
-    """How a flexible link is deformed at S stations, at T samples.
+    """How a flexible link is deformed at S stations, at T samples."""
 
-    Attributes
-    ----------
-    deflection
-        Displacement from the undeformed link along x, y, z of its root frame [m], (T, S, 3).
-    slope
-        Its derivative by the distance from the root, (T, S, 3).
-    twist
-        Rotation about the axis [rad], (T, S).
-    """
-
+    # Displacement from the undeformed link along x, y, z of its root frame [m], (T, S, 3).
     deflection: Array
-    slope: Array
-    twist: Array
+    slope: Array  # its derivative by the distance from the root, (T, S, 3)
+    twist: Array  # rotation about the axis [rad], (T, S)
 
 
 @dataclass(frozen=True)

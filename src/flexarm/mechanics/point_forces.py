@@ -14,25 +14,14 @@ from flexarm.spatial import Expr
 
 @dataclass(frozen=True)
 class PointForce:
-    """What a contact or a spring does at one point of an arm, in the world.
+    """What a contact or a spring does at one point of an arm, in the world."""
 
-    Attributes
-    ----------
-    link
-        Index of the link that carries the point; -1 is the base.
-    attached
-        The point.
-    stored, lost
-        Force of stored energy, and of damping and friction [N], (3,).
-    torque
-        Of friction about the point [N m], (3,).
-    """
-
-    link: int
-    attached: Attached
+    link: int  # index of the link that carries the point; -1 is the base
+    attached: Attached  # the point
+    # stored, lost: force of stored energy, and of damping and friction [N], (3,).
     stored: Expr
     lost: Expr
-    torque: Expr
+    torque: Expr  # of friction about the point [N m], (3,)
 
 
 def point_forces(

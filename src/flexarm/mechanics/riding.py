@@ -22,18 +22,12 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class Station:
-    """A section of a rail at the station of what rides there.
+    """A section of a rail at the station of what rides there."""
 
-    Attributes
-    ----------
-    motion
-        Its motion relative to the rail's root, the station's rate among the rates; its columns are
-        those of the rail's own coordinates.
-    along
-        Angular and linear velocity per rate of the station, in axes of the rail's root, (6,).
-    """
-
+    # Its motion relative to the rail's root, the station's rate among the rates; its columns are
+    # those of the rail's own coordinates.
     motion: Motion
+    # Angular and linear velocity per rate of the station, in axes of the rail's root, (6,).
     along: Expr
 
 

@@ -12,19 +12,13 @@ from flexarm.spatial import Expr, cayley, constant
 
 @dataclass(frozen=True)
 class Local:
-    """A section of a link seen from its root frame L.
+    """A section of a link seen from its root frame L."""
 
-    Attributes
-    ----------
-    position, rotation
-        Place (3,) and rotation (3, 3) of the section, in L.
-    linear, angular
-        Velocity and angular velocity per rate of each of the link's own coordinates, (3, k), in L;
-        of a sliding link the exposed length comes first.
-    """
-
+    # position, rotation: place (3,) and rotation (3, 3) of the section, in L.
     position: Expr
     rotation: Expr
+    # linear, angular: velocity and angular velocity per rate of each of the link's own coordinates,
+    # (3, k), in L; of a sliding link the exposed length comes first.
     linear: Expr
     angular: Expr
 

@@ -142,18 +142,12 @@ def _many(number: Counts) -> Counts:
 
 @dataclass(frozen=True)
 class SmallMotions:
-    """An arm on many curves: its stiffness matrix, and weighed modes of unit strain energy.
+    """An arm on many curves: its stiffness matrix, and weighed modes of unit strain energy."""
 
-    Attributes
-    ----------
-    model, stiffness
-        The arm, and its stiffness matrix (n, n).
-    own, held
-        Modes with joints as they are, and with driven ones held, a column each.
-    """
-
+    # model, stiffness: the arm, and its stiffness matrix (n, n).
     model: Model
     stiffness: Array
+    # own, held: modes with joints as they are, and with driven ones held, a column each.
     own: Array
     held: Array
 

@@ -28,35 +28,26 @@ BASE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
 
 @dataclass(frozen=True)
 class Flexible:
-    """The elastic part of a link of constant length, with m amplitudes.
+    """The elastic part of a link of constant length, with m amplitudes."""
 
-    Attributes
-    ----------
-    span, shapes, integrals, points
-        The flexible span, its shape functions and their integrals.
-    tip_shape, tip_angle
-        Displacement and first-order rotation of the tip per amplitude, (3, m) each.
-    tip_quadratic, tip_angle_quadratic
-        Quadratic displacement and rotation of the tip, ``1/2 d^T X[k] d``, (3, m, m) each.
-    root_angle
-        First-order rotation of the root per amplitude, (3, m): not 0 for pinned shapes.
-    damping
-        Damping matrix of the amplitudes, (m, m).
-    nodes
-        Where the tangents of an exact beam are taken; None of a link by linear theory or by the
-        series.
-    """
-
+    # span, shapes, integrals, points: the flexible span, its shape functions and their integrals.
     span: Span
     shapes: Shapes
     integrals: Integrals
     points: Points
+    # tip_shape, tip_angle: displacement and first-order rotation of the tip per amplitude, (3, m)
+    # each.
     tip_shape: Array
     tip_angle: Array
+    # tip_quadratic, tip_angle_quadratic: quadratic displacement and rotation of the tip, ``1/2 d^T
+    # X[k] d``, (3, m, m) each.
     tip_quadratic: Array
     tip_angle_quadratic: Array
+    # First-order rotation of the root per amplitude, (3, m): not 0 for pinned shapes.
     root_angle: Array
-    damping: Array
+    damping: Array  # damping matrix of the amplitudes, (m, m)
+    # Where the tangents of an exact beam are taken; None of a link by linear theory or by the
+    # series.
     nodes: Collocation | None
 
     @cached_property
@@ -73,55 +64,28 @@ class Flexible:
 
 @dataclass(frozen=True)
 class Rotor:
-    """A joint's rotor, carried by the previous tip.
+    """A joint's rotor, carried by the previous tip."""
 
-    Attributes
-    ----------
-    inertia
-        About its spin axis [kg m^2].
-    ratio
-        Turns of the rotor per turn of its coordinate.
-    coordinate
-        Index in q of the coordinate that spins it: motor or joint.
-    axis
-        Spin axis in the previous tip frame, (3,), where its momentum acts on that; else None.
-    """
-
-    inertia: float
-    ratio: float
-    coordinate: int
+    inertia: float  # about its spin axis [kg m^2]
+    ratio: float  # turns of the rotor per turn of its coordinate
+    coordinate: int  # index in q of the coordinate that spins it: motor or joint
+    # Spin axis in the previous tip frame, (3,), where its momentum acts on that; else None.
     axis: Array | None
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One coordinate of a joint.
+    """One coordinate of a joint."""
 
-    Attributes
-    ----------
-    name
-        Of the coordinate, and of the input that drives it.
-    label
-        Of the axis in the model file; empty for an only one.
-    link
-        Index of the link that the joint carries.
-    acts
-        What acts along it, as the model file has it.
-    index, motor
-        Where it and its motor's coordinate, if there is one, stand in q.
-    unit
-        Of the coordinate.
-    smoothing
-        Rate over which dry friction changes its sign, unless the file says it [unit/s].
-    """
-
-    name: str
-    label: str
-    link: int
-    acts: AnyActuated
+    name: str  # of the coordinate, and of the input that drives it
+    label: str  # of the axis in the model file; empty for an only one
+    link: int  # index of the link that the joint carries
+    acts: AnyActuated  # what acts along it, as the model file has it
+    # index, motor: where it and its motor's coordinate, if there is one, stand in q.
     index: int
     motor: int | None
-    unit: str
+    unit: str  # of the coordinate
+    # Rate over which dry friction changes its sign, unless the file says it [unit/s].
     smoothing: float
 
     @property
@@ -165,59 +129,35 @@ class LinkModel:
     Frames: F the previous link's flexible tip (or the base), J the joint with its axis along z,
     K what the joint moves, L the root of the flexible span (of a rigid link: its root), T the
     flexible tip.
-
-    Attributes
-    ----------
-    motion
-        How the joint moves K in J.
-    pose_FJ, pose_JL
-        Joint in the previous tip frame, root in the moved joint frame K.
-    root_body, tip_body
-        Rigid bodies fixed in L and in T, about their origins.
-    hub_body
-        The outboard hub in J, kept apart from ``root_body`` where shapes turn the hub.
-    length
-        Distance from L to T, undeformed [m]; of a sliding link the whole beam.  T has L's axes.
-    axes
-        The joint's coordinates.
-    modes
-        Slice of the amplitudes in q.
-    elastic
-        The elastic part of a link of constant length; None for rigid and sliding ones.
-    sliding
-        Shapes of a sliding link, else None.
-    sliding_damping
-        Chebyshev coefficients over the range of exposed lengths of a sliding link's damping
-        matrix, (R, m, m), or None.
-    grown
-        Nodes of a sliding link that bends as an exact beam, else None.
-    rotor
-        The joint's rotor, or None.
-    reduced
-        The body of a link of any shape, reduced from finite elements, else None.
-    rail
-        The previous link as the rail that this one rides on, else None.
     """
 
     name: str
     joint_name: str
     link: Link
-    motion: JointMotion
+    motion: JointMotion  # how the joint moves K in J
+    # pose_FJ, pose_JL: joint in the previous tip frame, root in the moved joint frame K.
     pose_FJ: Pose
     pose_JL: Pose
+    # root_body, tip_body: rigid bodies fixed in L and in T, about their origins.
     root_body: Inertia
+    # The outboard hub in J, kept apart from ``root_body`` where shapes turn the hub.
     hub_body: Inertia
     tip_body: Inertia
+    # Distance from L to T, undeformed [m]; of a sliding link the whole beam.  T has L's axes.
     length: float
-    axes: tuple[Axis, ...]
-    modes: slice
+    axes: tuple[Axis, ...]  # the joint's coordinates
+    modes: slice  # slice of the amplitudes in q
+    # The elastic part of a link of constant length; None for rigid and sliding ones.
     elastic: Flexible | None
-    sliding: SlidingShapes | None
+    sliding: SlidingShapes | None  # shapes of a sliding link, else None
+    # Chebyshev coefficients over the range of exposed lengths of a sliding link's damping matrix,
+    # (R, m, m), or None.
     sliding_damping: Array | None
-    grown: GrowingNodes | None
-    rotor: Rotor | None
+    grown: GrowingNodes | None  # nodes of a sliding link that bends as an exact beam, else None
+    rotor: Rotor | None  # the joint's rotor, or None
+    # The body of a link of any shape, reduced from finite elements, else None.
     reduced: ReducedBody | None = None
-    rail: Rail | None = None
+    rail: Rail | None = None  # the previous link as the rail that this one rides on, else None
 
     @property
     def kind(self) -> str:
@@ -271,49 +211,32 @@ class Model:
     """An arm made ready for equations; `flexarm.build` makes one, with read-only arrays.
 
     Coordinates in order: base x, y, z, rx, ry, rz if it moves; per link: motor, joint, amplitudes.
-
-    Attributes
-    ----------
-    names, units
-        Name and unit of every coordinate.
-    base_pose, base_body
-        The base's reference frame and its body.
-    end_pose
-        The arm's tip frame in the last link's flexible tip frame.
-    prescribed
-        Indices of coordinates that are given functions of time.
-    points
-        Where wrenches, contacts and springs act.
-    anchor
-        Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
-        angles of a free base and of spherical joints are relative to.
-    nodes
-        How many nodes beyond its shapes were asked for on each exact link, None if none were.
-    series
-        Whether stiffened links bend by the series that versions before 0.2 had.
-    orbit
-        Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 if it stands still.
-    load_given
-        Whether what the tip's body weighs is an input of equations, so that others share them.
     """
 
     arm: Arm
     stiffening: bool
     tip_rotation: TipRotation
+    # names, units: name and unit of every coordinate.
     names: tuple[str, ...]
     units: tuple[str, ...]
+    # base_pose, base_body: the base's reference frame and its body.
     base_pose: Pose
     base_body: Inertia
     base_moves: bool
     links: tuple[LinkModel, ...]
-    end_pose: Pose
+    end_pose: Pose  # the arm's tip frame in the last link's flexible tip frame
     gravity: Array
-    prescribed: tuple[int, ...]
-    points: ArmPoints
+    prescribed: tuple[int, ...]  # indices of coordinates that are given functions of time
+    points: ArmPoints  # where wrenches, contacts and springs act
+    # Attitudes, as symbols, in place of those at the start, one below the other, (3 k, 3): what
+    # angles of a free base and of spherical joints are relative to.
     anchor: Expr | None = None
+    # How many nodes beyond its shapes were asked for on each exact link, None if none were.
     nodes: int | None = None
-    series: bool = False
+    series: bool = False  # whether stiffened links bend by the series that versions before 0.2 had
+    # Mean motion [rad/s] of the orbit whose Hill frame is the world; 0 if it stands still.
     orbit: float = 0.0
+    # Whether what the tip's body weighs is an input of equations, so that others share them.
     load_given: bool = False
 
     def __repr__(self) -> str:

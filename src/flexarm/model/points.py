@@ -11,21 +11,13 @@ Offset = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class ArmPoint:
-    """A point that a section of a link carries.
+    """A point that a section of a link carries."""
 
-    Attributes
-    ----------
-    link
-        Index of the link; -1 is the base, -2 the world.
-    x
-        Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is
-        the link's end, ``end`` the frame of the arm's tip.
-    offset
-        From the section's axis point, in its axes [m]; of base and world from their origin.
-    """
-
-    link: int
+    link: int  # index of the link; -1 is the base, -2 the world
+    # Distance of the section from the link's root L [m] along its undeformed axis; ``tip`` is the
+    # link's end, ``end`` the frame of the arm's tip.
     x: float | Literal["tip", "end"]
+    # From the section's axis point, in its axes [m]; of base and world from their origin.
     offset: Offset
 
     @classmethod

@@ -21,20 +21,11 @@ STILL = 1e-9  # of a length or an angle: less is rounding
 
 @dataclass(frozen=True)
 class Curves:
-    """What is looked at: linear in the coordinates.
+    """What is looked at: linear in the coordinates."""
 
-    Attributes
-    ----------
-    rows
-        Coefficients, (R, n).
-    names
-        What each is.
-    panel
-        Those that are drawn beside each other have the same number, (R,).
-    """
-
-    rows: Array
-    names: tuple[str, ...]
+    rows: Array  # coefficients, (R, n)
+    names: tuple[str, ...]  # what each is
+    # Those that are drawn beside each other have the same number, (R,).
     panel: npt.NDArray[np.int64]
 
     def scales(self, values: Array) -> Array:

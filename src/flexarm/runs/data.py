@@ -52,23 +52,13 @@ class Happening:
 
 @dataclass(frozen=True)
 class RunLeg:
-    """A part of a run in which the same coordinates are held and the tip carries the same.
+    """A part of a run in which the same coordinates are held and the tip carries the same."""
 
-    Attributes
-    ----------
-    first
-        Index of its first sample.
-    held
-        Coordinates that are prescribed or held.
-    tip
-        What the last link's tip carries, in its frame; None if it is what the model has.
-    jump
-        By how much each speed jumped where it begins, (n,); empty if none did.
-    """
-
-    first: int
-    held: tuple[int, ...]
+    first: int  # index of its first sample
+    held: tuple[int, ...]  # coordinates that are prescribed or held
+    # What the last link's tip carries, in its frame; None if it is what the model has.
     tip: Inertia | None = None
+    # By how much each speed jumped where it begins, (n,); empty if none did.
     jump: tuple[float, ...] = ()
 
     def as_list(self) -> list[Any]:
@@ -103,20 +93,11 @@ class RunLeg:
 
 @dataclass(frozen=True)
 class DriveData:
-    """What drive trains did at T instants.
+    """What drive trains did at T instants."""
 
-    Attributes
-    ----------
-    push
-        Generalised forces beside those of inputs and of the arm's own equations, (T, n).
-    stored
-        Energy in bristles and windings [J], (T,).
-    states
-        By name: deflections of bristles, currents [A], (T,) each; 0 of a joint that is locked.
-    """
-
-    push: Array
-    stored: Array
+    push: Array  # generalised forces beside those of inputs and of the arm's own equations, (T, n)
+    stored: Array  # energy in bristles and windings [J], (T,)
+    # By name: deflections of bristles, currents [A], (T,) each; 0 of a joint that is locked.
     states: dict[str, Array]
 
     def joined(self, other: "DriveData") -> "DriveData":
@@ -138,81 +119,50 @@ class DriveData:
 
 @dataclass(frozen=True)
 class RunData:
-    """A simulated motion at T instants, as arrays.
+    """A simulated motion at T instants, as arrays."""
 
-    Attributes
-    ----------
-    model
-        The arm.
-    t
-        Time [s], (T,).
-    q, v
-        Coordinates and rates in the order of ``model.names``, (T, n).
-    u
-        Inputs in the order of the driven joints, (T, inputs).
-    tip, tip_rotation
-        Position (T, 3) [m] and rotation (T, 3, 3) of the arm's tip in the world.
-    energy
-        Kinetic, elastic and gravitational energy [J], (T, 3).
-    works
-        Work done so far by inputs, wrenches and prescribed coordinates, what was dissipated, and
-        what bodies brought that were captured, less what they took when let go [J], (T, 5).
-    anchors
-        Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
-    losses
-        Parts of what was dissipated so far [J], (T,) each, by name: ``JOINT: motor friction``,
-        ``link friction``, ``gear``, ``winding``, ``hysteresis``, ``brake``; empty of an arm whose
-        drive trains have none of these.
-    drives
-        What drive trains did, if they have states or stick, or brakes slip.
-    status, reason
-        ``finished``, ``stopped``, ``interrupted``, or ``running`` if it is not the end; when, why
-        and what to try.
-    method, why
-        The integrator, and why it was chosen.
-    rtol
-        The tolerance asked for.
-    statistics
-        What it took.
-    formulation, paper
-        By which formulation, and whether with its paper's approximations.
-    happenings
-        What happened during it: events of the model file, and brakes that slipped.
-    legs
-        Its parts, where events, locks or brakes made several, or hold the arm.
-    kept
-        Whether the solver kept the tolerance: not where its steps were given.
-    feedback
-        Stiffness and damping by which a control law holds the arm, (n, n) each, if there is one.
-    closer
-        Solves the same motion at a 30th of the tolerance and gives q, (T, n), where that can be
-        done and costs little.
-    """
-
-    model: Model
-    t: Array
+    model: Model  # the arm
+    t: Array  # time [s], (T,)
+    # q, v: coordinates and rates in the order of ``model.names``, (T, n).
     q: Array
     v: Array
-    u: Array
+    u: Array  # inputs in the order of the driven joints, (T, inputs)
+    # tip, tip_rotation: position (T, 3) [m] and rotation (T, 3, 3) of the arm's tip in the world.
     tip: Array
     tip_rotation: Array
-    energy: Array
+    energy: Array  # kinetic, elastic and gravitational energy [J], (T, 3)
+    # Work done so far by inputs, wrenches and prescribed coordinates, what was dissipated, and what
+    # bodies brought that were captured, less what they took when let go [J], (T, 5).
     works: Array
+    # Attitude that a free base's angles are relative to, world from anchor axes, (T, 3, 3).
     anchors: Array
+    # status, reason: ``finished``, ``stopped``, ``interrupted``, or ``running`` if it is not the
+    # end; when, why and what to try.
     status: str
     reason: str
+    # method, why: the integrator, and why it was chosen.
     method: str
     why: str
-    rtol: float
-    statistics: Statistics
+    rtol: float  # the tolerance asked for
+    statistics: Statistics  # what it took
+    # formulation, paper: by which formulation, and whether with its paper's approximations.
     formulation: str = DEFAULT
     paper: bool = False
+    # What happened during it: events of the model file, and brakes that slipped.
     happenings: tuple[Happening, ...] = ()
+    # Its parts, where events, locks or brakes made several, or hold the arm.
     legs: tuple[RunLeg, ...] = ()
+    # Parts of what was dissipated so far [J], (T,) each, by name: ``JOINT: motor friction``, ``link
+    # friction``, ``gear``, ``winding``, ``hysteresis``, ``brake``; empty of an arm whose drive
+    # trains have none of these.
     losses: Mapping[str, Array] = field(default_factory=dict)
+    # What drive trains did, if they have states or stick, or brakes slip.
     drives: DriveData | None = None
-    kept: bool = True
+    kept: bool = True  # whether the solver kept the tolerance: not where its steps were given
+    # Stiffness and damping by which a control law holds the arm, (n, n) each, if there is one.
     feedback: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
+    # Solves the same motion at a 30th of the tolerance and gives q, (T, n), where that can be done
+    # and costs little.
     closer: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:

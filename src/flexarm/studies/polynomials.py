@@ -19,46 +19,25 @@ ONE: Monomial = ()
 
 
 class Generator(NamedTuple):
-    """What polynomials are in.
+    """What polynomials are in."""
 
-    Attributes
-    ----------
-    name, latex
-        How it is written, as an identifier and in LaTeX.
-    kind
-        Coordinate, rate and number are given; the others are defined.
-    of
-        Sine, cosine, inverse or sum of this polynomial.
-    about
-        What it is, where its definition does not say.
-    order
-        Of an entire function c_k its k: ``c_k(x) = sum (-x)^n/(2n + k)!``.
-    """
-
+    # name, latex: how it is written, as an identifier and in LaTeX.
     name: str
     latex: str
-    kind: Kind
-    of: Polynomial
-    about: str = ""
-    order: int = 0
+    kind: Kind  # coordinate, rate and number are given; the others are defined
+    of: Polynomial  # sine, cosine, inverse or sum of this polynomial
+    about: str = ""  # what it is, where its definition does not say
+    order: int = 0  # of an entire function c_k its k: ``c_k(x) = sum (-x)^n/(2n + k)!``
 
 
 @dataclass
 class Ring:
-    """Generators and the relations between them.
+    """Generators and the relations between them."""
 
-    Attributes
-    ----------
-    generators
-        In the order of their definitions.
-    relations
-        Per pair (a, b) of generators what a b^2 is; a sine stands with itself, for its square.
-    patience
-        Products of terms that may still be formed before the equations count as too long.
-    """
-
-    generators: list[Generator] = field(default_factory=list)
+    generators: list[Generator] = field(default_factory=list)  # in the order of their definitions
+    # Per pair (a, b) of generators what a b^2 is; a sine stands with itself, for its square.
     relations: dict[tuple[int, int], Polynomial] = field(default_factory=dict)
+    # Products of terms that may still be formed before the equations count as too long.
     patience: int = 1_500_000
     _known: dict[Monomial, Polynomial] = field(default_factory=dict)
 

@@ -31,33 +31,15 @@ HOPELESS = 4.0  # times what is wanted: a shape that adds so much is not tried w
 
 @dataclass(frozen=True)
 class Answer:
-    """The shapes and the tolerance that a search came to.
+    """The shapes and the tolerance that a search came to."""
 
-    Attributes
-    ----------
-    basis
-        The shapes, in words.
-    shapes
-        What to write as ``shapes`` in the model file, by link.
-    coordinates
-        Number of coordinates.
-    rtol
-        Tolerance to simulate with.
-    estimate
-        The error of such a run or more, over the range of the deflections.
-    within
-        Whether that is within the wish.
-    trials
-        How many shapes were judged.
-    """
-
-    basis: str
-    shapes: dict[str, dict[str, Any]]
-    coordinates: int
-    rtol: float
-    estimate: float
-    within: bool
-    trials: int
+    basis: str  # the shapes, in words
+    shapes: dict[str, dict[str, Any]]  # what to write as ``shapes`` in the model file, by link
+    coordinates: int  # number of coordinates
+    rtol: float  # tolerance to simulate with
+    estimate: float  # the error of such a run or more, over the range of the deflections
+    within: bool  # whether that is within the wish
+    trials: int  # how many shapes were judged
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -22,24 +22,15 @@ INTRINSICS = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """What code may use of its target.
+    """What code may use of its target."""
 
-    Attributes
-    ----------
-    fused
-        Whether products and sums may become one operation, rounded once, where the target has it.
-    libm
-        Whether it has the functions of the C library; else they are written out.
-    stride
-        Doubles from an element of an array to the next: so many arms stand side by side.
-    extremes
-        LLVM's names of fmin and fmax without "min" and "max": "num" for those of the C library,
-        "imum" for a target that has instructions for them instead, which keep what is no number.
-    """
-
+    # Whether products and sums may become one operation, rounded once, where the target has it.
     fused: bool = True
-    libm: bool = True
+    libm: bool = True  # whether it has the functions of the C library; else they are written out
+    # Doubles from an element of an array to the next: so many arms stand side by side.
     stride: int = 1
+    # LLVM's names of fmin and fmax without "min" and "max": "num" for those of the C library,
+    # "imum" for a target that has instructions for them instead, which keep what is no number.
     extremes: str = "num"
 
 

@@ -77,24 +77,12 @@ def _used(stream: Stream, planned: Plan, values: range) -> tuple[list[Place], li
 
 @dataclass(frozen=True)
 class Rows:
-    """A row for each of several pieces that are alike.
+    """A row for each of several pieces that are alike."""
 
-    Attributes
-    ----------
-    places
-        What the first piece reads and writes.
-    moved
-        Column of the offset to add, for elements of arrays by their places in the first piece.
-    offsets
-        Row by row, relative to the first piece.
-    constants
-        Column of a constant, by its number in the first piece; those missing are the same in all.
-    numbers
-        Row by row.
-    """
-
-    places: list[Place]
+    places: list[Place]  # what the first piece reads and writes
+    # Column of the offset to add, for elements of arrays by their places in the first piece.
     moved: dict[Place, int]
-    offsets: list[list[int]]
+    offsets: list[list[int]]  # row by row, relative to the first piece
+    # Column of a constant, by its number in the first piece; those missing are the same in all.
     constants: dict[int, int]
-    numbers: list[list[float]]
+    numbers: list[list[float]]  # row by row

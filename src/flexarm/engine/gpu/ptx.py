@@ -23,18 +23,11 @@ MOST = 1_000_000  # operations in one function: none is split
 
 @dataclass(frozen=True)
 class PtxKernel:
-    """A function of many arms as PTX.
+    """A function of many arms as PTX."""
 
-    Attributes
-    ----------
-    text
-        PTX, for the driver.
-    entry
-        Name of the kernel: it takes the number of arms (i64), then pointers to each input, each
-        output and a work array of ``work_size`` doubles per arm, padded to whole groups.
-    """
-
-    text: str
+    text: str  # PTX, for the driver
+    # Name of the kernel: it takes the number of arms (i64), then pointers to each input, each
+    # output and a work array of ``work_size`` doubles per arm, padded to whole groups.
     entry: str
     work_size: int
     inputs: tuple[Port, ...]

@@ -151,22 +151,15 @@ def slope_tip(model: Model, part: LinkModel, q: Expr) -> Local:
 
 @dataclass(frozen=True)
 class Section:
-    """A point of an element and how its link's own coordinates move it, in the link's axes.
+    """A point of an element and how its link's own coordinates move it, in the link's axes."""
 
-    Attributes
-    ----------
-    mass, inertia
-        What the point stands for [kg], and about the axes [kg m^2], (3,).
-    place, columns
-        Where it is (3,), and its velocity per rate of own coordinate (3, k).
-    angle, angle_columns
-        First-order angles of the section (3,), and their rates (3, k).
-    """
-
+    # mass, inertia: what the point stands for [kg], and about the axes [kg m^2], (3,).
     mass: Expr
     inertia: Expr
+    # place, columns: where it is (3,), and its velocity per rate of own coordinate (3, k).
     place: Expr
     columns: Expr
+    # angle, angle_columns: first-order angles of the section (3,), and their rates (3, k).
     angle: Expr
     angle_columns: Expr
 

@@ -46,38 +46,28 @@ class Hinge:
 
 @dataclass(frozen=True)
 class Link:
-    """A link i of the chain, at given coordinates and rates; m deflection variables.
+    """A link i of the chain, at given coordinates and rates; m deflection variables."""
 
-    Attributes
-    ----------
-    A, E
-        Rotations: link i from the tip of link i-1, and tip of link i from link i, (3, 3) each.
-    hinge
-        The revolute joint that carries the link, or None.
-    variables
-        Indices in q of the deflection variables; one may stand for the joint's coordinate too.
-    r, r_d, r_v
-        ``r_{O(i+1)/Oi}`` (eq. 60), its rate (eq. 61), its acceleration from rates alone, (3,) each.
-    theta_d, theta_v
-        Angular velocity of the tip relative to the link (eq. 64), its change from rates alone.
-    r_f, theta_f
-        ``r_if(l_i)`` and ``theta_if(l_i)``, (3, m) each: what deflections do to link i+1.
-    body
-        The link's integrals about O_i.
-    """
-
+    # A, E: rotations: link i from the tip of link i-1, and tip of link i from link i, (3, 3) each.
     A: Expr
     E: Expr
-    hinge: Hinge | None
+    hinge: Hinge | None  # the revolute joint that carries the link, or None
+    # Indices in q of the deflection variables; one may stand for the joint's coordinate too.
     variables: tuple[int, ...]
+    # r, r_d, r_v: ``r_{O(i+1)/Oi}`` (eq. 60), its rate (eq. 61), its acceleration from rates alone,
+    # (3,) each.
     r: Expr
     r_d: Expr
     r_v: Expr
+    # theta_d, theta_v: angular velocity of the tip relative to the link (eq. 64), its change from
+    # rates alone.
     theta_d: Expr
     theta_v: Expr
+    # r_f, theta_f: ``r_if(l_i)`` and ``theta_if(l_i)``, (3, m) each: what deflections do to link
+    # i+1.
     r_f: Expr
     theta_f: Expr
-    body: Body
+    body: Body  # the link's integrals about O_i
 
 
 def exact_chain(model: Model, q: Expr, v: Expr) -> list[Link]:

@@ -22,71 +22,49 @@ _LEVI_CIVITA = np.array([[np.cross(b, c) for c in np.eye(3)] for b in np.eye(3)]
 
 @dataclass(frozen=True)
 class Constants:
-    """Integrals of a link's shapes, made once (eqs. 34-42); m amplitudes.
+    """Integrals of a link's shapes, made once (eqs. 34-42); m amplitudes."""
 
-    Attributes
-    ----------
-    M, Mr
-        Mass, and first moment ``M r_r`` (3,) of the undeformed link (eq. 36).
-    eps
-        ``eps_ij``, (3, m) (eqs. 34, 35).
-    sc
-        ``sc_ijk``, (m, m) (eq. 37).
-    c_jk
-        Vectors ``c_ijk``: three of the rows ``3 j..`` in column k, (3 m, m) (eq. 38).
-    c_j
-        Vectors ``c_ij``, (3, m) (eq. 39).
-    C_j
-        Matrices ``c_ij``, (3, 3) each, m of them (eq. 40).
-    mC
-        Matrices ``mc_ijk`` of the second index j: nine of the rows ``9 j..``, column by column of
-        the matrix, in column k, (9 m, m) (eq. 41).
-    C
-        ``c_i``, (3, 3) (eq. 42).
-    """
-
+    # M, Mr: mass, and first moment ``M r_r`` (3,) of the undeformed link (eq. 36).
     M: Expr
     Mr: Expr
+    # ``eps_ij``, (3, m) (eqs. 34, 35).
     eps: Expr
+    # ``sc_ijk``, (m, m) (eq. 37).
     sc: Expr
+    # Vectors ``c_ijk``: three of the rows ``3 j..`` in column k, (3 m, m) (eq. 38).
     c_jk: Expr
+    # Vectors ``c_ij``, (3, m) (eq. 39).
     c_j: Expr
+    # Matrices ``c_ij``, (3, 3) each, m of them (eq. 40).
     C_j: tuple[Expr, ...]
+    # Matrices ``mc_ijk`` of the second index j: nine of the rows ``9 j..``, column by column of the
+    # matrix, in column k, (9 m, m) (eq. 41).
     mC: Expr
+    # ``c_i``, (3, 3) (eq. 42).
     C: Expr
 
 
 @dataclass(frozen=True)
 class Body:
-    """A link's acceleration energy (eq. 13) at its deflection and rates; m deflection variables.
+    """A link's acceleration energy (eq. 13) at its deflection and rates; m deflection variables."""
 
-    Attributes
-    ----------
-    M, B2, B3, B8, B9
-        Mass; eqs. 24, 25, 30, 31, (3, 3) each.
-    eps, alpha, beta, sc
-        ``eps_ij`` (3, m), ``alpha_ij`` (3, m), ``beta_ij`` (3, 3), ``sc_ijk`` (m, m): eqs. 34, 32,
-        33, 37.
-    c
-        ``sum_k delta'_ik c_ijk`` of eqs. 44 and 102, (3, m).
-    h
-        Angular momentum that sections and rotors have relative to the link, (3,).
-    s, t, w
-        What accelerations quadratic in the rates take: force (3,), torque (3,), efforts (m,).
-        The paper has neither them nor h: its points move linearly with the amplitudes.
-    """
-
+    # M, B2, B3, B8, B9: mass; eqs. 24, 25, 30, 31, (3, 3) each.
     M: Expr
     B2: Expr
     B3: Expr
     B8: Expr
     B9: Expr
+    # eps, alpha, beta, sc: ``eps_ij`` (3, m), ``alpha_ij`` (3, m), ``beta_ij`` (3, 3), ``sc_ijk``
+    # (m, m): eqs. 34, 32, 33, 37.
     eps: Expr
     alpha: Expr
     beta: tuple[Expr, ...]
     sc: Expr
+    # ``sum_k delta'_ik c_ijk`` of eqs. 44 and 102, (3, m).
     c: Expr
-    h: Expr
+    h: Expr  # angular momentum that sections and rotors have relative to the link, (3,)
+    # s, t, w: what accelerations quadratic in the rates take: force (3,), torque (3,), efforts
+    # (m,). The paper has neither them nor h: its points move linearly with the amplitudes.
     s: Expr
     t: Expr
     w: Expr
@@ -103,25 +81,20 @@ class Body:
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over the points r of a part of a link, columns N_j = dr/d delta_j; m variables.
+    """Sums over the points r of a part of a link, columns N_j = dr/d delta_j; m variables."""
 
-    Attributes
-    ----------
-    mass, first, second
-        int dm, int r dm (3,), int r r^T dm (3, 3).
-    eps, place, flow, sc
-        int N dm (3, m), int r N_j^T dm and int r' N_j^T dm (3, 3) each, int N^T N dm (m, m).
-    s, t, w
-        int b dm, int r x b dm, int N^T b dm, b the acceleration that rates alone give a point.
-    """
-
+    # mass, first, second: int dm, int r dm (3,), int r r^T dm (3, 3).
     mass: Expr
     first: Expr
     second: Expr
+    # eps, place, flow, sc: int N dm (3, m), int r N_j^T dm and int r' N_j^T dm (3, 3) each, int N^T
+    # N dm (m, m).
     eps: Expr
     place: list[Expr]
     flow: list[Expr]
     sc: Expr
+    # s, t, w: int b dm, int r x b dm, int N^T b dm, b the acceleration that rates alone give a
+    # point.
     s: Expr
     t: Expr
     w: Expr

@@ -134,17 +134,11 @@ class KinematicInfluence(Formulation):
 
 @dataclass(frozen=True)
 class Influence:
-    """How one coordinate moves what is outboard of it, in the world (eqs. 8-11).
+    """How one coordinate moves what is outboard of it, in the world (eqs. 8-11)."""
 
-    Attributes
-    ----------
-    column
-        Its index in q.
-    shift, turn, centre
-        Velocity and angular velocity per rate, and the point that it is the velocity of, (3,) each.
-    """
-
-    column: int
+    column: int  # its index in q
+    # shift, turn, centre: velocity and angular velocity per rate, and the point that it is the
+    # velocity of, (3,) each.
     shift: Expr
     turn: Expr
     centre: Expr

@@ -28,17 +28,11 @@ Rows = dict[tuple[Axis, Axis], Expr]
 
 @dataclass(frozen=True)
 class Share:
-    """What a part of a link adds, k own coordinates.
+    """What a part of a link adds, k own coordinates."""
 
-    Attributes
-    ----------
-    inertia
-        Generalised inertia Pi of translation, rotation and own coordinates, (6 + k, 6 + k).
-    load
-        What the part takes at zero acceleration of the frame and of the own coordinates, (6 + k,).
-    """
-
+    # Generalised inertia Pi of translation, rotation and own coordinates, (6 + k, 6 + k).
     inertia: Expr
+    # What the part takes at zero acceleration of the frame and of the own coordinates, (6 + k,).
     load: Expr
 
     def __add__(self, other: "Share") -> "Share":
@@ -59,22 +53,16 @@ class Riding:
 
 @dataclass(frozen=True)
 class Material:
-    """The points of a link.
+    """The points of a link."""
 
-    Attributes
-    ----------
-    basis, scale
-        Functions of the place along the link with weights; mass [kg] is the weight times the scale.
-    place, bias
-        Where the points are, ``x + d``, and ``d2psi/dq2 q' q'``.
-    psi
-        Translation of the points per own coordinate, a matrix of k columns of coefficients.
-    """
-
+    # basis, scale: functions of the place along the link with weights; mass [kg] is the weight
+    # times the scale.
     basis: Basis
     scale: Expr
+    # place, bias: where the points are, ``x + d``, and ``d2psi/dq2 q' q'``.
     place: Field
     bias: Field
+    # Translation of the points per own coordinate, a matrix of k columns of coefficients.
     psi: Field
 
 

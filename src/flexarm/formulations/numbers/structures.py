@@ -41,17 +41,11 @@ class Member(Compiled):
 
 @dataclass(eq=False)
 class Structure:
-    """A function traced with an arm's numbers as symbols.
+    """A function traced with an arm's numbers as symbols."""
 
-    Attributes
-    ----------
-    book
-        What the trace has read of the arm, and so which others it holds for.
-    prologue, body
-        What depends on the numbers alone, computed once per arm, and what is evaluated.
-    """
-
-    book: Closed
+    book: Closed  # what the trace has read of the arm, and so which others it holds for
+    # prologue, body: what depends on the numbers alone, computed once per arm, and what is
+    # evaluated.
     prologue: Compiled
     body: Stream
     level: Level

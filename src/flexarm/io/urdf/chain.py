@@ -116,27 +116,13 @@ def plain_names(names: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Segment:
-    """What moves as one body.
+    """What moves as one body."""
 
-    Attributes
-    ----------
-    name
-        The link that its joint carries; its frame is that joint's, moved.
-    body
-        Mass, first and second moment in that frame.
-    end
-        The next joint's frame, or the tip's, in it.
-    placed
-        Its links and their frames in it, its own first.
-    frozen
-        Joints that branch off and do not move.
-    """
-
-    name: str
-    body: Inertia
-    end: Pose
-    placed: tuple[tuple[str, Pose], ...]
-    frozen: tuple[str, ...]
+    name: str  # the link that its joint carries; its frame is that joint's, moved
+    body: Inertia  # mass, first and second moment in that frame
+    end: Pose  # the next joint's frame, or the tip's, in it
+    placed: tuple[tuple[str, Pose], ...]  # its links and their frames in it, its own first
+    frozen: tuple[str, ...]  # joints that branch off and do not move
 
     @property
     def merged(self) -> tuple[str, ...]:

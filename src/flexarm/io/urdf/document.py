@@ -360,32 +360,20 @@ class Geometry:
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """A joint between two links.
-
-    Attributes
-    ----------
-    urdf_type
-        Of `KINDS`.
-    xyz, rpy
-        Where its frame stands in its parent's [m], [rad]; its child's frame is it, moved.
-    axis
-        In its frame.
-    limits, friction
-        By the names of the model file.
-    mimic
-        Whether it follows another joint.
-    """
+    """A joint between two links."""
 
     name: str
-    urdf_type: str
+    urdf_type: str  # of `KINDS`
     parent: str
     child: str
+    # xyz, rpy: where its frame stands in its parent's [m], [rad]; its child's frame is it, moved.
     xyz: Triple
     rpy: Triple
-    axis: Triple
+    axis: Triple  # in its frame
+    # limits, friction: by the names of the model file.
     limits: dict[str, float]
     friction: dict[str, float]
-    mimic: bool
+    mimic: bool  # whether it follows another joint
 
     @property
     def pose(self) -> Pose:

@@ -301,33 +301,20 @@ def _check_ratio(name: str, value: float, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class BeamEnds:
-    """What holds and loads the two ends of a uniform beam; the default is pinned-free.
+    """What holds and loads the two ends of a uniform beam; the default is pinned-free."""
 
-    Attributes
-    ----------
-    hub
-        Jh = J_hub / (rhoA L^3), turning with the root; ``math.inf`` clamps it [1].
-    spring
-        kap = k L / EI, a rotational spring between the hub and what is behind it [1].
-    rotor
-        jm = J_rotor / (rhoA L^3) behind the spring; ``math.inf`` is the ground [1].
-    translation
-        Whether the root may move sideways (free-free).
-    tip_mass, tip_inertia, tip_offset
-        M = m / (rhoA L), J = J_tip / (rhoA L^3) about the tip, D = m c / (rhoA L^2) with c the
-        distance of the body's centre beyond the tip, D^2 <= M J [1].
-    tip_pinned
-        Whether the tip is held sideways; mass and offset then do nothing.
-    """
-
-    hub: float = 0.0
+    hub: float = 0.0  # Jh = J_hub / (rhoA L^3), turning with the root; ``math.inf`` clamps it [1]
+    # kap = k L / EI, a rotational spring between the hub and what is behind it [1].
     spring: float = 0.0
+    # jm = J_rotor / (rhoA L^3) behind the spring; ``math.inf`` is the ground [1].
     rotor: float = math.inf
-    translation: bool = False
+    translation: bool = False  # whether the root may move sideways (free-free)
+    # tip_mass, tip_inertia, tip_offset: M = m / (rhoA L), J = J_tip / (rhoA L^3) about the tip, D =
+    # m c / (rhoA L^2) with c the distance of the body's centre beyond the tip, D^2 <= M J [1].
     tip_mass: float = 0.0
     tip_inertia: float = 0.0
     tip_offset: float = 0.0
-    tip_pinned: bool = False
+    tip_pinned: bool = False  # whether the tip is held sideways; mass and offset then do nothing
 
     def __post_init__(self) -> None:
         """Refuse what is no passive end."""
@@ -369,21 +356,11 @@ class BeamEnds:
 
 @dataclass(frozen=True, eq=False)
 class BeamShape:
-    """A bending shape psi(xi) of a uniform beam.
+    """A bending shape psi(xi) of a uniform beam."""
 
-    Attributes
-    ----------
-    lam
-        Eigenvalue [1].
-    coefficients
-        Of the four solutions of w'''' = lam^4 w that stay bounded (4,).
-    rotor_angle
-        Angle of the rotor behind the root's spring in this shape [1].
-    """
-
-    lam: float
-    coefficients: Array
-    rotor_angle: float = 0.0
+    lam: float  # eigenvalue [1]
+    coefficients: Array  # of the four solutions of w'''' = lam^4 w that stay bounded (4,)
+    rotor_angle: float = 0.0  # angle of the rotor behind the root's spring in this shape [1]
 
     def evaluate(self, xi: npt.ArrayLike, derivative: int = 0) -> Array:
         """Evaluate the shape or a derivative with respect to xi, of the same shape as xi."""

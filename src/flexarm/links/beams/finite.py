@@ -113,28 +113,16 @@ def require_modes(span: Span, motion: Motion, conditions: "Conditions", count: i
 
 @dataclass(frozen=True)
 class Conditions:
-    """What holds and loads the two ends of a span in one direction.
+    """What holds and loads the two ends of a span in one direction."""
 
-    Attributes
-    ----------
-    support
-        Root and tip.  A clamped end neither moves nor turns; a pinned root of a beam turns, that of
-        a rod twists, against the hub; a free end moves too.  Rods are not pinned at both ends.
-    hub
-        Inertia that the root of a pinned-free span turns [kg m^2].
-    tip_mass
-        Inertia against tip displacement [kg]; of a twisted rod against tip rotation [kg m^2].
-    tip_inertia
-        Inertia against the tip slope of a beam, about the tip [kg m^2].
-    tip_offset
-        Distance of the tip mass's centre beyond the tip [m].
-    """
-
+    # Root and tip.  A clamped end neither moves nor turns; a pinned root of a beam turns, that of a
+    # rod twists, against the hub; a free end moves too.  Rods are not pinned at both ends.
     support: Support = "clamped-free"
-    hub: float = 0.0
+    hub: float = 0.0  # inertia that the root of a pinned-free span turns [kg m^2]
+    # Inertia against tip displacement [kg]; of a twisted rod against tip rotation [kg m^2].
     tip_mass: float = 0.0
-    tip_inertia: float = 0.0
-    tip_offset: float = 0.0
+    tip_inertia: float = 0.0  # inertia against the tip slope of a beam, about the tip [kg m^2]
+    tip_offset: float = 0.0  # distance of the tip mass's centre beyond the tip [m]
 
     @classmethod
     def of(cls, ends: Ends, motion: Motion) -> "Conditions":

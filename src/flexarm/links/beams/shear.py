@@ -21,20 +21,11 @@ class Sheared:
 
     Sections turn by ``psi = b'``; the axis has the slope ``psi - ratio psi''``, since the shear
     force is that which the bending moment ``EI psi'`` changes by.
-
-    Attributes
-    ----------
-    bent
-        The deflection b by bending alone.
-    ratio
-        EI over the shear stiffness [m^2].
-    root
-        Curvature of b at the root [1/m].
     """
 
-    bent: Curve
-    ratio: float
-    root: float
+    bent: Curve  # the deflection b by bending alone
+    ratio: float  # EI over the shear stiffness [m^2]
+    root: float  # curvature of b at the root [1/m]
 
     def __call__(self, x: Array, nu: int = 0) -> Array:
         """Return the deflection, or the (nu - 1)-th derivative of the sections' turn."""

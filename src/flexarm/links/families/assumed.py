@@ -85,24 +85,14 @@ class ClassicalCurve:
 
 @dataclass(frozen=True)
 class Assumed(Discretisation):
-    """Modes of a link with given conditions at its ends, per direction.
-
-    Attributes
-    ----------
-    conditions
-        Of a direction, from the link's ends.
-    keep_root
-        Whether bending shapes keep their root slope, which turns the hub.
-    with_body
-        Whether the conditions depend on the ends.
-    """
+    """Modes of a link with given conditions at its ends, per direction."""
 
     name: str
     summary: str
     citation: str
-    conditions: Callable[[Ends, Motion], Conditions]
-    keep_root: bool = False
-    with_body: bool = False
+    conditions: Callable[[Ends, Motion], Conditions]  # of a direction, from the link's ends
+    keep_root: bool = False  # whether bending shapes keep their root slope, which turns the hub
+    with_body: bool = False  # whether the conditions depend on the ends
 
     def loaded(self, choice: ShapeChoice) -> bool:
         """Tell whether shapes depend on what hangs on the link's ends."""

@@ -29,21 +29,11 @@ from flexarm.links.span import Span
 
 @dataclass(frozen=True)
 class GrowingPolar:
-    """Sections that stand for the rotary inertia of a sliding link about its axis, p of them.
+    """Sections that stand for the rotary inertia of a sliding link about its axis, p of them."""
 
-    Attributes
-    ----------
-    inertia
-        Inertia of each per unit of exposed length [kg m], (p,).
-    left
-        ``1 - xi``, (p,).
-    rows
-        Slopes along y and z and twist, and their derivatives by xi, (6, p, K).
-    """
-
-    inertia: Array
-    left: Array
-    rows: Array
+    inertia: Array  # inertia of each per unit of exposed length [kg m], (p,)
+    left: Array  # ``1 - xi``, (p,)
+    rows: Array  # slopes along y and z and twist, and their derivatives by xi, (6, p, K)
 
     @classmethod
     def of(cls, span: Span, parents: Shapes, x: Array, weights: Array) -> "GrowingPolar | None":
@@ -58,30 +48,15 @@ class GrowingPolar:
 
 @dataclass(frozen=True)
 class GrowingNodes:
-    """G nodes of a sliding link's parent curves over xi, and integrals per unit of mass.
+    """G nodes of a sliding link's parent curves over xi, and integrals per unit of mass."""
 
-    Attributes
-    ----------
-    at
-        The parent curves at the nodes, of a span of unit length and unit mass.
-    polar
-        Where sections' rotary inertia about their axes is taken, of a link that bends and twists.
-    passing
-        ``int I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G).
-    passed
-        ``int (1 - xi)^2 l^a l^b``, (3, 3, G, G).
-    gain
-        ``int (1 - xi) l^a``, (3, G).
-    cards
-        Legendre series of ``l^a`` on each panel, (3, panels, order, G).
-    """
-
-    at: Collocation
+    at: Collocation  # the parent curves at the nodes, of a span of unit length and unit mass
+    # Where sections' rotary inertia about their axes is taken, of a link that bends and twists.
     polar: GrowingPolar | None
-    passing: Array
-    passed: Array
-    gain: Array
-    cards: Array
+    passing: Array  # ``int I^a (1 - xi) l^b`` for two of the axes x, y, z, (3, 3, G, G)
+    passed: Array  # ``int (1 - xi)^2 l^a l^b``, (3, 3, G, G)
+    gain: Array  # ``int (1 - xi) l^a``, (3, G)
+    cards: Array  # Legendre series of ``l^a`` on each panel, (3, panels, order, G)
 
     @classmethod
     def of(cls, shapes: SlidingShapes, more: int) -> "GrowingNodes":

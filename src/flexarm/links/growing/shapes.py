@@ -30,30 +30,16 @@ _NOISE = 1e-14
 
 @dataclass(frozen=True)
 class SlidingShapes:
-    """Shapes of a sliding link with m amplitudes.
+    """Shapes of a sliding link with m amplitudes."""
 
-    Attributes
-    ----------
-    names
-        Names of the amplitudes.
-    span
-        The whole beam; its section is uniform.
-    range
-        Least and largest exposed length [m].
-    edges
-        Panel edges in xi = x/l, from 0 to 1.
-    parents
-        Per direction the Legendre coefficients of the parent curves on each panel of xi,
-        (K, panels, degree + 1).
-    factors
-        Per direction the Chebyshev coefficients of the factors a(l), (R, K, m).
-    """
-
-    names: tuple[str, ...]
-    span: Span
-    range: tuple[float, float]
-    edges: Array
+    names: tuple[str, ...]  # names of the amplitudes
+    span: Span  # the whole beam; its section is uniform
+    range: tuple[float, float]  # least and largest exposed length [m]
+    edges: Array  # panel edges in xi = x/l, from 0 to 1
+    # Per direction the Legendre coefficients of the parent curves on each panel of xi, (K, panels,
+    # degree + 1).
     parents: dict[Direction, Array]
+    # Per direction the Chebyshev coefficients of the factors a(l), (R, K, m).
     factors: dict[Direction, Array]
 
     @property

@@ -320,21 +320,9 @@ def check_frequencies(
 
 
 class Total(NamedTuple):
-    """Total mass and its centre as told by one source.
+    """Total mass and its centre as told by one source."""
 
-    Attributes
-    ----------
-    source
-        Who tells it.
-    path
-        Where it stands in the file.
-    mass
-        [kg], NaN if not told.
-    centre
-        In the root frame [m], (3,), NaN if not told.
-    """
-
-    source: str
-    path: Path
-    mass: float
-    centre: Array
+    source: str  # who tells it
+    path: Path  # where it stands in the file
+    mass: float  # [kg], NaN if not told
+    centre: Array  # in the root frame [m], (3,), NaN if not told

@@ -313,23 +313,10 @@ class ModalData:
     """Modal data of one link in SI units, in its root frame, the root at rest.
 
     An amplitude has no unit: 1 is the shape as the file gives it.
-
-    Attributes
-    ----------
-    names
-        Names of the modes.
-    shapes
-        Their shapes.
-    stiffness
-        K [N m], (m, m).
-    mass
-        M [kg m^2], (m, m); None where the link's section is to be integrated.
-    damping
-        D [N m s], (m, m), or None.
     """
 
-    names: tuple[str, ...]
-    shapes: ShapeTable
-    stiffness: Array
-    mass: Array | None
-    damping: Array | None
+    names: tuple[str, ...]  # names of the modes
+    shapes: ShapeTable  # their shapes
+    stiffness: Array  # K [N m], (m, m)
+    mass: Array | None  # M [kg m^2], (m, m); None where the link's section is to be integrated
+    damping: Array | None  # D [N m s], (m, m), or None

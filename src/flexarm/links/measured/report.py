@@ -50,23 +50,12 @@ class Findings:
 
 @dataclass(frozen=True)
 class Report:
-    """What was read from a file of modal data, and what is odd or wrong about it.
+    """What was read from a file of modal data, and what is odd or wrong about it."""
 
-    Attributes
-    ----------
-    title
-        The file and what it holds.
-    facts
-        What was found, as pairs of label and text.
-    notes
-        What the user should know or look into.
-    errors
-        Why the file is refused, as ``file:line:column: what: why``; empty if it is not.
-    """
-
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
+    title: str  # the file and what it holds
+    facts: tuple[tuple[str, str], ...]  # what was found, as pairs of label and text
+    notes: tuple[str, ...]  # what the user should know or look into
+    # Why the file is refused, as ``file:line:column: what: why``; empty if it is not.
     errors: tuple[str, ...]
 
     def lines(self) -> list[str]:
@@ -82,18 +71,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Reference:
-    """The link that modal data are for.
+    """The link that modal data are for."""
 
-    Attributes
-    ----------
-    length
-        Of the flexible span [m].
-    masses
-        The span's mass at quadrature points, given panel edges [m] that the points must respect.
-    stiffness
-        Stiffness matrix (m, m) of shapes by the span's section; 0 where it is rigid.
-    """
-
-    length: float
+    length: float  # of the flexible span [m]
+    # The span's mass at quadrature points, given panel edges [m] that the points must respect.
     masses: Callable[[Array], Masses]
+    # Stiffness matrix (m, m) of shapes by the span's section; 0 where it is rigid.
     stiffness: Callable[[ShapeTable], Array]

@@ -28,21 +28,11 @@ def rigid_motions(x: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Masses:
-    """Bodies on a link's axis that stand for its mass: at stations or at quadrature points.
+    """Bodies on a link's axis that stand for its mass: at stations or at quadrature points."""
 
-    Attributes
-    ----------
-    x
-        Distance from the root [m], (p,).
-    mass
-        [kg], (p,).
-    inertia
-        Rotary inertia in the link's axes [kg m^2], (p, 3, 3).
-    """
-
-    x: Array
-    mass: Array
-    inertia: Array
+    x: Array  # distance from the root [m], (p,)
+    mass: Array  # [kg], (p,)
+    inertia: Array  # rotary inertia in the link's axes [kg m^2], (p, 3, 3)
 
     def matrix(self, displacement: Array, rotation: Array) -> Array:
         """Mass matrix of the six rigid motions of the root and m shapes, (6 + m, 6 + m).
@@ -75,17 +65,10 @@ class Masses:
 
 @dataclass(frozen=True, eq=False)
 class ShapeTable:
-    """Shapes at stations, with curves through them.
+    """Shapes at stations, with curves through them."""
 
-    Attributes
-    ----------
-    x
-        Distance of the stations from the root [m], (n,).
-    displacement, rotation
-        At an amplitude of 1, in the axes of the root [m, rad], (n, 3, m).
-    """
-
-    x: Array
+    x: Array  # distance of the stations from the root [m], (n,)
+    # displacement, rotation: at an amplitude of 1, in the axes of the root [m, rad], (n, 3, m).
     displacement: Array
     rotation: Array
 
@@ -115,17 +98,10 @@ class ShapeTable:
 
 @dataclass(frozen=True, eq=False)
 class HeldShapes:
-    """Shapes with the rigid motion of the root taken out, and their mass matrices.
+    """Shapes with the rigid motion of the root taken out, and their mass matrices."""
 
-    Attributes
-    ----------
-    given
-        The shapes as they were given.
-    own, section
-        The masses that came with them, and those of the link's section, where known.
-    """
-
-    given: ShapeTable
+    given: ShapeTable  # the shapes as they were given
+    # own, section: the masses that came with them, and those of the link's section, where known.
     own: Masses | None
     section: Masses | None
 

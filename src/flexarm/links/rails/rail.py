@@ -20,35 +20,22 @@ ORDERS = 4  # the curve and its derivatives
 
 @dataclass(frozen=True)
 class Rail:
-    """What of a link a carriage needs to know at every station; m amplitudes, p panels.
+    """What of a link a carriage needs to know at every station; m amplitudes, p panels."""
 
-    Attributes
-    ----------
-    root
-        Distance of the flexible span's root from the link's own [m]: stations count from there.
-    range
-        First and last station [m].
-    edges
-        Panels of the span [m], (p + 1,).
-    x, y, z, twist
-        Legendre series of the displacements and of the rotation about x, and of their first to
-        third derivatives, (4, p, terms, m).
-    reach
-        Of an exact beam with G nodes: series of how far the tangents reach along x, y, z, and of
-        the first two derivatives, (3, 3, p, terms, G); else None.
-    jumps
-        Stations [m] at which curvature, torsion or stretch jumps.
-    """
-
+    # Distance of the flexible span's root from the link's own [m]: stations count from there.
     root: float
-    range: tuple[float, float]
-    edges: Array
+    range: tuple[float, float]  # first and last station [m]
+    edges: Array  # panels of the span [m], (p + 1,)
+    # x, y, z, twist: Legendre series of the displacements and of the rotation about x, and of their
+    # first to third derivatives, (4, p, terms, m).
     x: Array
     y: Array
     z: Array
     twist: Array
+    # Of an exact beam with G nodes: series of how far the tangents reach along x, y, z, and of the
+    # first two derivatives, (3, 3, p, terms, G); else None.
     reach: Array | None
-    jumps: Array
+    jumps: Array  # stations [m] at which curvature, torsion or stretch jumps
 
     @classmethod
     def of(cls, span: Span, shapes: Shapes, nodes: Collocation | None, root: float) -> "Rail":

@@ -45,41 +45,25 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class ReducedBody:
-    """A body in SI units, seen from its hub frame, in which the hub is at rest.
+    """A body in SI units, seen from its hub frame, in which the hub is at rest."""
 
-    Attributes
-    ----------
-    name, names
-        Of the body, and of its m amplitudes.
-    integrals
-        Its moments, modal mass and stiffness.
-    tip
-        The tip frame, undeformed.
-    tip_shape, tip_angle
-        Displacement of the tip's origin and first-order rotation per amplitude, (3, m) each.
-    damping
-        Damping matrix, (m, m), or None where the link's own counts.
-    first_order
-        Whether nothing but K and M of the interfaces is known: then moments that change with the
-        deformation are missing.
-    drawn
-        What is drawn.
-    strains
-        Strains at places of the body per amplitude, (P, m), or None where the file has none.
-    second_order
-        Displacements by which loads stiffen the body, or None where they are not known.
-    """
-
+    # name, names: of the body, and of its m amplitudes.
     name: str
     names: tuple[str, ...]
-    integrals: Integrals
-    tip: Pose
+    integrals: Integrals  # its moments, modal mass and stiffness
+    tip: Pose  # the tip frame, undeformed
+    # tip_shape, tip_angle: displacement of the tip's origin and first-order rotation per amplitude,
+    # (3, m) each.
     tip_shape: Array
     tip_angle: Array
-    damping: Array | None
+    damping: Array | None  # damping matrix, (m, m), or None where the link's own counts
+    # Whether nothing but K and M of the interfaces is known: then moments that change with the
+    # deformation are missing.
     first_order: bool
-    drawn: Drawn
+    drawn: Drawn  # what is drawn
+    # Strains at places of the body per amplitude, (P, m), or None where the file has none.
     strains: Array | None = None
+    # Displacements by which loads stiffen the body, or None where they are not known.
     second_order: SecondOrder | None = None
 
     @property

@@ -26,87 +26,65 @@ def no_lines(corners: int = 2) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class BodyData:
-    """Data of a body in SI units, in axes of their own.
+    """Data of a body in SI units, in axes of their own."""
 
-    Attributes
-    ----------
-    name, names
-        Of the body and of its m shapes.
-    stiffness, mass, damping
-        K, M, D of the amplitudes, (m, m), each None where it is not given.
-    hertz, ratios
-        Of shapes that are modes: frequencies [Hz] in place of K, or to compare with it, (m,), and
-        damping ratios in place of D, (m,) or None.
-    hub, tip
-        The interface frames; a tip that is None is amid its nodes.
-    nodes, node_mass, node_inertia
-        Places (N, 3), mass (N,) or consistent (N, N), rotary inertia (N, 3, 3) or None.
-    shapes, rotations
-        Displacement and rotation of the nodes, (m, N, 3); rotations may be None.
-    hub_shapes, tip_shapes
-        Displacement and rotation of the interface frames, (m, 6) each, or None.
-    hub_nodes, tip_nodes
-        Rows of the nodes that move rigidly with the frames; empty where they are not known.
-    stated
-        Total mass, centre (3,) and inertia about the origin (3, 3) that the program tells.
-    lines, faces
-        Pairs of nodes to draw a line between, (k, 2), and triangles of the surface, (f, 3).
-    strains
-        Strains at P places in the shapes, (m, P), or None.
-    k_sigma, k_u
-        Stiffness of the amplitudes per unit load, by the stress and by the displacement that it
-        brings, (18, m, m) each, or None.
-    """
-
+    # name, names: of the body and of its m shapes.
     name: str
     names: tuple[str, ...]
+    # nodes, node_mass, node_inertia: places (N, 3), mass (N,) or consistent (N, N), rotary inertia
+    # (N, 3, 3) or None.
     nodes: Array
     node_mass: Mass
+    # shapes, rotations: displacement and rotation of the nodes, (m, N, 3); rotations may be None.
     shapes: Array
+    # stiffness, mass, damping: K, M, D of the amplitudes, (m, m), each None where it is not given.
     stiffness: Array | None = None
     mass: Array | None = None
     damping: Array | None = None
+    # hertz, ratios: of shapes that are modes: frequencies [Hz] in place of K, or to compare with
+    # it, (m,), and damping ratios in place of D, (m,) or None.
     hertz: Array | None = None
     ratios: Array | None = None
+    # hub, tip: the interface frames; a tip that is None is amid its nodes.
     hub: Pose = IDENTITY
     tip: Pose | None = None
     node_inertia: Array | None = None
     rotations: Array | None = None
+    # hub_shapes, tip_shapes: displacement and rotation of the interface frames, (m, 6) each, or
+    # None.
     hub_shapes: Array | None = None
     tip_shapes: Array | None = None
+    # hub_nodes, tip_nodes: rows of the nodes that move rigidly with the frames; empty where they
+    # are not known.
     hub_nodes: Integers = field(default_factory=no_nodes)
     tip_nodes: Integers = field(default_factory=no_nodes)
+    # Total mass, centre (3,) and inertia about the origin (3, 3) that the program tells.
     stated: Stated = (None, None, None)
+    # lines, faces: pairs of nodes to draw a line between, (k, 2), and triangles of the surface, (f,
+    # 3).
     lines: Integers = field(default_factory=no_lines)
     faces: Integers = field(default_factory=lambda: no_lines(3))
-    strains: Array | None = None
+    strains: Array | None = None  # strains at P places in the shapes, (m, P), or None
+    # k_sigma, k_u: stiffness of the amplitudes per unit load, by the stress and by the displacement
+    # that it brings, (18, m, m) each, or None.
     k_sigma: Array | None = None
     k_u: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Superelement:
-    """K and M of a body with nothing held, and no nodes.
+    """K and M of a body with nothing held, and no nodes."""
 
-    Attributes
-    ----------
-    name
-        Of the body.
-    stiffness, mass, damping
-        Over hub ux uy uz rx ry rz, tip the same, then fixed-interface modes, (12 + k, 12 + k).
-    hub, tip
-        The interface frames; unknowns are in the axes of the data.
-    stated
-        As of `BodyData`.
-    """
-
-    name: str
+    name: str  # of the body
+    # stiffness, mass, damping: over hub ux uy uz rx ry rz, tip the same, then fixed-interface
+    # modes, (12 + k, 12 + k).
     stiffness: Array
     mass: Array
     damping: Array | None
+    # hub, tip: the interface frames; unknowns are in the axes of the data.
     hub: Pose
     tip: Pose
-    stated: Stated = (None, None, None)
+    stated: Stated = (None, None, None)  # as of `BodyData`
 
 
 def rigid_columns(places: Array) -> Array:

@@ -27,30 +27,20 @@ from flexarm.spatial import Pose
 
 @dataclass(frozen=True, eq=False)
 class FullModel:
-    """A finite-element model: K (3N, 3N) and M in their own units until frames are known.
+    """A finite-element model: K (3N, 3N) and M in their own units until frames are known."""
 
-    Attributes
-    ----------
-    name
-        Of the model.
-    stiffness, mass, nodes
-        As `flexarm.reduce` takes them.
-    hub_nodes, tip_nodes
-        Rows of the faces.
-    hub, tip
-        Interface frames, or None.
-    faces
-        Rows of the nodes of triangles of the surface, (f, 3).
-    """
-
-    name: str
+    name: str  # of the model
+    # stiffness, mass, nodes: as `flexarm.reduce` takes them.
     stiffness: Any
     mass: Any
     nodes: Array
+    # hub_nodes, tip_nodes: rows of the faces.
     hub_nodes: Integers
     tip_nodes: Integers
+    # hub, tip: interface frames, or None.
     hub: Pose | None = None
     tip: Pose | None = None
+    # Rows of the nodes of triangles of the surface, (f, 3).
     faces: Integers = field(default_factory=lambda: no_lines(3))
 
     def with_frames(self, path: Path | None) -> "FullModel":

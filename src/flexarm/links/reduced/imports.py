@@ -38,26 +38,16 @@ NAMES = {"K": "K", "M": "M", "B": "D"}  # first letters of Nastran's matrices
 
 @dataclass(frozen=True)
 class Choices:
-    """What a file does not say.
+    """What a file does not say."""
 
-    Attributes
-    ----------
-    frames
-        A JSON file with hub, tip, units, mass, centre, or None.
-    hub_node, tip_node
-        Interface nodes of a superelement, or None.
-    hub_set, tip_set
-        Names of node sets of the two faces in an .inp file, or None.
-    density
-        Of the elements, in the file's units, or None.
-    """
-
-    frames: Path | None = None
+    frames: Path | None = None  # a JSON file with hub, tip, units, mass, centre, or None
+    # hub_node, tip_node: interface nodes of a superelement, or None.
     hub_node: int | None = None
     tip_node: int | None = None
+    # hub_set, tip_set: names of node sets of the two faces in an .inp file, or None.
     hub_set: str | None = None
     tip_set: str | None = None
-    density: float | None = None
+    density: float | None = None  # of the elements, in the file's units, or None
 
 
 def import_body(paths: Sequence[Path], choices: Choices) -> tuple[Report, ReducedBody | None]:

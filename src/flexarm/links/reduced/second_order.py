@@ -24,20 +24,11 @@ STEEP = 1e3  # change of a mode's squared frequency over squared spin that no li
 
 @dataclass(frozen=True, eq=False)
 class SecondOrder:
-    """Displacements of second order, m amplitudes, in axes of the hub.
+    """Displacements of second order, m amplitudes, in axes of the hub."""
 
-    Attributes
-    ----------
-    first
-        ``int X dm``, (3, m, m).
-    second
-        ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m).
-    tip, tip_angle
-        X of the tip's origin and of its angles, (3, m, m) each.
-    """
-
-    first: Array
-    second: Array
+    first: Array  # ``int X dm``, (3, m, m)
+    second: Array  # ``int X_a r_b dm`` at ``[a, b]``, (3, 3, m, m)
+    # tip, tip_angle: X of the tip's origin and of its angles, (3, m, m) each.
     tip: Array
     tip_angle: Array
 

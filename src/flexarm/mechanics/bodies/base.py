@@ -20,13 +20,9 @@ class Body(ABC):
 
     A final class implements the functions; algorithms call them and never ask which body it is.
     Every coordinate that deforms a link is a column, ``part.own`` in their order.
-
-    Attributes
-    ----------
-    model, part
-        The arm, and the link of it.
     """
 
+    # model, part: the arm, and the link of it.
     model: Model
     part: LinkModel
 

@@ -13,42 +13,19 @@ from flexarm.links.span import Span
 
 @dataclass(frozen=True)
 class Deformed:
-    """A flexible link's shape functions, and how much of each there is at T samples.
+    """A flexible link's shape functions, and how much of each there is at T samples."""
 
-    Attributes
-    ----------
-    shapes
-        Functions of a coordinate: the distance x [m], or of a sliding link xi = x/l.
-    amplitudes
-        How much of each, (T, m).
-    scale
-        Metres per unit of the coordinate, (T,).
-    length
-        Length of the (exposed) span [m], (T,).
-    end
-        The coordinate at the tip.
-    span
-        The section's properties, as functions of x.
-    weights
-        Quadrature weights over the coordinate, with the places of ``points`` in between its ends.
-    points
-        Where they are.
-    grows
-        Whether the coordinate is xi, and the section the same everywhere.
-    nodes
-        Where the tangents of an exact beam are taken, else None.
-    """
-
-    shapes: Shapes
-    amplitudes: Array
-    scale: Array
-    length: Array
-    end: float
-    span: Span
-    points: Array
+    shapes: Shapes  # functions of a coordinate: the distance x [m], or of a sliding link xi = x/l
+    amplitudes: Array  # how much of each, (T, m)
+    scale: Array  # metres per unit of the coordinate, (T,)
+    length: Array  # length of the (exposed) span [m], (T,)
+    end: float  # the coordinate at the tip
+    span: Span  # the section's properties, as functions of x
+    points: Array  # where they are
+    # Quadrature weights over the coordinate, with the places of ``points`` in between its ends.
     weights: Array
-    grows: bool = False
-    nodes: Collocation | None = None
+    grows: bool = False  # whether the coordinate is xi, and the section the same everywhere
+    nodes: Collocation | None = None  # where the tangents of an exact beam are taken, else None
 
     @property
     def edges(self) -> Array:

@@ -22,21 +22,12 @@ from flexarm.spatial import Expr
 @final
 @dataclass(frozen=True)
 class GrowingMotion:
-    """The exposed part of a sliding link at given own coordinates and their rates.
+    """The exposed part of a sliding link at given own coordinates and their rates."""
 
-    Attributes
-    ----------
-    linear
-        Its motion by linear theory, of which the first-order angles hold in any case.
-    nodes
-        Where the tangents of an exact beam are taken, else None.
-    rates
-        Rates of exposed length and amplitudes, (k,).
-    """
-
+    # Its motion by linear theory, of which the first-order angles hold in any case.
     linear: SlidingMotion
-    nodes: GrowingNodes | None
-    rates: Expr
+    nodes: GrowingNodes | None  # where the tangents of an exact beam are taken, else None
+    rates: Expr  # rates of exposed length and amplitudes, (k,)
 
     @classmethod
     def of(cls, part: LinkModel, own: Expr, rates: Expr) -> "GrowingMotion":

@@ -16,26 +16,13 @@ from flexarm.spatial import Expr, Inertia, Pose, constant
 
 
 class Moments(NamedTuple):
-    """What a link weighs at its current deflection, seen from its root; k own coordinates.
+    """What a link weighs at its current deflection, seen from its root; k own coordinates."""
 
-    Attributes
-    ----------
-    G
-        ``int h h^T dm``, (4, 4), the sections' rotary inertia included.
-    H
-        ``int h s_f^T dm``, (4, 4), per own coordinate, with the sections' turning.
-    N
-        ``int s_k s_f^T dm``, (4, 4), at ``[f][k]``.
-    T
-        Mass matrix of the sections' turning within the link, (k, k).
-    r, eps
-        First moments ``int h dm`` and ``int s_f dm``, (4,) each.
-    """
-
-    G: Expr
-    H: list[Expr]
-    N: list[list[Expr]]
-    T: Expr
+    G: Expr  # ``int h h^T dm``, (4, 4), the sections' rotary inertia included
+    H: list[Expr]  # ``int h s_f^T dm``, (4, 4), per own coordinate, with the sections' turning
+    N: list[list[Expr]]  # ``int s_k s_f^T dm``, (4, 4), at ``[f][k]``
+    T: Expr  # mass matrix of the sections' turning within the link, (k, k)
+    # r, eps: first moments ``int h dm`` and ``int s_f dm``, (4,) each.
     r: Expr
     eps: list[Expr]
 

@@ -19,27 +19,19 @@ FEW = 8  # bending amplitudes up to which tensors cost less than points
 
 @dataclass(frozen=True)
 class Quadratic:
-    """What the quadratic displacements ``1/2 d^T X d`` add; k amplitudes.
+    """What the quadratic displacements ``1/2 d^T X d`` add; k amplitudes."""
 
-    Attributes
-    ----------
-    moments, flow
-        Added to ``int mu r N_j^T`` and, without its (x, x) entry, to ``int mu r' N_j^T``,
-        (3, 3) each, per amplitude.
-    first, second
-        Added to the first moment (3,) and to ``int mu r r^T`` (3, 3).
-    linear, modal
-        Added to ``int mu N`` (3, k) and ``int mu N^T N`` (k, k).
-    torque, force, effort
-        What the acceleration ``d'^T X d'`` of the points takes.
-    """
-
+    # moments, flow: added to ``int mu r N_j^T`` and, without its (x, x) entry, to ``int mu r'
+    # N_j^T``, (3, 3) each, per amplitude.
     moments: list[Expr]
     flow: list[Expr]
+    # first, second: added to the first moment (3,) and to ``int mu r r^T`` (3, 3).
     first: Expr
     second: Expr
+    # linear, modal: added to ``int mu N`` (3, k) and ``int mu N^T N`` (k, k).
     linear: Expr
     modal: Expr
+    # torque, force, effort: what the acceleration ``d'^T X d'`` of the points takes.
     torque: Expr
     force: Expr
     effort: Expr

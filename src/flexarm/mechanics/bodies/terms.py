@@ -15,26 +15,18 @@ from flexarm.spatial import Expr, Inertia, constant
 
 @dataclass(frozen=True)
 class Terms:
-    """A link's inertia about L and its velocity-dependent forces; k own coordinates.
+    """A link's inertia about L and its velocity-dependent forces; k own coordinates."""
 
-    Attributes
-    ----------
-    mass, first, second
-        Mass [kg], first moment (3,), inertia matrix (3, 3).
-    angular, linear
-        Momentum per rate of own coordinate: about L and linear, (3, k) each.
-    modal
-        Mass matrix of the own coordinates, (k, k).
-    torque, force, effort
-        What the velocity products need: about L (3,), linear (3,), of own coordinates (k,).
-    """
-
+    # mass, first, second: mass [kg], first moment (3,), inertia matrix (3, 3).
     mass: Expr
     first: Expr
     second: Expr
+    # angular, linear: momentum per rate of own coordinate: about L and linear, (3, k) each.
     angular: Expr
     linear: Expr
-    modal: Expr
+    modal: Expr  # mass matrix of the own coordinates, (k, k)
+    # torque, force, effort: what the velocity products need: about L (3,), linear (3,), of own
+    # coordinates (k,).
     torque: Expr
     force: Expr
     effort: Expr
@@ -42,21 +34,14 @@ class Terms:
 
 @dataclass(frozen=True)
 class Motion:
-    """How a section moves relative to L: place, columns, rates and velocity-product terms.
+    """How a section moves relative to L: place, columns, rates and velocity-product terms."""
 
-    Attributes
-    ----------
-    local
-        Place, rotation and columns.
-    spin, speed
-        Relative angular velocity and velocity, in L, (3,) each.
-    spin_bias, speed_bias
-        Relative accelerations at zero acceleration of the own coordinates, (3,) each.
-    """
-
-    local: Local
+    local: Local  # place, rotation and columns
+    # spin, speed: relative angular velocity and velocity, in L, (3,) each.
     spin: Expr
     speed: Expr
+    # spin_bias, speed_bias: relative accelerations at zero acceleration of the own coordinates,
+    # (3,) each.
     spin_bias: Expr
     speed_bias: Expr
 

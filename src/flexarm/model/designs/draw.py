@@ -29,24 +29,12 @@ class Stretched:
 
 @dataclass(frozen=True, eq=False)
 class DesignShapes:
-    """Shapes of a link by design: those of the first, stretched.
+    """Shapes of a link by design: those of the first, stretched."""
 
-    Attributes
-    ----------
-    first
-        Of the first design.
-    ratios
-        Length of the first design's span over that of each, (N,).
-    factors
-        Of the amplitudes, (N, m).
-    stiffness
-        By design, (N, m, m).
-    """
-
-    first: Shapes
-    ratios: Array
-    factors: Array
-    stiffness: Array
+    first: Shapes  # of the first design
+    ratios: Array  # length of the first design's span over that of each, (N,)
+    factors: Array  # of the amplitudes, (N, m)
+    stiffness: Array  # by design, (N, m, m)
 
     @property
     def names(self) -> tuple[str, ...]:

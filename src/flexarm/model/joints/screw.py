@@ -11,19 +11,13 @@ from flexarm.spatial import Expr, turn_z
 
 @dataclass(frozen=True)
 class Screw(JointMotion):
-    """Turn about z by an angle [rad], and move along z in proportion.
-
-    Attributes
-    ----------
-    travel
-        Per angle [m/rad].
-    """
+    """Turn about z by an angle [rad], and move along z in proportion."""
 
     name: ClassVar[str] = "screw"
     units: ClassVar[tuple[str, ...]] = ("rad",)
     smoothing: ClassVar[float] = 1e-3
 
-    travel: float
+    travel: float  # per angle [m/rad]
 
     @classmethod
     def of(cls, joint: Joint) -> Self:

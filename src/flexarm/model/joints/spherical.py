@@ -14,25 +14,18 @@ from flexarm.spatial import Expr, base_rotation, constant, rotation_from_angles,
 
 @dataclass(frozen=True)
 class Spherical(JointMotion):
-    """Turn by ``Rx(rx) Ry(ry) Rz(rz)`` from an anchor attitude.
-
-    Attributes
-    ----------
-    start, spin
-        Attitude at which it starts, (3, 3), and the spin there in axes of K [rad/s], (3,).
-    drag
-        Torque against its spin [N m s/rad].
-    anchor
-        The attitude that the angles are relative to, where that is not the one at the start.
-    """
+    """Turn by ``Rx(rx) Ry(ry) Rz(rz)`` from an anchor attitude."""
 
     name: ClassVar[str] = "spherical"
     units: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
     anchored: ClassVar[bool] = True
 
+    # start, spin: attitude at which it starts, (3, 3), and the spin there in axes of K [rad/s],
+    # (3,).
     start: Array
     spin: tuple[float, ...] = ()
-    drag: float = 0.0
+    drag: float = 0.0  # torque against its spin [N m s/rad]
+    # The attitude that the angles are relative to, where that is not the one at the start.
     anchor: Expr | None = None
 
     @classmethod

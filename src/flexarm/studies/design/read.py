@@ -47,24 +47,12 @@ ALLOWED = "say 'allow_long: true' in the study's run"
 
 @dataclass(frozen=True)
 class Study:
-    """A study ready to be computed.
+    """A study ready to be computed."""
 
-    Attributes
-    ----------
-    plan
-        As its file describes it.
-    folder
-        Where files of Python lie that it names.
-    arm
-        The arm, if any.
-    axes
-        The parameters.
-    """
-
-    plan: Plan
-    folder: Path
-    arm: Arm | None
-    axes: tuple[Axis, ...]
+    plan: Plan  # as its file describes it
+    folder: Path  # where files of Python lie that it names
+    arm: Arm | None  # the arm, if any
+    axes: tuple[Axis, ...]  # the parameters
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process: the arm as its text, with the files that it names."""

@@ -21,29 +21,17 @@ EDGE = 1e-12  # of the unit interval that normal distributions leave out
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter, its numbers in SI.
+    """A parameter, its numbers in SI."""
 
-    Attributes
-    ----------
-    name, keys
-        Of the column, and of the model file or the start.
-    kind
-        ``linear``, ``log``, ``normal`` (its bounds are mean and deviation) or ``values``.
-    low, high
-        The bounds.
-    levels
-        How many values a grid has.
-    values
-        If it is a list.
-    """
-
+    # name, keys: of the column, and of the model file or the start.
     name: str
     keys: tuple[str, ...]
-    kind: str
+    kind: str  # ``linear``, ``log``, ``normal`` (its bounds are mean and deviation) or ``values``
+    # low, high: the bounds.
     low: float = 0.0
     high: float = 0.0
-    levels: int = 0
-    values: tuple[Any, ...] = ()
+    levels: int = 0  # how many values a grid has
+    values: tuple[Any, ...] = ()  # if it is a list
 
     def at(self, share: Array) -> NDArray[Any]:
         """Give the values at shares of the probability, 0 to 1."""

@@ -55,18 +55,10 @@ def of_file(path: Path) -> Columns:
 
 @dataclass(frozen=True)
 class Table:
-    """The results of a study in a folder.
+    """The results of a study in a folder."""
 
-    Attributes
-    ----------
-    folder
-        Where they lie.
-    about
-        What is said of the study: its digest, parts, columns, counts.
-    """
-
-    folder: Path
-    about: dict[str, Any]
+    folder: Path  # where they lie
+    about: dict[str, Any]  # what is said of the study: its digest, parts, columns, counts
 
     @classmethod
     def of(cls, folder: Path, study: Study) -> "Table":

@@ -29,21 +29,11 @@ Tell = Callable[[int, float], None]
 
 @dataclass
 class Designs:
-    """Designs of a study at any place, with what they came to.
+    """Designs of a study at any place, with what they came to."""
 
-    Attributes
-    ----------
-    study
-        With aim and limits.
-    count
-        How many were computed.
-    reason
-        Why the last one that could not be computed could not.
-    """
-
-    study: Study
-    count: int = 0
-    reason: str = ""
+    study: Study  # with aim and limits
+    count: int = 0  # how many were computed
+    reason: str = ""  # why the last one that could not be computed could not
     _sizes: dict[str, float] = field(default_factory=dict)  # of quantities, in the first designs
 
     @cached_property
@@ -112,25 +102,15 @@ class Designs:
 
 @dataclass(frozen=True)
 class Found:
-    """Where a search ended.
+    """Where a search ended."""
 
-    Attributes
-    ----------
-    place
-        In the unit cube, (parameters,).
-    aim, margins
-        Of the design there; less is better, and what is left to each limit, of its size.
-    refuted
-        What a design near it gains, of the aim; 0 if none is better.
-    steps
-        That were taken.
-    """
-
-    place: Array
+    place: Array  # in the unit cube, (parameters,)
+    # aim, margins: of the design there; less is better, and what is left to each limit, of its
+    # size.
     aim: float
     margins: Array
-    refuted: float
-    steps: int
+    refuted: float  # what a design near it gains, of the aim; 0 if none is better
+    steps: int  # that were taken
 
     @property
     def kept(self) -> bool:

@@ -23,22 +23,13 @@ Vectors = Mapping[int, Expr]
 
 @dataclass(frozen=True)
 class Grown:
-    """What the nodes of a sliding link do, per axis x, y, z; k own coordinates, the length first.
+    """What a sliding link's nodes do, per axis x, y, z; k own coordinates, the length first."""
 
-    Attributes
-    ----------
-    place, rate
-        Tangents P and their rates, (G,).
-    sweep
-        ``l P`` per rate of own coordinate, (G, k).
-    bias
-        Second rate of ``l P`` at zero accelerations, (G,).
-    """
-
+    # place, rate: tangents P and their rates, (G,).
     place: list[Expr]
     rate: list[Expr]
-    sweep: list[Expr]
-    bias: list[Expr]
+    sweep: list[Expr]  # ``l P`` per rate of own coordinate, (G, k)
+    bias: list[Expr]  # second rate of ``l P`` at zero accelerations, (G,)
 
     @classmethod
     def of(cls, nodes: GrowingNodes, motion: SlidingMotion) -> "Grown":

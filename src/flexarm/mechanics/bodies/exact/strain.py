@@ -22,18 +22,11 @@ from flexarm.spatial import Expr, constant
 
 @dataclass(frozen=True)
 class Measured:
-    """What is strained at the nodes, and how stiff it is.
+    """What is strained at the nodes, and how stiff it is."""
 
-    Attributes
-    ----------
-    rows
-        a, b, f and a', b', f' (or what the axis leans by, and 0) per amplitude, (G, m) each.
-    stiffness
-        Against the last three, (3, G).
-    """
-
+    # a, b, f and a', b', f' (or what the axis leans by, and 0) per amplitude, (G, m) each.
     rows: tuple[Array, ...]
-    stiffness: Array
+    stiffness: Array  # against the last three, (3, G)
 
     @classmethod
     def of(cls, nodes: Collocation) -> "list[Measured]":

@@ -47,24 +47,14 @@ class Angles:
 
 @dataclass(frozen=True)
 class Tangents:
-    """Tangents ``P = (1 + eps) t`` at n sections: a row for each of x, y, z, (3, n).
+    """Tangents ``P = (1 + eps) t`` at n sections: a row for each of x, y, z, (3, n)."""
 
-    Attributes
-    ----------
-    unit
-        The unit tangents t.
-    place
-        P.
-    by_a, by_b
-        P per unit of the two angles.
-    rate, bias
-        Rate of P, and its second rate at zero accelerations of the amplitudes.
-    """
-
-    unit: Expr
-    place: Expr
+    unit: Expr  # the unit tangents t
+    place: Expr  # P
+    # by_a, by_b: P per unit of the two angles.
     by_a: Expr
     by_b: Expr
+    # rate, bias: rate of P, and its second rate at zero accelerations of the amplitudes.
     rate: Expr
     bias: Expr
 
@@ -205,22 +195,14 @@ def _coefficients(k: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Turned:
-    """The rotation of one section, how its angles turn it, and how it spins.
+    """The rotation of one section, how its angles turn it, and how it spins."""
 
-    Attributes
-    ----------
-    rotation
-        In link axes, (3, 3).
-    by_a, by_b, by_twist
-        Angular velocity per rate of the angles, (3,) each.
-    spin, bias
-        Angular velocity, and its rate at zero accelerations of the amplitudes, (3,) each.
-    """
-
-    rotation: Expr
+    rotation: Expr  # in link axes, (3, 3)
+    # by_a, by_b, by_twist: angular velocity per rate of the angles, (3,) each.
     by_a: Expr
     by_b: Expr
     by_twist: Expr
+    # spin, bias: angular velocity, and its rate at zero accelerations of the amplitudes, (3,) each.
     spin: Expr
     bias: Expr
 
