@@ -11,10 +11,7 @@ from flexarm.arm.link import Link
 from flexarm.arm.mission import Event, FreeBody, require_events_fit
 from flexarm.arm.part import Body, Flag, Frame, Part, fault
 from flexarm.arm.profile import AngleProfile, LengthProfile
-from flexarm.arm.shapes import (
-    ClampedMass,
-    Lumped,
-)
+from flexarm.arm.shapes import ClampedMass, Lumped
 from flexarm.arm.side_files import Mesh
 from flexarm.arm.summary import Summary, draw_chain
 from flexarm.units import Acceleration, AngularSpeed, Length, Speed

@@ -91,8 +91,7 @@ def _kind_of_body(value: object) -> str:
 
 
 LinkBody = Annotated[
-    Annotated[Body, Tag("rigid")] | Annotated[ModalBody, Tag("modal")],
-    Discriminator(_kind_of_body),
+    Annotated[Body, Tag("rigid")] | Annotated[ModalBody, Tag("modal")], Discriminator(_kind_of_body)
 ]
 
 

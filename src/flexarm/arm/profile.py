@@ -7,17 +7,7 @@ from typing_extensions import TypeAliasType
 
 from flexarm.arm.part import Part, fault
 from flexarm.arm.side_files import BesideModel
-from flexarm.units import (
-    Angle,
-    AngularSpeed,
-    Force,
-    Frequency,
-    Length,
-    Ratio,
-    Speed,
-    Time,
-    Torque,
-)
+from flexarm.units import Angle, AngularSpeed, Force, Frequency, Length, Ratio, Speed, Time, Torque
 
 V = TypeVar("V")
 Interpolation = Literal["linear", "cubic", "hold"]

@@ -79,8 +79,7 @@ class TipLoad(Part):
     def _inertia_covers_offset(self) -> Self:
         if self.mass * self.offset * self.offset > self.inertia * (1 + 1e-12):
             raise fault(
-                "is less than mass x offset^2: it is taken about the tip, not the centre",
-                "inertia",
+                "is less than mass x offset^2: it is taken about the tip, not the centre", "inertia"
             )
         return self
 

@@ -134,11 +134,7 @@ def _fixed(model: Model) -> set[int]:
 
 
 def _forces(
-    model: Model,
-    traced: ca.Function,
-    linear: Linear,
-    state: _State,
-    generator: np.random.Generator,
+    model: Model, traced: ca.Function, linear: Linear, state: _State, generator: np.random.Generator
 ) -> Iterator[tuple[Array, Array]]:
     """Yield kinds of force at a state, each with the scale that makes its entries comparable."""
     mass, moving, elastic = (np.array(value) for value in traced(state.q, state.v)[:3])

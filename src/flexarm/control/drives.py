@@ -28,24 +28,14 @@ Gain = WithUnit | Sequence[WithUnit] | Array
 
 @dataclass(frozen=True)
 class Drives:
-    """The driven joints of an arm, k of them.
+    """The driven joints of an arm, k of them."""
 
-    Attributes
-    ----------
-    names
-        Their names, in the order of the inputs.
-    inputs
-        Matrix B that turns inputs into generalised forces, (n, k).
-    gear
-        Effort at the joint per unit of input, (k,): not 1 where inputs are on the motor's side.
-    motors, hubs
-        Rows that give the coordinate on the motor's side and on the link's side of each joint from
-        q, (k, n) each; they differ for elastic joints only.
-    """
-
-    names: tuple[str, ...]
-    inputs: Array
+    names: tuple[str, ...]  # their names, in the order of the inputs
+    inputs: Array  # matrix B that turns inputs into generalised forces, (n, k)
+    # Effort at the joint per unit of input, (k,): not 1 where inputs are on the motor's side.
     gear: Array
+    # motors, hubs: rows that give the coordinate on the motor's side and on the link's side of each
+    # joint from q, (k, n) each; they differ for elastic joints only.
     motors: Array
     hubs: Array
 

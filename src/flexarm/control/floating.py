@@ -27,15 +27,7 @@ STEP = 1e-5  # of progress, for a path's direction
 class Floating:
     """An arm whose base is free, at rest in all.
 
-    Parameters
-    ----------
-    model
-        The arm.
-
-    Raises
-    ------
-    ModelError
-        If its base is not free, is in orbit, or moves at the start.
+    ModelError: if its base is not free, is in orbit, or moves at the start.
     """
 
     def __init__(self, model: Model) -> None:
@@ -91,10 +83,7 @@ class Floating:
     def still_along(self, statics: Statics, wanted: Array, first: Array) -> Along:
         """Move driven joints towards a direction (k,) as far as it does not turn the base.
 
-        Raises
-        ------
-        FlexarmError
-            If every motion turns it.
+        FlexarmError: if every motion turns it.
         """
 
         def rates(s: float, q: Array) -> Array:

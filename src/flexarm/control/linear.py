@@ -16,18 +16,12 @@ class Linear:
     """Small motions ``x' = A x + B w`` with x the changes of r coordinates and their rates.
 
     These are all but a free base's and what is prescribed.
-
-    Attributes
-    ----------
-    A, B
-        Matrices, (2r, 2r) and (2r, k).
-    notices
-        What became of Coulomb friction, joint by joint.
     """
 
+    # A, B: matrices, (2r, 2r) and (2r, k).
     A: Array
     B: Array
-    notices: tuple[str, ...]
+    notices: tuple[str, ...]  # what became of Coulomb friction, joint by joint
 
 
 def decoupled(tangent: Tangent, driven: Drives, q: Array, effort: Array) -> Linear:

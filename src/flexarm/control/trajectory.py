@@ -27,15 +27,9 @@ NODES = (9, 17, 33, 65)
 
 @dataclass(frozen=True)
 class Path:
-    """Postures of an arm as a function of progress from 0 to 1.
+    """Postures of an arm as a function of progress from 0 to 1."""
 
-    Attributes
-    ----------
-    series
-        Chebyshev coefficients over [0, 1] of the coordinates, (R, n).
-    """
-
-    series: Array
+    series: Array  # Chebyshev coefficients over [0, 1] of the coordinates, (R, n)
 
     def trace(self, s: Expr) -> Expr:
         """Trace the coordinates at a progress, (n,)."""
@@ -286,12 +280,9 @@ def follow(model: Model, path: Path, timing: Timing) -> Trajectory:
 def fit_path(posture: Callable[[float, Array], Array], first: Array) -> Path:
     """Fit postures by a Chebyshev series, with as many nodes as they need.
 
-    Parameters
-    ----------
-    posture
-        Gives the coordinates (n,) at a progress, and takes those at one close by to start from.
-    first
-        The coordinates at progress 0.
+    posture: gives the coordinates (n,) at a progress, and takes those at one close by to start
+        from.
+    first: the coordinates at progress 0.
     """
     error = np.inf
     for count in NODES:

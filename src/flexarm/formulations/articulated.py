@@ -186,12 +186,7 @@ class _Sweep:
         return E @ out.rotation, _Outboard(rotate_inertia(E, inertia), rotate(E, force), E)
 
     def _pass_joint(
-        self,
-        state: LinkState,
-        turned: Expr,
-        inertia: Expr,
-        force: Expr,
-        own: _Own,
+        self, state: LinkState, turned: Expr, inertia: Expr, force: Expr, own: _Own
     ) -> _Eliminated:
         """Eliminate the joint and hand what is left to the tip that carries it."""
         part, rotor = state.part, state.part.rotor

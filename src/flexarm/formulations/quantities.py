@@ -155,12 +155,7 @@ def _parts(f: Formulation, q: Expr, v: Expr) -> tuple[Expr, ...]:
     coriolis = f.inertial_expression(q, v, None, gravity=False)
     if f.model.orbit:  # the frame's own turning is among them
         coriolis = inertial_force(f, q, v) - _gravity(f, q)
-    return (
-        coriolis,
-        _gravity(f, q),
-        elastic_force(f.model, q),
-        dissipative_force(f.model, q, v),
-    )
+    return (coriolis, _gravity(f, q), elastic_force(f.model, q), dissipative_force(f.model, q, v))
 
 
 def _gravity(f: Formulation, q: Expr) -> Expr:

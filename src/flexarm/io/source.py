@@ -175,8 +175,7 @@ def _line(name: str, problem: Problem) -> str:
 def _decode(content: str | bytes) -> str:
     if len(content) > MAX_BYTES:
         raise _Fatal(
-            (1, 1),
-            f"the file is larger than {MAX_BYTES:,} bytes; put long tables into CSV files",
+            (1, 1), f"the file is larger than {MAX_BYTES:,} bytes; put long tables into CSV files"
         )
     text = (content if isinstance(content, str) else _utf8(content)).removeprefix("\ufeff")
     match = _UNPRINTABLE.search(text)

@@ -234,10 +234,7 @@ def modes(
 
 
 def joint_states(
-    model: Model,
-    joints: State | Literal["auto"] | Mapping[str, State],
-    *,
-    given: bool,
+    model: Model, joints: State | Literal["auto"] | Mapping[str, State], *, given: bool
 ) -> dict[str, State]:
     """Say of each joint whether it is free or locked; ``given``: an angle or a speed is."""
     word: State = "free"

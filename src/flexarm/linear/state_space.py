@@ -171,11 +171,7 @@ def _default_outputs(model: Model) -> tuple[str, ...]:
 
 
 def _outputs(
-    tangent: Tangent,
-    at: tuple[Point, Array],
-    names: Sequence[str],
-    columns: Array,
-    solved: Array,
+    tangent: Tangent, at: tuple[Point, Array], names: Sequence[str], columns: Array, solved: Array
 ) -> tuple[Array, Array, Array, tuple[str, ...]]:
     """Make C (p, 2n), D (p, m), the outputs' values at the state (p,), and their units."""
     model, (point, a) = tangent.model, at

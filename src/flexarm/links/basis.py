@@ -43,12 +43,7 @@ def normalisation(choice: ShapeChoice) -> Normalise:
 
 
 def family(
-    direction: Direction,
-    curves: Sequence[Curve],
-    stiffness: Array,
-    edges: Array,
-    *,
-    first: int = 1,
+    direction: Direction, curves: Sequence[Curve], stiffness: Array, edges: Array, *, first: int = 1
 ) -> Shapes:
     """Name the curves of one direction ``y1``, ``y2``, ...
 

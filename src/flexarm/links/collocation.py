@@ -16,14 +16,7 @@ from numpy.polynomial import legendre
 
 from flexarm.links.base import Array, Direction, Shapes
 from flexarm.links.beams.shear import leans
-from flexarm.links.node_spaces import (
-    AXES,
-    Fine,
-    axis_slopes,
-    chosen_spaces,
-    clean,
-    gauss_nodes,
-)
+from flexarm.links.node_spaces import AXES, Fine, axis_slopes, chosen_spaces, clean, gauss_nodes
 from flexarm.links.span import Span
 
 SAME = 1e-12  # between functions, and of their products from 0 or 1

@@ -163,11 +163,7 @@ def quadratic_displacement(
 
 
 def integrate(
-    span: Span,
-    shapes: Shapes,
-    *,
-    stiffening: bool,
-    extra: Sequence[QuadraticShape] = (),
+    span: Span, shapes: Shapes, *, stiffening: bool, extra: Sequence[QuadraticShape] = ()
 ) -> tuple[Integrals, Points]:
     """Integrate the shapes of a span, with as many quadrature points as that takes.
 

@@ -32,9 +32,7 @@ class Program:
 
 
 def program(
-    kernel: Source,
-    streams: Sequence[Stream],
-    bound: Mapping[str, Source | Stream],
+    kernel: Source, streams: Sequence[Stream], bound: Mapping[str, Source | Stream]
 ) -> Program:
     """Compile a kernel together with what it calls, and further equations.
 

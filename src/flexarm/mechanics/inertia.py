@@ -152,11 +152,7 @@ def _distance(position: Array) -> Any:
 def _shifted(moments: Array, distance: Any) -> Array:
     zeroth, first, second = moments
     return np.array(
-        [
-            zeroth,
-            first + distance * zeroth,
-            second + 2 * distance * first + distance**2 * zeroth,
-        ]
+        [zeroth, first + distance * zeroth, second + 2 * distance * first + distance**2 * zeroth]
     )
 
 

@@ -172,7 +172,4 @@ def base_jacobian(model: Model, q: Expr, point: Expr) -> tuple[Expr, Expr]:
 
 
 def _place(rotation: Expr, position: Expr, pose: Pose) -> tuple[Expr, Expr]:
-    return (
-        rotation @ constant(pose.rotation),
-        position + rotation @ constant(pose.position),
-    )
+    return (rotation @ constant(pose.rotation), position + rotation @ constant(pose.position))

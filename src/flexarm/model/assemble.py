@@ -46,14 +46,7 @@ from flexarm.model.parts import (
     TipRotation,
 )
 from flexarm.model.points import ArmPoints
-from flexarm.spatial import (
-    IDENTITY,
-    NO_INERTIA,
-    Inertia,
-    Pose,
-    rotation_from_angles,
-    rotation_z_to,
-)
+from flexarm.spatial import IDENTITY, NO_INERTIA, Inertia, Pose, rotation_from_angles, rotation_z_to
 
 TURNS = ("tip_rx", "tip_ry", "tip_rz")  # of a body's tip
 ShapesOf = Callable[[int, Span], Shapes]

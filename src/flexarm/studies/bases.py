@@ -173,9 +173,7 @@ def _counted(arm: Arm, change: Callable[[Counted, int], int], *, static: bool = 
 
 
 def _changed(
-    arm: Arm,
-    make: Callable[[Counted, Counts], Counted],
-    given: Mapping[int, Counts] | None = None,
+    arm: Arm, make: Callable[[Counted, Counts], Counted], given: Mapping[int, Counts] | None = None
 ) -> Arm:
     """Make other shapes of those of links and their numbers, or of numbers given by link."""
     links = list(arm.links)

@@ -25,14 +25,7 @@ from flexarm.spatial import Array, Expr, constant
 from flexarm.studies.angles import joined_angles, name_angles
 from flexarm.studies.bent_sections import BentSections
 from flexarm.studies.integrals import Integrals
-from flexarm.studies.polynomials import (
-    Generator,
-    Polynomial,
-    Ring,
-    cleaned,
-    evaluated,
-    largest,
-)
+from flexarm.studies.polynomials import Generator, Polynomial, Ring, cleaned, evaluated, largest
 
 Vector = tuple[Polynomial, ...]
 Matrix = tuple[Vector, ...]

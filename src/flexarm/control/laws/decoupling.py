@@ -163,10 +163,7 @@ def partitioned_input(
 ) -> Expr:
     """Trace the same inputs as the paper has them, by partitions of M (eqs 31, 48), (k,).
 
-    Raises
-    ------
-    FlexarmError
-        If the arm is none that the paper has.
+    FlexarmError: if the arm is none that the paper has.
     """
     _, q, v = state
     joints = np.argmax(np.abs(driven.motors), axis=1).tolist()

@@ -5,13 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flexarm.engine.emit.order import TURNS
-from flexarm.engine.emit.plan import (
-    CHUNK,
-    LONGEST_WRITTEN_OUT,
-    Plan,
-    plan,
-    runs_of_leaves,
-)
+from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, Plan, plan, runs_of_leaves
 from flexarm.engine.emit.sincos import c_sine
 from flexarm.engine.stream import Operation, Port, Stream
 

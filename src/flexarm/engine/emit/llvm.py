@@ -5,13 +5,7 @@ from dataclasses import dataclass
 
 from flexarm.engine.emit.kit import INTRINSICS, PROCESSOR, Dialect, Kit
 from flexarm.engine.emit.llvm_text import number, per_lane
-from flexarm.engine.emit.plan import (
-    CHUNK,
-    LONGEST_WRITTEN_OUT,
-    Plan,
-    plan,
-    runs_of_leaves,
-)
+from flexarm.engine.emit.plan import CHUNK, LONGEST_WRITTEN_OUT, Plan, plan, runs_of_leaves
 from flexarm.engine.emit.rows import Place, rows
 from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.stream import FUNCTIONS, Operation, Store, Stream

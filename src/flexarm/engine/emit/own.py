@@ -226,9 +226,7 @@ class _Body:
         first = self._write(f"select i1 {wide}, double {eighth}, double {series}")
         quarter = self._sub(math.pi / 2, first)
         return self._intrinsic(
-            "copysign",
-            self._write(f"select i1 {large}, double {quarter}, double {first}"),
-            x,
+            "copysign", self._write(f"select i1 {large}, double {quarter}, double {first}"), x
         )
 
     def atan2(self, y: str, x: str) -> str:

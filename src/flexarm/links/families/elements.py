@@ -4,16 +4,7 @@ import numpy as np
 
 from flexarm.arm import shapes as choices
 from flexarm.arm.shapes import ShapeChoice
-from flexarm.links.base import (
-    LABELS,
-    Array,
-    Counts,
-    Curve,
-    Discretisation,
-    Ends,
-    Shape,
-    Shapes,
-)
+from flexarm.links.base import LABELS, Array, Counts, Curve, Discretisation, Ends, Shape, Shapes
 from flexarm.links.basis import (
     Motion,
     family,

@@ -11,15 +11,7 @@ from flexarm.arm.shapes import Tabulated as TableChoice
 from flexarm.arm.side_files import SideFile
 from flexarm.errors import ModelError, ShapeError
 from flexarm.io.model_file import dumps
-from flexarm.links.base import (
-    DIRECTIONS,
-    Array,
-    Counts,
-    Discretisation,
-    Ends,
-    Shape,
-    Shapes,
-)
+from flexarm.links.base import DIRECTIONS, Array, Counts, Discretisation, Ends, Shape, Shapes
 from flexarm.links.basis import MOTIONS
 from flexarm.links.integrals import integrate
 from flexarm.links.measured.data import inspect_modal_data, read_modal_data

@@ -213,8 +213,7 @@ def check_order(findings: Findings, places: Array, shapes: Array) -> None:
     elif float(np.quantile(steep.max(axis=1) / middle, 0.75)) > ODD:
         worst = int(np.argmax(np.quantile(steep / middle[:, None], 0.75, axis=0)))
         findings.note(
-            ("shapes",),
-            f"move node {worst + 1} unlike its neighbours: are nodes in another order?",
+            ("shapes",), f"move node {worst + 1} unlike its neighbours: are nodes in another order?"
         )
 
 

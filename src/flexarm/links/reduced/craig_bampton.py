@@ -13,13 +13,7 @@ from flexarm.arguments import require_array
 from flexarm.errors import ModelError
 from flexarm.links.base import Array
 from flexarm.links.reduced.body import ReducedBody
-from flexarm.links.reduced.data import (
-    BodyData,
-    Integers,
-    no_lines,
-    rigid_columns,
-    spans_a_frame,
-)
+from flexarm.links.reduced.data import BodyData, Integers, no_lines, rigid_columns, spans_a_frame
 from flexarm.links.reduced.drawing import triangles
 from flexarm.links.reduced.file import inspect_data
 from flexarm.links.reduced.plain import TIP_NAMES
@@ -140,13 +134,7 @@ def reduced_data(
 
 
 def _shapes(
-    K: Sparse,
-    m: Sparse,
-    places: Array,
-    faces: list[Integers],
-    hub: Pose,
-    tip: Pose,
-    modes: int,
+    K: Sparse, m: Sparse, places: Array, faces: list[Integers], hub: Pose, tip: Pose, modes: int
 ) -> tuple[Array, Array]:
     """Give static shapes and modes, (6 + k, N, 3), and their stiffness."""
     from scipy.sparse import csc_array, kron

@@ -24,9 +24,7 @@ def frame_acceleration(rate: float, p: Expr, v: Expr) -> Expr:
         Place [m] and velocity [m/s] in the frame.
     """
     return ca.vertcat(
-        -2 * rate * v[1] - rate * rate * p[0],
-        2 * rate * v[0] - rate * rate * p[1],
-        type(p)(1, 1),
+        -2 * rate * v[1] - rate * rate * p[0], 2 * rate * v[0] - rate * rate * p[1], type(p)(1, 1)
     )
 
 

@@ -96,9 +96,7 @@ class Optimum(Summarised):
 
 
 def optimise(
-    plan: str | Path | Mapping[str, Any],
-    *,
-    progress: Callable[[str], None] | None = None,
+    plan: str | Path | Mapping[str, Any], *, progress: Callable[[str], None] | None = None
 ) -> Optimum:
     """Make a quantity of an arm as small, or as large, as limits allow.
 

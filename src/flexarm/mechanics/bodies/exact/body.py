@@ -13,12 +13,7 @@ from flexarm.mechanics.bodies.exact.plane import plane_terms
 from flexarm.mechanics.bodies.exact.polar import polar_terms
 from flexarm.mechanics.bodies.exact.space import columns, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
-from flexarm.mechanics.bodies.exact.tangents import (
-    Angles,
-    angular_columns,
-    node_tangents,
-    turned,
-)
+from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, node_tangents, turned
 from flexarm.mechanics.bodies.shaped import Shaped
 from flexarm.mechanics.bodies.terms import Motion, Terms, add, rigid_terms
 from flexarm.mechanics.sections import Local, own_values, rigid_section
