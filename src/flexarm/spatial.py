@@ -211,12 +211,8 @@ def base_spin(angles: Array, rates: Array) -> Array:
 def cayley(c: Expr) -> tuple[Expr, Expr]:
     """Rotation of a Cayley vector, and the matrix that gives its angular velocity.
 
-    Returns
-    -------
-    E
-        ``(1 - c~/2)^-1 (1 + c~/2)``, an exact rotation, rational in c.
-    H
-        The relative angular velocity is ``H c'``, in the axes that E turns into (those of L).
+    Gives ``(1 - c~/2)^-1 (1 + c~/2)``, an exact rotation, rational in c.
+    Gives the relative angular velocity is ``H c'``, in the axes that E turns into (those of L).
     """
     scale = 1 / (1 + ca.dot(c, c) / 4)
     matrix = ca.skew(c)

@@ -136,27 +136,12 @@ _SPELLINGS = str.maketrans(
 def quantity(value: object, unit: str, *, name: str = "") -> float:
     """Read a number, or text with a number and a unit, as an SI number.
 
-    Parameters
-    ----------
-    value
-        A number in SI units, or text such as ``"250 mm"`` or ``"1e3 N*m/rad"``.
-    unit
-        The SI unit that is expected, such as ``"m"`` or ``"N m/rad"``.
-    name
-        What the quantity is called in messages, where the unit does not say it.
+    value: a number in SI units, or text such as ``"250 mm"`` or ``"1e3 N*m/rad"``.
+    unit: the SI unit that is expected, such as ``"m"`` or ``"N m/rad"``.
+    name: what the quantity is called in messages, where the unit does not say it.
+    Gives the value in `unit`.
+    ModelError: if it is no number, not finite, or has a unit of another dimension.
 
-    Returns
-    -------
-    float
-        The value in `unit`.
-
-    Raises
-    ------
-    ModelError
-        If it is no number, not finite, or has a unit of another dimension.
-
-    Notes
-    -----
     An angle may go unsaid in a longer unit ("N m" for "N m/rad"), but not the other way round,
     and never in angles and rates themselves: "5 Hz" is not taken for 5 rad/s.
     """
@@ -300,12 +285,8 @@ def _kind(value: object) -> str:
 class Unit:
     """Mark a pydantic float as a quantity: ``Annotated[float, Unit("m")]``.
 
-    Parameters
-    ----------
-    symbol
-        SI unit of the number, such as ``"m"`` or ``"N m/rad"``.
-    name
-        What the quantity is called in messages, where the unit does not say it.
+    symbol: SI unit of the number, such as ``"m"`` or ``"N m/rad"``.
+    name: what the quantity is called in messages, where the unit does not say it.
     """
 
     symbol: str

@@ -4,7 +4,7 @@ from typing import Annotated, Generic, Literal, Self
 
 from pydantic import Field, model_validator
 
-from flexarm.arm.part import Flag, Number, Part, fault
+from flexarm.arm.part import Flag, Number, Part, fault, require_signs
 from flexarm.arm.servo import D, E, K, Q, S
 from flexarm.units import Angle, Current, Inductance, Inertia, Ratio, Resistance, TorqueConstant
 
@@ -52,14 +52,8 @@ class Friction(Part, Generic[S, E, K, D]):
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
-        for name in ("viscous", "coulomb", "bristle_damping"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise fault("must be >= 0", name)
-        for name in ("smoothing", "stribeck_speed", "bristle_stiffness"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise fault("must be > 0", name)
+        require_signs(self, ("smoothing", "stribeck_speed", "bristle_stiffness"),
+                      ("viscous", "coulomb", "bristle_damping"))  # fmt: skip
         return self
 
     @model_validator(mode="after")
@@ -129,9 +123,7 @@ class Hysteresis(Part, Generic[E, K]):
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
-        for name in ("effort", "stiffness"):
-            if getattr(self, name) <= 0:
-                raise fault("must be > 0", name)
+        require_signs(self, ("effort", "stiffness"))
         return self
 
 
@@ -182,13 +174,12 @@ class Drive(Part, Generic[Q, S, E, K, D]):
             )
         if self.stiffness is None and self.damping is not None:
             raise fault("acts across the transmission spring: give stiffness too", "damping")
-        require_positive(self.stiffness, self.damping)
+        require_signs(self, ("stiffness",), ("damping",))
         return self
 
     @model_validator(mode="after")
     def _windup_needs_stiffness(self) -> Self:
-        if self.backlash is not None and self.backlash <= 0:  # type: ignore[operator]
-            raise fault("must be > 0", "backlash")
+        require_signs(self, ("backlash",))
         if self.motor is not None and self.motor_torque:
             raise fault("is for inputs that are torques: leave it or motor out", "motor_torque")
         for name in ("backlash", "hysteresis", "kinematic_error"):
@@ -198,11 +189,3 @@ class Drive(Part, Generic[Q, S, E, K, D]):
             raise fault("needs stiffness: what a gear loses depends on the effort through it",
                         "efficiency")  # fmt: skip
         return self
-
-
-def require_positive(stiffness: object, damping: object) -> None:
-    """Refuse a stiffness that is not > 0, and damping < 0."""
-    if isinstance(stiffness, float) and stiffness <= 0:
-        raise fault("must be > 0", "stiffness")
-    if isinstance(damping, float) and damping < 0:
-        raise fault("must be >= 0", "damping")

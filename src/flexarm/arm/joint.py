@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pydantic import Field, model_validator
 from typing_extensions import TypeVar as DefaultTypeVar
 
-from flexarm.arm.drive import Drive, Friction, SpringTable, require_positive
-from flexarm.arm.part import Body, Frame, Name, Number, Part, Terse, fault
+from flexarm.arm.drive import Drive, Friction, SpringTable
+from flexarm.arm.part import Body, Frame, Name, Number, Part, Terse, fault, require_signs
 from flexarm.arm.profile import (
     AngleProfile,
     AngularSpeedProfile,
@@ -63,10 +63,7 @@ class Limits(Part, Generic[Q, S, E]):
     def _lower_below_upper(self) -> Self:
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:  # type: ignore[operator]
             raise fault("must be larger than lower", "upper")
-        for name in ("speed", "effort"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise fault("must be > 0", name)
+        require_signs(self, ("speed", "effort"))
         return self
 
 
@@ -79,7 +76,7 @@ class Spring(Part, Generic[Q, E, K, D]):
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
-        require_positive(self.stiffness, self.damping)
+        require_signs(self, ("stiffness",), ("damping",))
         return self
 
 
@@ -201,35 +198,15 @@ class Moving(Actuated[Q, S, E, K, D, PQ, PE, PS], Placed, Generic[Q, S, E, K, D,
         return {"": self}
 
 
-class Rotary(
-    Moving[
-        Angle,
-        AngularSpeed,
-        Torque,
-        TorqueStiffness,
-        TorqueDamping,
-        AngleProfile,
-        TorqueProfile,
-        AngularSpeedProfile,
-    ]
-):
+class Rotary(Moving[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
+                    AngleProfile, TorqueProfile, AngularSpeedProfile]):  # fmt: skip
     """A joint whose coordinate is an angle about its axis."""
 
     turns_about: ClassVar[tuple[int, ...]] = (2,)
 
 
-class Linear(
-    Moving[
-        Length,
-        Speed,
-        Force,
-        ForceStiffness,
-        ForceDamping,
-        LengthProfile,
-        ForceProfile,
-        SpeedProfile,
-    ]
-):
+class Linear(Moving[Length, Speed, Force, ForceStiffness, ForceDamping,
+                    LengthProfile, ForceProfile, SpeedProfile]):  # fmt: skip
     """A joint whose coordinate is a length along its axis."""
 
 
@@ -315,18 +292,8 @@ class Screw(Rotary):
         return self.pitch / (2 * math.pi)
 
 
-class Turn(
-    Actuated[
-        Angle,
-        AngularSpeed,
-        Torque,
-        TorqueStiffness,
-        TorqueDamping,
-        AngleProfile,
-        TorqueProfile,
-        AngularSpeedProfile,
-    ]
-):
+class Turn(Actuated[Angle, AngularSpeed, Torque, TorqueStiffness, TorqueDamping,
+                    AngleProfile, TorqueProfile, AngularSpeedProfile]):  # fmt: skip
     """What acts along one of several axes of a joint."""
 
     @model_validator(mode="after")

@@ -1,5 +1,7 @@
 """What every piece of an arm's description shares."""
 
+import operator
+from collections.abc import Iterable
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -28,6 +30,15 @@ def _plain_name(name: str) -> str:
 def fault(message: str, *path: str | int, **values: Any) -> PydanticCustomError:
     """Make the error of a rule between fields, at the given path below the model that raises it."""
     return PydanticCustomError("rule", message, {"path": path, **values})
+
+
+def require_signs(part: BaseModel, positive: Iterable[str], others: Iterable[str] = ()) -> None:
+    """Refuse numbers that are not > 0, and others that are < 0; tables and None pass."""
+    for names, least, wrong in ((others, ">= 0", operator.lt), (positive, "> 0", operator.le)):
+        for name in names:
+            value = getattr(part, name)
+            if value is not None and not isinstance(value, BaseModel) and wrong(value, 0):
+                raise fault(f"must be {least}", name)
 
 
 SHOWN = 300  # characters of a piece that is printed

@@ -82,8 +82,6 @@ Outline = Annotated[Rectangle | Tube | Box | IBeam, Field(discriminator="kind")]
 def rectangle_torsion(width: float, height: float) -> float:
     """Saint-Venant torsion constant [m^4] of a solid rectangle.
 
-    Notes
-    -----
     Timoshenko & Goodier, Theory of Elasticity: the series in odd n of tanh(n pi a/2b)/n^5, summed
     as its limit 31 zeta(5)/32 and what tanh falls short of 1.
     """
@@ -181,8 +179,6 @@ class Material(Part):
 def shear_coefficient(shape: Outline, nu: float, *, along_y: bool) -> float:
     """Share kappa of a section's area that takes a shear force along y or z.
 
-    Notes
-    -----
     5/6 of a rectangle, Cowper's (1966) of a round tube, and the share of the area that lies in the
     walls along the force of thin-walled sections.
     """
@@ -204,10 +200,7 @@ def shape_properties(
 ) -> Properties:
     """Section properties of a material and a shape; with shear by the shape's factor or a given.
 
-    Raises
-    ------
-    ValidationError
-        If one of them is beyond any arm's size, or lost to rounding.
+    ValidationError: if one of them is beyond any arm's size, or lost to rounding.
     """
     area, about_y, about_z, torsion = section_numbers(shape)
     nu = 0.3 if material.nu is None else material.nu

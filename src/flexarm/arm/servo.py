@@ -4,7 +4,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from flexarm.arm.part import Flag, Part, fault
+from flexarm.arm.part import Flag, Part, fault, require_signs
 from flexarm.units import Ratio, Time
 
 Q = TypeVar("Q")  # position
@@ -53,10 +53,7 @@ class Servo(Part, Generic[Q, S, E, K, D, PQ, PS]):
 
     @model_validator(mode="after")
     def _has_gains(self) -> Self:
-        for name in ("stiffness", "damping", "speed", "effort", "resolution"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise fault("must be > 0", name)
+        require_signs(self, ("stiffness", "damping", "speed", "effort", "resolution"))
         if self.rate is not None:
             for name in ("target", "stiffness", "speed"):
                 if getattr(self, name) is not None:
@@ -93,10 +90,7 @@ class Stops(Part, Generic[S, K]):
 
     @model_validator(mode="after")
     def _stop(self) -> Self:
-        if self.stiffness <= 0:  # type: ignore[operator]
-            raise fault("must be > 0", "stiffness")
-        if self.speed is not None and self.speed <= 0:  # type: ignore[operator]
-            raise fault("must be > 0", "speed")
+        require_signs(self, ("stiffness", "speed"))
         if self.restitution < 1 and self.speed is None:
             raise fault("depends on the speed of impact: give the speed that it is for", "speed")
         return self
@@ -113,6 +107,5 @@ class Brake(Part, Generic[E]):
 
     @model_validator(mode="after")
     def _holds(self) -> Self:
-        if self.effort is not None and self.effort <= 0:  # type: ignore[operator]
-            raise fault("must be > 0", "effort")
+        require_signs(self, ("effort",))
         return self

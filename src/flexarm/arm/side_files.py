@@ -26,20 +26,12 @@ MAX_TOTAL = 100_000_000  # of all files of a model
 
 @dataclass(frozen=True)
 class SideFiles:
-    """What the names of files in a model file stand for.
+    """What the names of files in a model file stand for."""
 
-    Attributes
-    ----------
-    folder
-        Where names start from.
-    allowed
-        Folders in which (or below which) a file must lie; any will do if None.
-    kept
-        Contents by name, if they are kept with the model: then no file is opened.
-    """
-
-    folder: Path = Path()
+    folder: Path = Path()  # where names start from
+    # Folders in which (or below which) a file must lie; any will do if None.
     allowed: tuple[Path, ...] | None = None
+    # Contents by name, if they are kept with the model: then no file is opened.
     kept: Mapping[str, bytes] | None = None
     _read: dict[Path, bytes] = field(default_factory=dict, compare=False, repr=False)
 
@@ -51,10 +43,7 @@ class SideFiles:
     def read(self, name: str) -> "SideFile":
         """Read a file.
 
-        Raises
-        ------
-        ModelError
-            If there is none, or it may not be read; nothing of its contents is told.
+        ModelError: if there is none, or it may not be read; nothing of its contents is told.
         """
         if self.kept is not None:
             return SideFile(name, self._kept(self.kept, name), self)
@@ -92,21 +81,11 @@ class SideFiles:
 
 @dataclass(frozen=True)
 class SideFile:
-    """A file as it was when it was read.
+    """A file as it was when it was read."""
 
-    Attributes
-    ----------
-    name
-        As the model file has it.
-    content
-        Its bytes.
-    files
-        Where it is from.
-    """
-
-    name: str
-    content: bytes
-    files: SideFiles = field(compare=False)
+    name: str  # as the model file has it
+    content: bytes  # its bytes
+    files: SideFiles = field(compare=False)  # where it is from
 
     @property
     def path(self) -> Path:
@@ -137,12 +116,8 @@ def read_regular(path: Path) -> bytes:
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file to read, without waiting for what is none.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If it is a device, a pipe or a folder.
+    OSError: if it cannot be read.
+    ValueError: if it is a device, a pipe or a folder.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)

@@ -14,20 +14,11 @@ CELL = "padding:2px 10px;text-align:left"
 
 @dataclass(frozen=True)
 class Summary:
-    """A title, lines of prose, and a table.
+    """A title, lines of prose, and a table."""
 
-    Attributes
-    ----------
-    title
-        What it is.
-    lines
-        What is to be said of it.
-    columns, rows
-        The table, if any.
-    """
-
-    title: str
-    lines: tuple[str, ...] = ()
+    title: str  # what it is
+    lines: tuple[str, ...] = ()  # what is to be said of it
+    # columns, rows: the table, if any.
     columns: tuple[str, ...] = ()
     rows: Sequence[Sequence[str]] = ()
 
@@ -80,10 +71,7 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 def draw_chain(parts: Sequence[tuple[str, str, float, bool]]) -> str:
     """Draw links stretched out in a line, as SVG.
 
-    Parameters
-    ----------
-    parts
-        By link: its name, its joint's kind, its length [m], whether it is flexible.
+    parts: by link: its name, its joint's kind, its length [m], whether it is flexible.
     """
     total = sum(length for _, _, length, _ in parts) or 1.0
     scale = (WIDTH - 40) / total

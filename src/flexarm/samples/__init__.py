@@ -23,15 +23,8 @@ def shown_names() -> tuple[str, ...]:
 def sample_path(name: str) -> Path:
     """Find the model file of a sample.
 
-    Parameters
-    ----------
-    name
-        One of `sample_names()`.
-
-    Raises
-    ------
-    ModelError
-        If there is no sample of that name.
+    name: one of `sample_names()`.
+    ModelError: if there is no sample of that name.
     """
     names = sample_names()
     require_kind("name", name, str, "the name of a sample", ModelError)
@@ -45,15 +38,8 @@ def sample_path(name: str) -> Path:
 def sample_text(name: str) -> str:
     """Read the model file of a sample.
 
-    Parameters
-    ----------
-    name
-        One of `sample_names()`.
-
-    Raises
-    ------
-    ModelError
-        If there is no sample of that name.
+    name: one of `sample_names()`.
+    ModelError: if there is no sample of that name.
     """
     return sample_path(name).read_text(encoding="utf-8")
 

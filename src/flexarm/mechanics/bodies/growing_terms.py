@@ -18,7 +18,7 @@ from flexarm.mechanics.bodies.exact.growing import grown_terms
 from flexarm.mechanics.bodies.exact.growing_polar import grown_polar_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.growing_motion import GrowingMotion
-from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms
+from flexarm.mechanics.bodies.terms import Terms, add, axial, rigid_terms, turning_terms
 from flexarm.mechanics.sections import own_values
 from flexarm.model import LinkModel
 from flexarm.spatial import Expr, constant
@@ -133,17 +133,9 @@ def _translation(moving: Moving, basis: Basis, rates: Expr, omega: Expr, mass: E
     for i, a in enumerate(moving.columns):
         for j, b in enumerate(moving.columns[: i + 1]):
             modal[i, j] = modal[j, i] = mass * ca.trace(basis.moment(a, b))
-    return Terms(
-        mass,
-        first,
-        inertia,
-        ca.horzcat(*[axial(m) for m in moments]),
-        ca.horzcat(*[mass * basis.integral(c) for c in moving.columns]),
-        modal,
-        torque,
-        force,
-        ca.vertcat(*effort),
-    )
+    angular = ca.horzcat(*[axial(m) for m in moments])
+    linear = ca.horzcat(*[mass * basis.integral(c) for c in moving.columns])
+    return Terms(mass, first, inertia, angular, linear, modal, torque, force, ca.vertcat(*effort))
 
 
 def _turning(moving: Moving, basis: Basis, rates: Expr, omega: Expr, inertia: Expr) -> Terms:
@@ -156,17 +148,8 @@ def _turning(moving: Moving, basis: Basis, rates: Expr, omega: Expr, inertia: Ex
         for j, b in enumerate(moving.columns[: i + 1]):
             modal[i, j] = modal[j, i] = _weighed(basis, inertia, a, b)
     momentum = inertia * omega + means @ rates
-    return Terms(
-        0.0,
-        ca.SX(3, 1),
-        ca.diag(inertia),
-        means,
-        ca.SX(3, k),
-        modal,
-        ca.cross(omega, momentum) + inertia * basis.integral(moving.bias),
-        ca.SX(3, 1),
-        effort,
-    )
+    torque = ca.cross(omega, momentum) + inertia * basis.integral(moving.bias)
+    return turning_terms(ca.diag(inertia), means, modal, torque, effort)
 
 
 def _weighed(basis: Basis, inertia: Expr, a: Expr, b: Expr) -> Expr:

@@ -124,19 +124,10 @@ def _elastic_terms(e: Flexible, part: LinkModel, q: Expr, v: Expr, omega: Expr) 
     torque += ca.cross(omega, inertia @ omega + constant(i.rotary_shape) @ rates)
     torque += 2 * (ca.trace(total) * omega - total.T @ omega)
     force += square @ first + 2 * ca.cross(omega, linear @ rates)
-    angular = [axial(moment) for moment in moments]
-    columns = ca.horzcat(*angular) if k else type(q).zeros(3, 0)
-    return Terms(
-        i.mass,
-        first,
-        inertia,
-        columns + constant(i.rotary_shape),
-        linear,
-        modal,
-        torque,
-        force,
-        ca.vertcat(*effort) if k else type(q).zeros(0, 1),
-    )
+    columns = ca.horzcat(*[axial(moment) for moment in moments]) if k else type(q).zeros(3, 0)
+    angular = columns + constant(i.rotary_shape)
+    efforts = ca.vertcat(*effort) if k else type(q).zeros(0, 1)
+    return Terms(i.mass, first, inertia, angular, linear, modal, torque, force, efforts)
 
 
 def _moment(constant_part: Array, slope: Array, d: Expr) -> Expr:

@@ -63,6 +63,13 @@ def rigid_terms(body: Inertia, omega: Expr, k: int) -> Terms:
     )
 
 
+def turning_terms(second: Expr, angular: Expr, modal: Expr, torque: Expr, effort: Expr) -> Terms:
+    """Weigh sections that turn and have no mass of their own."""
+    new = type(effort)
+    none = new(*angular.shape)
+    return Terms(0.0, new(3, 1), second, angular, none, modal, torque, new(3, 1), effort)
+
+
 def attach(terms: Terms, body: Inertia, motion: Motion, omega: Expr) -> Terms:
     """Add a rigid body that is fixed in a section of the link."""
     local = motion.local
@@ -87,33 +94,15 @@ def attach(terms: Terms, body: Inertia, motion: Motion, omega: Expr) -> Terms:
         body.mass * acceleration + ca.cross(rotation, first) + ca.cross(spin, ca.cross(spin, first))
     )
     torque = ca.cross(first, acceleration) + second @ rotation + ca.cross(spin, second @ spin)
-    added = Terms(
-        body.mass,
-        moment,
-        whole,
-        angular,
-        linear,
-        modal,
-        ca.cross(p, force) + torque,
-        force,
-        N.T @ force + A.T @ torque,
+    torque, effort = ca.cross(p, force) + torque, N.T @ force + A.T @ torque
+    return add(
+        terms, Terms(body.mass, moment, whole, angular, linear, modal, torque, force, effort)
     )
-    return add(terms, added)
 
 
 def add(a: Terms, b: Terms) -> Terms:
     """Join two parts of one link."""
-    return Terms(
-        a.mass + b.mass,
-        a.first + b.first,
-        a.second + b.second,
-        a.angular + b.angular,
-        a.linear + b.linear,
-        a.modal + b.modal,
-        a.torque + b.torque,
-        a.force + b.force,
-        a.effort + b.effort,
-    )
+    return Terms(*(x + y for x, y in zip(vars(a).values(), vars(b).values(), strict=True)))
 
 
 def axial(moment: Expr) -> Expr:

@@ -7,6 +7,8 @@ orbit's radius; the frame's own turning adds ``-2 n z x v`` and ``n^2 (x, y, 0)`
 Wiltshire 1960).  Positions, velocities and spins are those relative to the frame.
 """
 
+from dataclasses import replace
+
 import casadi as ca
 
 from flexarm.mechanics.bodies.terms import Terms
@@ -60,10 +62,7 @@ def feel_gradient(rate: float, R: Expr, p: Expr, terms: Terms, own: Expr) -> Ter
     if own.numel():
         effort = effort - terms.linear.T @ _pull(square, x, p[0], R.T @ p)
         effort = effort + ca.gradient(spread, own)
-    return Terms(
-        terms.mass, terms.first, terms.second, terms.angular, terms.linear, terms.modal,
-        terms.torque + torque, terms.force + force, effort,
-    )  # fmt: skip
+    return replace(terms, torque=terms.torque + torque, force=terms.force + force, effort=effort)
 
 
 def rigid_gradient(rate: float, R: Expr, p: Expr, body: Inertia) -> Expr:

@@ -15,7 +15,7 @@ from flexarm.mechanics.bodies.exact.space import columns, space_terms
 from flexarm.mechanics.bodies.exact.strain import strain_effort, strain_energy, strains
 from flexarm.mechanics.bodies.exact.tangents import Angles, angular_columns, node_tangents, turned
 from flexarm.mechanics.bodies.shaped import Shaped
-from flexarm.mechanics.bodies.terms import Motion, Terms, add, rigid_terms
+from flexarm.mechanics.bodies.terms import Motion, Terms, add, rigid_terms, turning_terms
 from flexarm.mechanics.sections import Local, own_values, rigid_section
 from flexarm.spatial import Expr, constant
 
@@ -101,7 +101,5 @@ def _constant_rotary(rotary: Rotary, rates: Expr, omega: Expr) -> Terms:
     k, new = rates.shape[0], type(rates)
     inertia, shape = constant(rotary.inertia), constant(rotary.shape)
     torque = ca.cross(omega, inertia @ omega + shape @ rates)
-    return Terms(
-        0.0, new(3, 1), new(inertia), new(shape), new(3, k), new(constant(rotary.modal)),
-        torque, new(3, 1), new(k, 1),
-    )  # fmt: skip
+    modal = new(constant(rotary.modal))
+    return turning_terms(new(inertia), new(shape), modal, torque, new(k, 1))

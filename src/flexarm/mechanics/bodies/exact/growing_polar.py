@@ -13,7 +13,7 @@ import casadi as ca
 from flexarm.links.growing.fields import SlidingMotion
 from flexarm.links.growing.nodes import GrowingPolar
 from flexarm.mechanics.bodies.exact.tangents import Entire
-from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.bodies.terms import Terms, turning_terms
 from flexarm.spatial import Expr, constant
 
 
@@ -38,11 +38,7 @@ def grown_polar_terms(
         modal += columns.T @ inertia[3:, 3:] @ columns
         torque += turned
         effort += columns.T @ pushed
-    none = new(3, k)
-    return Terms(
-        0.0, new(3, 1), second, angular, none, ca.triu2symm(ca.triu(modal)), torque, new(3, 1),
-        effort,
-    )  # fmt: skip
+    return turning_terms(second, angular, ca.triu2symm(ca.triu(modal)), torque, effort)
 
 
 @cache

@@ -8,7 +8,7 @@ import casadi as ca
 
 from flexarm.links.collocation import Polar
 from flexarm.mechanics.bodies.exact.tangents import Angles, Entire, tangents
-from flexarm.mechanics.bodies.terms import Terms
+from flexarm.mechanics.bodies.terms import Terms, turning_terms
 from flexarm.spatial import Expr, constant
 
 
@@ -40,14 +40,5 @@ def polar_terms(sections: Polar, d: Expr, rates: Expr, omega: Expr) -> Terms:
     momentum = t.place @ heavy
     second = ca.triu2symm(ca.triu(weighed @ t.place.T))
     torque = weighed @ bias + t.rate @ heavy + ca.cross(omega, momentum)
-    return Terms(
-        0.0,
-        new(3, 1),
-        second,
-        weighed @ per.T,
-        new(3, d.shape[0]),
-        ca.triu2symm(ca.triu(per @ ca.diag(J) @ per.T)),
-        torque,
-        new(3, 1),
-        effort,
-    )
+    modal = ca.triu2symm(ca.triu(per @ ca.diag(J) @ per.T))
+    return turning_terms(second, weighed @ per.T, modal, torque, effort)
