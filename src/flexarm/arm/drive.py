@@ -22,12 +22,8 @@ class SpringTable(Part, Generic[Q, E]):
             if x[i] <= x[i - 1]:  # type: ignore[operator]
                 raise fault("must be larger than the deflection before it", "deflection", i)
         if len(x) != len(self.effort):
-            raise fault(
-                "has {efforts} efforts for {count} deflections: give one each",
-                "effort",
-                efforts=len(self.effort),
-                count=len(x),
-            )
+            raise fault("has {efforts} efforts for {count} deflections: give one each",
+                        "effort", efforts=len(self.effort), count=len(x))  # fmt: skip
         return self
 
 

@@ -240,11 +240,8 @@ class Sliding(Linear):
         if self.stops is not None:
             raise fault("a sliding link's shapes hold between its limits: leave stops out", "stops")
         if self.hub.outboard is not None:
-            raise fault(
-                "the sliding link's side has no place for a hub body: use 'inboard'",
-                "hub",
-                "outboard",
-            )
+            raise fault("the sliding link's side has no place for a hub body: use 'inboard'",
+                        "hub", "outboard")  # fmt: skip
         return self
 
 
@@ -265,12 +262,8 @@ class Carriage(Linear):
         if self.hub.inboard is not None:
             raise fault("nothing of a carriage stays on the rail: use 'outboard'", "hub", "inboard")
         if self.drive is not None and self.drive.rotor == "full":
-            raise fault(
-                "a carriage's rotor turns with a rail that bends along its way, which is not "
-                "modelled: leave it out",
-                "drive",
-                "rotor",
-            )
+            raise fault("a carriage's rotor turns with a rail that bends along its way, which is "
+                        "not modelled: leave it out", "drive", "rotor")  # fmt: skip
         return self
 
 

@@ -280,13 +280,9 @@ class Section(Properties):
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise fault(
-                "with this material it gives {name} = {value}, beyond any arm's size: check the "
-                "dimensions and their units",
-                "shape",
-                name=first["loc"][0],
-                value=f"{first['input']:g}",
-            ) from None
+            raise fault("with this material it gives {name} = {value}, beyond any arm's size: "
+                        "check the dimensions and their units", "shape", name=first["loc"][0],
+                        value=f"{first['input']:g}") from None  # fmt: skip
 
     def _check_stations(self) -> None:
         if self.stations is None:
@@ -311,14 +307,9 @@ class Section(Properties):
             values = [getattr(station, name) for station in self.stations]
             least = min((value for value in values if value), default=0.0)
             if max(values) > MOST_CHANGE * least:
-                raise fault(
-                    "is more than {most} times that of another station: make several links of it, "
-                    "or a part rigid",
-                    "stations",
-                    values.index(max(values)),
-                    name,
-                    most=f"{MOST_CHANGE:g}",
-                )
+                raise fault("is more than {most} times that of another station: make several "
+                            "links of it, or a part rigid", "stations", values.index(max(values)),
+                            name, most=f"{MOST_CHANGE:g}")  # fmt: skip
 
 
 class Loss(Part):

@@ -48,7 +48,8 @@ class SideFiles:
         if self.kept is not None:
             return SideFile(name, self._kept(self.kept, name), self)
         place = Path(os.path.realpath(self.folder / name))
-        if self.allowed is not None and not any(_is_below(place, each) for each in self.allowed):
+        below = (place.is_relative_to(os.path.realpath(each)) for each in self.allowed or ())
+        if self.allowed is not None and not any(below):
             raise ModelError(
                 f"{name} is not in the folder of this file ({self.folder}) or below it: move it "
                 "there, or allow its folder by --allow-files DIR, load(..., files=[DIR])"
@@ -184,7 +185,3 @@ def files_of(part: Any) -> SideFiles:
     for each in parts_beside(part):
         return replace(each.side_file.files, allowed=None)
     return SideFiles()
-
-
-def _is_below(place: Path, folder: Path) -> bool:
-    return place.is_relative_to(os.path.realpath(folder))

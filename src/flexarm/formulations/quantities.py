@@ -253,10 +253,6 @@ def _tip_jacobian(f: Formulation, q: Expr) -> Expr:
     return ca.vertcat(*end_jacobian(f.model, q))
 
 
-def _tip_velocity(f: Formulation, q: Expr, v: Expr) -> Expr:
-    return _tip_jacobian(f, q) @ v
-
-
 def _tip_acceleration(f: Formulation, q: Expr, v: Expr, a: Expr) -> Expr:
     jacobian = _tip_jacobian(f, q)
     return jacobian @ a + ca.jtimes(jacobian @ v, q, v)
@@ -339,7 +335,7 @@ QUANTITIES: dict[str, Quantity] = {
     "observation": Quantity(_observation, ("q", "v"), ("seen",)),
     "tip_pose": Quantity(lambda f, q: end_frame(f.model, q), ("q",), ("R", "p")),
     "tip_jacobian": Quantity(_tip_jacobian, ("q",), ("J",)),
-    "tip_velocity": Quantity(_tip_velocity, ("q", "v"), ("velocity",)),
+    "tip_velocity": Quantity(lambda f, q, v: _tip_jacobian(f, q) @ v, ("q", "v"), ("velocity",)),
     "tip_acceleration": Quantity(_tip_acceleration, ("q", "v", "a"), ("acceleration",)),
     "link_frames": Quantity(_link_frames, ("q",), ("R_root", "p_root", "R_tip", "p_tip")),
     "tip_deflections": Quantity(_tip_deflections, ("q",), ("deflections",)),

@@ -45,7 +45,7 @@ from flexarm.model import Model, build
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHOWN = 12  # modes in a figure, if nobody says how many
+SHOWN = 12  # modes in a figure
 TAKES_PART = 0.02
 Kind = Literal["vibration", "rigid", "decay", "growth"]
 State = Literal["free", "locked"]
@@ -343,13 +343,13 @@ def _rigid(model: Model, kept: list[int], columns: Array, rigid: Array, mass: Ar
     ]  # fmt: skip
 
 
-def plot_modes(modes: Modes, count: int = SHOWN) -> "Figure":
+def plot_modes(modes: Modes) -> "Figure":
     """Draw the frequencies of modes, slowest first, and who takes part in each."""
     from matplotlib.figure import Figure
 
     from flexarm.runs.plot import COLOURS, drawable
 
-    listed = (modes.elastic() or modes.modes)[:count]
+    listed = (modes.elastic() or modes.modes)[:SHOWN]
     figure = Figure(figsize=(9, 1.6 + 0.35 * max(len(listed), 3)), layout="constrained")
     panel = figure.subplots()
     panel.set_title(f"{drawable(modes.model.arm.name)}: {_joints(modes)}", parse_math=False)
@@ -369,7 +369,7 @@ def plot_modes(modes: Modes, count: int = SHOWN) -> "Figure":
         )  # fmt: skip
         left += shares
     panel.set_yticks(
-        rows, [f"{drawable(mode.name)}, {_hertz(mode.frequency_hz)}" for mode in listed]
+        rows, [f"{drawable(mode.name)}, {mode.frequency_hz:.4g} Hz" for mode in listed]
     )
     for label in panel.get_yticklabels():
         label.set_parse_math(False)
@@ -387,7 +387,3 @@ def plot_modes(modes: Modes, count: int = SHOWN) -> "Figure":
 def _joints(modes: Modes) -> str:
     words = set(modes.states.values())
     return f"joints {words.pop()}" if len(words) == 1 else "joints as given"
-
-
-def _hertz(value: float) -> str:
-    return f"{value:.4g} Hz"

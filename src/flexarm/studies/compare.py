@@ -324,16 +324,14 @@ def _paced(traced: ca.Function, q: Array, v: Array) -> tuple[Array, Array]:
     return q, v * np.sqrt(gravity / coriolis) if gravity > 0 and coriolis > rounding else v
 
 
-def _random_states(
-    model: Model, seed: int, deflection: float, count: int = 2
-) -> list[tuple[Array, Array]]:
-    """Draw states: any joint angle, tips deflected by a part of the length.
+def _random_states(model: Model, seed: int, deflection: float) -> list[tuple[Array, Array]]:
+    """Draw two states: any joint angle, tips deflected by a part of the length.
 
     Rates of deflection are in proportion to it, as those of a vibration are.
     """
     rng = np.random.default_rng(seed)
     found = []
-    for _ in range(count):
+    for _ in range(2):
         q, v = start_state(model)
         for part in model.links:
             for axis in part.axes:

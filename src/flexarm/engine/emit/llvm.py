@@ -24,26 +24,16 @@ MOST_PLACED = 64
 
 @dataclass(frozen=True)
 class Fit:
-    """How code is fitted to a processor.
+    """How code is fitted to a processor."""
 
-    Attributes
-    ----------
-    reach
-        Elements, counted from the one that a register points to, that an instruction reaches with
-        the shortest form of an address. With none, addresses and constants are left to LLVM; else
-        constants come from a table.
-    slot
-        Bytes of the place of an internal function in memory, a power of two; 0 for any place.
-    chunk
-        Largest number of operations that fit a slot.
-    ordered
-        Take the time to order the operations so that few values wait.
-    """
-
+    # Elements, counted from the one that a register points to, that an instruction reaches with the
+    # shortest form of an address. With none, addresses and constants are left to LLVM; else
+    # constants come from a table.
     reach: range = range(0)
+    # Bytes of the place of an internal function in memory, a power of two; 0 for any place.
     slot: int = 0
-    chunk: int | None = None
-    ordered: bool = True
+    chunk: int | None = None  # largest number of operations that fit a slot
+    ordered: bool = True  # take the time to order the operations so that few values wait
 
 
 ANY = Fit()

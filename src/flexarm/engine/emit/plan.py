@@ -23,23 +23,13 @@ def plan(
 ) -> "Plan":
     """Split a stream into pieces that become one function each.
 
-    Parameters
-    ----------
-    stream
-        The operations.
-    chunk
-        Largest number of operations in a piece. Compile time is linear in the number of
+    stream: the operations.
+    chunk: largest number of operations in a piece. Compile time is linear in the number of
         operations as long as the pieces are small; below about 300 the traffic between them costs
         time.
-    unlike
-        The same for a stream that does not repeat itself; `chunk` by default.
-    ordered
-        Put a stream that does not repeat itself into the order of `by_liveness`.
-
-    Returns
-    -------
-    Plan
-        The pieces, and a place in the work array for each value that a later piece uses. A place
+    unlike: the same for a stream that does not repeat itself; `chunk` by default.
+    ordered: put a stream that does not repeat itself into the order of `by_liveness`.
+    Gives the pieces, and a place in the work array for each value that a later piece uses. A place
         is used again once the last piece that needs its value has run, the first free one, but not
         among pieces that are alike: there, places are at the same distances from each other in
         every one.

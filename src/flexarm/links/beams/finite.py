@@ -27,22 +27,11 @@ REFINEMENTS = (1.0, 1.5, 2.25, 3.4)
 def modes(span: Span, motion: Motion, conditions: "Conditions", count: int) -> "Modes":
     """Find the first elastic modes; rigid-body motions do not count.
 
-    Parameters
-    ----------
-    span, motion
-        The span and how it deforms.
-    conditions
-        What holds and loads its ends.
-    count
-        How many modes, at least 1.
+    span, motion: the span and how it deforms.
+    conditions: what holds and loads its ends.
+    count: how many modes, at least 1.
+    ShapeError: if fewer modes than that have inertia, or the tip body is impossible.
 
-    Raises
-    ------
-    ShapeError
-        If fewer modes than that have inertia, or the tip body is impossible.
-
-    Notes
-    -----
     In strain coordinates z of unit stiffness (`Mesh`) the kinetic energy is ``1/2 |B z_t|^2``, with
     rigid-body motion projected out of B's columns.  Its singular values are 1/omega, and the slow
     modes are the large ones, so nothing squares the condition number of the problem.
@@ -164,19 +153,11 @@ class Modes:
 
     Their mass, end bodies included, is the span's own (int mu dx, of twist int Jx dx), which is
     unit mass in dimensionless terms; of a rod without own inertia it is that of the tip body.
-
-    Attributes
-    ----------
-    frequencies
-        Angular frequencies [rad/s], (n,).
-    stiffness
-        Diagonal of the stiffness matrix, (n,).
-    problem, strains
-        The elements, and the modes in their coordinates (p q, n).
     """
 
-    frequencies: Array
-    stiffness: Array
+    frequencies: Array  # angular frequencies [rad/s], (n,)
+    stiffness: Array  # diagonal of the stiffness matrix, (n,)
+    # problem, strains: the elements, and the modes in their coordinates (p q, n).
     problem: "Problem"
     strains: Array
 

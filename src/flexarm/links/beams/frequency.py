@@ -145,8 +145,6 @@ def follow_root(
     body: Callable[[float], TipBody],
     body_rate: Callable[[float], TipBody],
     times: npt.ArrayLike,
-    *,
-    tolerance: float = 1e-12,
 ) -> Array:
     """Integrate an eigenvalue along a changing tip body.
 
@@ -158,8 +156,6 @@ def follow_root(
         M, J, D [1] and their rates [1/s] as functions of time [s].
     times
         Increasing times [s] (n,).
-    tolerance
-        Relative and absolute tolerance of the integration.
 
     Returns
     -------
@@ -179,9 +175,7 @@ def follow_root(
     def rate(time: float, state: Array) -> list[float]:
         return [frequency_rate(float(state[0]), body(time), body_rate(time))]
 
-    solution = solve_ivp(
-        rate, (grid[0], grid[-1]), [lam], "DOP853", grid, rtol=tolerance, atol=tolerance
-    )
+    solution = solve_ivp(rate, (grid[0], grid[-1]), [lam], "DOP853", grid, rtol=1e-12, atol=1e-12)
     if not solution.success:
         raise ShapeError(
             f"follow_root: stopped at t = {solution.t[-1]:g} s ({solution.message}); "

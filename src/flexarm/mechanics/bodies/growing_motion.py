@@ -58,7 +58,8 @@ class GrowingMotion:
         speed, rate = columns @ self.rates, by @ self.rates
         if self.nodes is None:
             local = turned_section(model, place, columns, angle, by)
-            return Motion(local, *_reordered(speed, bias, section_spin(model, angle, rate, gained)))
+            spin, spin_bias = section_spin(model, angle, rate, gained)
+            return Motion(local, spin, speed, spin_bias, bias)
         at_angle, at_rate = _angles(angle), _angles(rate)
         found, more = turned(at_angle, at_rate), _angles(gained)
         axes = ca.horzcat(found.by_twist, -found.by_b, found.by_a)
@@ -76,7 +77,3 @@ def _angles(angle: Expr) -> Angles:
     """Name the first-order angles twist, -z', y' of a section."""
     angle = ca.sparsify(angle)
     return Angles(angle[2], -angle[1], angle[0], type(angle)(1, 1))
-
-
-def _reordered(speed: Expr, bias: Expr, spin: tuple[Expr, Expr]) -> tuple[Expr, Expr, Expr, Expr]:
-    return spin[0], speed, spin[1], bias

@@ -72,7 +72,8 @@ class Table:
         plan = study.plan
         if (folder / ABOUT).exists():
             found = cls.open(folder)
-            found._require_writable()
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise FlexarmError(f"{folder}: cannot be written to: choose another folder")
             if found.about["digest"] == study.digest:
                 return found
             if found.done:
@@ -149,10 +150,6 @@ class Table:
     def _holds(self) -> bool:
         """Whether the folder is still that of this study."""
         return bool(self.open(self.folder).about["digest"] == self.about["digest"])
-
-    def _require_writable(self) -> None:
-        if not os.access(self.folder, os.W_OK | os.X_OK):
-            raise FlexarmError(f"{self.folder}: cannot be written to: choose another folder")
 
     @property
     def count(self) -> int:
