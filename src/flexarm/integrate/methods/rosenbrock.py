@@ -135,7 +135,7 @@ def find_drift(m: RosenbrockMarch) -> None:
         m.drift[r] = 0.0
     if m.timely == 0:
         return
-    small = 1e-4 * m.h
+    small = 1e-2 * m.h  # of a shorter time the difference is rounding, as long as accelerations
     for r in range(m.size):
         m.trial[r] = m.y[r]
     rates(m.system, m.t + small, m.trial, m.drift)
