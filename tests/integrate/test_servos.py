@@ -144,3 +144,17 @@ def test_a_servo_needs_a_driven_joint() -> None:
 
 def step(value: float) -> dict[str, object]:
     return {"kind": "constant", "value": value}
+
+
+def test_servos_hold_both_axes_of_a_universal_joint_and_an_event_moves_one() -> None:
+    servo = {"stiffness": 200.0, "damping": 60.0}
+    to = {"kind": "constant", "value": 0.4}
+    joint = {"kind": "universal", "first": {"servo": servo | {"target": to}},
+             "second": {"servo": servo}}  # fmt: skip
+    aside = {"at": 0.5, "servo": {"hinge.second": {"target": to | {"value": 0.1}}}}
+    arm = flexarm.change_arm(one_joint(events=[aside], **joint), {"gravity": [0, 0, -9.81]})
+    run = flexarm.simulate(arm, t_end=4.0, rtol=1e-6)
+    first, second = run.q[-1]
+    assert first == pytest.approx(0.4, abs=1e-5)
+    sagging = 3.0 * 9.81 * 0.5 * np.cos(second) / 200.0
+    assert second == pytest.approx(0.1 + sagging, abs=1e-5)

@@ -10,6 +10,7 @@ import pytest
 import flexarm
 from flexarm.arm import Arm
 from flexarm.integrate.batch.many import simulate_many
+from flexarm.integrate.choice.choose import Pilot
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.rk4 import STABLE
 from flexarm.integrate.task import DAMPED, Task, prepare
@@ -17,6 +18,7 @@ from flexarm.io.model_file import loads
 from flexarm.io.overrides import change_arm
 from flexarm.model import build
 from flexarm.runs.run import Run
+from tests.integrate.mission_arms import one_joint
 from tests.integrate.promise import (
     PLAIN,
     RTOLS,
@@ -357,6 +359,39 @@ def test_rk4_steps_within_the_fastest_decay(values: dict[str, Any]) -> None:
         flexarm.simulate(arm, t_end=0.1, method="rk4", step=5e-3)
     step = 0.99 * STABLE / task_of(arm).vibration.largest
     assert flexarm.simulate(arm, t_end=0.1, method="rk4", step=step).status == "finished"
+
+
+def test_rk4_steps_within_the_slope_of_friction_that_comes_to_rest() -> None:
+    """At the start it slips, and has next to none."""
+    arm = one_joint(friction={"coulomb": 3.0, "smoothing": 1e-3}, start={"speed": 2.0})
+    with pytest.raises(flexarm.SimulationError, match=r"by damping \(3000 1/s\), needs at most"):
+        flexarm.simulate(arm, t_end=2.0, method="rk4", step=2e-3)
+    run = flexarm.simulate(arm, t_end=2.0, method="rk4", step=8e-4, dt=0.02)
+    assert abs(run.v[-1]) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["rodas4", "dop853"])
+def test_rounding_is_no_error_of_a_step(method: str) -> None:
+    """A motor turned by 1.5 rad, which holds a link whose wind-up is 1e-10 rad.
+
+    What digits leave out of its angle, times the stiffness, shakes it by more than 1e-6 of that.
+    """
+    target = {"kind": "cycloid", "start": 1.5, "end": 1.9, "duration": 20.0}
+    arm = one_joint(
+        drive={"rotor_inertia": 5.0, "gear_ratio": 1.0, "stiffness": 1.33e6},
+        servo={"stiffness": 1e5, "damping": 3e5, "target": target}, start={"position": 1.5},
+    )  # fmt: skip
+    run = flexarm.simulate(arm, t_end=0.1, dt=0.1, method=method, rtol=1e-6)
+    assert run.statistics.steps + run.statistics.rejections < 1500
+    turned = 0.4 * 2 * np.pi / 20.0**2 * np.sin(2 * np.pi * 0.1 / 20.0)  # [rad/s^2] of a cycloid
+    wound = run.q[-1, 0] - run.q[-1, 1]  # and vibrates about it by 1.3e-12 rad
+    assert wound == pytest.approx(turned / 1.33e6, abs=2e-12)
+
+
+def test_a_pilot_whose_trials_are_all_rejected_would_never_arrive() -> None:
+    pilot = Pilot(task_of(flexarm.sample("driven-link")), METHODS["dop853"], 1e-3, None)
+    pilot.march.tolerance, pilot.march.smallest = 1e-300, 0.0
+    assert pilot.go(0.1, 0.0) == np.inf
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.1, 0.3, 0.54, 0.8, 0.99])

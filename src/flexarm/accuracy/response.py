@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 
 from flexarm.links.base import Array
 
@@ -68,6 +67,8 @@ def respond(t: Array, loads: Array, stretches: Iterator[Stretch]) -> Array:
     In the modes of each stretch it is exact; damping that couples modes is left out.  What is held
     from a stretch on stops at once, all other momenta stay; let go, it begins from rest.
     """
+    import scipy.linalg  # a quarter of a second, which not all need
+
     x, rate = np.zeros(loads.shape[1:]), np.zeros(loads.shape[1:])
     result = np.zeros(loads.shape)
     for part in stretches:

@@ -101,7 +101,7 @@ def drives(model: Model) -> Drives:
         raise ModelError(
             "control laws are for revolute, prismatic and universal joints: this arm has a "
             "spherical one, whose angles count from an attitude that no law knows; write it as "
-            "three revolute ones"
+            "a universal one on a link without length, and a revolute one about x"
         )
     if model.floats and (model.arm.contacts or model.arm.springs):
         raise ModelError(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import casadi
 import llvmlite.binding as llvm
@@ -31,6 +32,8 @@ from flexarm.errors import FlexarmError
 
 _MATRICES = (casadi.SX, casadi.DM, float, int)
 PACKAGE = Path(__file__).parents[1]
+# Machine code in this process by its key in the cache, for as long as anything needs it.
+_LOADED = WeakValueDictionary[str, MachineCode]()
 
 
 @direct_operators()
@@ -186,9 +189,10 @@ def compile_recipe(
         _settings(level, width),
     )
     known = cache.get(recipe_key)
-    entry = None if known is None else cache.get(known.decode())
+    key = "" if known is None else known.decode()
+    entry = cache.get(key) if key else None
     if entry is not None:
-        return _unpack(entry)
+        return _unpack(key, entry)
     with direct_operators():
         traced = make()
     key, compiled = _compile_stream(lower(traced), level, width, cache)
@@ -209,15 +213,18 @@ def _compile_stream(stream: Stream, level: Level, width: int, cache: Cache) -> t
         head = json.dumps(asdict(signature)).encode()
         entry = head + b"\n" + object_code(code, level=level, target=host())
         cache.put(key, entry)
-    return key, _unpack(entry)
+    return key, _unpack(key, entry)
 
 
-def _unpack(entry: bytes) -> Compiled:
+def _unpack(key: str, entry: bytes) -> Compiled:
+    found = _LOADED.get(key)
+    if found is not None:
+        return Compiled(found)
     head, _, code = entry.partition(b"\n")
     fields = json.loads(head)
     for side in ("inputs", "outputs"):
         fields[side] = tuple(Port(*port) for port in fields[side])
-    return Compiled(MachineCode(Signature(**fields), code))
+    return Compiled(_LOADED.setdefault(key, MachineCode(Signature(**fields), code)))
 
 
 def _key(*parts: bytes) -> str:

@@ -11,6 +11,8 @@ from flexarm.integrate.system import System
 from flexarm.loops.kernel import kernel
 from flexarm.loops.language import Array, Ints, Record
 
+DIGITS = 2e-15  # of a number: what a step makes of its rounding, of double precision
+
 
 @dataclass(kw_only=True)
 class March(Record):
@@ -41,9 +43,12 @@ class March(Record):
         Per step, of the ranges below.
     functionals, rows, rate_rows, groups, group_of
         Number of quantities that errors are measured in, their matrices (functionals, n) by
-        coordinates and by rates of modes, the groups that share a range, the group of each.
-    to_modes, lanes, modes_per_lane, modal_rates
-        What takes rates to those of modes, (lanes, modes_per_lane, modes_per_lane), and these.
+        coordinates and by modes, the groups that share a range, the group of each.
+    to_modes, lanes, modes_per_lane, modal_places, modal_rates, frequencies
+        What takes coordinates to those of modes, (lanes, modes_per_lane, modes_per_lane), these,
+        their rates and frequencies [rad/s].
+    rounded
+        By how much rounding moves each mode in a step.
     low, high, top, floor, top_floor, pace
         Least, greatest value and greatest rate of each functional so far; least scales by group;
         a group's range times its pace is a rate that matters no less.
@@ -105,7 +110,10 @@ class March(Record):
     to_modes: Array
     lanes: int
     modes_per_lane: int
+    modal_places: Array
     modal_rates: Array
+    frequencies: Array
+    rounded: Array
     groups: int
     group_of: Ints
     low: Array
@@ -156,22 +164,41 @@ RANGES = ("low", "high", "top", "least", "most", "energy")
 
 
 @kernel
-def find_modal_rates(m: March, v: Array) -> None:
-    """Take rates to those of modes, lane by lane."""
+def find_modal(m: March, x: Array, out: Array) -> None:
+    """Take coordinates or rates to those of modes, lane by lane."""
     k = m.modes_per_lane
     for lane in range(m.lanes):
         for i in range(k):
             total = 0.0
             for j in range(k):
-                total += m.to_modes[(lane * k + i) * k + j] * v[j * m.lanes + lane]
-            m.modal_rates[i * m.lanes + lane] = total
+                total += m.to_modes[(lane * k + i) * k + j] * x[j * m.lanes + lane]
+            out[i * m.lanes + lane] = total
+
+
+@kernel
+def find_rounding(m: March) -> None:
+    """Find what the digits of coordinates leave out of each mode: elastic forces see that."""
+    k = m.modes_per_lane
+    for lane in range(m.lanes):
+        for i in range(k):
+            total = 0.0
+            for j in range(k):
+                total += abs(m.to_modes[(lane * k + i) * k + j] * m.y[j * m.lanes + lane])
+            m.rounded[i * m.lanes + lane] = DIGITS * total
+
+
+@kernel
+def beyond_rounding(x: float, rounding: float) -> float:
+    """Give what of an error is more than rounding."""
+    return max(x - rounding, 0.0) + min(x + rounding, 0.0)
 
 
 @kernel
 def widen(m: March) -> None:
     """Widen the ranges by the state at t."""
     n = m.system.n
-    find_modal_rates(m, m.y[n:])
+    find_modal(m, m.y[n:], m.modal_rates)
+    find_rounding(m)
     for g in range(m.groups):
         m.scale[g] = m.floor[g]
         m.top_scale[g] = m.top_floor[g]
@@ -205,17 +232,22 @@ def measure(m: March, e: Array) -> float:
     """Measure an error of the state in the ranges of the motion so far.
 
     Errors that cancel in a deflection's rate do so at this instant only, if they are of modes that
-    vibrate apart: they are added up.
+    vibrate apart: they are added up.  Those that rounding makes count for nothing: no shorter step
+    cures them.
     """
     n = m.system.n
     worst = 0.0
-    find_modal_rates(m, e[n:])
+    find_modal(m, e, m.modal_places)
+    find_modal(m, e[n:], m.modal_rates)
+    for i in range(n):
+        m.modal_places[i] = beyond_rounding(m.modal_places[i], m.rounded[i])
+        m.modal_rates[i] = beyond_rounding(m.modal_rates[i], m.frequencies[i] * m.rounded[i])
     for r in range(m.functionals):
         value = 0.0
         rate = 0.0
         apart = 0.0
         for i in range(n):
-            value += m.rows[r * n + i] * e[i]
+            value += m.rate_rows[r * n + i] * m.modal_places[i]
             part = m.rate_rows[r * n + i] * m.modal_rates[i]
             rate += part
             apart += abs(part)
@@ -240,7 +272,7 @@ def measure(m: March, e: Array) -> float:
 @kernel
 def kinetic(m: March, v: Array) -> float:
     """Give the kinetic energy at rates v [J], by the mass matrix at the start."""
-    find_modal_rates(m, v)
+    find_modal(m, v, m.modal_rates)
     twice = 0.0
     for i in range(m.system.n):
         twice += m.modal_rates[i] * m.modal_rates[i]

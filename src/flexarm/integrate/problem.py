@@ -69,9 +69,11 @@ class Measures:
     Attributes
     ----------
     rows, rate_rows
-        One per quantity, (R, n), for coordinates and for the rates of modes.
+        One per quantity, (R, n), for coordinates and for modes.
     to_modes
         What takes rates to those of modes, (lanes, n, n), one per arm if there are several.
+    frequencies
+        Of the modes [rad/s], (lanes, n).
     group
         Group of each.
     floor, rate_floor, pace
@@ -87,6 +89,7 @@ class Measures:
     rows: Array
     rate_rows: Array
     to_modes: Array
+    frequencies: Array
     group: Ints
     floor: Array
     rate_floor: Array
@@ -268,6 +271,7 @@ def measures(model: Model, q: Array, vibration: Vibration) -> Measures:
         matrix,
         matrix @ vibration.basis,
         vibration.to_modes[..., None, :, :],
+        vibration.rates[..., None, :],
         np.array(group, dtype=np.int64),
         by_designs(floor, designs),
         by_designs(rates, designs),

@@ -238,6 +238,7 @@ def simulate(
         return whole(found), found
 
     run, found = go(task, None)
+    motions = [task.motion]  # whose machine code later legs take again
     while found.ending.status in ("finished", "seen"):
         state = replace(state, **after(task, found, state))
         if t_end - state.t <= rounding(t_end):
@@ -251,6 +252,7 @@ def simulate(
                 y = task.beginning(chosen, wanted, step).y
                 run = kept(task, run, Solution(task.times[:1], y[None], state.anchor[None]))
                 break
+            motions.append(task.motion)
             run, found = go(task, run)
         except SimulationError as error:
             reason = f"at t = {state.t:.6g} s: {error}"

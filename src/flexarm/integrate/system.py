@@ -109,6 +109,16 @@ def channel(s: System, c: int, t: float, order: int) -> float:
 
 
 @kernel
+def moving(s: System) -> int:
+    """Tell whether any channel changes within its piece."""
+    for c in range(s.channels):
+        for k in range(3, 7):
+            if s.pieces[s.current[c] * PIECE + k] != 0.0:
+                return 1
+    return 0
+
+
+@kernel
 def drive(s: System, t: float) -> None:
     """Evaluate inputs, wrench factors and prescribed accelerations."""
     s.time[0] = t

@@ -111,7 +111,7 @@ def prepare(
     M, K, D = (m.reshape(model.size, -1) for m in _matrices(equation, q, v))
     stiff, damped = actuators.stiffness(model)
     require_inertia(model, M, when=when)
-    shaken = vibration(model, M, K + stiff, D + damped)
+    shaken = vibration(model, M, K + stiff, D + damped, v)
     return Task(equation, motion, groups, times, q, v, shaken, wanted)
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-import scipy.linalg
 
 from flexarm.engine.operators import direct_operators
 from flexarm.formulations import formulation
@@ -134,6 +133,8 @@ def elastic_modes(linear: Linear) -> ElasticModes:
 
 def undamped(mass: Array, stiffness: Array) -> tuple[Array, Array]:
     """Solve the undamped problem: squares of the frequencies, and shapes of unit mass."""
+    import scipy.linalg  # a quarter of a second, which not all need
+
     size = np.sqrt(np.diag(mass))
     scale = np.outer(size, size)
     _, scaled = scipy.linalg.eigh(stiffness / scale, mass / scale)

@@ -139,7 +139,7 @@ def motions_of(designs: ModelDesigns, first: Task, method: Method) -> DesignMoti
     whole = replace(
         first,
         equation=replace(equation, formulation=replace(equation.formulation, model=model)),
-        vibration=vibration(model, fine, stiffness, damping),
+        vibration=vibration(model, fine, stiffness, damping, first.v),
     )
     fields = _fields(whole, method)
     sound &= fields["largest", -1][:, 0] * MOST_STEPS > first.times[-1] - first.times[0]
@@ -164,6 +164,7 @@ def _fields(whole: Task, method: Method) -> Fields:
         "rows": measured.rows,
         "rate_rows": measured.rate_rows,
         "to_modes": measured.to_modes,
+        "frequencies": measured.frequencies,
         "floor": measured.floor,
         "top_floor": measured.rate_floor,
         "pace": measured.pace,

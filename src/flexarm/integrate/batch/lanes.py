@@ -87,6 +87,7 @@ def _spread_measures(each: Sequence[Measures]) -> Measures:
         np.concatenate([_spread(m.rows, lane, width) for lane, m in enumerate(each)]),
         np.concatenate([_spread(m.rate_rows, lane, width) for lane, m in enumerate(each)]),
         np.concatenate([m.to_modes for m in each]),
+        np.concatenate([m.frequencies for m in each]),
         np.concatenate([m.group + start for m, start in zip(each, first, strict=True)]),
         np.concatenate([m.floor for m in each]),
         np.concatenate([m.rate_floor for m in each]),

@@ -84,7 +84,7 @@ def choose(
     pilots = [Pilot(task, each, wanted, period) for each in rivals]
     costs, span = race(pilots, pilot_span(task), heats)
     best = min(costs, key=lambda name: costs[name])
-    least = max(costs[best], 1.0)  # none, where nothing moves in a pilot
+    least = max(costs[best], 1.0)
     ratios = {name: costs[name] / least for name in costs if name != best}
     story = " and ".join(
         f"{name} took {ratio:.2g} times its work" if np.isfinite(ratio) else f"{name} failed"
@@ -205,7 +205,9 @@ class Pilot:
 
         def projected() -> float:
             gone = m.t - since
-            return self.work + (self.work - before) * (self.end - m.t) / gone if gone else 0.0
+            if not gone:  # all trials were rejected
+                return np.inf
+            return self.work + (self.work - before) * (self.end - m.t) / gone
 
         most = m.steps + m.rejections + MOST
         while self.advance(target) and m.steps + m.rejections < most and self.work <= limit:

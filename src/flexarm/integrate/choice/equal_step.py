@@ -14,7 +14,7 @@ def equal_step(
 
     An error of a thousandth of the deflections takes about 0.4 over the fastest frequency.
     """
-    fastest, largest = max(vibration.fastest, 1e-12), max(vibration.largest, 1e-12)
+    fastest, largest = max(vibration.fastest, 1e-12), max(vibration.steepest, 1e-12)
     if step is None:
         share = 0.4 * (wanted / 1e-3) ** 0.3
         return float(min(duration / 200, share / fastest, 0.9 * method.stable / largest))

@@ -9,7 +9,7 @@ from flexarm.engine.varied import agreed, plain
 from flexarm.links.base import Array
 from flexarm.loops.language import Ints
 from flexarm.mechanics.drives import coulomb_frictions
-from flexarm.model import Model, start_state
+from flexarm.model import Model
 
 MODERATE = 80  # coordinates up to which all eigenvalues of the damped arm are found
 NOTABLE = 1e-3  # damping ratio below which an arm is taken to vibrate as if it had none
@@ -58,13 +58,16 @@ class Vibration:
     ----------
     slowest, fastest
         Least and greatest elastic frequency [rad/s]; 0 for a rigid arm.
-    largest
-        Greatest size of an eigenvalue, vibration or decay [rad/s]; all damping counts.
+    largest, steepest
+        Greatest size of an eigenvalue, vibration or decay [rad/s]; all damping counts.  The same
+        where dry friction has come to rest.
     basis, to_modes
         Undamped modes of unit mass by columns, and what takes rates to theirs, (n, n).
     modes
         Its modes with their damping.  Dry friction does not count: it damps nothing while it slips,
         and holds while it sticks.
+    rates
+        Frequencies of the undamped modes [rad/s], (n,), 0 for motion without elastic energy.
     inertia
         Half the sum of what all coordinates move, at unit rates [J].
     """
@@ -72,14 +75,16 @@ class Vibration:
     slowest: float
     fastest: float
     largest: float
+    steepest: float
     basis: Array
     to_modes: Array
     modes: Modes
+    rates: Array
     inertia: float
 
 
-def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vibration:
-    """Find the elastic modes of given matrices at the start; prescribed coordinates do not move.
+def vibration(model: Model, mass: Array, stiffness: Array, damping: Array, v: Array) -> Vibration:
+    """Find the elastic modes of given matrices at rates v; prescribed coordinates do not move.
 
     Raises
     ------
@@ -90,10 +95,11 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
     n, designs = model.size, mass.shape[:-2]
     open_ = np.array([i for i in range(n) if i not in model.prescribed], dtype=int)
     basis, to_modes = (np.zeros(mass.shape) + np.eye(n) for _ in range(2))
+    rates = np.zeros(mass.shape[:-1])
     none = Modes(np.zeros((*designs, 0)), np.zeros((*designs, 0)), np.zeros((*designs, n, 0)))
     inertia, zero = plain(np.trace(mass, axis1=-2, axis2=-1) / 2), plain(np.zeros(designs))
     if not len(open_):
-        return Vibration(zero, zero, zero, basis, to_modes, none, inertia)
+        return Vibration(zero, zero, zero, zero, basis, to_modes, none, rates, inertia)
     block = (..., open_[:, None], open_)
     inverse = np.linalg.inv(np.linalg.cholesky(mass[block]))
     symmetric = inverse @ stiffness[block] @ inverse.mT
@@ -101,13 +107,19 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
     modes = inverse.mT @ vectors
     elastic = squares > 1e-9 * np.maximum(squares[..., -1:], 1e-12)
     squares, kept = np.where(elastic, squares, 0.0), _common(elastic)
+    rates[..., open_] = np.sqrt(squares)
     losses = modes.mT @ damping[block] @ modes
-    largest = largest_rate(squares, losses)
+    largest = steepest = largest_rate(squares, losses)
+    viscous = losses
+    if coulomb_frictions(model):
+        smooth = damping - dry_damping(model, v)
+        viscous = modes.mT @ smooth[block] @ modes
+        stuck = modes.mT @ (smooth + dry_damping(model, 0 * v))[block] @ modes
+        steepest = largest_rate(squares, stuck)
     basis[block], to_modes[block] = modes, modes.mT @ mass[block]
     if not np.any(kept):
-        return Vibration(zero, zero, largest, basis, to_modes, none, inertia)
+        return Vibration(zero, zero, largest, steepest, basis, to_modes, none, rates, inertia)
     frequencies = np.sqrt(squares[..., kept])
-    viscous = modes.mT @ (damping - dry_damping(model))[block] @ modes
     found = damped_modes(squares, viscous)
     shapes = np.zeros((*designs, n, found.ratios.shape[-1]), dtype=found.shapes.dtype)
     shapes[..., open_, :] = modes @ found.shapes
@@ -115,9 +127,11 @@ def vibration(model: Model, mass: Array, stiffness: Array, damping: Array) -> Vi
         plain(frequencies[..., 0]),
         plain(frequencies[..., -1]),
         largest,
+        steepest,
         basis,
         to_modes,
         replace(found, shapes=shapes),
+        rates,
         inertia,
     )
 
@@ -192,10 +206,9 @@ def _system(squares: Array, losses: Array) -> Array:
     return system
 
 
-def dry_damping(model: Model) -> Array:
-    """Give the part of the damping matrix at the start that is dry friction's slope, (n, n)."""
+def dry_damping(model: Model, v: Array) -> Array:
+    """Give the part of the damping matrix at rates v that is dry friction's slope, (n, n)."""
     result = np.zeros((model.size, model.size))
-    _, v = start_state(model)
     for each in coulomb_frictions(model):
         result += each.slope(float(each.row @ v)) * np.outer(each.row, each.row)
     return result

@@ -54,12 +54,11 @@ def _begin(beginning: Beginning) -> RosenbrockMarch:
         for i, row in enumerate(rows):
             matrix[i, : len(row)] = row
     sizes = {"stages": STAGES * size, "right": size, "trial": size, "drift": size}
-    moving = beginning.system.pieces.reshape(-1, 9)[:, 3:7]
     return RosenbrockMarch(
         **beginning.fields,
         tangent=compiled.table_address,
         tangent_table=table,
-        timely=int(bool(np.any(moving)) or beginning.motion.ruled),
+        timely=int(beginning.motion.ruled),
         gamma=GAMMA,
         alpha=np.array(ALPHA),
         d=np.array(D),
