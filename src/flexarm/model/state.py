@@ -15,6 +15,7 @@ from flexarm.model.profiles import AnyProfile, evaluate, trace
 from flexarm.spatial import NO_INERTIA, Expr
 
 NOT_IN_EQUATIONS = {"name", "notes", "events", "bodies", "start"}  # of an arm
+DIGEST = "digest of its equations"  # kept with a model, whose numbers are frozen
 
 
 def start_state(model: Model) -> tuple[Array, Array]:
@@ -91,7 +92,10 @@ def fingerprint(model: Model) -> str:
     Of the arm its name, notes and what happens to it do not count.  No file is read: what `build`
     took from one is in the model.
     """
-    digest = hashlib.sha256()
+    known = model.__dict__.get(DIGEST)
+    if known is not None:
+        return str(known)
+    digest, asked = hashlib.sha256(), model
     model = model.loaded(NO_INERTIA) if model.load_given else model
     for field in fields(model):
         digest.update(f"{field.name}=".encode())
@@ -99,4 +103,4 @@ def fingerprint(model: Model) -> str:
             digest.update(model.arm.model_dump_json(exclude=NOT_IN_EQUATIONS).encode())
         else:
             write(getattr(model, field.name), digest.update)
-    return digest.hexdigest()
+    return str(asked.__dict__.setdefault(DIGEST, digest.hexdigest()))
