@@ -154,10 +154,8 @@ class Program:
             try:
                 change = self._quadratic(now, (rows, off), limits, weight, reach * self.spread)
             except FlexarmError:
-                if now.miss <= NEAR_HIT:
-                    return now, 0.0  # nearly there, and rounding is all that is left
                 if eased:
-                    raise
+                    return now, 0.0  # rounding hides what else could be changed
                 limits, eased = self._bounds(now, slopes, 1.0), True  # nearby they cannot be kept
                 continue
             found = self.simulate(now.values + change, now.duration)
