@@ -131,3 +131,34 @@ def test_it_mends_a_plan_of_an_arm_that_is_softer() -> None:
     beside = flexarm.simulate(other, t_end=2.0, dt=0.01, control=law.law(planned))
     left = [np.ptp(each.tip[each.t > 1.2], axis=0).max() for each in (alone, beside)]
     assert left[1] < 0.2 * left[0]
+
+
+def test_programs_with_rows_are_those_of_another_solver_or_given_up() -> None:
+    draw, n, m = np.random.default_rng(3), 12, 9
+    solved = []
+    for _ in range(6):
+        half = draw.normal(size=(n, n))
+        H, g, rows = (
+            half @ half.T + n * np.eye(n),
+            9 * draw.normal(size=n),
+            draw.normal(size=(m, n)),
+        )
+        made = Program.sized(H, m)
+        made.g[:], made.low[:], made.top[:], made.A[:] = g, -0.6, 0.6, rows.ravel()
+        made.least[:], made.most[:] = -0.5, 0.5
+        if solve_active(made) == 0:
+            limits = rows, made.least, made.most
+            known = SampleProgram(n, m).solve(H, g, limits, (made.low, made.top))
+            assert made.x == pytest.approx(known, abs=1e-7)
+            solved.append(set(made.side[n:]))
+    assert len(solved) > 2
+    assert {-1, 1} < set.union(*solved)
+
+
+def test_limits_that_come_in_sight_one_after_the_other_are_kept_or_counted() -> None:
+    """Two looks for limits that a change leaves were not enough here."""
+    limits = Limits(effort=1e3, speed=2.0, deflection=0.05)
+    law = flexarm.mpc(link(), period=PERIOD, bandwidth=8.0, limits=limits)
+    q, v = np.array([0.0, -0.00097, 0.01582, -0.0122]), np.array([0.9312, 0.0, 0.0, 0.0])
+    law.step(q, v, {"joint1": 0.017})
+    assert law.broken == 1 or np.abs(law.x[1:, 4]).max() <= 2.0 * (1 + 1e-4)

@@ -129,7 +129,7 @@ def pass_stops(m: March) -> None:
 
 
 @kernel
-def begin(m: March) -> None:
+def _begin(m: March) -> None:
     """Make the state at the start ready for the first step, and keep it."""
     enter_pieces(m.system, m.t)
     rates(m.system, m.t, m.y, m.f)
@@ -142,7 +142,12 @@ def begin(m: March) -> None:
 
 @kernel
 def march(m: March) -> int:
-    """Step until the end, a watched bound, a failure, or the budget of trials is spent."""
+    """Step until the end, a watched bound, a failure, or the budget of trials is spent.
+
+    The first time it makes the start ready.
+    """
+    if m.kept == 0:
+        _begin(m)
     wish = m.h
     seen = m.largest
     for _ in range(m.budget):
@@ -207,12 +212,3 @@ def march(m: March) -> int:
         keep_samples(m)
     m.h = wish
     return RUNNING
-
-
-@kernel
-def begin_and_march(m: March) -> int:
-    """March on, from the start if nothing is kept yet."""
-    if m.kept == 0:
-        begin(m)
-    why: int = march(m)
-    return why

@@ -1,7 +1,8 @@
 """Exact derivatives of an arm's equation at any state, one direction at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -13,6 +14,7 @@ from flexarm.formulations.quantities import anchored, symbol
 from flexarm.linear.at_start import Linear
 from flexarm.linear.friction import DryFriction
 from flexarm.links.base import Array
+from flexarm.loops.rows import call_rows
 from flexarm.mechanics.inertia import require_inertia
 from flexarm.mechanics.kinematics import end_frame, end_jacobian
 from flexarm.mechanics.loads import (
@@ -26,6 +28,8 @@ from flexarm.mechanics.loads import (
 from flexarm.model import Model, fingerprint
 from flexarm.spatial import Expr
 
+_Call = Callable[[int, Sequence[Array]], tuple[Array, ...]]  # (rows, inputs): values and changes
+ANCHOR = 7  # its place among the inputs
 LEFT_OUT = DryFriction()
 LARGE = 30_000  # instructions that compiling takes longer than interpreting a few points
 
@@ -68,12 +72,15 @@ class Tangent:
         require_kind("friction", friction, DryFriction, "a DryFriction")
         self.model, self.wrenches, self.friction = model, wrenches, friction
         self.inputs = input_matrix(model)
-        self._functions: dict[str, Callable[..., tuple[Array, ...]]] = {}
+        self._functions: dict[str, _Call] = {}
 
     def force(self, point: Point, a: Array) -> Array:
-        """Compute the generalised force that accelerations a take, inputs left out, (n,)."""
-        still = np.zeros(self.model.size)
-        return self._call("equation", point, a, still, still, still)[0]
+        """Compute the generalised force that accelerations a take, inputs left out, (n,).
+
+        Coordinates, rates and accelerations may have one more axis in front, and so has the force.
+        """
+        still = np.zeros(np.shape(np.atleast_2d(a)))
+        return self._call("equation", point, a, still, still, still)[0].reshape(np.shape(a))
 
     def matrices(self, point: Point, a: Array) -> Linear:
         """Differentiate the force by a, by v and by q, at accelerations a: (n, n) each."""
@@ -84,9 +91,8 @@ class Tangent:
     def elastic(self, point: Point) -> Array:
         """Differentiate the elastic force by q, (n, n)."""
         n = self.model.size
-        still = np.zeros(n)
-        columns = [self._call("elastic", point, still, unit, still, still)[1] for unit in np.eye(n)]
-        return np.array(columns).T.reshape(n, n)
+        none = np.zeros((n, n))
+        return self._call("elastic", point, none[0], np.eye(n), none, none)[1].T
 
     def accelerations(self, point: Point, columns: Array | None = None) -> Array:
         """Compute accelerations; those prescribed are as their motion says, (n,).
@@ -109,6 +115,29 @@ class Tangent:
         a += columns @ np.linalg.solve(columns.T @ mass @ columns, columns.T @ rest)
         return a
 
+    def slopes(self, points: Sequence[Point]) -> Array:
+        """Differentiate accelerations by q, v and u, nothing being prescribed, (T, n, 2n + k)."""
+        n = self.model.size
+        q, v, u = (np.array([getattr(each, name) for each in points]) for name in "qvu")
+        outside = [np.array([wrench_factors(self.model, x.t) * self.wrenches for x in points])]
+        if self.model.attitudes:
+            outside.append(np.array([x.anchor for x in points]))
+
+        def along(a: Array, *places: int) -> list[Array]:
+            ways, count = _units(n, places), n * len(places)
+            rows = [np.repeat(x, count, axis=0) for x in (q, v, a, *outside)]
+            rows[4:4] = np.tile(ways, (1, len(points), 1))
+            return list(self._function("equation")(count * len(points), rows))
+
+        held, mass = (each.reshape(len(points), n, n) for each in along(np.zeros_like(q), 2))
+        M = np.swapaxes(mass, 1, 2)
+        a = np.linalg.solve(M, (u @ self.inputs.T - held[:, 0])[:, :, None])[:, :, 0]
+        change = along(a, 0, 1)[1].reshape(len(points), 2, n, n)
+        change[:, 1] += np.array([self.friction.damping(self.model, x).T for x in v])
+        by_state = np.swapaxes(change.reshape(len(points), 2 * n, n), 1, 2)
+        right = np.broadcast_to(self.inputs, (len(points), *self.inputs.shape))
+        return np.asarray(np.linalg.solve(M, np.concatenate([-by_state, right], axis=2)))
+
     def tip(self, point: Point, a: Array) -> tuple[Array, Array, Array, Array]:
         """Evaluate the tip's place, velocities and accelerations, and differentiate them.
 
@@ -118,8 +147,8 @@ class Tangent:
             Position [m], small rotation about the world's axes (0), velocity, angular velocity,
             acceleration and angular acceleration, (18,); their derivatives, (18, n) each.
         """
-        still = np.zeros(self.model.size)
-        value = self._call("tip", point, a, still, still, still)[0]
+        still = np.zeros((1, self.model.size))
+        value = self._call("tip", point, a, still, still, still)[0][0]
         by_a, by_v, by_q = self._columns("tip", point, a)
         by_q[3:6] = by_a[15:]  # what turns with a coordinate's rate turns with the coordinate
         return value, by_q, by_v, by_a
@@ -128,31 +157,25 @@ class Tangent:
         self, name: str, point: Point, a: Array, *, only_mass: bool = False
     ) -> tuple[Array, ...]:
         """Differentiate by accelerations, rates and coordinates."""
-        n = self.model.size
-        found = []
-        for place in (2, 1, 0)[: 1 if only_mass else 3]:
-            rows = []
-            for unit in np.eye(n):
-                ways = [np.zeros(n)] * 3
-                ways[place] = unit
-                rows.append(self._call(name, point, a, *ways)[1])
-            found.append(np.array(rows).T.reshape(-1, n))
-        return tuple(found)
+        n, places = self.model.size, (2, 1, 0)[: 1 if only_mass else 3]
+        change = self._call(name, point, a, *_units(n, places))[1]
+        return tuple(np.swapaxes(change.reshape(len(places), n, -1), 1, 2))
 
     def _call(self, name: str, point: Point, a: Array, *ways: Array) -> tuple[Array, ...]:
+        """Evaluate a function in rows of directions."""
         factors = wrench_factors(self.model, point.t) * self.wrenches
         arrays = [point.q, point.v, a, factors, *ways]
         if self.model.attitudes:
             given = point.anchor
             arrays.append(self.model.start_anchors if given is None else given)
-        return self._function(name)(*arrays)
+        return self._function(name)(len(ways[0]), arrays)
 
-    def _function(self, name: str) -> Callable[..., tuple[Array, ...]]:
+    def _function(self, name: str) -> _Call:
         if name not in self._functions:
             recipe = f"tangent {name}, Coulomb friction apart, {fingerprint(self.model)}"
             try:
                 compiled = compile_recipe(recipe, lambda: self._small(name), level="quick")
-                self._functions[name] = compiled.call
+                self._functions[name] = partial(call_rows, compiled)
             except _LargeError as large:
                 self._functions[name] = _interpreted(large.function)
         return self._functions[name]
@@ -178,6 +201,14 @@ class Tangent:
         return ca.Function(f"tangent_{name}", [*symbols, *anchor], outputs, labels, kept)
 
 
+def _units(n: int, places: Sequence[int]) -> Array:
+    """List directions of coordinates, rates, accelerations: each unit of the places, (3, m, n)."""
+    ways = np.zeros((3, len(places), n, n))
+    for k, place in enumerate(places):
+        ways[place, k] = np.eye(n)
+    return ways.reshape(3, -1, n)
+
+
 class _LargeError(Exception):
     """A function too large to be worth compiling."""
 
@@ -186,9 +217,11 @@ class _LargeError(Exception):
         self.function = function
 
 
-def _interpreted(function: ca.Function) -> Callable[..., tuple[Array, ...]]:
-    def call(*arrays: Array) -> tuple[Array, ...]:
-        return tuple(np.array(each).ravel() for each in function(*arrays))
+def _interpreted(function: ca.Function) -> _Call:
+    def call(count: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        columns = [np.transpose(x) for x in arrays[:ANCHOR]]
+        columns += [np.hstack(x) if x.ndim == 3 else x for x in arrays[ANCHOR:]]
+        return tuple(np.array(each).reshape(-1, count).T for each in function(*columns))
 
     return call
 

@@ -9,6 +9,7 @@ quadratic program in the inputs: a real-time iteration, whose linear models are 
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -51,9 +52,8 @@ NUDGE = 1e-6  # of a coordinate's size [rad], [m], and of rates and inputs
 QUICK, PER_PERIOD, BELOW = 20.0, 0.5, 0.5  # bandwidths [rad/s], [rad], of the slowest vibration
 FIRST = 4  # iterations at a first sample
 FORGETS = 0.999  # of what comes after the horizon, by sample, where it would have no end
+AT_BOUND = 1e-7  # of inputs and limits
 BROKEN = 1e-4  # of a limit, [rad], [m]: more, and a limit was given up
-NEARBY = 0.15  # of a limit, [rad], [m] from a range's end: where it is watched
-GATHERED = 2  # times that limits are looked for which a change leaves
 
 Target = Mapping[str, WithUnit] | Plan
 
@@ -104,17 +104,15 @@ class Mpc(Summarised):
         (self._accelerations, *_), self._run = bind_rows(
             compiled, len(self._states), (*inputs, *outside)
         )
-        sizes = sorted({min(len(self._rows), share) * N for share in (0, 1, 2, 4, 1000)})
-        self._programs = [SampleProgram(N * k, size) for size in sizes]
         self._ended = np.zeros_like(self._hessian)
         self._last: Goal | None = None
         self._horizon = Horizon(
             n, k, N, self._own.reshape(-1), self._integrals.reshape(-1), self._pushed.reshape(-1),
             np.empty(N * n), self.x.reshape(-1), self.u.reshape(-1), np.empty((N + 1) * n),
             np.empty(N * k), np.empty(0), np.empty(0), np.empty((N + 1) * n), np.empty(N * k),
-            np.empty(N * k), np.empty(2 * n), self.most, Program.sized(self._hessian),
-            period, 0.0, 0, self._accelerations.reshape(-1), self._nudges, np.empty(n * n),
-            np.empty(2 * n * n),
+            np.empty(N * k), np.empty(2 * n), self.most, self._rows.reshape(-1), *self._sides,
+            Program.sized(self._hessian, N * len(self._rows)), period, 0.0, 0,
+            self._accelerations.reshape(-1), self._nudges, np.empty(n * n), np.empty(2 * n * n),
         )  # fmt: skip
         self.begin()
 
@@ -256,6 +254,9 @@ class Mpc(Summarised):
                 self._append(goal, j)
             self._end(goal)
             self._improve(now, goal, begun)
+            if not self._begun:  # no numbers: the arm is only held
+                self.x[:], self.u[:] = now, np.clip(goal.u[-1], -self.most, self.most)
+                return
 
     def _recede(self, now: Array, goal: Goal, begun: int) -> None:
         """Let the horizon recede by an interval, and improve the prediction by one iteration.
@@ -266,8 +267,9 @@ class Mpc(Summarised):
         self._hessian -= self._ended
         for each in (self.u, self.x, self._own, self._integrals, self._pushed):
             each[:-1] = each[1:]
-        sides = self._horizon.program.side
-        sides[:-k] = sides[k:]
+        sides, size = self._horizon.program.side, self._horizon.program.n
+        for each, by in ((sides[:size], k), (sides[size:], len(self._rows))):
+            each[: len(each) - by] = each[by:]
         self._by, self._other = self._other, self._by
         self._by[:-1, :, :-k], self._by[:-1, :, -k:] = self._other[1:, :, k:], 0.0
         self._hessian[:-k, :-k] = self._hessian[k:, k:]
@@ -314,43 +316,33 @@ class Mpc(Summarised):
         r.goal_x[:] = goal.x[ends].ravel()
         r.goal_u[:], r.there[: r.s] = goal.u[ends[:-1]].ravel(), now
         r.stage, r.last = goal.stage_weight, goal.last_weight
+        if len(self._rows):
+            np.matmul(self._rows, self._by[1:], out=r.program.A.reshape(N, -1, r.program.n))
         code = improve(r)
-        self._begun, self._left = code != 2, False
-        if self._begun and (code == 1 or len(self._rows)):
-            self._keep(r, code == 0)
+        self._begun = code != 2
+        if code == 1:
+            self._keep(r)
             self._begun = bool(np.all(np.isfinite(r.change)))
         if self._begun:
             move(r)
+        ahead, (low, top) = self.x[1:] @ self._rows.T, self._sides
+        kept = np.all((low - BROKEN <= ahead) & (ahead <= top + BROKEN))
+        self._left = not (self._begun and kept)
 
-    def _keep(self, r: Horizon, solved: bool) -> None:
-        """Change the change of inputs, (N k,), so that limits of states are kept, or given up."""
-        low, top = self._sides
-        here = r.there.reshape(self.intervals + 1, -1)[1:] @ self._rows.T
-        near = np.maximum(here - top, low - here) > -NEARBY
-        for _ in range(GATHERED):
-            after = here + (self._by[1:] @ r.change) @ self._rows.T
-            left = ~near & ((after < low) | (after > top))
-            if solved and not np.any(left if self._left else (after < low) | (after > top)):
-                break
-            near |= left
-            r.change[:], solved = self._solve(r.slope, here, near), True
+    def _keep(self, r: Horizon) -> None:
+        """Find the change of inputs, (N k,), by another solver, which may give limits up."""
+        p = r.program
+        A = p.A.reshape(p.m, p.n)
+        r.change[:] = self._program.solve(
+            self._hessian, r.slope, (A, p.least, p.most), (p.low, p.top)
+        )
+        found = np.append(r.change, A @ r.change)
+        low, top = np.append(p.low, p.least) + AT_BOUND, np.append(p.top, p.most) - AT_BOUND
+        p.side[:] = 1 * (found > top) - 1 * (found < low)
 
-    def _solve(self, slope: Array, value: Array, watched: np.ndarray[Any, Any]) -> Array:
-        """Find the changes of inputs, (N k,), by limits that are watched, some given up."""
-        low, top = self._sides
-        near = np.flatnonzero(watched)
-        limits = np.zeros((0, len(slope)))
-        if len(near):
-            limits = np.matmul(self._rows, self._by[1:]).reshape(-1, len(slope))[near]
-        value, which = value.ravel()[near], near % max(len(low), 1)
-        most = np.tile(self.most, self.intervals)
-        bounds = -most - self.u.ravel(), most - self.u.ravel()
-        program = next(each for each in self._programs if each.rows >= len(near))
-        sides = low[which] - value, top[which] - value
-        found = program.solve(self._hessian, slope, (limits, *sides), bounds)
-        after = limits @ found
-        self._left = not np.all((sides[0] - BROKEN <= after) & (after <= sides[1] + BROKEN))
-        return found
+    @cached_property
+    def _program(self) -> SampleProgram:
+        return SampleProgram(self._horizon.program.n, self._horizon.program.m)
 
 
 @dataclass
@@ -420,7 +412,7 @@ def mpc(
     if weights is not None:
         require_fitting(weights, 2 * problem.model.size, len(problem.names))
     if asked is None:
-        slow = vibrations(problem.tangent, {}).frequency[:1].tolist()
+        slow = vibrations(problem.tangent, {}, reach=False).frequency[:1].tolist()
         asked = min([QUICK, PER_PERIOD / period, *(BELOW * each for each in slow)])
     return Mpc(problem, period, intervals, limits, (weights, asked))
 

@@ -27,6 +27,7 @@ from flexarm.errors import FlexarmError
 from flexarm.integrate.simulate import simulate
 from flexarm.io.model_file import validated
 from flexarm.io.overrides import GONE, change_arm
+from flexarm.linear.tangent import Point
 from flexarm.links.base import Array
 from flexarm.model import build
 from flexarm.planning.inputs import FINE, Inputs, Joining
@@ -73,8 +74,8 @@ class Plan(Summarised):
     times, u
         Where the inputs' intervals begin and end [s], (T,), and the inputs there, (T, k).
     run
-        Its simulation at a tolerance of 1e-8, and on for a period of the slowest vibration; at 1e-6
-        where the fastest one has hundreds of periods.
+        Its simulation at a tolerance of 1e-8, and on for a period of the slowest vibration; at 1e-5
+        where the fastest one has hundreds of periods, of which rounding allows no more.
     unshaped
         The motion that it is compared with: joints go by a cycloid in the same time, exactly.
     residual, unshaped_residual
@@ -181,17 +182,16 @@ def plan(
     begun = time.process_time()
     problem, program, first = _pose(arm, to, aim, duration, start, limits, intervals, joining)
     require_positive("tolerance", tolerance)
-    fast = vibrations(problem.tangent, {}).frequency
+    fast = vibrations(problem.tangent, {}, reach=False).frequency
     if not len(fast):
         raise FlexarmError("arm: nothing vibrates: a plan is for arms that bend or wind up")
     judged = _within_limits(program, first, 2 * np.pi / float(fast[0]))
     if aim == "time":
         judged = _shortest(program, judged)
     found, run = judged.found, judged.run
-    require_clear(arm, problem.arm, run)
-    left = residual_vibration(run, found.duration)
     unshaped = _unshaped(problem, found.duration, float(run.t[-1]))
-    before = residual_vibration(unshaped, found.duration)
+    before, left = (residual_vibration(each, found.duration) for each in (unshaped, run))
+    require_clear(arm, problem.arm, run)
     reach = sum(part.length for part in problem.model.links)
     if left > max(tolerance * before, STILL * reach):
         raise FlexarmError(
@@ -265,7 +265,8 @@ def _rigid_inputs(
     """Give the inputs of the rigid arm at shares of a smooth motion of some duration, (T, k)."""
     move = joint_move(problem.model, to, Timing("quintic", 1.0), start=start)
     q, v, a = move.at(np.minimum(shares, 1.0 - 1e-12))
-    force = problem.equation.inverse_dynamics(q, v / length, a / length**2)
+    still = np.zeros(len(problem.names))
+    force = problem.tangent.force(Point(q, v / length, still), a / length**2)
     moving = rigid_motions(problem.model)[:, [axis.driven for axis in problem.model.axes]]
     weak = np.linalg.pinv(moving.T @ problem.tangent.inputs)
     return np.asarray(force @ moving @ weak.T)
@@ -438,11 +439,12 @@ def _unshaped(problem: Problem, duration: float, t_end: float) -> Run:
         if link.start:
             changes[f"links.{k + 1}.start"] = GONE
     told = change_arm(problem.arm, changes)
+    bent = np.any(np.delete(problem.start, [axis.index for axis in problem.model.axes]))
     return simulate(
         told,
         t_end=t_end,
         dt=duration / 200,
         rtol=problem.tolerance(1e-6, t_end),
         method=METHOD,
-        start="equilibrium",
+        start="equilibrium" if bent else "stated",
     )

@@ -26,7 +26,7 @@ from flexarm.runs.run import Run
 
 METHOD = "dop853"  # the one for tight tolerances
 TURNS = 3000.0  # [rad] of the fastest vibration from which on simulations are less tight
-LESS_TIGHT = 100.0  # times
+LESS_TIGHT, ROUNDS = 100.0, 1e-5  # times; the tolerance below which rounding shortens steps
 
 
 def undriven(arm: Arm) -> Arm:
@@ -175,7 +175,8 @@ class Problem:
 
     def tolerance(self, tight: float, duration: float) -> float:
         """Give the tolerance of simulations: a hundredfold where there are many fast periods."""
-        return tight * (LESS_TIGHT if self.fastest * duration > TURNS else 1.0)
+        many = self.fastest * duration > TURNS
+        return max(LESS_TIGHT * tight, ROUNDS) if many else tight
 
     def miss(self, run: Run, row: int = -1) -> Array:
         """Tell how far a sample of a run is from rest at the goal: coordinates, then rates."""

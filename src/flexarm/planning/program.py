@@ -148,15 +148,16 @@ class Program:
         """
         slopes = sensitivity(self.problem, self.inputs, now.duration, now.run)
         rows, off = self._arrival(now, slopes)
-        limits = self._bounds(now, slopes)
+        limits, eased = self._bounds(now, slopes, LESS), False
         old = self._merit(now, weight, self._sizes(now.run))
         while True:
             try:
                 change = self._quadratic(now, (rows, off), limits, weight, reach * self.spread)
             except FlexarmError:
-                if now.miss > NEAR_HIT:
-                    raise
-                return now, 0.0  # nearly there, and rounding is all that is left
+                if eased:
+                    return now, 0.0  # rounding hides what else could be changed
+                limits, eased = self._bounds(now, slopes, 1.0), True  # nearby they cannot be kept
+                continue
             found = self.simulate(now.values + change, now.duration)
             if self._merit(found, weight, self._sizes(now.run)) < old:
                 return found, min(2 * reach, WIDEST)
@@ -210,8 +211,11 @@ class Program:
         rows = slopes[-1][places] * np.tile(self.scale, self.inputs.count) / sizes[:, None]
         return rows, -self.problem.miss(now.run) / sizes
 
-    def _bounds(self, now: Iterate, slopes: Array) -> tuple[Array, Array, Array]:
-        """Say that limits are kept at the ends of all parts: rows, least and largest values."""
+    def _bounds(self, now: Iterate, slopes: Array, less: float) -> tuple[Array, Array, Array]:
+        """Say that limits are kept at the ends of all parts: rows, least and largest values.
+
+        Of what is beyond them a share may stay.
+        """
         found: list[tuple[Array, Array, Array]] = []
         units = np.tile(self.scale, self.inputs.count)
         ends = slice(2, None, 2)
@@ -225,7 +229,7 @@ class Program:
             whole = (rows * units / limit.allowed).reshape(-1, len(units))
             flat = value.ravel() / limit.allowed
             near = np.abs(flat) > NEARBY
-            over = np.maximum(np.abs(flat[near]), limit.share) * LESS  # what is beyond comes back
+            over = np.maximum(np.abs(flat[near]), limit.share) * less  # what is beyond comes back
             allowed = np.maximum(over, limit.share)
             found.append((whole[near], -allowed - flat[near], allowed - flat[near]))
         if not found:
@@ -248,15 +252,21 @@ def _solve_quadratic(
     """
     (R, r), (A, least, top) = wanted, limits
     n, m = len(g), len(r)
+    free, x = bounds[0] < bounds[1], np.array(bounds[0])
+    whole = np.block([[H[free][:, free], R[:, free].T], [R[:, free], -np.eye(m) / (2 * weight)]])
+    known = np.append(-g[free] - H[free][:, ~free] @ x[~free], r - R[:, ~free] @ x[~free])
+    x[free] = np.linalg.solve(whole, known)[: int(free.sum())]
+    if np.all((bounds[0] <= x) & (x <= bounds[1])) and np.all((least <= A @ x) & (A @ x <= top)):
+        return x
     scale = np.sqrt(2 * weight)
     whole = np.block([[R, -np.eye(m) / scale], [A, np.zeros((len(A), m))]])
-    free = np.full(m, np.inf)
+    loose = np.full(m, np.inf)
     shape = {"h": ca.Sparsity.dense(n + m, n + m), "a": ca.Sparsity.dense(*whole.shape)}
     given = {
         "h": np.block([[H, np.zeros((n, m))], [np.zeros((m, n)), np.eye(m)]]),
         "g": np.append(g, np.zeros(m)), "a": whole,
         "lba": np.append(r, least), "uba": np.append(r, top),
-        "lbx": np.append(bounds[0], -free), "ubx": np.append(bounds[1], free),
+        "lbx": np.append(bounds[0], -loose), "ubx": np.append(bounds[1], loose),
     }  # fmt: skip
     for name in SOLVERS:
         solver = ca.conic("program", name, shape, {"error_on_fail": False})

@@ -50,11 +50,12 @@ class Vibrations:
         return list(pairs)[:count]
 
 
-def vibrations(tangent: Tangent, at: Mapping[str, float]) -> Vibrations:
+def vibrations(tangent: Tangent, at: Mapping[str, float], *, reach: bool = True) -> Vibrations:
     """Find the vibrations of an arm with joints at given places [rad], [m], by name.
 
     Joints with a servo are held by its stiffness and damping, the others rigidly; of an elastic
-    joint without a servo its motor is.  Integrals, limits and sampling of servos are left out.
+    joint without a servo its motor is.  Integrals, limits and sampling of servos are left out, and
+    how far the tip moves unless asked for.
     """
     model = tangent.model
     point = settle_down(tangent, at, {}).point
@@ -72,9 +73,8 @@ def vibrations(tangent: Tangent, at: Mapping[str, float]) -> Vibrations:
     ratio = -found.values.real / np.abs(found.values)
     rings = (np.abs(found.values.imag) > OSCILLATES * np.abs(found.values)) & (ratio < RINGS)
     shapes = columns @ found.vectors[:, rings]
-    _, by_q, _, _ = tangent.tip(point, np.zeros(model.size))
-    speed = np.abs(found.values[rings])
-    reach = np.linalg.norm(np.abs(by_q[:3] @ shapes), axis=0) / np.maximum(speed, 1e-300)
-    return Vibrations(
-        speed, np.maximum(ratio[rings], 0.0), reach / max(reach.max(initial=0), 1e-300)
-    )
+    speed, tip = np.abs(found.values[rings]), np.zeros(int(rings.sum()))
+    if reach:
+        by_q = tangent.tip(point, np.zeros(model.size))[1]
+        tip = np.linalg.norm(np.abs(by_q[:3] @ shapes), axis=0) / np.maximum(speed, 1e-300)
+    return Vibrations(speed, np.maximum(ratio[rings], 0.0), tip / max(tip.max(initial=0), 1e-300))

@@ -13,7 +13,7 @@ from flexarm.formulations.numbers.structures import Member
 from flexarm.integrate.batch.designs import DesignMotions, Fields, NotInArrays
 from flexarm.integrate.choice.halving import refinement
 from flexarm.integrate.laws import Log
-from flexarm.integrate.loop import FINISHED, RUNNING, begin_and_march
+from flexarm.integrate.loop import FINISHED, RUNNING, march
 from flexarm.integrate.march import March
 from flexarm.integrate.methods import METHODS
 from flexarm.integrate.methods.base import Beginning, Method
@@ -368,4 +368,4 @@ def _program(flight: Flight, desks: Sequence[Desk]) -> GpuProgram:
     bound["sample"] = method.sample or method.step  # without one, nothing calls it
     for key, (member, table) in flight.equations.items():
         bound[key] = Equations(member.structure.body, table, ("anchor",))
-    return gpu_program(begin_and_march, desks, bound, changing=("budget",), outside=("samples",))
+    return gpu_program(march, desks, bound, changing=("budget",), outside=("samples",))

@@ -69,6 +69,9 @@ class Horizon(Record):
     change: Floats  # of inputs
     pull: Floats  # work, (2 s)
     largest: Floats  # inputs, (k)
+    rows: Floats  # limits of states, (R, s), and their bounds
+    low: Floats
+    top: Floats
     program: Program
     period: float
     fastest: float
@@ -218,7 +221,7 @@ def move(r: Horizon) -> None:
 
 @kernel
 def improve(r: Horizon) -> int:
-    """Find the best change without limits of states; 1 if it takes another solver, 2 if none is."""
+    """Find the best change; 1 if it takes another solver, 2 if none is."""
     foresee(r)
     p, n = r.program, r.N * r.k
     for c in range(n):
@@ -228,6 +231,14 @@ def improve(r: Horizon) -> int:
         p.low[c] = -largest - r.u[c]
         p.top[c] = largest - r.u[c]
         p.g[c] = r.slope[c]
+    count = p.m // r.N
+    for row in range(p.m):
+        i, here = row % count, r.there[(row // count + 1) * r.s :]
+        value = 0.0
+        for b in range(r.s):
+            value += r.rows[i * r.s + b] * here[b]
+        p.least[row] = r.low[i] - value
+        p.most[row] = r.top[i] - value
     if solve_active(p) != 0:
         return 1
     for c in range(n):
