@@ -244,7 +244,7 @@ def _fit_places(
 def _legendre_fit() -> tuple[Array, Array]:
     """Give Gauss nodes, and the matrix that makes Legendre coefficients of values there."""
     t, _ = legendre.leggauss(_DEGREE + 1)
-    return t, np.linalg.inv(legendre.legvander(t, _DEGREE))
+    return t, np.asarray(np.linalg.inv(legendre.legvander(t, _DEGREE)), dtype=np.float64)
 
 
 def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
