@@ -2,9 +2,8 @@
 
 import ctypes
 import re
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -13,26 +12,28 @@ import numpy as np
 import pytest
 
 import flexarm
-from flexarm.engine.compile import Compiled, MachineCode, Signature, host, object_code
+from flexarm.engine.compile import Compiled, Level, MachineCode, Signature, fit, host, object_code
 from flexarm.engine.emit.kit import BARE, Dialect
-from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.emit.own import TAKEN
 from flexarm.engine.gpu.ptx import GROUP, ptx_kernel
 from flexarm.engine.lower import lower
 from flexarm.engine.stream import Stream
-from flexarm.engine.wasm import WasmModule, wasm_module
+from flexarm.engine.wasm import WasmModule, module_of, wasm_module
 from flexarm.errors import FlexarmError
 from flexarm.formulations.equation import Equation
-from tests.engine.in_node import run_in_node
+from tests.engine.in_node import kept_in_node
 
-QUICK = ("korayem-two-link", "driven-link-payload", "puma-560", "crossed-joints", "telescope")
-SAMPLES = [
-    name if name in QUICK else pytest.param(name, marks=pytest.mark.campaign)
+TOGETHER = "name"
+FAST = ("korayem-two-link",)  # with all of LLVM's effort; the others in campaigns
+CASES = [(name, "quick") for name in flexarm.sample_names()] + [
+    (name, "fast") if name in FAST else pytest.param(name, "fast", marks=pytest.mark.campaign)
     for name in flexarm.sample_names()
 ]
+Call = Callable[[dict[str, Any]], Any]
+every_sample = pytest.mark.parametrize(("name", "level"), CASES)
 RUN = """
-import fs from 'fs';
-const given = JSON.parse(fs.readFileSync(0));
+const run = given => {
 const code = new WebAssembly.Module(Buffer.from(given.code, 'base64'));
 const memory = new WebAssembly.Memory({initial: Math.ceil(given.total/65536)});
 const top = new WebAssembly.Global({value: 'i32', mutable: true}, given.top);
@@ -47,17 +48,18 @@ const outputs = given.sizes.map((size, k) => {
   return Array.from(new BigUint64Array(memory.buffer, 8*start, size), String);
 });
 const imports = WebAssembly.Module.imports(code).map(each => each.kind);
-console.log(JSON.stringify({outputs, imports}));
+return {outputs, imports};
+};
 """
 
 
-@cache
+@lru_cache(maxsize=2)
 def equation(name: str) -> Equation:
     """Make the equation of a sample."""
     return flexarm.formulation("articulated", flexarm.build(flexarm.sample(name)))
 
 
-@cache
+@lru_cache(maxsize=2)
 def stream(name: str) -> Stream:
     """Trace the forward dynamics of a sample."""
     return lower(equation(name).function("forward_dynamics"))
@@ -74,17 +76,41 @@ def drawn(name: str) -> list[np.ndarray]:
     return values
 
 
-def on_processor(made: Stream, dialect: Dialect) -> Compiled:
-    """Compile a stream for this processor."""
-    code = emit_llvm(made, dialect=dialect)
+def written(made: Stream, dialect: Dialect, level: Level) -> Code:
+    """Write a stream as LLVM code."""
+    how = fit(host(), level=level, width=1, operations=len(made.operations))
+    return emit_llvm(made, fit=how, dialect=dialect)
+
+
+def on_processor(made: Stream, code: Code, level: Level = "fast") -> Compiled:
+    """Compile the code of a stream for this processor."""
     signature = Signature(
         code.entry, code.table_entry, made.inputs, made.outputs, 1, code.work_size,
         len(made.operations),
     )  # fmt: skip
-    return Compiled(MachineCode(signature, object_code(code, level="fast", target=host())))
+    return Compiled(MachineCode(signature, object_code(code, level=level, target=host())))
 
 
-def in_node(module: WasmModule, values: Sequence[np.ndarray], folder: Path) -> dict[str, Any]:
+@lru_cache(maxsize=2)
+def bare(name: str, level: Level) -> Code:
+    """Write the forward dynamics of a sample without fused operations and library."""
+    return written(stream(name), BARE, level)
+
+
+@lru_cache(maxsize=2)
+def plain(name: str, level: Level) -> tuple[np.ndarray, ...]:
+    """Evaluate it on this processor."""
+    return on_processor(stream(name), bare(name, level), level).call(*drawn(name))
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
+    """Keep a process that runs modules."""
+    with kept_in_node(RUN, tmp_path_factory.mktemp("node")) as call:
+        yield call
+
+
+def in_node(module: WasmModule, values: Sequence[np.ndarray], node: Call) -> Any:
     """Run a module in Node."""
     from base64 import b64encode
 
@@ -101,35 +127,37 @@ def in_node(module: WasmModule, values: Sequence[np.ndarray], folder: Path) -> d
         "inputs": [np.ravel(each).tolist() for each in values],
         "sizes": [port.size for port in module.outputs],
     }
-    return run_in_node(RUN, given, folder)
+    return node(given)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_wasm_has_the_bits_of_the_processor(name: str, tmp_path: Path) -> None:
-    module, values = wasm_module(stream(name)), drawn(name)
-    found = in_node(module, values, tmp_path)
-    expected = on_processor(stream(name), BARE).call(*values)
-    for mine, other in zip(found["outputs"], expected, strict=True):
+@every_sample
+def test_wasm_has_the_bits_of_the_processor(name: str, level: Level, node: Call) -> None:
+    module = (
+        wasm_module(stream(name))
+        if level == "fast"
+        else module_of(stream(name), bare(name, level), level)
+    )
+    found = in_node(module, drawn(name), node)
+    for mine, other in zip(found["outputs"], plain(name, level), strict=True):
         bits = [str(each) for each in np.ravel(other).view(np.uint64).tolist()]
         assert mine == bits
     assert "function" not in found["imports"]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_ptx_names_nothing_from_outside(name: str) -> None:
-    kernel = ptx_kernel(stream(name))
+@every_sample
+def test_ptx_names_nothing_from_outside(name: str, level: Level) -> None:
+    kernel = ptx_kernel(stream(name), level=level)
     assert f".entry {kernel.entry}(" in kernel.text
     assert ".extern" not in kernel.text
     assert re.search(r"\.target sm_70", kernel.text)
     assert kernel.work_size == 0
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_arms_side_by_side_have_the_bits_of_one(name: str) -> None:
+@every_sample
+def test_arms_side_by_side_have_the_bits_of_one(name: str, level: Level) -> None:
     made, values = stream(name), drawn(name)
-    alone = on_processor(made, BARE).call(*values)
     dialect = Dialect(fused=False, libm=False, stride=GROUP)
-    compiled = on_processor(made, dialect)
+    compiled = on_processor(made, written(made, dialect, level), level)
     lane = 5
     arrays = [np.full((port.size + 1, GROUP), np.nan) for port in (*made.inputs, *made.outputs)]
     for array, value in zip(arrays, values, strict=False):
@@ -138,7 +166,7 @@ def test_arms_side_by_side_have_the_bits_of_one(name: str) -> None:
     pointers = [ctypes.c_void_p(each.ctypes.data + 8 * lane) for each in (*arrays, work)]
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(compiled.address)
     function(*pointers)
-    for array, expected in zip(arrays[len(values) :], alone, strict=True):
+    for array, expected in zip(arrays[len(values) :], plain(name, level), strict=True):
         np.testing.assert_array_equal(array[:-1, lane], np.ravel(expected))
         assert np.isnan(np.delete(array, lane, axis=1)).all()
 
@@ -183,7 +211,8 @@ def own(name: str) -> Compiled:
     function: Any = ca.power if name == "pow" else getattr(ca, name)
     made = function(x, y) if two else function(x)
     names = ["x", "y"][: 1 + two]
-    return on_processor(lower(ca.Function("f", [x, y][: 1 + two], [made], names, ["z"])), BARE)
+    found = lower(ca.Function("f", [x, y][: 1 + two], [made], names, ["z"]))
+    return on_processor(found, written(found, BARE, "fast"))
 
 
 @pytest.mark.parametrize("name", RANGES)

@@ -135,7 +135,31 @@ def test_equations_are_those_of_the_arm_with_these_values(sample: str, name: str
     ],
 )
 def test_derivatives_are_those_of_differences(sample: str, name: str) -> None:
-    equation = kept(sample, *CASES[sample])
+    check_derivatives(kept(sample, *CASES[sample]), name)
+
+
+@pytest.mark.campaign
+@pytest.mark.usefixtures("little_effort")
+@pytest.mark.parametrize(
+    ("sample", "key"),
+    {
+        "canadarm-free-base": "links.4.length",
+        "chain-30": "links.7.length",
+        "chen-two-link": "links.1.length",
+        "count-6-6-3": "links.1.length",
+        "graves-rms": "links.3.length",
+        "theodore-rrp": "links.2.length",
+    }.items(),
+)
+def test_derivatives_of_the_largest_arms_by_a_length(sample: str, key: str) -> None:
+    model = flexarm.build(flexarm.sample(sample))
+    equation = flexarm.formulation("articulated", model, parameters=[key])
+    assert equation.values > 0
+    check_derivatives(equation, "forward_dynamics")
+
+
+def check_derivatives(equation: Equation, name: str) -> None:
+    """Compare the derivatives of a function with differences of fourth order."""
     drawn, values = state(equation.model), equation.values
     found = equation.by_parameters(name, *(drawn[key] for key in FUNCTIONS[name]))
     shown = list(found.values())[:1] if name == "forward_dynamics" else list(found.values())

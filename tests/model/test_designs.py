@@ -15,7 +15,6 @@ from flexarm.io.overrides import change_arm, read_value
 from flexarm.model import Model, build
 from flexarm.model.designs.build import TOGETHER, build_designs, designs_together
 from flexarm.samples import sample_names
-from tests.physics.cases import LONG
 
 SEED = 20
 COUNT = 8
@@ -88,7 +87,8 @@ def test_designs_have_the_dynamics_of_arms_built_alone(name: str) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("name", sorted({*sample_names()} - {*LONG}))
+@pytest.mark.usefixtures("little_effort")
+@pytest.mark.parametrize("name", sample_names())
 def test_every_sample_in_other_numbers(name: str) -> None:
     """Every sample in every number of a list that it has, together or not."""
     arm = flexarm.sample(name)

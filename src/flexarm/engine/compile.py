@@ -101,7 +101,7 @@ def machine(target: "Target", effort: int) -> llvm.TargetMachine:
     )
 
 
-def foreign_machine(target: "Target", what: str) -> llvm.TargetMachine:
+def foreign_machine(target: "Target", what: str, *, level: Level = "fast") -> llvm.TargetMachine:
     """Make LLVM's description of a machine that is no processor, which `what` names.
 
     Raises
@@ -112,7 +112,7 @@ def foreign_machine(target: "Target", what: str) -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     try:
-        return machine(target, FULL)
+        return machine(target, EFFORT[level])
     except RuntimeError:
         raise DeviceError(
             f"{what}: the installed llvmlite was built without {target.triple.partition('-')[0]}: "

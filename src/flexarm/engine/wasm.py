@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from flexarm.engine.compile import Target, foreign_machine
+from flexarm.engine.compile import Level, Target, fit, foreign_machine
 from flexarm.engine.emit.kit import BARE
-from flexarm.engine.emit.llvm import emit_llvm
+from flexarm.engine.emit.llvm import Code, emit_llvm
 from flexarm.engine.stream import Port, Stream
 
 WASM = Target("wasm32-unknown-unknown", "", "+bulk-memory,+nontrapping-fptoint,+sign-ext")
@@ -42,7 +42,7 @@ class WasmModule:
     outputs: tuple[Port, ...]
 
 
-def wasm_module(stream: Stream) -> WasmModule:
+def wasm_module(stream: Stream, *, level: Level = "fast") -> WasmModule:
     """Compile a stream to WebAssembly: the same bits as on a processor without fused operations.
 
     Raises
@@ -50,8 +50,13 @@ def wasm_module(stream: Stream) -> WasmModule:
     FlexarmError
         If the installed llvmlite cannot write WebAssembly, or an operation has no code for it.
     """
-    code = emit_llvm(stream, dialect=BARE)
-    target = foreign_machine(WASM, "WebAssembly")
+    how = fit(WASM, level=level, width=1, operations=len(stream.operations))
+    return module_of(stream, emit_llvm(stream, fit=how, dialect=BARE), level)
+
+
+def module_of(stream: Stream, code: Code, level: Level) -> WasmModule:
+    """Compile what `emit_llvm` made of a stream without a library and fused operations."""
+    target = foreign_machine(WASM, "WebAssembly", level=level)
     made, reserved = link([read(code.text, target)], [code.entry], target)
     return WasmModule(made, code.entry, reserved, code.work_size, stream.inputs, stream.outputs)
 

@@ -9,8 +9,10 @@ What rides along a link is not at its tip: the tip of a rail carries its own bod
 """
 
 import math
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from itertools import zip_longest
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,6 +36,24 @@ from flexarm.spatial import (
 
 _ALONG = math.cos(math.radians(45))
 HELD = (math.inf, math.inf, math.inf)
+KEPT = 64  # links
+T = TypeVar("T")
+
+
+def _kept(make: Callable[[Link], T]) -> Callable[[Link], T]:
+    """Keep what is made of the last links: each link of a chain asks it of all beyond."""
+    known: dict[int, tuple[Link, T]] = {}
+
+    @wraps(make)
+    def kept(link: Link) -> T:
+        found = known.get(id(link))
+        if found is None:
+            found = known[id(link)] = link, make(link)
+            if len(known) > KEPT:
+                known.pop(next(iter(known)), None)
+        return found[1]
+
+    return kept
 
 
 def body_inertia(body: Body | None) -> Inertia:
@@ -63,6 +83,7 @@ def framed(frame: Frame | None) -> Pose:
     return Pose(rotation_from_angles(frame.rotation), np.array(frame.position))
 
 
+@_kept
 def joint_poses(link: Link) -> tuple[Pose, Pose, Pose]:
     """Fold a link's constant frames: joint in previous tip, root in turned joint, end in tip.
 
@@ -112,6 +133,7 @@ def joint_frame(link: Link) -> Pose:
     return before @ Pose(_axis_rotation(link).T, np.zeros(3))
 
 
+@_kept
 def own_inertia(link: Link) -> Inertia:
     """Weigh what a link carries between joint and flexible tip, undeformed, about its root.
 

@@ -44,9 +44,12 @@ class Kit:
     def __init__(self, width: int, reach: range, dialect: Dialect) -> None:
         self.width = width
         self.dialect = dialect
-        self.contract = " contract" if dialect.fused else ""
         self.reach = reach
         self.real = vector("double", width)
+        contract = " contract" if dialect.fused else ""
+        self.arithmetic = {
+            op: f"f{op}{contract} {self.real}" for op in ("add", "sub", "mul", "div")
+        }
         self.element = self.real if dialect.stride == 1 else f"[{dialect.stride} x {self.real}]"
         self.truth = vector("i1", width)
         self.zero, self.one, self.minus_one = (number(x, width) for x in (0.0, 1.0, -1.0))

@@ -11,7 +11,6 @@ from flexarm.engine.emit.sincos import NAME as SINCOS
 from flexarm.engine.stream import FUNCTIONS, Operation, Store, Stream
 from flexarm.errors import FlexarmError
 
-ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 LIBRARY = FUNCTIONS - INTRINSICS.keys()
 # Of a function: registers that hold an address, and the uses that make one worth its register.
@@ -188,8 +187,13 @@ class _Body:
         first, operations = self._stream.first_operation, self._stream.operations
         places, stores = self._planned.places, self._planned.stores
         for value in self.values:
-            name = f"%v{value}"
-            self.operate(name, operations[value - first])
+            name, operation = f"%v{value}", operations[value - first]
+            arithmetic = self._kit.arithmetic.get(operation.op)
+            if arithmetic is None:
+                self.operate(name, operation)
+            else:  # most are
+                a, b = self.reference(operation.a), self.reference(operation.b)
+                self._lines.append(f"{name} = {arithmetic} {a}, {b}")
             if value in places:
                 self.store("w", places[value], name)
             for store in stores.get(value, ()):
@@ -297,12 +301,10 @@ class _Body:
         self._lines.append(f"call void @flexarm.fill({arguments})")
 
     def operate(self, result: str, operation: Operation) -> None:
-        """Write an operation."""
+        """Write an operation that is none of arithmetic."""
         op, kit = operation.op, self._kit
         names = [self.reference(value) for value in operation.operands]
-        if op in ARITHMETIC:
-            line = f"{ARITHMETIC[op]}{kit.contract} {kit.real} {names[0]}, {names[1]}"
-        elif op == "neg":
+        if op == "neg":
             line = f"fneg {kit.real} {names[0]}"
         elif op in INTRINSICS:
             listed = ", ".join(f"{kit.real} {name}" for name in names)

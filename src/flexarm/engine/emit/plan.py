@@ -44,10 +44,11 @@ def plan(
     pieces = tuple(range(first + a, first + b) for a, b in pairwise(edges))
     piece_of = np.repeat(np.arange(len(pieces)), np.diff(edges)).tolist()
     last_piece: dict[int, int] = {}
-    for k, operation in enumerate(stream.operations):
-        for value in operation.operands:
-            if value >= first and piece_of[value - first] != piece_of[k]:
-                last_piece[value] = piece_of[k]
+    for here, (_, a, b) in zip(piece_of, stream.operations, strict=True):
+        if a >= first and piece_of[a - first] != here:
+            last_piece[a] = here
+        if b >= first and piece_of[b - first] != here:
+            last_piece[b] = here
     stores = _stores_by_value(stream)
     alike: tuple[tuple[int, ...], ...] = tuple((number,) for number in range(len(pieces)))
     if repeats:

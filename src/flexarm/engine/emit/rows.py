@@ -29,6 +29,8 @@ def rows(
         Elements that move by the same steps from piece to piece share a column, so that along a
         chain of links there is about one column for each link that a piece looks at.
     """
+    if len(members) < 2 and not every_constant:  # one piece differs in nothing
+        return Rows([], {}, [[] for _ in members], {}, [[] for _ in members])
     used = [_used(stream, planned, planned.pieces[number]) for number in members]
     columns: dict[tuple[str, tuple[int, ...]], int] = {}
     moved: dict[Place, int] = {}

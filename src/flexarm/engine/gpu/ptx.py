@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from flexarm.engine.compile import Target, foreign_machine
+from flexarm.engine.compile import Level, Target, fit, foreign_machine
 from flexarm.engine.emit.kit import Dialect
 from flexarm.engine.emit.llvm import emit_llvm
 from flexarm.engine.stream import Port, Stream
@@ -34,7 +34,7 @@ class PtxKernel:
     outputs: tuple[Port, ...]
 
 
-def ptx_kernel(stream: Stream) -> PtxKernel:
+def ptx_kernel(stream: Stream, *, level: Level = "fast") -> PtxKernel:
     """Compile a stream to PTX, on any machine.
 
     Raises
@@ -42,8 +42,9 @@ def ptx_kernel(stream: Stream) -> PtxKernel:
     FlexarmError
         If the installed llvmlite cannot write PTX, or an operation has no code for it.
     """
-    code = emit_llvm(stream, chunk=MOST, dialect=INTERLEAVED)
-    target = foreign_machine(CUDA, "GPU")
+    how = fit(CUDA, level=level, width=1, operations=len(stream.operations))
+    code = emit_llvm(stream, chunk=MOST, fit=how, dialect=INTERLEAVED)
+    target = foreign_machine(CUDA, "GPU", level=level)
     entry = f"{code.entry}_arms"
     sizes = [port.size for port in (*stream.inputs, *stream.outputs)] + [code.work_size]
     # Internal functions are written for processors, which call them; here they are put in place.

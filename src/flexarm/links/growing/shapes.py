@@ -8,6 +8,7 @@ of others are found by a singular value decomposition.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -216,16 +217,20 @@ def _fit_places(
     length = (low + high) / 2 + (high - low) / 2 * node
     edges = shapes.edges / shapes.edges[-1]
     assert abs(shapes.edges[-1] - length) <= 1e-9 * length
-    t, _ = legendre.leggauss(_DEGREE + 1)
+    t, fit = _legendre_fit()
+    xi = ((edges[1:] + edges[:-1])[:, None] + np.diff(edges)[:, None] * t) / 2
     terms: dict[Direction, Array] = {}
     for direction in DIRECTIONS:
-        panels = []
-        for left, right in pairwise(edges):
-            xi = (left + right) / 2 + (right - left) / 2 * t
-            values = shapes.values(direction, xi * length)
-            panels.append(legendre.legfit(t, values, _DEGREE))
-        terms[direction] = np.stack(panels).astype(np.float64)
+        values = shapes.values(direction, xi.ravel() * length).reshape(*xi.shape, -1)
+        terms[direction] = fit @ values
     return edges, _converged(terms)
+
+
+@cache
+def _legendre_fit() -> tuple[Array, Array]:
+    """Give Gauss nodes, and the matrix that makes Legendre coefficients of values there."""
+    t, _ = legendre.leggauss(_DEGREE + 1)
+    return t, np.asarray(np.linalg.inv(legendre.legvander(t, _DEGREE)), dtype=np.float64)
 
 
 def _converged(terms: dict[Direction, Array]) -> dict[Direction, Array]:
