@@ -18,7 +18,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
-STEP = 1e-4  # of a number, or of 1
+STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
 # Places of a number and weights of what is found there, both in steps: differences of fourth order
 # about it, and to one side for a number that cannot be less, or more.
 CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))
