@@ -172,8 +172,9 @@ def directions_of(book: Closed, model: Model, nearby: Mapping[str, Nearby]) -> A
         if any(one is None for one in numbers):
             raise FlexarmError(
                 f"'{key}': the operations of the equations change at its value, where they have no "
-                "derivative: begin at another value (one that is not 0), or, if links have shapes "
-                "by default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}')"
+                "derivative: begin at another value (one that is not 0); if links have shapes by "
+                "default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}'); take "
+                "'follow' from shapes that grow with their link and depend on this number"
             )
         found.append(each.weights @ (np.array(numbers) - here))
     return np.stack(found, axis=1) if found else np.zeros((len(here), 0))
