@@ -1,6 +1,7 @@
 """Fits to synthetic measurements: the truth, intervals that hold it, and what cannot be told."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from flexarm.errors import FlexarmError, LongRun
 from flexarm.fitting.fit import Fit
 from flexarm.fitting.identify import _tell_of_many_shapes
 from flexarm.fitting.pieces import pieces
+from flexarm.fitting.problem import Problem
 from flexarm.fitting.recording import read_recording
 from flexarm.fitting.sensor import Sensor, lagged
 from flexarm.fitting.statistics import combinations, covariance
@@ -141,6 +143,23 @@ def test_steps_err_by_less_than_the_noise(file: Path, exact: dict[str, Any]) -> 
     assert fine.problem.runs[0].runs.finer > 1
     mass = "links.1.body.mass"
     assert abs(fine.values[mass] / TRUTH[mass] - 1) < 0.1 * abs(rough.values[mass] / 1.3 - 1)
+
+
+def test_a_search_turns_back_where_the_model_cannot_be_run(
+    file: Path, exact: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mass = "links.1.body.mass"  # of 4 kg, from where straight lines lead to less than nothing
+    fit = flexarm.identify(
+        flexarm.change_arm(flexarm.load(file), TRUTH | {mass: 4.0}), exact, fit={mass: (-9.0, 9.0)},
+        inputs={"shoulder": "torque"}, step=0.004,
+        outputs={"angle": Sensor("shoulder", offset=OFFSET, noise=1e-5)},
+    )  # fmt: skip
+    assert fit.values[mass] == pytest.approx(TRUTH[mass], rel=1e-4)
+    assert np.isinf(fit.problem.residuals(np.array([-1.0]), np.ones(1))).all()
+    astray = [replace(run, start=np.full(1, math.nan)) for run in fit.problem.runs]
+    monkeypatch.setattr(Problem, "finer", lambda self, times: replace(self, runs=astray, _last={}))
+    with pytest.raises(FlexarmError, match=r"step: .* halves of them the fitted arm cannot be run"):
+        fit.problem.roughness(np.array([TRUTH[mass]]), np.ones(1))
 
 
 def test_combinations_count_correlation() -> None:

@@ -82,9 +82,8 @@ class FitData:
 
     def readings(self) -> list[Array]:
         """Give the readings of the fitted model, run by run, (T, sensors) each."""
-        found = self.problem.at(np.array([each.value for each in self.estimates]))
-        assert found is not None
-        return [each.readings for each in found]
+        values = np.array([each.value for each in self.estimates])
+        return [each.readings for each in self.problem.at(values)]
 
     def to_dict(self) -> dict[str, Any]:
         """Give all of it as plain data."""

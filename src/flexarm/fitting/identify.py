@@ -149,9 +149,8 @@ def identify(
                                f"{', '.join(input_units(model))}")  # fmt: skip
     if not problem.names:
         raise FlexarmError("fit: nothing is to be fitted: name numbers of the model file")
-    if problem.at(problem.first) is None:
-        problem.beside(problem.first)  # says why
     begin = problem.first
+    problem.at(begin)  # or says why it cannot be run
     limits = _limits(problem, bounds)
     if length is not None:
         _require_samples(float(length), problem)
@@ -164,7 +163,7 @@ def identify(
         ]
         begin = _searched(replace(problem, runs=short, _last={}), begin, limits, loss,
                           most_evaluations, whole=False)[1]  # fmt: skip
-        if problem.at(begin) is None:
+        if not np.isfinite(problem.residuals(begin, np.ones(len(problem.noises)))).all():
             begin = problem.first
     return _fit(arm, limits, *_searched(problem, begin, limits, loss, most_evaluations))
 
@@ -243,6 +242,7 @@ def _searched(
     values, evaluations = begin.copy(), 0
     found: Any = None
     for _ in range(PASSES):
+        problem.at(values)  # or says why it cannot be run
         found = least_squares(
             problem.residuals, np.clip(values, low, high), problem.jacobian, (low, high),
             args=(noise,), x_scale="jac", loss=loss, f_scale=1.0 if loss == "linear" else OUTLIER,

@@ -20,8 +20,6 @@ from flexarm.mechanics.loads import input_names
 from flexarm.model import Model, start_state
 from flexarm.runs.contents import input_units
 
-BROKEN = 1e3  # standard deviations: what a model that cannot be run is off by
-
 
 @dataclass(frozen=True)
 class MeasuredRun:
@@ -74,9 +72,7 @@ class Problem:
     keys: tuple[str, ...]
     sensors: Mapping[str, Sensor]
     input_offsets: tuple[str, ...] = ()
-    _last: dict[bytes, "tuple[Driven | Responding, ...] | None"] = field(
-        default_factory=dict, repr=False
-    )
+    _last: dict[bytes, "tuple[Driven | Responding, ...]"] = field(default_factory=dict, repr=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -102,28 +98,21 @@ class Problem:
         count = len(self.sensors)
         return noise[-count:] if run.recording.is_response else noise[:count]
 
-    def at(self, values: Array) -> "tuple[Driven | Responding, ...] | None":
-        """Run the model beside all recordings; None if it cannot be run."""
+    def at(self, values: Array) -> "tuple[Driven | Responding, ...]":
+        """Run the model beside all recordings, or say why it cannot be run."""
         key = values.tobytes()
         if key not in self._last:
             self._last.clear()
-            try:
-                self._last[key] = self.beside(values)
-            except FlexarmError:
-                self._last[key] = None
+            found: list[Driven | Responding] = []
+            like: Driven | None = None
+            for run in self.runs:
+                if run.recording.is_response:
+                    found.append(Responding(self, run, values))
+                else:
+                    found.append(Driven(self, run, values, like))
+                    like = like or found[-1]  # type: ignore[assignment]
+            self._last[key] = tuple(found)
         return self._last[key]
-
-    def beside(self, values: Array) -> "tuple[Driven | Responding, ...]":
-        """Run the model beside all recordings, or say why it cannot be run."""
-        found: list[Driven | Responding] = []
-        like: Driven | None = None
-        for run in self.runs:
-            if run.recording.is_response:
-                found.append(Responding(self, run, values))
-            else:
-                found.append(Driven(self, run, values, like))
-                like = like or found[-1]  # type: ignore[assignment]
-        return tuple(found)
 
     def finer(self, times: int) -> "Problem":
         """Give the same with so many times as many steps."""
@@ -134,10 +123,14 @@ class Problem:
 
     def roughness(self, values: Array, noise: Array) -> float:
         """Give what readings err by the length of steps, over the noise of the worst sensor."""
-        worst = 0.0
-        found, closer = self.at(values), self.finer(2).at(values)
-        if found is None or closer is None:  # runs that cannot be made
-            return worst
+        worst, found = 0.0, self.at(values)
+        try:
+            closer = self.finer(2).at(values)
+        except FlexarmError as error:
+            raise FlexarmError(
+                "step: the fit depends on the length of its steps; in halves of them the fitted arm"
+                f" cannot be run ({error}): give a smaller 'step'"
+            ) from None
         for one, other in zip(found, closer, strict=True):
             off = (one.readings - other.readings) / self.noise_of(one.run, noise)
             worst = max(worst, float(np.sqrt(np.mean(off**2, axis=0)).max()))
@@ -145,9 +138,7 @@ class Problem:
 
     def left(self, values: Array) -> list[Array]:
         """Give what is left of all that is believed, in the order of `noises`."""
-        found = self.at(values)
-        assert found is not None
-        count = len(self.sensors)
+        found, count = self.at(values), len(self.sensors)
         rows: list[list[Array]] = [[np.zeros(0)] for _ in self.noises]
         for each in found:
             off = (each.readings - each.run.outputs) * each.run.counts
@@ -157,10 +148,14 @@ class Problem:
         return [np.concatenate(each) for each in rows]
 
     def residuals(self, values: Array, noise: Array) -> Array:
-        """Give all errors over the sensors' noise, run by run, sensor by sensor."""
-        found = self.at(values)
-        if found is None:
-            return np.full(sum(run.outputs.size for run in self.runs), BROKEN)
+        """Give all errors over the sensors' noise; infinite ones of a model that cannot be run.
+
+        They are listed run by run, sensor by sensor.
+        """
+        try:
+            found = self.at(values)
+        except FlexarmError:  # a search takes shorter steps then
+            return np.full(sum(run.outputs.size for run in self.runs), np.inf)
         off = [
             (each.readings - each.run.outputs) * each.run.counts / self.noise_of(each.run, noise)
             for each in found
@@ -169,12 +164,9 @@ class Problem:
 
     def jacobian(self, values: Array, noise: Array) -> Array:
         """Differentiate the residuals, (N, k)."""
-        found = self.at(values)
-        if found is None:
-            return np.zeros((sum(run.outputs.size for run in self.runs), len(self.names)))
         rows = [
             each.slopes * (each.run.counts / self.noise_of(each.run, noise))[:, :, None]
-            for each in found
+            for each in self.at(values)
         ]
         flat = [np.swapaxes(each, 0, 1).reshape(-1, len(self.names)) for each in rows]
         return np.concatenate(flat)
@@ -386,9 +378,8 @@ def _measured_start(model: Model, sensors: Sequence[Sensor], first: Array) -> Ar
 
 def tests_of(problem: Problem, values: Array) -> tuple[ResidualTest, ...]:
     """Test what is left of every sensor in every run."""
-    found, tests = problem.at(values), []
-    assert found is not None
-    for run, each in zip(problem.runs, found, strict=True):
+    tests = []
+    for run, each in zip(problem.runs, problem.at(values), strict=True):
         for s, column in enumerate(problem.sensors):
             left = (run.outputs[:, s] - each.readings[:, s])[run.counts[:, s] > 0]
             rms = float(np.sqrt(np.mean(left**2)))

@@ -18,7 +18,7 @@ from flexarm.links.base import Array
 from flexarm.model import Model, build
 
 ELSEWHERE = 1.0173  # what other values are a multiple of, which makes none of them 0 or 1
-STEP = 1e-4  # of a number, or of 1
+STEP = 5e-4  # of a number, or of 1: errors of the order and of rounding are alike
 # Places of a number and weights of what is found there, both in steps: differences of fourth order
 # about it, and to one side for a number that cannot be less, or more.
 CENTRAL = ((-2.0, -1.0, 1.0, 2.0), (1 / 12, -8 / 12, 8 / 12, -1 / 12))
@@ -172,8 +172,9 @@ def directions_of(book: Closed, model: Model, nearby: Mapping[str, Nearby]) -> A
         if any(one is None for one in numbers):
             raise FlexarmError(
                 f"'{key}': the operations of the equations change at its value, where they have no "
-                "derivative: begin at another value (one that is not 0), or, if links have shapes "
-                "by default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}')"
+                "derivative: begin at another value (one that is not 0); if links have shapes by "
+                "default, name them ('shapes: {kind: loaded, root: held, bending_y: 1}'); take "
+                "'follow' from shapes that grow with their link and depend on this number"
             )
         found.append(each.weights @ (np.array(numbers) - here))
     return np.stack(found, axis=1) if found else np.zeros((len(here), 0))
