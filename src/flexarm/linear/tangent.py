@@ -131,7 +131,8 @@ class Tangent:
 
         held, mass = (each.reshape(len(points), n, n) for each in along(np.zeros_like(q), 2))
         M = np.swapaxes(mass, 1, 2)
-        a = np.linalg.solve(M, (u @ self.inputs.T - held[:, 0])[:, :, None])[:, :, 0]
+        rest = (u @ self.inputs.T - held[:, 0])[:, :, None]
+        a = np.asarray(np.linalg.solve(M, rest)[:, :, 0], dtype=float)
         change = along(a, 0, 1)[1].reshape(len(points), 2, n, n)
         change[:, 1] += np.array([self.friction.damping(self.model, x).T for x in v])
         by_state = np.swapaxes(change.reshape(len(points), 2 * n, n), 1, 2)
@@ -220,7 +221,7 @@ class _LargeError(Exception):
 def _interpreted(function: ca.Function) -> _Call:
     def call(count: int, arrays: Sequence[Array]) -> tuple[Array, ...]:
         columns = [np.transpose(x) for x in arrays[:ANCHOR]]
-        columns += [np.hstack(x) if x.ndim == 3 else x for x in arrays[ANCHOR:]]
+        columns += [np.hstack(list(x)) if x.ndim == 3 else x for x in arrays[ANCHOR:]]
         return tuple(np.array(each).reshape(-1, count).T for each in function(*columns))
 
     return call

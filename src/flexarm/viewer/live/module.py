@@ -167,8 +167,8 @@ def _record(
     """Make the integrator's record: equal steps, whose error nobody measures."""
     nothing = np.zeros(0)
     unmeasured = Measures(
-        np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros(0, dtype=np.int64),
-        nothing, nothing, nothing, (), np.zeros(1),
+        np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((1, 0, 0)), np.zeros((1, 0)),
+        np.zeros(0, dtype=np.int64), nothing, nothing, nothing, (), np.zeros(1),
     )  # fmt: skip
     record: ExplicitMarch = RK4.begin(
         Beginning(
