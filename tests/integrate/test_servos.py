@@ -1,5 +1,7 @@
 """Servos against closed forms: first principles of a joint of known inertia."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -149,7 +151,7 @@ def step(value: float) -> dict[str, object]:
 def test_servos_hold_both_axes_of_a_universal_joint_and_an_event_moves_one() -> None:
     servo = {"stiffness": 200.0, "damping": 60.0}
     to = {"kind": "constant", "value": 0.4}
-    joint = {"kind": "universal", "first": {"servo": servo | {"target": to}},
+    joint: dict[str, Any] = {"kind": "universal", "first": {"servo": servo | {"target": to}},
              "second": {"servo": servo}}  # fmt: skip
     aside = {"at": 0.5, "servo": {"hinge.second": {"target": to | {"value": 0.1}}}}
     arm = flexarm.change_arm(one_joint(events=[aside], **joint), {"gravity": [0, 0, -9.81]})

@@ -86,7 +86,8 @@ class Mpc(Summarised):
         model, k = problem.model, len(self.names)
         self._statics, self._n = Statics(model), model.size
         self.most = largest_inputs(model, limits, self.names)
-        self._rows, *self._sides = linear_limits(problem, limits)
+        self._rows, low, top = linear_limits(problem, limits)
+        self._sides = low, top
         self._goals: dict[Any, Goal] = {}
         n, N = 2 * model.size, intervals
         self.x, self.u = np.zeros((N + 1, n)), np.zeros((N, k))
@@ -110,7 +111,7 @@ class Mpc(Summarised):
             n, k, N, self._own.reshape(-1), self._integrals.reshape(-1), self._pushed.reshape(-1),
             np.empty(N * n), self.x.reshape(-1), self.u.reshape(-1), np.empty((N + 1) * n),
             np.empty(N * k), np.empty(0), np.empty(0), np.empty((N + 1) * n), np.empty(N * k),
-            np.empty(N * k), np.empty(2 * n), self.most, self._rows.reshape(-1), *self._sides,
+            np.empty(N * k), np.empty(2 * n), self.most, self._rows.reshape(-1), low, top,
             Program.sized(self._hessian, N * len(self._rows)), period, 0.0, 0,
             self._accelerations.reshape(-1), self._nudges, np.empty(n * n), np.empty(2 * n * n),
         )  # fmt: skip
@@ -268,8 +269,8 @@ class Mpc(Summarised):
         for each in (self.u, self.x, self._own, self._integrals, self._pushed):
             each[:-1] = each[1:]
         sides, size = self._horizon.program.side, self._horizon.program.n
-        for each, by in ((sides[:size], k), (sides[size:], len(self._rows))):
-            each[: len(each) - by] = each[by:]
+        for active, by in ((sides[:size], k), (sides[size:], len(self._rows))):
+            active[: len(active) - by] = active[by:]
         self._by, self._other = self._other, self._by
         self._by[:-1, :, :-k], self._by[:-1, :, -k:] = self._other[1:, :, k:], 0.0
         self._hessian[:-k, :-k] = self._hessian[k:, k:]
